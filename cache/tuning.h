@@ -1,0 +1,55 @@
+/* Tuning: the tuning database, one shareable SQLite file of measurements. */
+#ifndef RDT_CACHE_TUNING_H
+#define RDT_CACHE_TUNING_H
+
+#include "model/facts.h"
+#include "model/trial.h"
+
+typedef struct rdt_tuning rdt_tuning;
+
+/* What a measurement was made with. Texts are copied. */
+typedef struct rdt_origin {
+    char machine[64]; /* a label of the user's choice, "" by default */
+    int driver_version, nvrtc_version;
+    char templates[40]; /* hash of the template source */
+} rdt_origin;
+
+/* A stored measurement with what it was made on and with. */
+typedef struct rdt_row {
+    rdt_trial trial;
+    rdt_facts gpu; /* the fingerprint's fields only: name, capability, SMs, L2, bus, memory clock */
+    rdt_origin origin;
+    int64_t date; /* seconds since 1970, UTC */
+} rdt_row;
+
+/* Opens for writing, creating the file and its folder if they are not there, with the schema.
+ * REDTUNE_DATABASE for a file that is no tuning database or of a newer version (it is left
+ * untouched), REDTUNE_FILE for a folder that cannot be created or written. */
+redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err);
+/* Opens for reading; a file that does not exist is an error here (REDTUNE_FILE). */
+redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_error *err);
+void rdt_tuning_close(rdt_tuning *tuning);
+
+/* Stores trials, all in one transaction, measured now. */
+redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rdt_origin *origin,
+                              const rdt_trial *trials, size_t count, redtune_error *err);
+
+/* Calls each with every stored measurement of op, dtype, result and cache state (of all GPUs and
+ * counts), by count, gpu and then age. each returns a status; another than OK ends it with that. */
+typedef redtune_status rdt_tuning_each_fn(void *user, const rdt_row *row, redtune_error *err);
+redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,
+                               rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+                               redtune_error *err);
+
+/* The winners: per GPU model, op, dtype, result, count and cache state the good measurement with
+ * the lowest median among those with at least half the samples of the best-sampled one (a quick
+ * look never beats a careful one); ties go to the earlier row. In the order of rdt_tuning_each, for
+ * all problems. */
+redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
+                                      redtune_error *err);
+
+/* Counts for people: rows and GPU models. */
+redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,
+                                 redtune_error *err);
+
+#endif

@@ -1,0 +1,313 @@
+/* The whole public interface of redtune: tuned GPU reductions, and the tuning itself.
+ *
+ * Conventions.
+ * - Everything that can fail returns a redtune_status and fills the caller's redtune_error, if one
+ *   is given (err may be NULL). Outputs are untouched on failure. Nothing here prints or exits.
+ * - Public structs are valid when zeroed: a zero field means "the usual".
+ * - Device pointers and streams are the CUDA driver's (CUdeviceptr as a pointer, CUstream). The
+ *   CUDA runtime's are the same types, so callers of cudart pass theirs. No CUDA header is needed.
+ */
+#ifndef REDTUNE_REDTUNE_H
+#define REDTUNE_REDTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define REDTUNE_API __attribute__((visibility("default")))
+#else
+#define REDTUNE_API
+#endif
+
+#define REDTUNE_VERSION "0.1.0"
+
+/* A CUDA stream: CUstream and cudaStream_t are pointers to this. */
+struct CUstream_st;
+
+/* ---- status and errors ------------------------------------------------------------------- */
+
+typedef enum redtune_status {
+    REDTUNE_OK = 0,
+    REDTUNE_INVALID,     /* the caller asked for something that makes no sense */
+    REDTUNE_UNSUPPORTED, /* it makes sense, but not on this device or in this version */
+    REDTUNE_MEMORY,      /* host memory ran out */
+    REDTUNE_LIBRARY,     /* the CUDA driver or NVRTC is missing or lacks an entry point */
+    REDTUNE_DEVICE,      /* the CUDA driver refused or the GPU failed; code is the CUresult */
+    REDTUNE_COMPILER,    /* NVRTC refused; code is the nvrtcResult */
+    REDTUNE_TEMPLATE,    /* a template failed to load or render */
+    REDTUNE_DATABASE,    /* a database cannot be used; code is SQLite's */
+    REDTUNE_FILE,        /* a file cannot be read or written; code is errno */
+    REDTUNE_WRONG,       /* a kernel gave a wrong result */
+    REDTUNE_INTERRUPTED, /* the caller's callback asked to stop */
+} redtune_status;
+
+typedef struct redtune_error {
+    redtune_status status;
+    long code;         /* the underlying library's own code, 0 if none */
+    char message[768]; /* one line: cannot <verb> <object>: <reason>; <remedy> */
+} redtune_error;
+
+/* The name of a status, such as "invalid"; never NULL. */
+REDTUNE_API const char *redtune_status_name(redtune_status status);
+
+/* ---- what is reduced --------------------------------------------------------------------- */
+
+typedef enum redtune_op {
+    REDTUNE_SUM = 0,
+} redtune_op;
+
+typedef enum redtune_dtype {
+    REDTUNE_DTYPE_NONE = 0, /* as problem.result: the usual one for the op and dtype */
+    REDTUNE_I32,
+    REDTUNE_I64,
+    REDTUNE_F32,
+    REDTUNE_F64,
+} redtune_dtype;
+
+/* A reduction: the op over count elements of dtype, which lie side by side in device memory. */
+typedef struct redtune_problem {
+    redtune_op op;
+    redtune_dtype dtype;
+    redtune_dtype result; /* REDTUNE_DTYPE_NONE: i64 for sums of integers, else the dtype */
+    uint64_t count;       /* elements; a plan serves any count and is fastest near this one */
+} redtune_problem;
+
+/* Names as the command line writes them ("sum", "f32"); NULL for a value that is none. */
+REDTUNE_API const char *redtune_op_name(redtune_op op);
+REDTUNE_API const char *redtune_dtype_name(redtune_dtype dtype);
+/* The op or dtype of that name. REDTUNE_INVALID, with the known names, if there is none. */
+REDTUNE_API redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err);
+REDTUNE_API redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype,
+                                              redtune_error *err);
+/* Bytes of one element; 0 for a value that is no dtype. */
+REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
+/* The dtype of the problem's result, which one element of d_out holds. REDTUNE_INVALID if the op
+ * does not exist for the dtype or the result was asked for in a dtype it cannot have. */
+REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem,
+                                                  redtune_dtype *result, redtune_error *err);
+
+/* One value of any dtype: the member named after the dtype holds it. */
+typedef union redtune_value {
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+    unsigned char bytes[16];
+} redtune_value;
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+typedef struct redtune redtune;
+
+typedef enum redtune_log_level {
+    REDTUNE_LOG_NONE = 0,
+    REDTUNE_LOG_WARNING,
+    REDTUNE_LOG_INFO,
+    REDTUNE_LOG_DEBUG,
+} redtune_log_level;
+
+/* Receives one line, without its newline. May be called from any thread that calls redtune. */
+typedef void redtune_log_fn(void *user, redtune_log_level level, const char *line);
+
+typedef struct redtune_options {
+    /* NULL: the CUDA context that is current on the calling thread. "0", "1", ...: that device's
+     * primary context. "sim": the simulated device of libredtune-sim.so. */
+    const char *device;
+    /* The tuning database's path. NULL: $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db. */
+    const char *database;
+    redtune_log_fn *log; /* NULL: no log */
+    void *log_user;
+    redtune_log_level log_level; /* lines above it are not made */
+} redtune_options;
+
+/* Opens redtune on a CUDA context and reads that GPU's rows of the tuning database into memory;
+ * the database is closed again before this returns. A database that does not exist is an empty
+ * one. options may be NULL. Fails with REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a
+ * device that does not exist or where no context is current, REDTUNE_DATABASE for a file that is
+ * no tuning database. The caller's current context is left as it was. */
+REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
+                                        redtune_error *err);
+/* Frees everything rt holds, plans made by redtune_reduce included; plans made by
+ * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still run. */
+REDTUNE_API void redtune_close(redtune *rt);
+
+/* ---- reducing ---------------------------------------------------------------------------- */
+
+typedef struct redtune_plan redtune_plan;
+
+/* Chooses the configuration for a problem, gets its kernel (from the kernel cache, or rendered and
+ * compiled: tens of milliseconds) and loads it. The plan belongs to rt's context.
+ * Not during stream capture. Fails with what redtune_open and NVRTC fail with. */
+REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
+                                               redtune_plan **out, redtune_error *err);
+REDTUNE_API void redtune_plan_destroy(redtune_plan *plan);
+
+/* Launches the reduction of count elements at d_in into the one element at d_out, asynchronously,
+ * on a stream of rt's context (NULL: the default stream). d_in needs only its element's alignment
+ * and is not read outside [d_in, d_in + count); d_in may be NULL where count is 0, which gives the
+ * op's identity. Any thread may run a plan, on any stream, at any time; rt's context need not be
+ * current. The first call on a stream allocates its scratch; later ones only launch. */
+REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count,
+                                            void *d_out, struct CUstream_st *stream,
+                                            redtune_error *err);
+
+/* The same through a table of plans inside rt, one per op, dtype, result and power of two of
+ * problem->count. The first call for one creates its plan. */
+REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
+                                          const void *d_in, void *d_out, struct CUstream_st *stream,
+                                          redtune_error *err);
+
+/* Where a plan's configuration came from, best first. */
+typedef enum redtune_match {
+    REDTUNE_MATCH_EXACT,   /* measured on this GPU model at this count */
+    REDTUNE_MATCH_SIZE,    /* measured on this GPU model at the nearest count */
+    REDTUNE_MATCH_GPU,     /* measured on the nearest GPU model */
+    REDTUNE_MATCH_DEFAULT, /* the template's built-in default */
+} redtune_match;
+
+typedef struct redtune_info {
+    redtune_problem problem; /* result is filled in */
+    char family[32];         /* the template */
+    char config[256];        /* its parameters, "block=256,vec=4,..." */
+    redtune_match match;
+    uint64_t tuned_count; /* the measured count the configuration won at; 0 for the default */
+    double tuned_ns;      /* median time there, cold L2; 0 for the default */
+    char gpu[96];         /* the model it was measured on; "" for the default */
+} redtune_info;
+
+REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info);
+/* "exact", "nearest size", "nearest GPU", "default". */
+REDTUNE_API const char *redtune_match_name(redtune_match match);
+
+/* Gives the next bytes of an input: fills at most capacity bytes and says how many; a whole number
+ * of elements each time, 0 at the end. A status other than REDTUNE_OK ends the reduction with it
+ * (fill err with the reason). */
+typedef redtune_status redtune_read_fn(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                       redtune_error *err);
+
+typedef struct redtune_input {
+    redtune_read_fn *read;
+    void *user;
+} redtune_input;
+typedef struct redtune_reading {
+    redtune_value value;
+    redtune_dtype dtype; /* of value */
+    uint64_t count;      /* elements read */
+    uint64_t pieces;
+    double kernel_ns;  /* time on the GPU, the copies left out */
+    redtune_info info; /* the plan that ran */
+} redtune_reading;
+/* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
+ * reduces it there, and combines the pieces' results on the host. problem->count is the number of
+ * elements expected, 0 if unknown. */
+REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
+                                                const redtune_input *input, redtune_reading *out,
+                                                redtune_error *err);
+
+/* ---- tuning ------------------------------------------------------------------------------ */
+
+/* One problem's tuning result. */
+typedef struct redtune_tuned {
+    redtune_problem problem; /* result is filled in */
+    char family[32];
+    char config[256];
+    double median_ns;  /* the winner, cold L2, per call in a replayed graph */
+    double default_ns; /* the built-in default, likewise; 0 if it could not be measured */
+    double gbps;       /* input bytes over median_ns, in 10^9 bytes per second */
+    double peak_gbps;  /* of the memory bus; 0 if unknown */
+    uint64_t measured; /* candidates measured now; 0: the database had the answer */
+    uint64_t failed;   /* candidates that did not compile, failed to run or gave a wrong result */
+} redtune_tuned;
+
+typedef struct redtune_progress {
+    const redtune_problem *problem;
+    uint64_t problem_index, problem_count;     /* problem i of n, from 0 */
+    uint64_t candidate_index, candidate_count; /* in the stage at hand */
+    const char *stage;                         /* "compile", "verify", "measure" */
+    double best_gbps;                          /* so far, of this problem; 0: none yet */
+} redtune_progress;
+
+/* What to tune. Zero fields: sum; i32, f32 and f64; counts 2^10, 2^11, ..., 2^28. */
+typedef struct redtune_tuning {
+    const redtune_op *ops;
+    size_t op_count;
+    const redtune_dtype *dtypes;
+    size_t dtype_count;
+    const uint64_t *counts;
+    size_t count_count;
+    int again; /* nonzero: measure also what the database has already */
+    /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
+    int (*progress)(void *user, const redtune_progress *progress);
+    /* Called once per finished problem, in order. */
+    void (*tuned)(void *user, const redtune_tuned *result);
+    void *user;
+} redtune_tuning;
+
+/* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and
+ * commits each measurement to the database that rt was opened with (created if it is not there).
+ * Problems too large for the GPU's memory are left out. rt uses the new winners for plans created
+ * afterwards. Fails with REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if the
+ * database cannot be written. */
+REDTUNE_API redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning,
+                                        redtune_error *err);
+
+/* ---- looking inside ---------------------------------------------------------------------- */
+
+typedef struct redtune_device_info {
+    char name[96];
+    int major, minor; /* compute capability */
+    int sm_count;
+    uint64_t memory_bytes, l2_bytes;
+    double peak_gbps;   /* of the memory bus, from its width and clock; 0 if unknown */
+    int driver_version; /* CUDA version of the driver: 13000 is 13.0 */
+} redtune_device_info;
+
+REDTUNE_API void redtune_device_get(const redtune *rt, redtune_device_info *info);
+/* The database that rt was opened with; lives as long as rt. */
+REDTUNE_API const char *redtune_database_path(const redtune *rt);
+
+typedef struct redtune_emission {
+    redtune_problem problem;
+    const char *family; /* NULL: the first that has the problem */
+    /* "block=256,vec=4": the named parameters; the others are the default's. NULL: the default. */
+    const char *config;
+    /* Nonzero: with the #line directives that the compiler is given. */
+    int lines;
+} redtune_emission;
+
+/* Renders the CUDA source of one configuration. Needs neither GPU nor driver. *source is
+ * NUL-terminated and freed by the caller with redtune_free. */
+REDTUNE_API redtune_status redtune_emit(const redtune_emission *emission, char **source,
+                                        redtune_error *err);
+REDTUNE_API void redtune_free(void *pointer);
+
+typedef enum redtune_health {
+    REDTUNE_HEALTH_GOOD,
+    REDTUNE_HEALTH_NOTE,    /* works, but worth knowing */
+    REDTUNE_HEALTH_MISSING, /* something does not work without it */
+} redtune_health;
+
+typedef struct redtune_finding {
+    redtune_health health;
+    const char *subject; /* "driver", "NVRTC", "GPU 0", "database", "kernel cache", "templates" */
+    const char *detail;  /* what was found, and where */
+    const char *remedy;  /* what to do; "" if nothing */
+} redtune_finding;
+
+/* Looks at the environment: driver, NVRTC, GPUs, database, kernel cache, templates. Calls found
+ * once per finding; its strings live during the call. options as for redtune_open. *missing is the
+ * number of REDTUNE_HEALTH_MISSING findings. */
+REDTUNE_API redtune_status redtune_diagnose(const redtune_options *options,
+                                            void (*found)(void *user,
+                                                          const redtune_finding *finding),
+                                            void *user, int *missing, redtune_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

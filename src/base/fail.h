@@ -1,0 +1,18 @@
+/* Recording an error: one line that fills a redtune_error and returns its status. */
+#ifndef RDT_BASE_FAIL_H
+#define RDT_BASE_FAIL_H
+
+#include "redtune/redtune.h"
+
+/* Fills err (may be NULL) and returns status. code is the failing library's own code, or 0. */
+redtune_status rdt_fail(redtune_error *err, redtune_status status, long code, const char *format,
+                        ...) __attribute__((format(printf, 4, 5)));
+
+/* REDTUNE_MEMORY for an allocation of so many bytes. */
+redtune_status rdt_fail_memory(redtune_error *err, size_t bytes);
+
+/* Puts "<context>: " in front of an error already recorded, and returns its status. */
+redtune_status rdt_fail_within(redtune_error *err, redtune_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,93 @@
+/* File: whole files in memory, folders, and the places where redtune keeps things. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static redtune_status cannot_read(const char *path, redtune_error *err) {
+    int code = errno;
+    return rdt_fail(err, REDTUNE_FILE, code, "cannot read %s: %s", path, strerror(code));
+}
+
+redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, size_t *length,
+                             redtune_error *err) {
+    rdt_text text = {0};
+    FILE *file = fopen(path, "rb");
+    if (!file) return cannot_read(path, err);
+    char chunk[16384];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && text.length <= max_bytes)
+        rdt_text_add_bytes(&text, chunk, got);
+    redtune_status status = REDTUNE_OK;
+    if (ferror(file)) {
+        status = cannot_read(path, err);
+    } else if (text.length > max_bytes) {
+        status = rdt_fail(err, REDTUNE_FILE, 0, "cannot read %s: it is larger than %zu bytes", path,
+                          max_bytes);
+    }
+    fclose(file);
+    size_t bytes = text.length;
+    if (!status) status = rdt_text_take(&text, data, err);
+    if (!status) *length = bytes;
+    rdt_text_free(&text);
+    return status;
+}
+
+bool rdt_file_exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err) {
+    char *folder = strdup(path);
+    if (!folder) return rdt_fail_memory(err, strlen(path) + 1);
+    redtune_status status = REDTUNE_OK;
+    for (char *at = folder + 1; *at && !status; at++) {
+        if (*at != '/') continue;
+        *at = '\0';
+        if (mkdir(folder, 0777) && errno != EEXIST) {
+            int code = errno;
+            status = rdt_fail(err, REDTUNE_FILE, code, "cannot create folder %s: %s", folder,
+                              strerror(code));
+        }
+        *at = '/';
+    }
+    free(folder);
+    return status;
+}
+
+/* The XDG Base Directory Specification: an unset, empty or relative value means the default. */
+static redtune_status user_path(const char *variable, const char *fallback, const char *name,
+                                char **out, redtune_error *err) {
+    rdt_text text = {0};
+    const char *base = getenv(variable);
+    const char *home = getenv("HOME");
+    if (base && base[0] == '/') {
+        rdt_text_addf(&text, "%s/redtune/%s", base, name);
+    } else if (home && home[0] == '/') {
+        rdt_text_addf(&text, "%s/%s/redtune/%s", home, fallback, name);
+    } else {
+        return rdt_fail(err, REDTUNE_FILE, 0,
+                        "cannot find a place for %s: neither %s nor HOME is an absolute path; "
+                        "set one of them",
+                        name, variable);
+    }
+    return rdt_text_take(&text, out, err);
+}
+
+redtune_status rdt_file_tuning_path(char **out, redtune_error *err) {
+    const char *chosen = getenv("REDTUNE_DB");
+    if (!chosen || !*chosen)
+        return user_path("XDG_DATA_HOME", ".local/share", "tuning.db", out, err);
+    rdt_text text = {0};
+    rdt_text_add(&text, chosen);
+    return rdt_text_take(&text, out, err);
+}
+
+redtune_status rdt_file_kernels_path(char **out, redtune_error *err) {
+    return user_path("XDG_CACHE_HOME", ".cache", "kernels.db", out, err);
+}

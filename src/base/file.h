@@ -1,0 +1,20 @@
+/* File: whole files in memory, folders, and the places where redtune keeps things. */
+#ifndef RDT_BASE_FILE_H
+#define RDT_BASE_FILE_H
+
+#include <stdbool.h>
+#include "base/text.h"
+
+/* Reads a whole file; *data is NUL-terminated beyond its length and freed by the caller. */
+redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, size_t *length,
+                             redtune_error *err);
+bool rdt_file_exists(const char *path);
+/* Creates the folder that holds path, and those above it. */
+redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err);
+
+/* $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db, else ~/.local/share/redtune/tuning.db. */
+redtune_status rdt_file_tuning_path(char **out, redtune_error *err);
+/* $XDG_CACHE_HOME/redtune/kernels.db, else ~/.cache/redtune/kernels.db. */
+redtune_status rdt_file_kernels_path(char **out, redtune_error *err);
+
+#endif

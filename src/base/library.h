@@ -1,0 +1,42 @@
+/* Library: finding and loading a shared library at run time, and binding its functions. */
+#ifndef RDT_BASE_LIBRARY_H
+#define RDT_BASE_LIBRARY_H
+
+#include <stdbool.h>
+#include "base/text.h"
+
+/* Where a library is looked for, first hit wins: the file that the environment variable names (then
+ * nowhere else); already loaded in the process; the loader's path; lib64, lib and
+ * targets/x86_64-linux/lib under $CUDA_PATH, $CUDA_HOME and /usr/local/cuda (toolkit only); the
+ * nvidia/<package>/lib folders of Python installations (toolkit only). */
+typedef struct rdt_library_search {
+    const char *subject;      /* "the CUDA driver" */
+    const char *variable;     /* "REDTUNE_CUDA_DRIVER" */
+    const char *const *names; /* file names in order of preference, NULL at the end */
+    bool toolkit;             /* part of the CUDA Toolkit: look there and in Python's wheels */
+    const char *remedy;       /* "install NVIDIA's driver, or ..." */
+} rdt_library_search;
+
+/* Entry points to bind: each pointer goes to offset in the caller's table. */
+typedef struct rdt_library_symbol {
+    const char *name;
+    size_t offset;
+    bool optional; /* NULL in the table if the library lacks it */
+} rdt_library_symbol;
+
+typedef struct rdt_library rdt_library;
+
+/* REDTUNE_LIBRARY if it is nowhere: one line with the file, each place looked in, the remedy. */
+redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **out,
+                                redtune_error *err);
+/* Loads this file and nothing else. */
+redtune_status rdt_library_open_file(const rdt_library_search *search, const char *path,
+                                     rdt_library **out, redtune_error *err);
+void rdt_library_close(rdt_library *library);
+/* The path it was loaded from; lives as long as the library. */
+const char *rdt_library_path(const rdt_library *library);
+/* Fills table. REDTUNE_LIBRARY that names the first entry point the library lacks. */
+redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_symbol *symbols,
+                                size_t symbol_count, void *table, redtune_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* The log: lines for whoever opened redtune, made only at the level asked for. */
+#ifndef RDT_BASE_LOG_H
+#define RDT_BASE_LOG_H
+
+#include "redtune/redtune.h"
+
+typedef struct rdt_log {
+    redtune_log_fn *write; /* NULL: no log */
+    void *user;
+    redtune_log_level level;
+} rdt_log;
+
+/* log may be NULL. */
+void rdt_log_write(const rdt_log *log, redtune_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,90 @@
+/* Text: a growing string, and the reading of numbers people write. */
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(rdt_text *text, size_t more) {
+    if (text->failed) return false;
+    size_t needed = text->length + more + 1;
+    if (needed <= text->capacity) return true;
+    size_t capacity = text->capacity ? text->capacity : 256;
+    while (capacity < needed) capacity *= 2;
+    char *data = realloc(text->data, capacity);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    text->data = data;
+    text->capacity = capacity;
+    return true;
+}
+
+void rdt_text_add_bytes(rdt_text *text, const char *bytes, size_t length) {
+    if (!reserve(text, length)) return;
+    if (length) memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void rdt_text_add(rdt_text *text, const char *string) {
+    rdt_text_add_bytes(text, string, strlen(string));
+}
+
+void rdt_text_addf(rdt_text *text, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length >= 0 && reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void rdt_text_clear(rdt_text *text) {
+    text->length = 0;
+    if (text->data) text->data[0] = '\0';
+}
+
+void rdt_text_free(rdt_text *text) {
+    free(text->data);
+    *text = (rdt_text){0};
+}
+
+redtune_status rdt_text_take(rdt_text *text, char **out, redtune_error *err) {
+    rdt_text_add(text, "");
+    if (text->failed) {
+        size_t bytes = text->capacity * 2;
+        rdt_text_free(text);
+        return rdt_fail_memory(err, bytes);
+    }
+    *out = text->data;
+    *text = (rdt_text){0};
+    return REDTUNE_OK;
+}
+
+void rdt_text_copy(char *out, size_t bytes, const char *string) {
+    snprintf(out, bytes, "%s", string);
+}
+
+bool rdt_text_to_int64(const char *string, size_t length, int64_t *value) {
+    char digits[24];
+    if (!length || length >= sizeof digits) return false;
+    for (size_t i = 0; i < length; i++) {
+        bool digit = string[i] >= '0' && string[i] <= '9';
+        if (!digit && !(i == 0 && string[i] == '-' && length > 1)) return false;
+    }
+    memcpy(digits, string, length);
+    digits[length] = '\0';
+    errno = 0;
+    long long parsed = strtoll(digits, NULL, 10);
+    if (errno) return false;
+    *value = parsed;
+    return true;
+}

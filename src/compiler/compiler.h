@@ -1,0 +1,34 @@
+/* Compiler: NVRTC, loaded at run time. CUDA text and an architecture in, cubin or PTX out. */
+#ifndef RDT_COMPILER_COMPILER_H
+#define RDT_COMPILER_COMPILER_H
+
+#include <stdbool.h>
+#include "base/text.h"
+
+typedef struct rdt_compiler rdt_compiler;
+
+/* A compiled kernel. data is a cubin, or PTX text with its NUL; freed by the caller with free. */
+typedef struct rdt_image {
+    void *data;
+    size_t bytes;
+    bool ptx;
+} rdt_image;
+
+/* REDTUNE_LIBRARY if NVRTC is missing. */
+redtune_status rdt_compiler_open(rdt_compiler **out, redtune_error *err);
+void rdt_compiler_close(rdt_compiler *compiler);
+const char *rdt_compiler_path(const rdt_compiler *compiler);
+/* 13000 is 13.0, as the driver counts. */
+int rdt_compiler_version(const rdt_compiler *compiler);
+
+/* Compiles source for compute capability major.minor. name is what messages call the source. Makes
+ * a cubin; makes PTX for the newest architecture NVRTC knows where the GPU is newer than that, or
+ * where ptx asks for it. REDTUNE_COMPILER with NVRTC's log (its first lines) if it refuses. */
+redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
+                                    int major, int minor, bool ptx, rdt_image *out,
+                                    redtune_error *err);
+/* The options such a compile is given, as one text: a part of the kernel cache's key. */
+redtune_status rdt_compiler_options(const rdt_compiler *compiler, int major, int minor, bool ptx,
+                                    rdt_text *out, redtune_error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* Config: one point of a space, and its text "block=256,vec=4,tail=shuffle". */
+#include "model/config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void rdt_config_format(const rdt_space *space, const rdt_config *config,
+                       char out[RDT_CONFIG_TEXT_BYTES]) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < space->param_count && used < RDT_CONFIG_TEXT_BYTES; i++) {
+        const rdt_param *param = &space->param[i];
+        int at = rdt_param_find(param, config->value[i]);
+        char number[24];
+        snprintf(number, sizeof number, "%" PRId64, config->value[i]);
+        bool labelled = at >= 0 && param->label[at][0];
+        int wrote = snprintf(out + used, RDT_CONFIG_TEXT_BYTES - used, "%s%s=%s", i ? "," : "",
+                             param->name, labelled ? param->label[at] : number);
+        used += (size_t)wrote;
+    }
+}
+
+static void list_params(const rdt_space *space, rdt_text *out) {
+    for (int i = 0; i < space->param_count; i++)
+        rdt_text_addf(out, "%s%s", i ? ", " : "", space->param[i].name);
+}
+
+static void list_values(const rdt_param *param, rdt_text *out) {
+    for (int i = 0; i < param->value_count; i++) {
+        rdt_text_add(out, i ? ", " : "");
+        if (param->label[i][0])
+            rdt_text_add(out, param->label[i]);
+        else
+            rdt_text_addf(out, "%" PRId64, param->value[i]);
+    }
+}
+
+/* The index of the value written as string[0..length), or -1. */
+static int find_written(const rdt_param *param, const char *string, size_t length) {
+    for (int i = 0; i < param->value_count; i++) {
+        const char *label = param->label[i];
+        if (*label && strlen(label) == length && !memcmp(label, string, length)) return i;
+    }
+    int64_t number;
+    if (!rdt_text_to_int64(string, length, &number)) return -1;
+    int at = rdt_param_find(param, number);
+    return at >= 0 && !param->label[at][0] ? at : -1;
+}
+
+static redtune_status bad_name(const rdt_space *space, const char *pair, size_t length,
+                               redtune_error *err) {
+    rdt_text known = {0};
+    list_params(space, &known);
+    redtune_status status = rdt_fail(
+        err, REDTUNE_INVALID, 0,
+        "cannot use config parameter '%.*s': the template '%s' has none of that name; use %s",
+        (int)(length < 40 ? length : 40), pair, space->family, known.data ? known.data : "");
+    rdt_text_free(&known);
+    return status;
+}
+
+static redtune_status bad_value(const rdt_param *param, const char *value, size_t length,
+                                redtune_error *err) {
+    rdt_text known = {0};
+    list_values(param, &known);
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0, "cannot use %s=%.*s: it may be %s", param->name,
+                 (int)(length < 40 ? length : 40), value, known.data ? known.data : "");
+    rdt_text_free(&known);
+    return status;
+}
+
+redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_config *config,
+                                redtune_error *err) {
+    rdt_config parsed = *config;
+    bool seen[RDT_PARAM_MAX] = {false};
+    for (const char *at = text; *at;) {
+        size_t pair = strcspn(at, ","), name = strcspn(at, "=,");
+        if (name == pair)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot read config '%.*s': write name=value,name=value",
+                            (int)(pair < 40 ? pair : 40), at);
+        int i = rdt_space_find(space, at, (int)name);
+        if (i < 0) return bad_name(space, at, name, err);
+        if (seen[i])
+            return rdt_fail(err, REDTUNE_INVALID, 0, "cannot read config: %s is given twice",
+                            space->param[i].name);
+        seen[i] = true;
+        const rdt_param *param = &space->param[i];
+        int value = find_written(param, at + name + 1, pair - name - 1);
+        if (value < 0) return bad_value(param, at + name + 1, pair - name - 1, err);
+        parsed.value[i] = param->value[value];
+        at += pair;
+        if (*at == ',') at++;
+    }
+    *config = parsed;
+    return REDTUNE_OK;
+}
+
+bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
+    for (int i = 0; i < space->param_count; i++)
+        if (!space->param[i].launch && a->value[i] != b->value[i]) return false;
+    return true;
+}

@@ -1,0 +1,24 @@
+/* Facts: a GPU as plain data, so that layers without a driver can reason about it. */
+#include "model/facts.h"
+
+double rdt_facts_peak_gbps(const rdt_facts *facts) {
+    return 2.0 * facts->memory_khz * 1e3 * (facts->bus_bits / 8.0) / 1e9;
+}
+
+static const rdt_facts typical = {
+    .name = "typical GPU",
+    .major = 8,
+    .minor = 0,
+    .sm_count = 108,
+    .threads_per_sm = 2048,
+    .threads_per_block = 1024,
+    .shared_bytes_per_block = 49152,
+    .memory_bytes = UINT64_C(40) << 30,
+    .l2_bytes = UINT64_C(40) << 20,
+    .bus_bits = 5120,
+    .memory_khz = 1215000,
+};
+
+const rdt_facts *rdt_facts_typical(void) {
+    return &typical;
+}

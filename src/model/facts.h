@@ -1,0 +1,23 @@
+/* Facts: a GPU as plain data, so that layers without a driver can reason about it. */
+#ifndef RDT_MODEL_FACTS_H
+#define RDT_MODEL_FACTS_H
+
+#include "base/text.h"
+
+typedef struct rdt_facts {
+    char name[96];
+    int major, minor; /* compute capability */
+    int sm_count;
+    int threads_per_sm, threads_per_block;
+    int shared_bytes_per_block; /* static shared memory */
+    uint64_t memory_bytes, l2_bytes;
+    int bus_bits, memory_khz; /* 0: unknown */
+    int driver_version;       /* 13000 is CUDA 13.0 */
+} rdt_facts;
+
+/* 10^9 bytes per second of the memory bus, two transfers a clock; 0 if unknown. */
+double rdt_facts_peak_gbps(const rdt_facts *facts);
+/* A middling GPU to render for where none is at hand: compute capability 8.0, 108 SMs. */
+const rdt_facts *rdt_facts_typical(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* Space: the parameters of a template and the values each may take. */
+#ifndef RDT_MODEL_SPACE_H
+#define RDT_MODEL_SPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { RDT_PARAM_MAX = 12, RDT_PARAM_VALUE_MAX = 16, RDT_NAME_BYTES = 32 };
+
+typedef struct rdt_param {
+    char name[RDT_NAME_BYTES];
+    bool launch; /* enters the launch only: configs that differ in nothing else share a kernel */
+    int value_count;
+    int64_t value[RDT_PARAM_VALUE_MAX];
+    char label[RDT_PARAM_VALUE_MAX][RDT_NAME_BYTES]; /* how people write it; "": as the number */
+} rdt_param;
+
+/* In the order in which configs are written; valid when zeroed (no parameters). */
+typedef struct rdt_space {
+    char family[RDT_NAME_BYTES];
+    int param_count;
+    rdt_param param[RDT_PARAM_MAX];
+} rdt_space;
+
+/* The parameter's index, or -1. name need not end at length. */
+int rdt_space_find(const rdt_space *space, const char *name, int length);
+/* The value's index in the parameter's list, or -1. */
+int rdt_param_find(const rdt_param *param, int64_t value);
+
+#endif

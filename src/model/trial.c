@@ -1,0 +1,20 @@
+/* Trial: how one candidate ended, as it is stored. */
+#include "model/trial.h"
+
+#include <string.h>
+
+static const char *const names[] = {
+#define ENTRY(id, name, text) [RDT_OUTCOME_##id] = name,
+    RDT_OUTCOME_LIST(ENTRY)
+#undef ENTRY
+};
+
+const char *rdt_outcome_name(rdt_outcome outcome) {
+    return outcome >= 0 && outcome < RDT_OUTCOME_COUNT ? names[outcome] : "unknown";
+}
+
+int rdt_outcome_find(const char *name) {
+    for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
+        if (!strcmp(names[i], name)) return i;
+    return -1;
+}

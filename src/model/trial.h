@@ -1,0 +1,41 @@
+/* Trial: how one candidate ended, as it is stored. */
+#ifndef RDT_MODEL_TRIAL_H
+#define RDT_MODEL_TRIAL_H
+
+#include "model/config.h"
+#include "model/problem.h"
+
+/* enumerator, name in the database, what people read */
+#define RDT_OUTCOME_LIST(X)                                                                        \
+    X(GOOD, "good", "measured")                                                                    \
+    X(WRONG, "wrong", "gave a wrong result")                                                       \
+    X(UNCOMPILED, "uncompiled", "did not compile")                                                 \
+    X(FAULTED, "faulted", "failed to run")
+
+typedef enum rdt_outcome {
+#define ENTRY(id, name, text) RDT_OUTCOME_##id,
+    RDT_OUTCOME_LIST(ENTRY)
+#undef ENTRY
+        RDT_OUTCOME_COUNT
+} rdt_outcome;
+
+const char *rdt_outcome_name(rdt_outcome outcome);
+/* -1 for no such name. */
+int rdt_outcome_find(const char *name);
+
+/* State of the L2 cache when a timed call starts. */
+typedef enum rdt_cache_state { RDT_CACHE_COLD = 0, RDT_CACHE_WARM = 1 } rdt_cache_state;
+
+typedef struct rdt_trial {
+    redtune_problem problem; /* resolved */
+    rdt_cache_state cache;
+    char family[RDT_NAME_BYTES];
+    char config[RDT_CONFIG_TEXT_BYTES];
+    bool is_default; /* the built-in default when it was measured */
+    rdt_outcome outcome;
+    double median_ns; /* per call; 0 unless good */
+    double spread_ns; /* half the distance between the quartiles; 0 unless good */
+    int samples;      /* timed intervals behind the median; 0 unless good */
+} rdt_trial;
+
+#endif
