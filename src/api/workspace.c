@@ -1,0 +1,213 @@
+/* Workspace: the scratch that launches combine their blocks in. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/workspace.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "model/launch.h"
+
+/* One piece of scratch, all zero unless a launch is using it. */
+typedef struct slab {
+    CUdeviceptr address;
+    struct slab *next_made; /* every slab there is */
+    struct slab *next_free;
+    struct store *store;
+} slab;
+
+/* The slabs. Outlives the workspace while graphs hold slabs: their destructors run whenever the
+ * graphs end, and put a slab back without calling CUDA, which a destructor must not. */
+typedef struct store {
+    pthread_mutex_t lock;
+    slab *made, *free;
+    int holders; /* the workspace, and each slab in a graph */
+} store;
+
+/* A stream and its slab; entries are never removed, so that readers need no lock. */
+typedef struct stream_entry {
+    uintptr_t key;
+    slab *slab;
+    struct stream_entry *next;
+} stream_entry;
+
+struct rdt_workspace {
+    const rdt_context *context;
+    CUstream stream; /* for clearing new slabs */
+    store *store;
+    _Atomic(stream_entry *) first;
+};
+
+/* Drops one holder; the lock is held and is released. The slabs' host memory goes with the last. */
+static void release_store(store *slabs) {
+    bool last = --slabs->holders == 0;
+    pthread_mutex_unlock(&slabs->lock);
+    if (!last) return;
+    for (slab *each = slabs->made, *next; each; each = next) {
+        next = each->next_made;
+        free(each);
+    }
+    pthread_mutex_destroy(&slabs->lock);
+    free(slabs);
+}
+
+redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
+                                    redtune_error *err) {
+    rdt_workspace *workspace = calloc(1, sizeof *workspace);
+    store *slabs = calloc(1, sizeof *slabs);
+    redtune_status status = REDTUNE_OK;
+    if (!workspace || !slabs) status = rdt_fail_memory(err, sizeof *workspace);
+    if (!status) status = rdt_stream_create(context->driver, &workspace->stream, err);
+    if (status) {
+        free(slabs);
+        free(workspace);
+        return status;
+    }
+    pthread_mutex_init(&slabs->lock, NULL);
+    slabs->holders = 1;
+    workspace->context = context;
+    workspace->store = slabs;
+    *out = workspace;
+    return REDTUNE_OK;
+}
+
+void rdt_workspace_destroy(rdt_workspace *workspace) {
+    if (!workspace) return;
+    const rdt_driver *driver = workspace->context->driver;
+    for (stream_entry *entry = workspace->first, *next; entry; entry = next) {
+        next = entry->next;
+        free(entry);
+    }
+    rdt_stream_destroy(driver, workspace->stream);
+    pthread_mutex_lock(&workspace->store->lock);
+    for (slab *each = workspace->store->made; each; each = each->next_made)
+        driver->mem_free(each->address);
+    release_store(workspace->store);
+    free(workspace);
+}
+
+/* Allocates and clears a slab. The lock is held. Legal while any stream is being captured: nothing
+ * here touches a captured stream, and relaxed mode says so to the driver. */
+static redtune_status make_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
+    const rdt_driver *driver = workspace->context->driver;
+    slab *made = calloc(1, sizeof *made);
+    if (!made) return rdt_fail_memory(err, sizeof *made);
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult rc = driver->exchange_capture_mode(&mode);
+    if (!rc) {
+        rc = driver->mem_alloc(&made->address, rdt_scratch_bytes());
+        if (!rc)
+            rc = driver->memset_d8_async(made->address, 0, rdt_scratch_bytes(), workspace->stream);
+        if (!rc) rc = driver->stream_synchronize(workspace->stream);
+        driver->exchange_capture_mode(&mode);
+    }
+    if (rc) {
+        if (made->address) driver->mem_free(made->address);
+        free(made);
+        return rdt_driver_check(driver, rc, err, "allocate %zu bytes of scratch",
+                                rdt_scratch_bytes());
+    }
+    made->store = workspace->store;
+    made->next_made = workspace->store->made;
+    workspace->store->made = made;
+    *out = made;
+    return REDTUNE_OK;
+}
+
+/* A free slab, or a new one. The lock is held. */
+static redtune_status take_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
+    slab *taken = workspace->store->free;
+    if (!taken) return make_slab(workspace, out, err);
+    workspace->store->free = taken->next_free;
+    *out = taken;
+    return REDTUNE_OK;
+}
+
+/* The key of a stream's scratch. The per-thread default stream is one handle, but a stream of its
+ * own for each thread: there the thread's own address is the key. */
+static uintptr_t stream_key(CUstream stream) {
+    static _Thread_local char thread;
+    return stream == CU_STREAM_PER_THREAD ? (uintptr_t)&thread : (uintptr_t)stream;
+}
+
+static slab *find_stream(rdt_workspace *workspace, uintptr_t key) {
+    stream_entry *entry = atomic_load_explicit(&workspace->first, memory_order_acquire);
+    for (; entry; entry = entry->next)
+        if (entry->key == key) return entry->slab;
+    return NULL;
+}
+
+static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, slab **out,
+                                 redtune_error *err) {
+    pthread_mutex_lock(&workspace->store->lock);
+    redtune_status status = REDTUNE_OK;
+    slab *taken = find_stream(workspace, key); /* another thread may have been faster */
+    stream_entry *entry = taken ? NULL : calloc(1, sizeof *entry);
+    if (!taken && !entry) status = rdt_fail_memory(err, sizeof *entry);
+    if (entry) status = take_slab(workspace, &taken, err);
+    if (entry && !status) {
+        *entry = (stream_entry){.key = key, .slab = taken, .next = workspace->first};
+        atomic_store_explicit(&workspace->first, entry, memory_order_release);
+    } else {
+        free(entry);
+    }
+    pthread_mutex_unlock(&workspace->store->lock);
+    if (!status) *out = taken;
+    return status;
+}
+
+/* The graph that held the slab is gone. */
+static void CUDA_CB put_back(void *user) {
+    slab *held = user;
+    store *slabs = held->store;
+    pthread_mutex_lock(&slabs->lock);
+    held->next_free = slabs->free;
+    slabs->free = held;
+    release_store(slabs);
+}
+
+/* Scratch that lives as long as the graph that the stream is captured into. */
+static redtune_status get_captured(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
+                                   redtune_error *err) {
+    const rdt_driver *driver = workspace->context->driver;
+    CUstreamCaptureStatus capture;
+    CUgraph graph = NULL;
+    CUresult rc = driver->stream_capture_info(stream, &capture, NULL, &graph, NULL, NULL);
+    if (rc) return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
+    slab *taken = NULL;
+    pthread_mutex_lock(&workspace->store->lock);
+    redtune_status status = take_slab(workspace, &taken, err);
+    if (!status) workspace->store->holders++;
+    pthread_mutex_unlock(&workspace->store->lock);
+    if (status) return status;
+    CUuserObject object = NULL;
+    rc = driver->user_object_create(&object, taken, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (rc) {
+        put_back(taken);
+        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    }
+    rc = driver->graph_retain_user_object(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (rc) {
+        driver->user_object_release(object, 1); /* calls put_back */
+        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    }
+    *scratch = taken->address;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_workspace_get(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
+                                 redtune_error *err) {
+    const rdt_driver *driver = workspace->context->driver;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult rc = driver->stream_is_capturing(stream, &capture);
+    if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
+    if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return get_captured(workspace, stream, scratch, err);
+    uintptr_t key = stream_key(stream);
+    slab *found = find_stream(workspace, key);
+    if (!found) {
+        redtune_status status = add_stream(workspace, key, &found, err);
+        if (status) return status;
+    }
+    *scratch = found->address;
+    return REDTUNE_OK;
+}

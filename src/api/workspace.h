@@ -1,0 +1,21 @@
+/* Workspace: the scratch that launches combine their blocks in. It belongs to the stream, and to
+ * the graph where a launch is captured, so that no two launches that may overlap share one. */
+#ifndef RDT_API_WORKSPACE_H
+#define RDT_API_WORKSPACE_H
+
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+
+typedef struct rdt_workspace rdt_workspace;
+
+redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
+                                    redtune_error *err);
+/* Frees all scratch; graphs that captured some of it must not be replayed any more. */
+void rdt_workspace_destroy(rdt_workspace *workspace);
+
+/* Scratch for one launch on the stream, in the context, which is current. Without a lock or an
+ * allocation from the second call for a stream on; a captured call gets its own each time. */
+redtune_status rdt_workspace_get(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
+                                 redtune_error *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* Codegen: the template families, what they allow, and their rendered CUDA source. */
+#ifndef RDT_CODEGEN_CODEGEN_H
+#define RDT_CODEGEN_CODEGEN_H
+
+#include "base/hash.h"
+#include "model/config.h"
+#include "model/facts.h"
+#include "model/launch.h"
+#include "model/problem.h"
+
+/* One Lua state with all families loaded. Used by one thread at a time. */
+typedef struct rdt_codegen rdt_codegen;
+
+redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err);
+void rdt_codegen_close(rdt_codegen *codegen);
+/* Hash of every template file, as text: the version of the templates. */
+const char *rdt_codegen_hash(const rdt_codegen *codegen);
+/* The user's template folder, or NULL for the templates compiled in. */
+const char *rdt_codegen_folder(const rdt_codegen *codegen);
+
+/* Families in the registry's order; their spaces live as long as the codegen. */
+int rdt_codegen_family_count(const rdt_codegen *codegen);
+const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family);
+/* NULL finds the first. REDTUNE_INVALID for a name that no family has. */
+redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
+                                redtune_error *err);
+
+/* A problem on a device, as the families' rules see it. The problem is resolved. */
+typedef struct rdt_case {
+    const redtune_problem *problem;
+    const rdt_facts *facts;
+} rdt_case;
+
+redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at, rdt_config *out,
+                                   redtune_error *err);
+/* REDTUNE_UNSUPPORTED, with the family's reason, for a config that would not be right there. */
+redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
+                                 const rdt_config *config, redtune_error *err);
+/* The allowed configs worth measuring, in the order of the space; the default is always among
+ * them. *configs is freed by the caller. */
+redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
+                                  rdt_config **configs, size_t *count, redtune_error *err);
+redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, rdt_launch *out, redtune_error *err);
+/* Renders the source, freed by the caller. It depends on op, dtype, result and the config's
+ * compile-time parameters only. lines: with #line directives that lead back to the template. */
+redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, const redtune_problem *problem,
+                                  const rdt_config *config, bool lines, char **source,
+                                  redtune_error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/* Family: loading the registered families and their spaces, and asking for their rules. */
+#include "codegen/state.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static void copy_name(lua_State *state, const char *what, char out[RDT_NAME_BYTES]) {
+    size_t length = 0;
+    const char *name =
+        lua_type(state, -1) == LUA_TSTRING ? lua_tolstring(state, -1, &length) : NULL;
+    bool plain = name && length > 0 && length < RDT_NAME_BYTES;
+    for (size_t i = 0; plain && i < length; i++)
+        plain = strchr("abcdefghijklmnopqrstuvwxyz_0123456789", name[i]) != NULL && name[i];
+    if (!plain)
+        luaL_error(state, "%s must be 1 to %d characters of a-z, 0-9 and _", what,
+                   RDT_NAME_BYTES - 1);
+    memcpy(out, name, length + 1);
+}
+
+/* The parameter's table is on top. */
+static void read_param(lua_State *state, rdt_param *param) {
+    int table = lua_gettop(state);
+    lua_getfield(state, table, "name");
+    copy_name(state, "a parameter's name", param->name);
+    lua_getfield(state, table, "launch");
+    param->launch = lua_toboolean(state, -1);
+    bool labelled = lua_getfield(state, table, "labels") == LUA_TTABLE;
+    if (!labelled) lua_getfield(state, table, "values");
+    if (!lua_istable(state, -1))
+        luaL_error(state, "parameter %s needs values or labels", param->name);
+    lua_Integer count = luaL_len(state, -1);
+    if (count < 1 || count > RDT_PARAM_VALUE_MAX)
+        luaL_error(state, "parameter %s must have 1 to %d values", param->name,
+                   RDT_PARAM_VALUE_MAX);
+    for (int i = 0; i < count; i++) {
+        lua_geti(state, -1, i + 1);
+        if (labelled)
+            copy_name(state, "a label", param->label[i]);
+        else if (!lua_isinteger(state, -1))
+            luaL_error(state, "the values of %s must be integers", param->name);
+        param->value[i] = labelled ? i : lua_tointeger(state, -1);
+        lua_pop(state, 1);
+    }
+    param->value_count = (int)count;
+    lua_settop(state, table);
+}
+
+static void load_family(lua_State *state, const char *name, rdt_family *family) {
+    lua_pushfstring(state, "%s/family", name);
+    rdt_lua_require(state, lua_tostring(state, -1));
+    int table = lua_gettop(state);
+    if (!lua_istable(state, table)) luaL_error(state, "%s/family.lua must return a table", name);
+    lua_getfield(state, table, "name");
+    copy_name(state, "a family's name", family->space.family);
+    if (lua_getfield(state, table, "template") != LUA_TSTRING)
+        luaL_error(state, "family %s names no template", name);
+    rdt_text_copy(family->template, sizeof family->template, lua_tostring(state, -1));
+    rdt_lua_push_file(state, family->template); /* it must be there */
+    if (lua_getfield(state, table, "params") != LUA_TTABLE)
+        luaL_error(state, "family %s has no params", name);
+    lua_Integer count = luaL_len(state, -1);
+    if (count < 1 || count > RDT_PARAM_MAX)
+        luaL_error(state, "family %s must have 1 to %d parameters", name, RDT_PARAM_MAX);
+    for (int i = 0; i < count; i++) {
+        lua_geti(state, -1, i + 1);
+        read_param(state, &family->space.param[i]);
+        lua_pop(state, 1);
+    }
+    family->space.param_count = (int)count;
+    lua_pushvalue(state, table);
+    family->table = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+static int load_families(lua_State *state) {
+    rdt_codegen *codegen = lua_touserdata(state, 1);
+    rdt_lua_require(state, "ops");
+    rdt_lua_require(state, "dtypes");
+    rdt_lua_require(state, "registry");
+    int registry = lua_gettop(state);
+    luaL_checktype(state, registry, LUA_TTABLE);
+    lua_Integer count = luaL_len(state, registry);
+    if (count < 1 || count > RDT_FAMILY_MAX)
+        return luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
+    for (int i = 0; i < count; i++) {
+        lua_geti(state, registry, i + 1);
+        load_family(state, luaL_checkstring(state, -1), &codegen->family[i]);
+        lua_settop(state, registry);
+    }
+    codegen->family_count = (int)count;
+    return 0;
+}
+
+redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
+    rdt_codegen *codegen = calloc(1, sizeof *codegen);
+    if (!codegen) return rdt_fail_memory(err, sizeof *codegen);
+    redtune_status status = rdt_lua_open(&codegen->lua, err);
+    if (!status)
+        status = rdt_lua_call(&codegen->lua, "load the templates", load_families, codegen, err);
+    if (status) {
+        rdt_codegen_close(codegen);
+        return status;
+    }
+    rdt_hash_text(&codegen->lua.source.hash, codegen->hash);
+    *out = codegen;
+    return REDTUNE_OK;
+}
+
+void rdt_codegen_close(rdt_codegen *codegen) {
+    if (!codegen) return;
+    rdt_lua_close(&codegen->lua);
+    free(codegen);
+}
+
+const char *rdt_codegen_hash(const rdt_codegen *codegen) {
+    return codegen->hash;
+}
+
+const char *rdt_codegen_folder(const rdt_codegen *codegen) {
+    return codegen->lua.source.folder;
+}
+
+int rdt_codegen_family_count(const rdt_codegen *codegen) {
+    return codegen->family_count;
+}
+
+const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family) {
+    return &codegen->family[family].space;
+}
+
+redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
+                                redtune_error *err) {
+    rdt_text known = {0};
+    for (int i = 0; i < codegen->family_count; i++) {
+        const char *candidate = codegen->family[i].space.family;
+        if (!name || !strcmp(name, candidate)) {
+            *family = i;
+            rdt_text_free(&known);
+            return REDTUNE_OK;
+        }
+        rdt_text_addf(&known, "%s%s", i ? ", " : "", candidate);
+    }
+    redtune_status status = rdt_fail(
+        err, REDTUNE_INVALID, 0, "cannot use template '%.40s': there is none of that name; use %s",
+        name, known.data ? known.data : "");
+    rdt_text_free(&known);
+    return status;
+}
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+/* What a rule is asked, and what it answers. */
+typedef struct rule_call {
+    const rdt_family *family;
+    rdt_case at;
+    const rdt_config *config;
+    rdt_config *config_out;
+    rdt_launch *launch_out;
+    bool allowed;
+    char reason[200];
+    rdt_config *points;
+    size_t point_count, point_capacity;
+} rule_call;
+
+/* Pushes the family's function of that name. */
+static void push_rule(lua_State *state, const rule_call *call, const char *name) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, call->family->table);
+    if (lua_getfield(state, -1, name) != LUA_TFUNCTION)
+        luaL_error(state, "family %s has no function %s", call->family->space.family, name);
+    lua_remove(state, -2);
+}
+
+static int call_default(lua_State *state) {
+    rule_call *call = lua_touserdata(state, 1);
+    push_rule(state, call, "default");
+    rdt_state_push_problem(state, call->at.problem);
+    rdt_state_push_facts(state, call->at.facts);
+    lua_call(state, 2, 1);
+    luaL_checktype(state, -1, LUA_TTABLE);
+    rdt_state_read_config(state, lua_gettop(state), &call->family->space, call->config_out);
+    return 0;
+}
+
+static int call_allowed(lua_State *state) {
+    rule_call *call = lua_touserdata(state, 1);
+    push_rule(state, call, "allowed");
+    rdt_state_push_config(state, &call->family->space, call->config, false);
+    rdt_state_push_problem(state, call->at.problem);
+    rdt_state_push_facts(state, call->at.facts);
+    lua_call(state, 3, 2);
+    call->allowed = lua_toboolean(state, -2);
+    const char *reason = lua_tostring(state, -1);
+    rdt_text_copy(call->reason, sizeof call->reason, reason ? reason : "the template's rules");
+    return 0;
+}
+
+static int call_launch(lua_State *state) {
+    rule_call *call = lua_touserdata(state, 1);
+    push_rule(state, call, "launch");
+    rdt_state_push_config(state, &call->family->space, call->config, false);
+    rdt_state_push_problem(state, call->at.problem);
+    rdt_state_push_facts(state, call->at.facts);
+    lua_call(state, 3, 1);
+    luaL_checktype(state, -1, LUA_TTABLE);
+    int table = lua_gettop(state);
+    *call->launch_out = (rdt_launch){
+        .threads = (uint32_t)rdt_state_integer(state, table, "threads", 1, 1024),
+        .tile = (uint32_t)rdt_state_integer(state, table, "tile", 1, 1 << 24),
+        .blocks_max = (uint32_t)rdt_state_integer(state, table, "blocks_max", 1, RDT_BLOCKS_MAX),
+        .final_threads = (uint32_t)rdt_state_integer(state, table, "final_threads", 0, 1024),
+    };
+    return 0;
+}
+
+/* Steps to the next point of the space, the last parameter fastest. false after the last. */
+static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
+    for (int i = space->param_count - 1; i >= 0; i--) {
+        if (++index[i] < space->param[i].value_count) return true;
+        index[i] = 0;
+    }
+    return false;
+}
+
+/* Calls the rule at stack index with the arguments behind it; whether it says yes. */
+static bool holds(lua_State *state, int rule, int config, int problem, int facts) {
+    lua_pushvalue(state, rule);
+    lua_pushvalue(state, config);
+    lua_pushvalue(state, problem);
+    lua_pushvalue(state, facts);
+    lua_call(state, 3, 1);
+    bool yes = lua_toboolean(state, -1);
+    lua_pop(state, 1);
+    return yes;
+}
+
+static void add_point(lua_State *state, rule_call *call, const rdt_config *config) {
+    if (call->point_count == call->point_capacity) {
+        size_t capacity = call->point_capacity ? 2 * call->point_capacity : 256;
+        rdt_config *points = realloc(call->points, capacity * sizeof *points);
+        if (!points) luaL_error(state, "out of memory for %d points", (int)capacity);
+        call->points = points;
+        call->point_capacity = capacity;
+    }
+    call->points[call->point_count++] = *config;
+}
+
+static int collect_points(lua_State *state) {
+    rule_call *call = lua_touserdata(state, 1);
+    const rdt_space *space = &call->family->space;
+    enum { ALLOWED = 2, USEFUL, PROBLEM, FACTS, CONFIG };
+    push_rule(state, call, "allowed");
+    push_rule(state, call, "useful");
+    rdt_state_push_problem(state, call->at.problem);
+    rdt_state_push_facts(state, call->at.facts);
+    int index[RDT_PARAM_MAX] = {0};
+    do {
+        rdt_config config = {0};
+        for (int i = 0; i < space->param_count; i++)
+            config.value[i] = space->param[i].value[index[i]];
+        rdt_state_push_config(state, space, &config, false);
+        bool is_default = !memcmp(&config, call->config, sizeof config);
+        if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
+            (is_default || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)))
+            add_point(state, call, &config);
+        lua_settop(state, FACTS);
+    } while (next_point(space, index));
+    return 0;
+}
+
+static redtune_status ask(rdt_codegen *codegen, const char *what, lua_CFunction function,
+                          rule_call *call, redtune_error *err) {
+    char text[96];
+    snprintf(text, sizeof text, "%s of template %s", what, call->family->space.family);
+    return rdt_lua_call(&codegen->lua, text, function, call, err);
+}
+
+redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at, rdt_config *out,
+                                   redtune_error *err) {
+    rdt_config config = {0};
+    rule_call call = {.family = &codegen->family[family], .at = at, .config_out = &config};
+    redtune_status status = ask(codegen, "find the default", call_default, &call, err);
+    if (!status) status = rdt_codegen_check(codegen, family, at, &config, err);
+    if (!status) *out = config;
+    return status;
+}
+
+redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
+                                 const rdt_config *config, redtune_error *err) {
+    rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
+    redtune_status status = ask(codegen, "check a config", call_allowed, &call, err);
+    if (status || call.allowed) return status;
+    char text[RDT_CONFIG_TEXT_BYTES];
+    rdt_config_format(&call.family->space, config, text);
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
+}
+
+redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, rdt_launch *out, redtune_error *err) {
+    rdt_launch launch = {0};
+    rule_call call = {
+        .family = &codegen->family[family], .at = at, .config = config, .launch_out = &launch};
+    redtune_status status = ask(codegen, "find the launch", call_launch, &call, err);
+    if (!status) *out = launch;
+    return status;
+}
+
+redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
+                                  rdt_config **configs, size_t *count, redtune_error *err) {
+    rdt_config standard;
+    redtune_status status = rdt_codegen_default(codegen, family, at, &standard, err);
+    if (status) return status;
+    rule_call call = {.family = &codegen->family[family], .at = at, .config = &standard};
+    status = ask(codegen, "list the space", collect_points, &call, err);
+    if (status) {
+        free(call.points);
+        return status;
+    }
+    *configs = call.points;
+    *count = call.point_count;
+    return REDTUNE_OK;
+}

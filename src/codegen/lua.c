@@ -1,0 +1,172 @@
+/* Lua: a state in which templates run. They see tables, strings and arithmetic, each other through
+ * require, and nothing of the machine; an undefined name is an error. */
+#include "codegen/lua.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MEMORY_BYTES_MAX = 64 << 20,
+    /* A render takes some ten thousand instructions: this many is a loop without an end. */
+    CALL_INSTRUCTIONS_MAX = 200 * 1000 * 1000,
+};
+
+/* The addresses are the keys; the values do not matter. */
+static const char key_sandbox, key_loaded, key_lua;
+
+static void *allocate(void *user, void *block, size_t old_bytes, size_t new_bytes) {
+    rdt_lua *lua = user;
+    if (!block) old_bytes = 0; /* Lua passes a type there */
+    if (!new_bytes) {
+        free(block);
+        lua->used_bytes -= old_bytes;
+        return NULL;
+    }
+    if (lua->used_bytes - old_bytes + new_bytes > MEMORY_BYTES_MAX) return NULL;
+    void *grown = realloc(block, new_bytes);
+    if (grown) lua->used_bytes += new_bytes - old_bytes;
+    return grown;
+}
+
+static void stop_running(lua_State *state, lua_Debug *debug) {
+    (void)debug;
+    luaL_error(state, "it runs too long: a loop without an end?");
+}
+
+static rdt_lua *owner(lua_State *state) {
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_lua);
+    rdt_lua *lua = lua_touserdata(state, -1);
+    lua_pop(state, 1);
+    return lua;
+}
+
+static int undefined_name(lua_State *state) {
+    return luaL_error(state, "undefined name '%s'", luaL_tolstring(state, 2, NULL));
+}
+
+static int assigned_name(lua_State *state) {
+    return luaL_error(state, "'%s' is assigned but not declared local",
+                      luaL_tolstring(state, 2, NULL));
+}
+
+static int require_from_lua(lua_State *state) {
+    rdt_lua_require(state, luaL_checkstring(state, 1));
+    return 1;
+}
+
+/* No pairs and next: their order differs from run to run, and the same input must give the same
+ * bytes. No pcall: it would swallow the end of a loop without an end. */
+static const char *const sandbox_names[] = {"assert", "error",    "ipairs",   "select", "string",
+                                            "table",  "math",     "tonumber", "type",   "tostring",
+                                            "utf8",   "rawequal", NULL};
+
+static int open_state(lua_State *state) {
+    rdt_lua *lua = lua_touserdata(state, 1);
+    lua_pushlightuserdata(state, lua);
+    lua_rawsetp(state, LUA_REGISTRYINDEX, &key_lua);
+    luaL_openlibs(state);
+    lua_newtable(state);
+    for (const char *const *name = sandbox_names; *name; name++) {
+        lua_getglobal(state, *name);
+        lua_setfield(state, -2, *name);
+    }
+    lua_getfield(state, -1, "math");
+    for (const char *const *name = (const char *const[]){"random", "randomseed", NULL}; *name;
+         name++) {
+        lua_pushnil(state);
+        lua_setfield(state, -2, *name);
+    }
+    lua_pop(state, 1);
+    lua_pushcfunction(state, require_from_lua);
+    lua_setfield(state, -2, "require");
+    lua_newtable(state);
+    lua_pushcfunction(state, undefined_name);
+    lua_setfield(state, -2, "__index");
+    lua_setmetatable(state, -2);
+    lua_rawsetp(state, LUA_REGISTRYINDEX, &key_sandbox);
+    lua_newtable(state);
+    lua_rawsetp(state, LUA_REGISTRYINDEX, &key_loaded);
+    return 0;
+}
+
+redtune_status rdt_lua_open(rdt_lua *lua, redtune_error *err) {
+    *lua = (rdt_lua){0};
+    redtune_status status = rdt_source_open(&lua->source, err);
+    if (status) return status;
+    lua->state = lua_newstate(allocate, lua);
+    if (!lua->state) return rdt_fail_memory(err, sizeof *lua);
+    status = rdt_lua_call(lua, "start Lua", open_state, lua, err);
+    if (status) rdt_lua_close(lua);
+    return status;
+}
+
+void rdt_lua_close(rdt_lua *lua) {
+    if (lua->state) lua_close(lua->state);
+    *lua = (rdt_lua){0};
+}
+
+redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction function, void *data,
+                            redtune_error *err) {
+    lua_State *state = lua->state;
+    lua_sethook(state, stop_running, LUA_MASKCOUNT, CALL_INSTRUCTIONS_MAX);
+    lua_pushcfunction(state, function);
+    lua_pushlightuserdata(state, data);
+    int rc = lua_pcall(state, 1, 0, 0);
+    if (!rc) return REDTUNE_OK;
+    const char *message = lua_tostring(state, -1);
+    redtune_status status =
+        rdt_fail(err, rc == LUA_ERRMEM ? REDTUNE_MEMORY : REDTUNE_TEMPLATE, rc, "cannot %s: %s",
+                 what, message ? message : "an error that is no text");
+    lua_settop(state, 0);
+    return status;
+}
+
+void rdt_lua_push_file(lua_State *state, const char *name) {
+    char *data = NULL;
+    size_t length = 0;
+    redtune_error failure;
+    if (rdt_source_read(&owner(state)->source, name, &data, &length, &failure))
+        luaL_error(state, "%s", failure.message);
+    /* lua_pushlstring raises an error when memory runs out; data would then leak, once. */
+    lua_pushlstring(state, data, length);
+    free(data);
+}
+
+void rdt_lua_push_environment(lua_State *state) {
+    lua_newtable(state);
+    lua_newtable(state);
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_sandbox);
+    lua_setfield(state, -2, "__index");
+    lua_pushcfunction(state, assigned_name);
+    lua_setfield(state, -2, "__newindex");
+    lua_setmetatable(state, -2);
+}
+
+void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk) {
+    if (luaL_loadbufferx(state, text, length, chunk, "t")) lua_error(state);
+    lua_insert(state, -2);
+    lua_setupvalue(state, -2, 1);
+}
+
+void rdt_lua_require(lua_State *state, const char *name) {
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_loaded);
+    int loaded = lua_gettop(state);
+    if (lua_getfield(state, loaded, name) != LUA_TNIL) {
+        lua_remove(state, loaded);
+        return;
+    }
+    lua_pop(state, 1);
+    const char *file = lua_pushfstring(state, "%s.lua", name);
+    const char *chunk = lua_pushfstring(state, "@%s", file);
+    rdt_lua_push_file(state, file);
+    size_t length;
+    const char *text = lua_tolstring(state, -1, &length);
+    rdt_lua_push_environment(state);
+    rdt_lua_load(state, text, length, chunk);
+    lua_call(state, 0, 1);
+    if (lua_isnil(state, -1)) luaL_error(state, "%s returns nothing", file);
+    lua_pushvalue(state, -1);
+    lua_setfield(state, loaded, name);
+    lua_replace(state, loaded);
+    lua_settop(state, loaded);
+}

@@ -1,0 +1,36 @@
+/* Lua: a state in which templates run. They see tables, strings and arithmetic, each other through
+ * require, and nothing of the machine; an undefined name is an error. */
+#ifndef RDT_CODEGEN_LUA_H
+#define RDT_CODEGEN_LUA_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include "codegen/source.h"
+
+typedef struct rdt_lua {
+    lua_State *state;
+    rdt_source source;
+    size_t used_bytes;
+} rdt_lua;
+
+/* lua must stay where it is until it is closed. */
+redtune_status rdt_lua_open(rdt_lua *lua, redtune_error *err);
+void rdt_lua_close(rdt_lua *lua);
+
+/* Runs function(state, data) so that Lua errors, running out of memory and running too long become
+ * a status whose message starts with what. The stack is as before afterwards. */
+redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction function, void *data,
+                            redtune_error *err);
+
+/* For functions that run inside rdt_lua_call; they raise Lua errors.
+ * rdt_lua_require pushes what the template file "<name>.lua" returns, loaded once. */
+void rdt_lua_require(lua_State *state, const char *name);
+/* Pushes a new table whose missing names are found in the sandbox, and are errors beyond. */
+void rdt_lua_push_environment(lua_State *state);
+/* Loads text as a function whose globals are the table on top of the stack, which it replaces. */
+void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
+/* Pushes a template file as a string. */
+void rdt_lua_push_file(lua_State *state, const char *name);
+
+#endif

@@ -1,0 +1,128 @@
+/* Render: a family, a problem and a config into CUDA source. */
+#include "codegen/state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "codegen/translate.h"
+
+typedef struct render_call {
+    const rdt_family *family;
+    const redtune_problem *problem;
+    const rdt_config *config;
+    bool lines;
+    rdt_text out, chunk;
+    lua_Integer next_line; /* of the template, that the output's next line would come from */
+} render_call;
+
+/* put(line, piece, ...): one line of text. The call is upvalue 1. */
+static int put(lua_State *state) {
+    render_call *call = lua_touserdata(state, lua_upvalueindex(1));
+    lua_Integer line = luaL_checkinteger(state, 1);
+    if (call->lines && line != call->next_line)
+        rdt_text_addf(&call->out, "#line %lld \"%s\"\n", (long long)line, call->family->template);
+    call->next_line = line + 1;
+    int top = lua_gettop(state);
+    for (int i = 2; i <= top; i++) {
+        if (lua_type(state, i) != LUA_TSTRING && !lua_isinteger(state, i))
+            return luaL_error(state, "@{} must give a string or an integer, and gives %s",
+                              luaL_tolstring(state, i, NULL));
+        size_t length;
+        const char *piece = lua_tolstring(state, i, &length);
+        rdt_text_add_bytes(&call->out, piece, length);
+        if (memchr(piece, '\n', length)) call->next_line = 0; /* needs a #line behind it */
+    }
+    rdt_text_add(&call->out, "\n");
+    return 0;
+}
+
+/* Sets a field of the environment at index from the value on top. The environment's metatable
+ * refuses assignments, which are for the template's author. */
+static void define(lua_State *state, int environment, const char *name) {
+    lua_pushstring(state, name);
+    lua_insert(state, -2);
+    lua_rawset(state, environment);
+}
+
+/* Moves every field of the table on top into the environment. */
+static void define_fields(lua_State *state, int environment) {
+    lua_pushnil(state);
+    while (lua_next(state, -2)) {
+        lua_pushvalue(state, -2);
+        lua_insert(state, -2);
+        lua_rawset(state, environment);
+    }
+    lua_pop(state, 1);
+}
+
+static void compiled_config_text(const render_call *call, lua_State *state) {
+    const rdt_space *space = &call->family->space;
+    rdt_space compiled = {.param_count = 0};
+    rdt_config config = {0};
+    for (int i = 0; i < space->param_count; i++) {
+        if (space->param[i].launch) continue;
+        config.value[compiled.param_count] = call->config->value[i];
+        compiled.param[compiled.param_count++] = space->param[i];
+    }
+    char text[RDT_CONFIG_TEXT_BYTES];
+    rdt_config_format(&compiled, &config, text);
+    lua_pushstring(state, text);
+}
+
+static void push_template_environment(lua_State *state, render_call *call) {
+    rdt_lua_push_environment(state);
+    int environment = lua_gettop(state);
+    rdt_state_push_config(state, &call->family->space, call->config, true);
+    define_fields(state, environment);
+    rdt_state_push_problem(state, call->problem);
+    lua_pushnil(state); /* the source serves every count */
+    lua_setfield(state, -2, "count");
+    define_fields(state, environment);
+    compiled_config_text(call, state);
+    define(state, environment, "config");
+    lua_newtable(state);
+    lua_pushinteger(state, RDT_SCRATCH_HEADER_BYTES);
+    lua_setfield(state, -2, "header_bytes");
+    lua_pushinteger(state, RDT_SCRATCH_SLOT_BYTES);
+    lua_setfield(state, -2, "slot_bytes");
+    define(state, environment, "scratch");
+    lua_pushlightuserdata(state, call);
+    lua_pushcclosure(state, put, 1);
+    define(state, environment, "put");
+}
+
+static int run_template(lua_State *state) {
+    render_call *call = lua_touserdata(state, 1);
+    const char *name = call->family->template;
+    rdt_lua_push_file(state, name);
+    size_t length;
+    const char *text = lua_tolstring(state, -1, &length);
+    redtune_error failure;
+    if (rdt_translate(name, text, length, &call->chunk, &failure))
+        return luaL_error(state, "%s", failure.message);
+    push_template_environment(state, call);
+    lua_pushfstring(state, "@%s", name);
+    lua_insert(state, -2);
+    rdt_lua_load(state, call->chunk.data ? call->chunk.data : "", call->chunk.length,
+                 lua_tostring(state, -2));
+    lua_call(state, 0, 0);
+    return 0;
+}
+
+redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, const redtune_problem *problem,
+                                  const rdt_config *config, bool lines, char **source,
+                                  redtune_error *err) {
+    render_call call = {
+        .family = &codegen->family[family],
+        .problem = problem,
+        .config = config,
+        .lines = lines,
+        .next_line = 0,
+    };
+    char what[64];
+    snprintf(what, sizeof what, "render template %s", call.family->space.family);
+    redtune_status status = rdt_lua_call(&codegen->lua, what, run_template, &call, err);
+    if (!status) status = rdt_text_take(&call.out, source, err);
+    rdt_text_free(&call.out);
+    rdt_text_free(&call.chunk);
+    return status;
+}

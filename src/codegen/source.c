@@ -1,0 +1,98 @@
+/* Source: where template files come from: a folder of the user's, else those compiled in. */
+#define _POSIX_C_SOURCE 200809L
+#include "codegen/source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/file.h"
+
+enum { FILE_BYTES_MAX = 1 << 20 };
+
+static void add_to_hash(rdt_hash *hash, const char *name, const char *data, size_t bytes) {
+    rdt_hash_add_string(hash, name);
+    rdt_hash_add(hash, data, bytes);
+}
+
+static int visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+/* Adds every file below the folder, in the order of their names. */
+static redtune_status hash_folder(rdt_hash *hash, const char *folder, redtune_error *err) {
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, visible, alphasort);
+    if (count < 0)
+        return rdt_fail(
+            err, REDTUNE_FILE, errno,
+            "cannot read templates from %.300s: %s; correct REDTUNE_TEMPLATES or unset it", folder,
+            strerror(errno));
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; i < count; i++) {
+        rdt_text path = {0};
+        rdt_text_addf(&path, "%s/%s", folder, entries[i]->d_name);
+        struct stat info;
+        char *data = NULL;
+        size_t length = 0;
+        if (status) {
+        } else if (path.failed) {
+            status = rdt_fail_memory(err, path.length);
+        } else if (!stat(path.data, &info) && S_ISDIR(info.st_mode)) {
+            status = hash_folder(hash, path.data, err);
+        } else {
+            status = rdt_file_read(path.data, FILE_BYTES_MAX, &data, &length, err);
+            if (!status) add_to_hash(hash, entries[i]->d_name, data, length);
+        }
+        free(data);
+        rdt_text_free(&path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+redtune_status rdt_source_open(rdt_source *source, redtune_error *err) {
+    const char *folder = getenv("REDTUNE_TEMPLATES");
+    if (folder && !*folder) folder = NULL;
+    rdt_hash hash = rdt_hash_begin();
+    for (const struct rdt_template_file *file = rdt_template_files; file->name; file++)
+        add_to_hash(&hash, file->name, file->data, file->bytes);
+    redtune_status status = folder ? hash_folder(&hash, folder, err) : REDTUNE_OK;
+    if (!status) *source = (rdt_source){.folder = folder, .hash = hash};
+    return status;
+}
+
+static redtune_status read_embedded(const char *name, char **data, size_t *length,
+                                    redtune_error *err) {
+    for (const struct rdt_template_file *file = rdt_template_files; file->name; file++) {
+        if (strcmp(file->name, name)) continue;
+        rdt_text text = {0};
+        rdt_text_add_bytes(&text, file->data, file->bytes);
+        redtune_status status = rdt_text_take(&text, data, err);
+        if (!status) *length = file->bytes;
+        return status;
+    }
+    return rdt_fail(err, REDTUNE_TEMPLATE, 0, "cannot read template %.100s: there is no such file",
+                    name);
+}
+
+/* The path of name in the folder, if there is such a file; else NULL. Freed by the caller. */
+static char *find_in_folder(const rdt_source *source, const char *name) {
+    if (!source->folder || strstr(name, "..") || name[0] == '/') return NULL;
+    rdt_text path = {0};
+    rdt_text_addf(&path, "%s/%s", source->folder, name);
+    if (!path.failed && rdt_file_exists(path.data)) return path.data;
+    rdt_text_free(&path);
+    return NULL;
+}
+
+redtune_status rdt_source_read(const rdt_source *source, const char *name, char **data,
+                               size_t *length, redtune_error *err) {
+    char *path = find_in_folder(source, name);
+    redtune_status status = path ? rdt_file_read(path, FILE_BYTES_MAX, data, length, err)
+                                 : read_embedded(name, data, length, err);
+    free(path);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* State: what the files of codegen share: the Lua state, the loaded families, and how problems,
+ * devices and configs look from Lua. */
+#ifndef RDT_CODEGEN_STATE_H
+#define RDT_CODEGEN_STATE_H
+
+#include "codegen/codegen.h"
+#include "codegen/lua.h"
+
+enum { RDT_FAMILY_MAX = 16 };
+
+typedef struct rdt_family {
+    rdt_space space;
+    int table;          /* the family's Lua table, a reference into the registry */
+    char template[128]; /* the file with its CUDA text */
+} rdt_family;
+
+struct rdt_codegen {
+    rdt_lua lua;
+    int family_count;
+    rdt_family family[RDT_FAMILY_MAX];
+    char hash[RDT_HASH_TEXT_BYTES];
+};
+
+/* The following run inside rdt_lua_call; each pushes one value. */
+
+/* The entry of that name in the table that a template file returns; raises an error if none. */
+void rdt_state_push_entry(lua_State *state, const char *file, const char *name);
+/* Parameters by name, labels as strings; without launch parameters where compiled_only. */
+void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
+                           bool compiled_only);
+/* Reads a config table over *out, checking every value against the space. */
+void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_config *out);
+/* {op, dtype, result, acc, count} */
+void rdt_state_push_problem(lua_State *state, const redtune_problem *problem);
+void rdt_state_push_facts(lua_State *state, const rdt_facts *facts);
+/* An integer field of the table at index, between low and high; raises an error else. */
+int64_t rdt_state_integer(lua_State *state, int table, const char *field, int64_t low,
+                          int64_t high);
+
+#endif

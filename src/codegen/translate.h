@@ -1,0 +1,16 @@
+/* Translate: template text with marked Lua into the Lua function that puts it out.
+ *
+ * A line whose first non-blank characters are //@ is Lua. Any other line is text, in which @{expr}
+ * stands for the value of a Lua expression (a string or an integer). Line n of the result comes
+ * from line n of the template, so that Lua's own messages name the template's line. */
+#ifndef RDT_CODEGEN_TRANSLATE_H
+#define RDT_CODEGEN_TRANSLATE_H
+
+#include "base/text.h"
+
+/* The result calls put(line, ...) once for each text line, with its pieces. REDTUNE_TEMPLATE for an
+ * @{ without its }. */
+redtune_status rdt_translate(const char *name, const char *text, size_t length, rdt_text *out,
+                             redtune_error *err);
+
+#endif

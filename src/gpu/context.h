@@ -1,0 +1,28 @@
+/* Context: the CUDA context that one redtune works in, and the facts of its device. */
+#ifndef RDT_GPU_CONTEXT_H
+#define RDT_GPU_CONTEXT_H
+
+#include "gpu/driver.h"
+#include "model/facts.h"
+
+typedef struct rdt_context {
+    rdt_driver *driver; /* owned */
+    CUcontext handle;
+    CUdevice device;
+    bool retained; /* the device's primary context, which closing releases */
+    rdt_facts facts;
+} rdt_context;
+
+/* name as in redtune_options.device. */
+redtune_status rdt_context_open(const char *name, rdt_context **out, redtune_error *err);
+void rdt_context_close(rdt_context *context);
+
+/* Makes the context current for calls that need one. *entered tells leave what to undo: nothing
+ * where the context was current already, so that the caller's own state is never disturbed. */
+redtune_status rdt_context_enter(const rdt_context *context, bool *entered, redtune_error *err);
+void rdt_context_leave(const rdt_context *context, bool entered);
+
+redtune_status rdt_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
+                                redtune_error *err);
+
+#endif

@@ -1,0 +1,90 @@
+/* Graph: launches recorded once and replayed as one, and the time that the GPU takes for them. */
+#include "gpu/graph.h"
+
+#include <stdlib.h>
+
+struct rdt_graph {
+    const rdt_driver *driver;
+    CUgraphExec exec;
+};
+
+redtune_status rdt_graph_begin(const rdt_driver *driver, CUstream stream, redtune_error *err) {
+    CUresult rc = driver->stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    return rdt_driver_check(driver, rc, err, "record a graph");
+}
+
+void rdt_graph_abandon(const rdt_driver *driver, CUstream stream) {
+    CUgraph graph = NULL;
+    driver->stream_end_capture(stream, &graph);
+    if (graph) driver->graph_destroy(graph);
+}
+
+redtune_status rdt_graph_end(const rdt_driver *driver, CUstream stream, rdt_graph **out,
+                             redtune_error *err) {
+    CUgraph recorded = NULL;
+    CUresult rc = driver->stream_end_capture(stream, &recorded);
+    redtune_status status = rdt_driver_check(driver, rc, err, "record a graph");
+    if (status) return status;
+    rdt_graph *graph = calloc(1, sizeof *graph);
+    if (graph) {
+        graph->driver = driver;
+        rc = driver->graph_instantiate(&graph->exec, recorded, 0);
+        status = rdt_driver_check(driver, rc, err, "make a recorded graph ready");
+    } else {
+        status = rdt_fail_memory(err, sizeof *graph);
+    }
+    driver->graph_destroy(recorded);
+    if (status)
+        rdt_graph_destroy(graph);
+    else
+        *out = graph;
+    return status;
+}
+
+void rdt_graph_destroy(rdt_graph *graph) {
+    if (!graph) return;
+    if (graph->exec) graph->driver->graph_exec_destroy(graph->exec);
+    free(graph);
+}
+
+redtune_status rdt_graph_replay(const rdt_graph *graph, CUstream stream, redtune_error *err) {
+    return rdt_driver_check(graph->driver, graph->driver->graph_launch(graph->exec, stream), err,
+                            "replay a graph");
+}
+
+redtune_status rdt_timer_create(const rdt_driver *driver, rdt_timer *out, redtune_error *err) {
+    rdt_timer timer = {.driver = driver};
+    CUresult rc = driver->event_create(&timer.start, CU_EVENT_DEFAULT);
+    if (!rc) rc = driver->event_create(&timer.stop, CU_EVENT_DEFAULT);
+    redtune_status status = rdt_driver_check(driver, rc, err, "create an event");
+    if (status)
+        rdt_timer_destroy(&timer);
+    else
+        *out = timer;
+    return status;
+}
+
+void rdt_timer_destroy(rdt_timer *timer) {
+    if (timer->start) timer->driver->event_destroy(timer->start);
+    if (timer->stop) timer->driver->event_destroy(timer->stop);
+    *timer = (rdt_timer){0};
+}
+
+redtune_status rdt_timer_start(const rdt_timer *timer, CUstream stream, redtune_error *err) {
+    return rdt_driver_check(timer->driver, timer->driver->event_record(timer->start, stream), err,
+                            "record an event");
+}
+
+redtune_status rdt_timer_stop(const rdt_timer *timer, CUstream stream, redtune_error *err) {
+    return rdt_driver_check(timer->driver, timer->driver->event_record(timer->stop, stream), err,
+                            "record an event");
+}
+
+redtune_status rdt_timer_read(const rdt_timer *timer, double *elapsed_ns, redtune_error *err) {
+    float milliseconds = 0;
+    CUresult rc = timer->driver->event_synchronize(timer->stop);
+    if (!rc) rc = timer->driver->event_elapsed(&milliseconds, timer->start, timer->stop);
+    redtune_status status = rdt_driver_check(timer->driver, rc, err, "time work on the GPU");
+    if (!status) *elapsed_ns = (double)milliseconds * 1e6;
+    return status;
+}

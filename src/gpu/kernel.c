@@ -1,0 +1,51 @@
+/* Kernel: a compiled reduction loaded into the current context, and its launch. */
+#include "gpu/kernel.h"
+
+#include <stdlib.h>
+
+redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image, bool final,
+                               rdt_kernel **out, redtune_error *err) {
+    rdt_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return rdt_fail_memory(err, sizeof *kernel);
+    kernel->driver = driver;
+    redtune_status status = rdt_driver_check(
+        driver, driver->module_load_data(&kernel->module, image), err, "load a compiled kernel");
+    if (!status)
+        status = rdt_driver_check(
+            driver, driver->module_get_function(&kernel->reduce, kernel->module, "redtune_reduce"),
+            err, "find redtune_reduce in a compiled kernel");
+    if (!status && final)
+        status = rdt_driver_check(
+            driver, driver->module_get_function(&kernel->finish, kernel->module, "redtune_finish"),
+            err, "find redtune_finish in a compiled kernel");
+    if (status) {
+        rdt_kernel_unload(kernel);
+        return status;
+    }
+    *out = kernel;
+    return REDTUNE_OK;
+}
+
+void rdt_kernel_unload(rdt_kernel *kernel) {
+    if (!kernel) return;
+    if (kernel->module) kernel->driver->module_unload(kernel->module);
+    free(kernel);
+}
+
+redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *launch,
+                                 rdt_operands operands, CUstream stream, redtune_error *err) {
+    const rdt_driver *driver = kernel->driver;
+    uint32_t blocks = rdt_launch_blocks(launch, operands.count);
+    void *reduce_args[] = {&operands.input, &operands.count, &operands.output, &operands.scratch};
+    CUresult rc = driver->launch_kernel(kernel->reduce, blocks, 1, 1, launch->threads, 1, 1, 0,
+                                        stream, reduce_args, NULL);
+    if (!rc && launch->final_threads && blocks > 1) {
+        void *finish_args[] = {&operands.scratch, &blocks, &operands.output};
+        rc = driver->launch_kernel(kernel->finish, 1, 1, 1, launch->final_threads, 1, 1, 0, stream,
+                                   finish_args, NULL);
+    }
+    if (rc)
+        return rdt_driver_check(driver, rc, err, "launch a reduction on %u blocks of %u threads",
+                                blocks, launch->threads);
+    return REDTUNE_OK;
+}

@@ -1,0 +1,31 @@
+/* Kernel: a compiled reduction loaded into the current context, and its launch. */
+#ifndef RDT_GPU_KERNEL_H
+#define RDT_GPU_KERNEL_H
+
+#include "gpu/driver.h"
+#include "model/launch.h"
+
+typedef struct rdt_kernel {
+    const rdt_driver *driver;
+    CUmodule module;
+    CUfunction reduce, finish; /* finish only where the image has it */
+} rdt_kernel;
+
+/* image is a cubin, or PTX with its NUL; final: it holds redtune_finish too. */
+redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image, bool final,
+                               rdt_kernel **out, redtune_error *err);
+/* No launch may still run. kernel may be NULL. */
+void rdt_kernel_unload(rdt_kernel *kernel);
+
+/* What a launch works on. scratch is as model/launch.h describes. */
+typedef struct rdt_operands {
+    CUdeviceptr input;
+    uint64_t count;
+    CUdeviceptr output, scratch;
+} rdt_operands;
+
+/* Asynchronous. The one place where reductions are launched. */
+redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *launch,
+                                 rdt_operands operands, CUstream stream, redtune_error *err);
+
+#endif

@@ -1,0 +1,91 @@
+-- The family "block": every block combines its share of the input, and the blocks' partial results
+-- are combined in one of several ways.
+--
+-- In the functions below, c is a config (parameters with labels hold their label), p a problem
+-- (op, dtype, count, bytes) and d a device (sm_count, threads_per_block, threads_per_sm, ...).
+local family = {
+    name = "block",
+    template = "block/kernel.cu",
+}
+
+family.params = {
+    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
+    { name = "vec", values = { 1, 2, 4 }, doc = "elements per load" },
+    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    { name = "tail", labels = { "shuffle", "shared" },
+      doc = "how a block combines its threads: warp shuffles, or shared memory down to one warp" },
+    { name = "finish", labels = { "single", "two_pass", "ticket" },
+      doc = "how blocks are combined: there is one block only, a second launch, or the last block" },
+    { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
+      doc = "blocks per multiprocessor at most" },
+}
+
+local function tile(c)
+    return c.block * c.vec * c.unroll
+end
+
+local function tiles(c, p)
+    return (p.count + tile(c) - 1) // tile(c)
+end
+
+-- Whether a config is right for this problem and device; if not, why not.
+function family.allowed(c, p, d)
+    if c.vec * p.dtype.bytes > 16 then
+        return false, ("vec=%d of %s is %d bytes, and a load takes 16 at most")
+            :format(c.vec, p.dtype.name, c.vec * p.dtype.bytes)
+    end
+    if c.block > d.threads_per_block then
+        return false, ("block=%d, and the device allows %d threads"):format(
+            c.block, d.threads_per_block)
+    end
+    if c.finish == "single" and c.per_sm ~= 1 then
+        return false, "finish=single has one block, so per_sm must be 1"
+    end
+    return true
+end
+
+-- Whether an allowed config is worth measuring for this problem: not the same work as another
+-- config, and not a waste that is plain beforehand.
+function family.useful(c, p, d)
+    if c.tail == "shared" and c.block <= 32 then return false end -- the same as shuffle
+    if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- unrolled past the input
+    if c.block > 32 and c.block * c.vec >= 2 * p.count then return false end -- idle warps
+    if c.finish == "single" then
+        return p.count * p.dtype.bytes <= 256 * 1024
+    end
+    local wanted = tiles(c, p)
+    if wanted < 2 then return false end -- one block: the same as single
+    if wanted > 64 * d.sm_count and c.block * c.unroll < 256 then return false end -- tiny steps
+    if c.per_sm * c.block > 16 * d.threads_per_sm then return false end
+    -- A wider grid than there are tiles is the grid of the next smaller per_sm.
+    return c.per_sm == 1 or wanted > c.per_sm // 2 * d.sm_count
+end
+
+-- The built-in default: good on any GPU, known to be best on none.
+function family.default(p, d)
+    local bytes = p.count * p.dtype.bytes
+    local c = {
+        block = 256, vec = 16 // p.dtype.bytes, unroll = 4,
+        tail = "shuffle", finish = "ticket", per_sm = 8,
+    }
+    if bytes <= 32 * 1024 then
+        c.block, c.finish, c.per_sm = 512, "single", 1
+    elseif bytes <= 4 * 1024 * 1024 then
+        c.unroll, c.per_sm = 1, 4
+    elseif bytes > 128 * 1024 * 1024 then
+        c.block, c.unroll, c.per_sm = 512, 2, 16
+    end
+    return c
+end
+
+-- How the kernel is launched.
+function family.launch(c, p, d)
+    return {
+        threads = c.block,
+        tile = tile(c),
+        blocks_max = c.finish == "single" and 1 or c.per_sm * d.sm_count,
+        final_threads = c.finish == "two_pass" and c.block or 0,
+    }
+end
+
+return family

@@ -1,0 +1,77 @@
+/* Bank: the kernels of one problem class, compiled, loaded and checked at their edges once. */
+#include "tuner/bank.h"
+
+#include <stdlib.h>
+#include "tuner/verify.h"
+
+struct rdt_bank {
+    const rdt_rig *rig;
+    const rdt_space *space;
+    int family;
+    rdt_make_kernel_fn *make;
+    void *user;
+    rdt_bank_entry *first;
+};
+
+rdt_bank *rdt_bank_create(const rdt_rig *rig, rdt_codegen *codegen, int family,
+                          rdt_make_kernel_fn *make, void *user) {
+    rdt_bank *bank = calloc(1, sizeof *bank);
+    if (!bank) return NULL;
+    bank->rig = rig;
+    bank->space = rdt_codegen_space(codegen, family);
+    bank->family = family;
+    bank->make = make;
+    bank->user = user;
+    return bank;
+}
+
+void rdt_bank_destroy(rdt_bank *bank) {
+    if (!bank) return;
+    for (rdt_bank_entry *entry = bank->first, *next; entry; entry = next) {
+        next = entry->next;
+        rdt_kernel_unload(entry->kernel);
+        free(entry);
+    }
+    free(bank);
+}
+
+/* Whether the failure is the candidate's, and not one that every later candidate would meet. */
+static bool survivable(redtune_status status) {
+    return status == REDTUNE_COMPILER || status == REDTUNE_WRONG;
+}
+
+/* Compiles, loads and checks. A failure that is the candidate's own ends up in the entry. */
+static redtune_status fill_entry(rdt_bank *bank, const redtune_problem *problem,
+                                 const rdt_launch *launch, rdt_bank_entry *entry,
+                                 redtune_error *err) {
+    entry->outcome = RDT_OUTCOME_UNCOMPILED;
+    redtune_status status = bank->make(bank->user, bank->family, problem, &entry->config, launch,
+                                       &entry->kernel, &entry->error);
+    if (!status) {
+        status = rdt_verify_edges(bank->rig, problem, entry->kernel, launch, &entry->error);
+        entry->outcome = status == REDTUNE_WRONG ? RDT_OUTCOME_WRONG
+                         : status                ? RDT_OUTCOME_FAULTED
+                                                 : RDT_OUTCOME_GOOD;
+    }
+    if (!status || survivable(status)) return REDTUNE_OK;
+    if (err) *err = entry->error;
+    return status;
+}
+
+redtune_status rdt_bank_get(rdt_bank *bank, const redtune_problem *problem,
+                            const rdt_config *config, const rdt_launch *launch,
+                            const rdt_bank_entry **out, redtune_error *err) {
+    for (const rdt_bank_entry *entry = bank->first; entry; entry = entry->next) {
+        if (!rdt_config_same_kernel(bank->space, &entry->config, config)) continue;
+        *out = entry;
+        return REDTUNE_OK;
+    }
+    rdt_bank_entry *entry = calloc(1, sizeof *entry);
+    if (!entry) return rdt_fail_memory(err, sizeof *entry);
+    entry->config = *config;
+    entry->next = bank->first;
+    bank->first = entry;
+    redtune_status status = fill_entry(bank, problem, launch, entry, err);
+    if (!status) *out = entry;
+    return status;
+}

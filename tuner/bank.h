@@ -1,0 +1,39 @@
+/* Bank: the kernels of one problem class (op, dtype, result), compiled, loaded and checked at their
+ * edges once, and shared by all counts and grids. */
+#ifndef RDT_TUNER_BANK_H
+#define RDT_TUNER_BANK_H
+
+#include "codegen/codegen.h"
+#include "gpu/kernel.h"
+#include "model/trial.h"
+#include "tuner/rig.h"
+
+/* Makes a config's kernel, loaded into the current context. Once made it is the bank's. */
+typedef redtune_status rdt_make_kernel_fn(void *user, int family, const redtune_problem *problem,
+                                          const rdt_config *config, const rdt_launch *launch,
+                                          rdt_kernel **out, redtune_error *err);
+
+typedef struct rdt_bank rdt_bank;
+
+/* A kernel or why there is none. */
+typedef struct rdt_bank_entry {
+    rdt_config config; /* launch parameters do not count */
+    rdt_kernel *kernel;
+    rdt_outcome outcome;
+    redtune_error error; /* unless good */
+    struct rdt_bank_entry *next;
+} rdt_bank_entry;
+
+rdt_bank *rdt_bank_create(const rdt_rig *rig, rdt_codegen *codegen, int family,
+                          rdt_make_kernel_fn *make, void *user);
+/* The rig's context must be current. bank may be NULL. */
+void rdt_bank_destroy(rdt_bank *bank);
+
+/* Finds the config's kernel; makes it the first time. A kernel that does not compile, load, run or
+ * give the right results is an entry too, with its outcome. Fails only where nothing more can be
+ * done: no memory, or the GPU no longer answers. */
+redtune_status rdt_bank_get(rdt_bank *bank, const redtune_problem *problem,
+                            const rdt_config *config, const rdt_launch *launch,
+                            const rdt_bank_entry **out, redtune_error *err);
+
+#endif

@@ -1,0 +1,113 @@
+/* Measure: the time of one call of a kernel, L2 cold, from events around replayed graphs. */
+#include "tuner/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CALLS_MAX = 32,
+    INTERVAL_NS = 60000, /* the aim; the timer resolves about 500 */
+    CALL_NS = 2000,      /* a small call, at the least */
+    ALIGNMENT_BYTES = 256,
+};
+
+static int choose_calls(const rdt_rig *rig, const redtune_problem *problem, uint64_t stride) {
+    double peak = rdt_facts_peak_gbps(&rig->context->facts); /* bytes per ns */
+    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
+    double call_ns = CALL_NS + (peak > 0 ? bytes / peak : 0);
+    int calls = (int)(INTERVAL_NS / call_ns) + 1;
+    if (calls > CALLS_MAX) calls = CALLS_MAX;
+    /* As many as have an input of their own. */
+    uint64_t inputs = problem->count ? 1 + (rig->dense.count - problem->count) / stride : CALLS_MAX;
+    return inputs < (uint64_t)calls ? (int)inputs : calls;
+}
+
+static redtune_status record(rdt_measurement *measurement, const redtune_problem *problem,
+                             const rdt_kernel *kernel, const rdt_launch *launch,
+                             redtune_error *err) {
+    const rdt_rig *rig = measurement->rig;
+    size_t element = redtune_dtype_bytes(problem->dtype);
+    uint64_t unit = ALIGNMENT_BYTES / element;
+    uint64_t stride = (problem->count + unit - 1) / unit * unit;
+    measurement->calls = choose_calls(rig, problem, stride);
+    redtune_status status = rdt_graph_begin(rig->driver, rig->stream, err);
+    if (status) return status;
+    for (int i = 0; !status && i < measurement->calls; i++) {
+        rdt_operands operands = {
+            .input = rig->dense.buffer.address + (uint64_t)i * stride * element,
+            .count = problem->count,
+            .output = rig->output.address,
+            .scratch = rig->scratch.address,
+        };
+        status = rdt_kernel_launch(kernel, launch, operands, rig->stream, err);
+    }
+    if (status) {
+        rdt_graph_abandon(rig->driver, rig->stream);
+        return status;
+    }
+    return rdt_graph_end(rig->driver, rig->stream, &measurement->graph, err);
+}
+
+redtune_status rdt_measurement_open(const rdt_rig *rig, const redtune_problem *problem,
+                                    const rdt_kernel *kernel, const rdt_launch *launch,
+                                    rdt_measurement **out, redtune_error *err) {
+    rdt_measurement *measurement = calloc(1, sizeof *measurement);
+    if (!measurement) return rdt_fail_memory(err, sizeof *measurement);
+    measurement->rig = rig;
+    redtune_status status = record(measurement, problem, kernel, launch, err);
+    /* The first replay pays for uploading the graph, which is not the kernel's time. */
+    if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);
+    if (status) {
+        rdt_measurement_close(measurement);
+        return status;
+    }
+    *out = measurement;
+    return REDTUNE_OK;
+}
+
+void rdt_measurement_close(rdt_measurement *measurement) {
+    if (!measurement) return;
+    rdt_graph_destroy(measurement->graph);
+    free(measurement);
+}
+
+redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_error *err) {
+    const rdt_rig *rig = measurement->rig;
+    if (measurement->samples == RDT_SAMPLES_MAX) return REDTUNE_OK;
+    /* The flush also keeps the GPU busy until the timed work is queued, so that the host's time for
+     * queueing it is not in the interval. */
+    CUresult rc = rig->driver->memset_d8_async(
+        rig->flush.address, (unsigned char)measurement->samples, rig->flush.bytes, rig->stream);
+    redtune_status status = rdt_driver_check(rig->driver, rc, err, "flush L2");
+    double elapsed_ns = 0;
+    if (!status) status = rdt_timer_start(&rig->timer, rig->stream, err);
+    if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);
+    if (!status) status = rdt_timer_stop(&rig->timer, rig->stream, err);
+    if (!status) status = rdt_timer_read(&rig->timer, &elapsed_ns, err);
+    if (status) return status;
+    measurement->sample_ns[measurement->samples++] = elapsed_ns / measurement->calls;
+    return REDTUNE_OK;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value below which a fraction of the n sorted values lies, between neighbours linearly. */
+static double quantile(const double *sorted, int n, double fraction) {
+    double at = fraction * (n - 1);
+    int below = (int)at;
+    int above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+void rdt_measurement_summary(const rdt_measurement *measurement, double *median_ns,
+                             double *spread_ns) {
+    double sorted[RDT_SAMPLES_MAX];
+    int n = measurement->samples;
+    memcpy(sorted, measurement->sample_ns, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    *median_ns = quantile(sorted, n, 0.5);
+    *spread_ns = (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / 2;
+}

@@ -1,0 +1,31 @@
+/* Measure: the time of one call of a kernel, L2 cold, from events around replayed graphs. */
+#ifndef RDT_TUNER_MEASURE_H
+#define RDT_TUNER_MEASURE_H
+
+#include "gpu/kernel.h"
+#include "tuner/rig.h"
+
+enum { RDT_SAMPLES_MAX = 64 };
+
+/* A kernel recorded so that it can be timed again and again. The graph holds enough calls to make
+ * the timed interval long against the timer's resolution, each on another part of the dense pool,
+ * so that none finds its input in L2. */
+typedef struct rdt_measurement {
+    const rdt_rig *rig;
+    rdt_graph *graph;
+    int calls;
+    double sample_ns[RDT_SAMPLES_MAX]; /* per call */
+    int samples;
+} rdt_measurement;
+
+redtune_status rdt_measurement_open(const rdt_rig *rig, const redtune_problem *problem,
+                                    const rdt_kernel *kernel, const rdt_launch *launch,
+                                    rdt_measurement **out, redtune_error *err);
+void rdt_measurement_close(rdt_measurement *measurement);
+/* Flushes L2, replays the graph and adds the sample. */
+redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_error *err);
+/* Median, and half the distance between the quartiles, of the samples so far (at least one). */
+void rdt_measurement_summary(const rdt_measurement *measurement, double *median_ns,
+                             double *spread_ns);
+
+#endif

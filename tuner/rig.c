@@ -1,0 +1,107 @@
+/* Rig: the GPU memory, stream and timer with which the kernels of one dtype are verified and timed.
+ */
+#include "tuner/rig.h"
+
+#include <stdlib.h>
+#include "model/launch.h"
+
+enum {
+    SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */
+    POOL_BYTES_MIN = 32 << 20,  /* so that small inputs can be rotated */
+    FREE_BYTES_MIN = 256 << 20, /* left to others */
+    FLUSH_BYTES_MIN = 8 << 20,
+};
+
+static size_t flush_bytes(const rdt_context *context) {
+    size_t bytes = 2 * context->facts.l2_bytes;
+    return bytes > FLUSH_BYTES_MIN ? bytes : FLUSH_BYTES_MIN;
+}
+
+redtune_status rdt_rig_count_max(const rdt_context *context, redtune_dtype dtype, uint64_t *count,
+                                 redtune_error *err) {
+    size_t free_bytes = 0, total_bytes = 0;
+    CUresult rc = context->driver->mem_get_info(&free_bytes, &total_bytes);
+    if (rc) return rdt_driver_check(context->driver, rc, err, "ask for free device memory");
+    size_t element = redtune_dtype_bytes(dtype);
+    size_t fixed = flush_bytes(context) + rdt_scratch_bytes() + FREE_BYTES_MIN;
+    uint64_t room = free_bytes > fixed ? (free_bytes - fixed) / element : 0;
+    uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
+    if (largest > rdt_pattern_dense_max(dtype)) largest = room / 2 - SPARE_ELEMENTS; /* two pools */
+    *count = largest;
+    return REDTUNE_OK;
+}
+
+/* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
+static redtune_status fill(rdt_rig *rig, rdt_pool *pool, uint64_t exact, uint64_t count,
+                           redtune_error *err) {
+    size_t element = redtune_dtype_bytes(rig->dtype);
+    pool->count = count;
+    redtune_status status = rdt_pattern_create(rig->dtype, exact, &pool->pattern, err);
+    if (!status) status = rdt_buffer_create(rig->driver, count * element, &pool->buffer, err);
+    if (status) return status;
+    uint64_t first = pool->pattern->period < count ? pool->pattern->period : count;
+    status = rdt_buffer_write(rig->driver, pool->buffer.address, pool->pattern->elements,
+                              first * element, rig->stream, err);
+    if (!status)
+        status = rdt_buffer_repeat(rig->driver, pool->buffer.address, first * element,
+                                   count * element, rig->stream, err);
+    return status;
+}
+
+static void empty(rdt_pool *pool) {
+    rdt_pattern_destroy(pool->pattern);
+    rdt_buffer_destroy(&pool->buffer);
+}
+
+static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, redtune_error *err) {
+    uint64_t dense_exact = rdt_pattern_dense_max(rig->dtype);
+    uint64_t rotated = POOL_BYTES_MIN / redtune_dtype_bytes(rig->dtype);
+    uint64_t elements = count_max > rotated ? count_max : rotated;
+    if (elements > 16 * count_max) elements = 16 * count_max;
+    redtune_status status =
+        fill(rig, &rig->dense, elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
+             elements + SPARE_ELEMENTS, err);
+    if (!status && count_max > dense_exact)
+        status =
+            fill(rig, &rig->sparse, count_max + SPARE_ELEMENTS, count_max + SPARE_ELEMENTS, err);
+    return status;
+}
+
+redtune_status rdt_rig_open(const rdt_context *context, redtune_dtype dtype, uint64_t count_max,
+                            rdt_rig **out, redtune_error *err) {
+    rdt_rig *rig = calloc(1, sizeof *rig);
+    if (!rig) return rdt_fail_memory(err, sizeof *rig);
+    rig->context = context;
+    rig->driver = context->driver;
+    rig->dtype = dtype;
+    redtune_status status = rdt_stream_create(rig->driver, &rig->stream, err);
+    if (!status) status = rdt_timer_create(rig->driver, &rig->timer, err);
+    if (!status) status = rdt_buffer_create(rig->driver, flush_bytes(context), &rig->flush, err);
+    if (!status) status = rdt_buffer_create(rig->driver, RDT_RIG_OUTPUTS * 16, &rig->output, err);
+    if (!status) status = rdt_buffer_create(rig->driver, rdt_scratch_bytes(), &rig->scratch, err);
+    if (!status) status = fill_pools(rig, count_max, err);
+    if (!status) {
+        CUresult rc =
+            rig->driver->memset_d8_async(rig->scratch.address, 0, rig->scratch.bytes, rig->stream);
+        status = rdt_driver_check(rig->driver, rc, err, "clear the scratch");
+    }
+    if (!status) status = rdt_stream_wait(rig->driver, rig->stream, err);
+    if (status) {
+        rdt_rig_close(rig);
+        return status;
+    }
+    *out = rig;
+    return REDTUNE_OK;
+}
+
+void rdt_rig_close(rdt_rig *rig) {
+    if (!rig) return;
+    empty(&rig->dense);
+    empty(&rig->sparse);
+    rdt_buffer_destroy(&rig->flush);
+    rdt_buffer_destroy(&rig->output);
+    rdt_buffer_destroy(&rig->scratch);
+    rdt_timer_destroy(&rig->timer);
+    rdt_stream_destroy(rig->driver, rig->stream);
+    free(rig);
+}

@@ -1,0 +1,41 @@
+/* Rig: the GPU memory, stream and timer with which the kernels of one dtype are verified and timed.
+ * Everything here runs in the rig's context, which the caller has entered. */
+#ifndef RDT_TUNER_RIG_H
+#define RDT_TUNER_RIG_H
+
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+#include "gpu/graph.h"
+#include "tuner/pattern.h"
+
+/* Test data on the GPU. */
+typedef struct rdt_pool {
+    rdt_pattern *pattern;
+    rdt_buffer buffer;
+    uint64_t count; /* elements */
+} rdt_pool;
+
+enum { RDT_RIG_OUTPUTS = 256 };
+
+typedef struct rdt_rig {
+    const rdt_context *context;
+    const rdt_driver *driver;
+    redtune_dtype dtype;
+    rdt_pool dense;    /* no zeros: what is timed, and verified where its sums are exact */
+    rdt_pool sparse;   /* exact sums of any count in use; empty where dense has them */
+    rdt_buffer flush;  /* written to push everything else out of L2 */
+    rdt_buffer output; /* RDT_RIG_OUTPUTS results of 16 bytes */
+    rdt_buffer scratch;
+    CUstream stream;
+    rdt_timer timer;
+} rdt_rig;
+
+/* The largest count of dtype that a rig can hold in the GPU's free memory. */
+redtune_status rdt_rig_count_max(const rdt_context *context, redtune_dtype dtype, uint64_t *count,
+                                 redtune_error *err);
+/* A rig for counts of up to count_max. */
+redtune_status rdt_rig_open(const rdt_context *context, redtune_dtype dtype, uint64_t count_max,
+                            rdt_rig **out, redtune_error *err);
+void rdt_rig_close(rdt_rig *rig);
+
+#endif

@@ -1,0 +1,19 @@
+/* Verify: whether a kernel gives the exact result, before it may be timed. */
+#ifndef RDT_TUNER_VERIFY_H
+#define RDT_TUNER_VERIFY_H
+
+#include "gpu/kernel.h"
+#include "tuner/rig.h"
+
+/* Runs the kernel at counts around its own boundaries (warp, tile, grid), from aligned and
+ * unaligned starts: once for each kernel. REDTUNE_WRONG names the first wrong result;
+ * REDTUNE_DEVICE if it does not run. */
+redtune_status rdt_verify_edges(const rdt_rig *rig, const redtune_problem *problem,
+                                const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err);
+/* Runs the kernel at the problem's own count, whole and cut at both ends: once for each config. */
+redtune_status rdt_verify_count(const rdt_rig *rig, const redtune_problem *problem,
+                                const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err);
+
+#endif
