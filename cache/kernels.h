@@ -1,4 +1,7 @@
-/* Kernels: the kernel cache, a local and disposable SQLite file of compiled kernels. */
+/* Kernels: the kernel cache, a local and disposable SQLite file of compiled kernels.
+ *
+ * Any number of processes may use one file at once; within a process one thread at a time uses a
+ * handle, and a child of fork() opens its own. Losing the file costs time only. */
 #ifndef RDT_CACHE_KERNELS_H
 #define RDT_CACHE_KERNELS_H
 
@@ -7,20 +10,26 @@
 
 typedef struct rdt_kernels rdt_kernels;
 
-/* Opens or creates the cache. The caller treats any failure as "no cache". */
+/* Opens or creates the cache. The caller treats any failure as "no cache". The file's content is
+ * not looked at before the first use, so this is quick and succeeds on a damaged one. */
 redtune_status rdt_kernels_open(const char *path, rdt_kernels **out, redtune_error *err);
+/* kernels may be NULL. */
 void rdt_kernels_close(rdt_kernels *kernels);
 
 /* Finds a kernel by its key, a hash's text. A miss, and any damage, is REDTUNE_OK with *data NULL;
- * else *data is freed by the caller. The content's hash is checked. */
+ * else *data, with a NUL beyond its bytes, is freed by the caller. The content's hash is checked.
+ * Fails only for want of memory. */
 redtune_status rdt_kernels_find(rdt_kernels *kernels, const char *key, void **data, size_t *bytes,
                                 bool *ptx, redtune_error *err);
 /* Stores a kernel, replacing one of the same key; drops the least recently used ones beyond the
- * cache's size (256 MiB). */
+ * cache's size (256 MiB of file; a larger kernel is not stored). A use counts to within an hour. A
+ * damaged file, or one that is no kernel cache, is emptied first. */
 redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void *data,
                                size_t bytes, bool ptx, redtune_error *err);
-/* Stored kernels and their bytes. */
+/* Stored kernels and their bytes; none for a damaged file. */
 redtune_status rdt_kernels_census(rdt_kernels *kernels, int64_t *count, int64_t *bytes,
                                   redtune_error *err);
+/* Bounds the file at another size than 256 MiB, from the next put on. */
+void rdt_kernels_limit(rdt_kernels *kernels, int64_t bytes);
 
 #endif

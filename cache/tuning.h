@@ -1,4 +1,8 @@
-/* Tuning: the tuning database, one shareable SQLite file of measurements. */
+/* Tuning: the tuning database, one shareable SQLite file of measurements (docs/database.md).
+ *
+ * Any number of processes may use one file at once, writers one after another; a call waits up to
+ * 10 seconds for its turn. Within a process one thread at a time uses a handle, and a child of
+ * fork() opens its own. Errors about the file name it, SQLite's reason and a remedy. */
 #ifndef RDT_CACHE_TUNING_H
 #define RDT_CACHE_TUNING_H
 
@@ -9,9 +13,9 @@ typedef struct rdt_tuning rdt_tuning;
 
 /* What a measurement was made with. Texts are copied. */
 typedef struct rdt_origin {
-    char machine[64]; /* a label of the user's choice, "" by default */
-    int driver_version, nvrtc_version;
-    char templates[40]; /* hash of the template source */
+    char machine[64];                  /* a label of the user's choice, "" by default */
+    int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
+    char templates[40];                /* hash of the template source */
 } rdt_origin;
 
 /* A stored measurement with what it was made on and with. */
@@ -22,20 +26,28 @@ typedef struct rdt_row {
     int64_t date; /* seconds since 1970, UTC */
 } rdt_row;
 
-/* Opens for writing, creating the file and its folder if they are not there, with the schema.
- * REDTUNE_DATABASE for a file that is no tuning database or of a newer version (it is left
- * untouched), REDTUNE_FILE for a folder that cannot be created or written. */
+/* Opens for writing, creating the file and its folder if they are not there, with the schema; a
+ * file without a byte is a new one. What an interrupted writer left half done is undone.
+ * REDTUNE_DATABASE for a file that is no tuning database, is damaged or of a newer version (it is
+ * left untouched), REDTUNE_FILE for a file or folder that cannot be created, read or written. */
 redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err);
-/* Opens for reading; a file that does not exist is an error here (REDTUNE_FILE). */
+/* Opens for reading, and writes nothing whatever happens: neither the file nor its folder need be
+ * writable. A file that does not exist is an error here (REDTUNE_FILE); one that a writer left half
+ * done is REDTUNE_DATABASE until rdt_tuning_open has repaired it. */
 redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_error *err);
+/* tuning may be NULL. */
 void rdt_tuning_close(rdt_tuning *tuning);
 
-/* Stores trials, all in one transaction, measured now. */
+/* Stores trials, all in one transaction or none, measured now. Their problems are resolved. What
+ * rdt_tuning_each would not give back (an unknown op, a time that is no time, a text with control
+ * characters) is REDTUNE_INVALID. */
 redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rdt_origin *origin,
                               const rdt_trial *trials, size_t count, redtune_error *err);
 
 /* Calls each with every stored measurement of op, dtype, result and cache state (of all GPUs and
- * counts), by count, gpu and then age. each returns a status; another than OK ends it with that. */
+ * counts), by count, gpu and then age. each returns a status; another than OK ends it with that.
+ * The row lives during the call. While each runs no writer can commit, and it must not use tuning:
+ * it should only take what it needs. Rows that do not fit the model are left out. */
 typedef redtune_status rdt_tuning_each_fn(void *user, const rdt_row *row, redtune_error *err);
 redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,
                                rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
@@ -43,8 +55,8 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
 
 /* The winners: per GPU model, op, dtype, result, count and cache state the good measurement with
  * the lowest median among those with at least half the samples of the best-sampled one (a quick
- * look never beats a careful one); ties go to the earlier row. In the order of rdt_tuning_each, for
- * all problems. */
+ * look never beats a careful one); ties go to the earlier row. By op, dtype, result and cache
+ * state, and then in the order of rdt_tuning_each, for all problems. */
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err);
 

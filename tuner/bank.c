@@ -11,18 +11,53 @@ struct rdt_bank {
     rdt_make_kernel_fn *make;
     void *user;
     rdt_bank_entry *first;
+    rdt_kernel *flush_kernel;
+    rdt_launch flush_launch;
 };
 
-rdt_bank *rdt_bank_create(const rdt_rig *rig, rdt_codegen *codegen, int family,
-                          rdt_make_kernel_fn *make, void *user) {
+/* Makes the kernel that flushes: the default for a problem as large as the flush buffer. */
+static redtune_status make_flush(rdt_bank *bank, rdt_codegen *codegen,
+                                 const redtune_problem *problem, redtune_error *err) {
+    redtune_problem flush = *problem;
+    flush.count = bank->rig->flush.bytes / redtune_dtype_bytes(problem->dtype);
+    rdt_case at = {&flush, &bank->rig->context->facts};
+    rdt_config config;
+    redtune_status status = rdt_codegen_default(codegen, bank->family, at, &config, err);
+    if (!status)
+        status = rdt_codegen_launch(codegen, bank->family, at, &config, &bank->flush_launch, err);
+    if (!status)
+        status = bank->make(bank->user, bank->family, &flush, &config, &bank->flush_launch,
+                            &bank->flush_kernel, err);
+    return status;
+}
+
+redtune_status rdt_bank_create(const rdt_rig *rig, rdt_codegen *codegen, int family,
+                               const redtune_problem *problem, rdt_make_kernel_fn *make, void *user,
+                               rdt_bank **out, redtune_error *err) {
     rdt_bank *bank = calloc(1, sizeof *bank);
-    if (!bank) return NULL;
+    if (!bank) return rdt_fail_memory(err, sizeof *bank);
     bank->rig = rig;
     bank->space = rdt_codegen_space(codegen, family);
     bank->family = family;
     bank->make = make;
     bank->user = user;
-    return bank;
+    redtune_status status = make_flush(bank, codegen, problem, err);
+    if (status)
+        rdt_bank_destroy(bank);
+    else
+        *out = bank;
+    return status;
+}
+
+redtune_status rdt_bank_flush(const rdt_bank *bank, redtune_error *err) {
+    const rdt_rig *rig = bank->rig;
+    rdt_operands operands = {
+        .input = rig->flush.address,
+        .count = rig->flush.bytes / redtune_dtype_bytes(rig->dtype),
+        .output = rig->output.address,
+        .scratch = rig->scratch.address,
+    };
+    return rdt_kernel_launch(bank->flush_kernel, &bank->flush_launch, operands, rig->stream, err);
 }
 
 void rdt_bank_destroy(rdt_bank *bank) {
@@ -32,6 +67,7 @@ void rdt_bank_destroy(rdt_bank *bank) {
         rdt_kernel_unload(entry->kernel);
         free(entry);
     }
+    rdt_kernel_unload(bank->flush_kernel);
     free(bank);
 }
 

@@ -24,8 +24,10 @@ typedef struct rdt_bank_entry {
     struct rdt_bank_entry *next;
 } rdt_bank_entry;
 
-rdt_bank *rdt_bank_create(const rdt_rig *rig, rdt_codegen *codegen, int family,
-                          rdt_make_kernel_fn *make, void *user);
+/* A bank for problems like this one, of any count. The rig's context must be current. */
+redtune_status rdt_bank_create(const rdt_rig *rig, rdt_codegen *codegen, int family,
+                               const redtune_problem *problem, rdt_make_kernel_fn *make, void *user,
+                               rdt_bank **out, redtune_error *err);
 /* The rig's context must be current. bank may be NULL. */
 void rdt_bank_destroy(rdt_bank *bank);
 
@@ -35,5 +37,9 @@ void rdt_bank_destroy(rdt_bank *bank);
 redtune_status rdt_bank_get(rdt_bank *bank, const redtune_problem *problem,
                             const rdt_config *config, const rdt_launch *launch,
                             const rdt_bank_entry **out, redtune_error *err);
+
+/* Reads the rig's flush buffer with a kernel made for that, so that nothing else is left in L2.
+ * Asynchronous. */
+redtune_status rdt_bank_flush(const rdt_bank *bank, redtune_error *err);
 
 #endif

@@ -48,12 +48,14 @@ static redtune_status record(rdt_measurement *measurement, const redtune_problem
     return rdt_graph_end(rig->driver, rig->stream, &measurement->graph, err);
 }
 
-redtune_status rdt_measurement_open(const rdt_rig *rig, const redtune_problem *problem,
-                                    const rdt_kernel *kernel, const rdt_launch *launch,
-                                    rdt_measurement **out, redtune_error *err) {
+redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank,
+                                    const redtune_problem *problem, const rdt_kernel *kernel,
+                                    const rdt_launch *launch, rdt_measurement **out,
+                                    redtune_error *err) {
     rdt_measurement *measurement = calloc(1, sizeof *measurement);
     if (!measurement) return rdt_fail_memory(err, sizeof *measurement);
     measurement->rig = rig;
+    measurement->bank = bank;
     redtune_status status = record(measurement, problem, kernel, launch, err);
     /* The first replay pays for uploading the graph, which is not the kernel's time. */
     if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);
@@ -76,9 +78,7 @@ redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_erro
     if (measurement->samples == RDT_SAMPLES_MAX) return REDTUNE_OK;
     /* The flush also keeps the GPU busy until the timed work is queued, so that the host's time for
      * queueing it is not in the interval. */
-    CUresult rc = rig->driver->memset_d8_async(
-        rig->flush.address, (unsigned char)measurement->samples, rig->flush.bytes, rig->stream);
-    redtune_status status = rdt_driver_check(rig->driver, rc, err, "flush L2");
+    redtune_status status = rdt_bank_flush(measurement->bank, err);
     double elapsed_ns = 0;
     if (!status) status = rdt_timer_start(&rig->timer, rig->stream, err);
     if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);

@@ -2,8 +2,7 @@
 #ifndef RDT_TUNER_MEASURE_H
 #define RDT_TUNER_MEASURE_H
 
-#include "gpu/kernel.h"
-#include "tuner/rig.h"
+#include "tuner/bank.h"
 
 enum { RDT_SAMPLES_MAX = 64 };
 
@@ -12,15 +11,17 @@ enum { RDT_SAMPLES_MAX = 64 };
  * so that none finds its input in L2. */
 typedef struct rdt_measurement {
     const rdt_rig *rig;
+    const rdt_bank *bank; /* flushes */
     rdt_graph *graph;
     int calls;
     double sample_ns[RDT_SAMPLES_MAX]; /* per call */
     int samples;
 } rdt_measurement;
 
-redtune_status rdt_measurement_open(const rdt_rig *rig, const redtune_problem *problem,
-                                    const rdt_kernel *kernel, const rdt_launch *launch,
-                                    rdt_measurement **out, redtune_error *err);
+redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank,
+                                    const redtune_problem *problem, const rdt_kernel *kernel,
+                                    const rdt_launch *launch, rdt_measurement **out,
+                                    redtune_error *err);
 void rdt_measurement_close(rdt_measurement *measurement);
 /* Flushes L2, replays the graph and adds the sample. */
 redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_error *err);

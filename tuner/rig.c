@@ -83,6 +83,8 @@ redtune_status rdt_rig_open(const rdt_context *context, redtune_dtype dtype, uin
     if (!status) {
         CUresult rc =
             rig->driver->memset_d8_async(rig->scratch.address, 0, rig->scratch.bytes, rig->stream);
+        if (!rc)
+            rc = rig->driver->memset_d8_async(rig->flush.address, 0, rig->flush.bytes, rig->stream);
         status = rdt_driver_check(rig->driver, rc, err, "clear the scratch");
     }
     if (!status) status = rdt_stream_wait(rig->driver, rig->stream, err);

@@ -23,7 +23,8 @@ typedef struct rdt_rig {
     redtune_dtype dtype;
     rdt_pool dense;    /* no zeros: what is timed, and verified where its sums are exact */
     rdt_pool sparse;   /* exact sums of any count in use; empty where dense has them */
-    rdt_buffer flush;  /* written to push everything else out of L2 */
+    rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
+                        * data that the timed kernel has to wait for until it is in memory */
     rdt_buffer output; /* RDT_RIG_OUTPUTS results of 16 bytes */
     rdt_buffer scratch;
     CUstream stream;

@@ -172,8 +172,8 @@ static redtune_status time_group(const rdt_search *search, field *all, size_t fi
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < count; i++) {
         const candidate *each = &all->at[first + i];
-        status = rdt_measurement_open(search->rig, search->problem, each->kernel, &each->launch,
-                                      &open[i], err);
+        status = rdt_measurement_open(search->rig, search->bank, search->problem, each->kernel,
+                                      &each->launch, &open[i], err);
     }
     for (int sample = 0; !status && sample < samples; sample++)
         for (size_t i = 0; !status && i < count; i++) status = rdt_measurement_sample(open[i], err);

@@ -227,7 +227,7 @@ typedef struct redtune_progress {
     const redtune_problem *problem;
     uint64_t problem_index, problem_count;     /* problem i of n, from 0 */
     uint64_t candidate_index, candidate_count; /* in the stage at hand */
-    const char *stage;                         /* "compile", "verify", "measure" */
+    const char *stage;                         /* "known", "verify", "measure" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */
 } redtune_progress;
 

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/file.h"
 #include "cache/kernels.h"
 #include "cache/tuning.h"
@@ -22,9 +23,18 @@ static void tell(audience *to, redtune_health health, const char *subject, const
     to->found(to->user, &finding);
 }
 
+/* A message reads "cannot <verb> <object>: <reason>; <remedy>": what stands behind its last
+ * semicolon is the remedy, unless there is a better one. */
 static void tell_failure(audience *to, const char *subject, const redtune_error *failure,
                          const char *remedy) {
-    tell(to, REDTUNE_HEALTH_MISSING, subject, failure->message, remedy);
+    char detail[sizeof failure->message];
+    rdt_text_copy(detail, sizeof detail, failure->message);
+    char *semicolon = strrchr(detail, ';');
+    if (!remedy && semicolon) {
+        *semicolon = '\0';
+        remedy = semicolon + 1 + (semicolon[1] == ' ');
+    }
+    tell(to, REDTUNE_HEALTH_MISSING, subject, detail, remedy ? remedy : "");
 }
 
 static void look_at_gpu(audience *to, const rdt_driver *driver, int index) {
@@ -57,7 +67,7 @@ static void look_at_driver(audience *to, bool simulated) {
     rdt_driver *driver = NULL;
     redtune_error failure;
     if (rdt_driver_open(simulated, &driver, &failure)) {
-        tell_failure(to, failure.status == REDTUNE_LIBRARY ? "driver" : "GPU", &failure, "");
+        tell_failure(to, failure.status == REDTUNE_LIBRARY ? "driver" : "GPU", &failure, NULL);
         return;
     }
     char detail[512];
@@ -82,7 +92,7 @@ static void look_at_compiler(audience *to) {
         status = rdt_compiler_compile(compiler, "extern \"C\" __global__ void probe() {}",
                                       "probe.cu", 7, 5, false, &image, &failure);
     if (status) {
-        tell_failure(to, "NVRTC", &failure, "");
+        tell_failure(to, "NVRTC", &failure, NULL);
     } else {
         char detail[512];
         int version = rdt_compiler_version(compiler);
@@ -98,7 +108,7 @@ static void look_at_templates(audience *to) {
     rdt_codegen *codegen = NULL;
     redtune_error failure;
     if (rdt_codegen_open(&codegen, &failure)) {
-        tell_failure(to, "templates", &failure, "correct REDTUNE_TEMPLATES or unset it");
+        tell_failure(to, "templates", &failure, NULL);
         return;
     }
     rdt_text text = {0};
@@ -136,7 +146,7 @@ static void look_at_database(audience *to, const redtune_options *options) {
     if (!status) status = rdt_tuning_open_read(path, &tuning, &failure);
     if (!status) status = rdt_tuning_census(tuning, &measurements, &gpus, &failure);
     if (status) {
-        tell_failure(to, "database", &failure, "");
+        tell_failure(to, "database", &failure, NULL);
         goto done;
     }
     rdt_text_addf(&text, "%lld measurements on %lld GPU model%s, %.400s", (long long)measurements,

@@ -19,11 +19,20 @@ static redtune_status keep_row(void *user, const rdt_row *row, redtune_error *er
     return REDTUNE_OK;
 }
 
+/* A writer that was killed leaves a write to be undone, which only opening for writing does. */
+static redtune_status open_whole(const char *path, rdt_tuning **out, redtune_error *err) {
+    redtune_status status = rdt_tuning_open_read(path, out, err);
+    rdt_tuning *healed = NULL;
+    if (status != REDTUNE_DATABASE || rdt_tuning_open(path, &healed, NULL)) return status;
+    rdt_tuning_close(healed);
+    return rdt_tuning_open_read(path, out, err);
+}
+
 redtune_status rdt_winners_read(const char *path, rdt_winners *out, redtune_error *err) {
     rdt_winners winners = {0};
     if (rdt_file_exists(path)) {
         rdt_tuning *tuning = NULL;
-        redtune_status status = rdt_tuning_open_read(path, &tuning, err);
+        redtune_status status = open_whole(path, &tuning, err);
         if (!status) status = rdt_tuning_each_winner(tuning, keep_row, &winners, err);
         rdt_tuning_close(tuning);
         if (status) {

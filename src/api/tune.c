@@ -210,6 +210,10 @@ static redtune_status tune_class(job *self, size_t first, size_t count, redtune_
         status = find_known(self, problem, &found, &is_known, err);
         if (status) break;
         if (is_known) {
+            if (progress(self, "known", 0, 0, found.winner_ns)) {
+                status = rdt_fail(err, REDTUNE_INTERRUPTED, 0, "tuning was interrupted");
+                break;
+            }
             redtune_tuned tuned = {.median_ns = found.winner_ns, .default_ns = found.default_ns};
             rdt_text_copy(tuned.family, sizeof tuned.family, found.family);
             rdt_text_copy(tuned.config, sizeof tuned.config, found.config);
@@ -218,8 +222,9 @@ static redtune_status tune_class(job *self, size_t first, size_t count, redtune_
         }
         if (!rig) {
             status = rdt_rig_open(self->rt->context, problem->dtype, largest->count, &rig, err);
-            if (!status) bank = rdt_bank_create(rig, self->codegen, 0, make_kernel, self);
-            if (!status && !bank) status = rdt_fail_memory(err, 1);
+            if (!status)
+                status =
+                    rdt_bank_create(rig, self->codegen, 0, problem, make_kernel, self, &bank, err);
         }
         if (!status) status = tune_problem(self, rig, bank, problem, err);
     }

@@ -43,6 +43,7 @@ bool rdt_file_exists(const char *path) {
 }
 
 redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err) {
+    if (!*path) return REDTUNE_OK;
     char *folder = strdup(path);
     if (!folder) return rdt_fail_memory(err, strlen(path) + 1);
     redtune_status status = REDTUNE_OK;

@@ -1,0 +1,298 @@
+/* Kernels: the kernel cache, a local and disposable SQLite file of compiled kernels. */
+#include "cache/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/hash.h"
+#include "cache/sqlite.h"
+
+#define LIMIT_BYTES (INT64_C(256) << 20)
+
+/* ATTEMPTS at a put: as it is, after looking again, after emptying. */
+enum { TOUCH_SECONDS = 3600, ATTEMPTS = 3 };
+
+enum statement { FIND, TOUCH, PUT, DROP_OLDEST, FILE_BYTES, CENSUS };
+
+static const rdt_sqlite_kind kind = {
+    .what = "kernel cache",
+    .remedy = "delete it",
+    /* A power cut may damage the file: the hash of each kernel tells. */
+    .settings = "PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; PRAGMA cell_size_check=ON;"
+                "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY",
+    .busy_ms = 5000,
+    .schema = &rdt_schema_kernels,
+    .statements =
+        {
+            [FIND] = "SELECT ptx, hash, used, content FROM kernel WHERE key = ?",
+            [TOUCH] = "UPDATE kernel SET used = ? WHERE key = ?",
+            [PUT] = "INSERT OR REPLACE INTO kernel(key, bytes, ptx, hash, used, content)"
+                    " VALUES(?,?,?,?,?,?)",
+            [DROP_OLDEST] = "DELETE FROM kernel WHERE rowid ="
+                            " (SELECT rowid FROM kernel ORDER BY used, rowid LIMIT 1)",
+            /* Free pages are taken again before the file grows. */
+            [FILE_BYTES] = "SELECT (page_count - freelist_count) * page_size"
+                           " FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+            [CENSUS] = "SELECT count(*), coalesce(sum(bytes), 0) FROM kernel",
+        },
+};
+
+struct rdt_kernels {
+    rdt_sqlite file;
+    int64_t limit_bytes;
+    bool sound;   /* identity and schema were found right on this connection */
+    bool damaged; /* damage was met: the next put empties the file */
+};
+
+typedef struct kernel {
+    const char *key;
+    const void *data;
+    size_t bytes;
+    bool ptx;
+} kernel;
+
+redtune_status rdt_kernels_open(const char *path, rdt_kernels **out, redtune_error *err) {
+    rdt_kernels *kernels = calloc(1, sizeof *kernels);
+    if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
+    kernels->limit_bytes = LIMIT_BYTES;
+    redtune_status status = rdt_sqlite_open(&kernels->file, &kind, path, RDT_SQLITE_WRITE, err);
+    if (status) {
+        free(kernels);
+        return status;
+    }
+    *out = kernels;
+    return REDTUNE_OK;
+}
+
+void rdt_kernels_close(rdt_kernels *kernels) {
+    if (!kernels) return;
+    rdt_sqlite_close(&kernels->file);
+    free(kernels);
+}
+
+void rdt_kernels_limit(rdt_kernels *kernels, int64_t bytes) {
+    kernels->limit_bytes = bytes;
+}
+
+static void hash_kernel(const kernel *stored, char out[RDT_HASH_TEXT_BYTES]) {
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add_string(&hash, stored->key);
+    rdt_hash_add(&hash, stored->ptx ? "p" : "c", 1);
+    rdt_hash_add(&hash, stored->data, stored->bytes);
+    rdt_hash_text(&hash, out);
+}
+
+/* Whether an error says that the file is not what it should be, rather than busy or the like. */
+static bool is_damage(const redtune_error *why) {
+    static const int codes[] = {SQLITE_OK /* refused by redtune */, SQLITE_ERROR, SQLITE_CORRUPT,
+                                SQLITE_NOTADB, SQLITE_FORMAT};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (why->status == REDTUNE_DATABASE && (why->code & 0xff) == codes[i]) return true;
+    return false;
+}
+
+/* A table that is gone on a sound file: another process has emptied it, so look again first. */
+static void note_damage(rdt_kernels *kernels, const redtune_error *why) {
+    if (!kernels->sound || (why->code & 0xff) != SQLITE_ERROR) kernels->damaged = true;
+    kernels->sound = false;
+}
+
+static redtune_status pass_on(const redtune_error *why, redtune_error *err) {
+    if (err) *err = *why;
+    return why->status;
+}
+
+/* Whether the file holds no table: what emptying a damaged one leaves. */
+static bool is_blank(rdt_sqlite *file) {
+    sqlite3_stmt *object = NULL;
+    int rc = sqlite3_prepare_v2(file->db, "SELECT 1 FROM sqlite_schema", -1, &object, NULL);
+    if (!rc) rc = sqlite3_step(object);
+    sqlite3_finalize(object);
+    return rc == SQLITE_DONE;
+}
+
+/* *blank: there is nothing yet; else the file is sound, or the call fails. */
+static redtune_status examine(rdt_kernels *kernels, bool *blank, redtune_error *err) {
+    rdt_sqlite *file = &kernels->file;
+    redtune_error why = {0};
+    bool empty = false;
+    *blank = false;
+    if (kernels->sound) return REDTUNE_OK;
+    redtune_status status = rdt_sqlite_identify(file, &empty, &why);
+    *blank = empty || (status && is_blank(file));
+    if (*blank) return REDTUNE_OK;
+    if (status) return pass_on(&why, err);
+    status = rdt_schema_check(file, err);
+    kernels->sound = !status;
+    return status;
+}
+
+/* The row's content if its hash is right, else NULL. */
+static redtune_status copy_content(sqlite3_stmt *row, const char *key, kernel *out,
+                                   redtune_error *err) {
+    char hash[RDT_HASH_TEXT_BYTES];
+    const char *stored = (const char *)sqlite3_column_text(row, 1);
+    kernel found = {key, sqlite3_column_blob(row, 3), (size_t)sqlite3_column_bytes(row, 3),
+                    sqlite3_column_int(row, 0) != 0};
+    if (!stored || !found.data || !found.bytes) return REDTUNE_OK;
+    hash_kernel(&found, hash);
+    if (strcmp(hash, stored)) return REDTUNE_OK;
+    char *copy = malloc(found.bytes + 1);
+    if (!copy) return rdt_fail_memory(err, found.bytes + 1);
+    memcpy(copy, found.data, found.bytes);
+    copy[found.bytes] = '\0';
+    found.data = copy;
+    *out = found;
+    return REDTUNE_OK;
+}
+
+/* Keeps a kernel in use from being dropped. It may fail: another process writes, or the file is
+ * read-only. Seldom, so that finding does not become writing. */
+static void touch(rdt_kernels *kernels, const char *key, int64_t used) {
+    int64_t now = (int64_t)time(NULL);
+    sqlite3_stmt *statement;
+    bool row;
+    if (used > now - TOUCH_SECONDS && used <= now) return;
+    if (rdt_sqlite_statement(&kernels->file, TOUCH, &statement, NULL)) return;
+    sqlite3_busy_timeout(kernels->file.db, 0);
+    int rc = sqlite3_bind_int64(statement, 1, now);
+    if (!rc) rc = sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC);
+    if (!rc) rdt_sqlite_step(&kernels->file, "write", statement, &row, NULL);
+    sqlite3_busy_timeout(kernels->file.db, kind.busy_ms);
+}
+
+static redtune_status find(rdt_kernels *kernels, const char *key, kernel *out, redtune_error *err) {
+    rdt_sqlite *file = &kernels->file;
+    sqlite3_stmt *statement;
+    bool blank, row = false;
+    redtune_status status = examine(kernels, &blank, err);
+    if (status || blank) return status;
+    status = rdt_sqlite_statement(file, FIND, &statement, err);
+    if (status) return status;
+    int rc = sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    if (rc) return rdt_sqlite_fail(file, "read", rc, err);
+    status = rdt_sqlite_step(file, "read", statement, &row, err);
+    if (status || !row) return status;
+    int64_t used = sqlite3_column_int64(statement, 2);
+    status = copy_content(statement, key, out, err);
+    sqlite3_reset(statement);
+    if (out->data) touch(kernels, key, used);
+    return status;
+}
+
+redtune_status rdt_kernels_find(rdt_kernels *kernels, const char *key, void **data, size_t *bytes,
+                                bool *ptx, redtune_error *err) {
+    kernel found = {0};
+    redtune_error why = {0};
+    redtune_status status = find(kernels, key, &found, &why);
+    if (status == REDTUNE_MEMORY) return pass_on(&why, err);
+    if (status && is_damage(&why)) note_damage(kernels, &why);
+    *data = (void *)found.data;
+    *bytes = found.bytes;
+    *ptx = found.ptx;
+    return REDTUNE_OK;
+}
+
+/* Empties a file of any content, under SQLite's locks:
+ * https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigresetdatabase */
+static redtune_status reset(rdt_kernels *kernels, redtune_error *err) {
+    sqlite3 *db = kernels->file.db;
+    kernels->sound = false;
+    int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, 1, NULL);
+    if (rc) return rdt_sqlite_fail(&kernels->file, "empty", rc, err);
+    redtune_status status =
+        rdt_sqlite_run(&kernels->file, "empty", "VACUUM; PRAGMA journal_mode=DELETE", err);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, 0, NULL);
+    kernels->damaged = status != REDTUNE_OK;
+    return status;
+}
+
+static redtune_status insert(rdt_sqlite *file, const kernel *stored, redtune_error *err) {
+    char hash[RDT_HASH_TEXT_BYTES];
+    sqlite3_stmt *put;
+    bool row;
+    hash_kernel(stored, hash);
+    redtune_status status = rdt_sqlite_statement(file, PUT, &put, err);
+    if (status) return status;
+    int rc = sqlite3_bind_text(put, 1, stored->key, -1, SQLITE_STATIC);
+    if (!rc) rc = sqlite3_bind_int64(put, 2, (int64_t)stored->bytes);
+    if (!rc) rc = sqlite3_bind_int(put, 3, stored->ptx);
+    if (!rc) rc = sqlite3_bind_text(put, 4, hash, -1, SQLITE_STATIC);
+    if (!rc) rc = sqlite3_bind_int64(put, 5, (int64_t)time(NULL));
+    if (!rc) rc = sqlite3_bind_blob64(put, 6, stored->data, stored->bytes, SQLITE_STATIC);
+    if (rc) return rdt_sqlite_fail(file, "write", rc, err);
+    return rdt_sqlite_step(file, "write", put, &row, err);
+}
+
+static redtune_status drop_oldest(rdt_sqlite *file, int64_t limit_bytes, redtune_error *err) {
+    sqlite3_stmt *measure, *drop;
+    bool row = false;
+    redtune_status status = rdt_sqlite_statement(file, DROP_OLDEST, &drop, err);
+    while (!status) {
+        status = rdt_sqlite_statement(file, FILE_BYTES, &measure, err);
+        if (!status) status = rdt_sqlite_step(file, "read", measure, &row, err);
+        if (status) break;
+        int64_t bytes = sqlite3_column_int64(measure, 0);
+        sqlite3_reset(measure);
+        if (bytes <= limit_bytes) break;
+        status = rdt_sqlite_step(file, "write", drop, &row, err);
+        if (!status && !sqlite3_changes(file->db)) break;
+    }
+    return status;
+}
+
+static redtune_status store(rdt_kernels *kernels, const kernel *stored, redtune_error *err) {
+    rdt_sqlite *file = &kernels->file;
+    bool blank = false;
+    redtune_status status = rdt_sqlite_run(file, "write", kind.settings, err);
+    if (!status) status = rdt_sqlite_begin(file, err);
+    if (status) return status;
+    status = examine(kernels, &blank, err);
+    if (!status && blank) status = rdt_schema_create(file, err);
+    if (!status) status = insert(file, stored, err);
+    if (!status) status = drop_oldest(file, kernels->limit_bytes, err);
+    return rdt_sqlite_end(file, status, err);
+}
+
+redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void *data,
+                               size_t bytes, bool ptx, redtune_error *err) {
+    kernel stored = {key, data, bytes, ptx};
+    if (!bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot store kernel %s: it is empty", key);
+    if (bytes > (uint64_t)kernels->limit_bytes) return REDTUNE_OK;
+    redtune_error why = {0};
+    redtune_status status = REDTUNE_OK;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        status = kernels->damaged ? reset(kernels, &why) : REDTUNE_OK;
+        if (!status) status = store(kernels, &stored, &why);
+        if (!status || !is_damage(&why)) break;
+        note_damage(kernels, &why);
+    }
+    return status ? pass_on(&why, err) : REDTUNE_OK;
+}
+
+static redtune_status census(rdt_kernels *kernels, int64_t *count, int64_t *bytes,
+                             redtune_error *err) {
+    sqlite3_stmt *statement;
+    bool blank, row = false;
+    redtune_status status = examine(kernels, &blank, err);
+    if (status || blank) return status;
+    status = rdt_sqlite_statement(&kernels->file, CENSUS, &statement, err);
+    if (!status) status = rdt_sqlite_step(&kernels->file, "read", statement, &row, err);
+    if (status || !row) return status;
+    *count = sqlite3_column_int64(statement, 0);
+    *bytes = sqlite3_column_int64(statement, 1);
+    sqlite3_reset(statement);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_kernels_census(rdt_kernels *kernels, int64_t *count, int64_t *bytes,
+                                  redtune_error *err) {
+    redtune_error why = {0};
+    int64_t found_count = 0, found_bytes = 0;
+    redtune_status status = census(kernels, &found_count, &found_bytes, &why);
+    if (status && !is_damage(&why)) return pass_on(&why, err);
+    *count = found_count;
+    *bytes = found_bytes;
+    return REDTUNE_OK;
+}

@@ -1,0 +1,285 @@
+/* Sqlite: what both database files have in common: guarded connections, statements prepared on
+ * first use, and errors that name the file, SQLite's reason and a remedy. */
+#define _POSIX_C_SOURCE 200809L
+#include "cache/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file.h"
+
+#if SQLITE_VERSION_NUMBER < 3037000
+#error "redtune needs SQLite 3.37 or later, for STRICT tables"
+#endif
+
+/* The file format's header, https://www.sqlite.org/fileformat2.html#the_database_header */
+enum {
+    HEADER_BYTES = 100,
+    PAGE_BYTES_AT = 16,
+    WRITE_FORMAT_AT = 18,
+    READ_FORMAT_AT = 19,
+    VERSION_AT = 60,
+    ID_AT = 68
+};
+
+/* A longer path is cut in messages, so that the reason after it is still read. */
+#define PATH_FORMAT "%.400s"
+
+#define DAMAGED_REMEDY "it is damaged: restore a copy, or move it away"
+
+static redtune_status fail_open(const rdt_sqlite *file, redtune_status status, long code,
+                                const char *reason, const char *remedy, redtune_error *err) {
+    return rdt_fail(err, status, code, "cannot open %s " PATH_FORMAT ": %s; %s", file->kind->what,
+                    file->path, reason, remedy);
+}
+
+redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err) {
+    return fail_open(file, REDTUNE_DATABASE, 0, reason, file->kind->remedy, err);
+}
+
+static redtune_status fail_file(const rdt_sqlite *file, int code, redtune_error *err) {
+    return fail_open(file, REDTUNE_FILE, code, strerror(code), file->kind->remedy, err);
+}
+
+redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
+                               redtune_error *err) {
+    /* By SQLite's code, extended ones first. */
+    static const struct {
+        int rc;
+        const char *remedy;
+    } remedies[] = {
+        {SQLITE_READONLY_ROLLBACK, "a write to it was cut short: open it once for writing, which "
+                                   "repairs it"},
+        {SQLITE_IOERR_NOMEM, "free some memory"},
+        {SQLITE_NOMEM, "free some memory"},
+        {SQLITE_BUSY, "another process is writing it: wait for that one to finish"},
+        {SQLITE_FULL, "free some space on the disk"},
+        {SQLITE_IOERR, "look after the disk"},
+        {SQLITE_CORRUPT, DAMAGED_REMEDY},
+        {SQLITE_NOTADB, DAMAGED_REMEDY},
+        {SQLITE_READONLY, "make it and its folder writable"},
+        {SQLITE_CANTOPEN, "make it and its folder writable"},
+    };
+    const char *remedy = file->kind->remedy;
+    bool said = sqlite3_extended_errcode(file->db) == rc;
+    const char *reason = said ? sqlite3_errmsg(file->db) : sqlite3_errstr(rc);
+    redtune_status status = REDTUNE_DATABASE;
+    if ((rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM) status = REDTUNE_MEMORY;
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        if (remedies[i].rc != rc && remedies[i].rc != (rc & 0xff)) continue;
+        remedy = remedies[i].remedy;
+        break;
+    }
+    return rdt_fail(err, status, rc, "cannot %s %s " PATH_FORMAT ": %s; %s", verb, file->kind->what,
+                    file->path, reason, remedy);
+}
+
+static redtune_status fail_access(const rdt_sqlite *file, const char *what, redtune_error *err) {
+    char reason[128];
+    int code = errno;
+    snprintf(reason, sizeof reason, "%s: %s", what, strerror(code));
+    return fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
+}
+
+/* Whether files may be made beside path. */
+static redtune_status check_folder(const rdt_sqlite *file, const char *path, redtune_error *err) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!folder) return rdt_fail_memory(err, strlen(path) + 1);
+    redtune_status status = REDTUNE_OK;
+    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS))
+        status = fail_access(file, "its folder cannot be written", err);
+    free(folder);
+    return status;
+}
+
+/* Opening something else than a file may block (a FIFO) or fail oddly (a folder). */
+static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access access,
+                                    redtune_error *err) {
+    struct stat info;
+    if (stat(file->path, &info)) {
+        /* SQLite would give the wrong reason for a file that it cannot make. */
+        bool fresh = errno == ENOENT && access == RDT_SQLITE_WRITE;
+        return fresh ? check_folder(file, file->path, err) : fail_file(file, errno, err);
+    }
+    if (S_ISDIR(info.st_mode)) return fail_file(file, EISDIR, err);
+    if (!S_ISREG(info.st_mode)) return rdt_sqlite_refuse(file, "it is not a regular file", err);
+    return REDTUNE_OK;
+}
+
+/* Nothing in a file may run as code, whoever wrote it. None of this touches the file. */
+static int guard(sqlite3 *db, rdt_sqlite_access access, int busy_ms) {
+    static const struct {
+        int option, value;
+    } options[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_DQS_DML, 0},
+        {SQLITE_DBCONFIG_ENABLE_FKEY, 1},
+    };
+    int rc = sqlite3_busy_timeout(db, busy_ms);
+    for (size_t i = 0; !rc && i < sizeof options / sizeof *options; i++)
+        rc = sqlite3_db_config(db, options[i].option, options[i].value, NULL);
+    if (!rc && access == RDT_SQLITE_READ)
+        rc = sqlite3_exec(db, "PRAGMA query_only=ON", NULL, NULL, NULL);
+    return rc;
+}
+
+static redtune_status connect(rdt_sqlite *file, rdt_sqlite_access access, redtune_error *err) {
+    /* A leading "./" keeps "file:x?mode=memory" and ":memory:" names of files. */
+    size_t bytes = strlen(file->path) + 3;
+    char *name = malloc(bytes);
+    if (!name) return rdt_fail_memory(err, bytes);
+    snprintf(name, bytes, "%s%s", file->path[0] == '/' ? "" : "./", file->path);
+    int flags = access == RDT_SQLITE_READ ? SQLITE_OPEN_READONLY
+                                          : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2(name, &file->db, flags, NULL);
+    free(name);
+    int code = rc ? sqlite3_system_errno(file->db) : 0;
+    if (rc && code) return fail_file(file, code, err);
+    if (!rc) rc = guard(file->db, access, file->kind->busy_ms);
+    return rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
+}
+
+static redtune_status make_folder(const rdt_sqlite *file, redtune_error *err) {
+    redtune_error why = {0};
+    redtune_status status = rdt_file_make_folder_of(file->path, &why);
+    if (!status) return REDTUNE_OK;
+    return fail_open(file, status, why.code, why.message, file->kind->remedy, err);
+}
+
+redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, const char *path,
+                               rdt_sqlite_access access, redtune_error *err) {
+    file->kind = kind;
+    file->path = strdup(path);
+    if (!file->path) return rdt_fail_memory(err, strlen(path) + 1);
+    redtune_status status = REDTUNE_OK;
+    if (!path[0])
+        status = rdt_sqlite_refuse(file, "the path is empty", err);
+    else if (access == RDT_SQLITE_WRITE)
+        status = make_folder(file, err);
+    if (!status) status = check_regular(file, access, err);
+    if (!status) status = connect(file, access, err);
+    if (status) rdt_sqlite_close(file);
+    return status;
+}
+
+void rdt_sqlite_close(rdt_sqlite *file) {
+    for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
+    sqlite3_close(file->db);
+    free(file->path);
+    *file = (rdt_sqlite){0};
+}
+
+static uint32_t big_endian(const unsigned char *at) {
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static redtune_status check_header(const rdt_sqlite *file, const unsigned char *header,
+                                   redtune_error *err) {
+    const rdt_schema *schema = file->kind->schema;
+    if (memcmp(header, "SQLite format 3", 16))
+        return rdt_sqlite_refuse(file, "it is not an SQLite file", err);
+    if (big_endian(header + ID_AT) != schema->application_id)
+        return rdt_sqlite_refuse(file, "it is an SQLite file of another program", err);
+    uint32_t version = big_endian(header + VERSION_AT);
+    char reason[96];
+    snprintf(reason, sizeof reason, "it is of version %u and this redtune knows version %d",
+             (unsigned)version, schema->version);
+    if (version > (uint32_t)schema->version)
+        return fail_open(file, REDTUNE_DATABASE, 0, reason, "update redtune", err);
+    if (version < (uint32_t)schema->version) return rdt_sqlite_refuse(file, reason, err);
+    if (header[WRITE_FORMAT_AT] != 1 || header[READ_FORMAT_AT] != 1)
+        return fail_open(file, REDTUNE_DATABASE, 0, "it is in WAL mode, which redtune avoids",
+                         "run PRAGMA journal_mode=DELETE on it in the sqlite3 shell", err);
+    return REDTUNE_OK;
+}
+
+/* The header, zeros where the file ends before it. *bytes is the file's size.
+ * Through SQLite's own descriptor: to close another one would drop this process's locks. */
+static redtune_status read_header(const rdt_sqlite *file, unsigned char header[HEADER_BYTES],
+                                  sqlite3_int64 *bytes, redtune_error *err) {
+    sqlite3_file *io = NULL;
+    memset(header, 0, HEADER_BYTES);
+    int rc = sqlite3_file_control(file->db, "main", SQLITE_FCNTL_FILE_POINTER, &io);
+    if (!rc) rc = io->pMethods->xFileSize(io, bytes);
+    if (!rc && *bytes) rc = io->pMethods->xRead(io, header, HEADER_BYTES, 0);
+    if (!rc || rc == SQLITE_IOERR_SHORT_READ) return REDTUNE_OK;
+    return fail_open(file, REDTUNE_FILE, rc, sqlite3_errstr(rc), file->kind->remedy, err);
+}
+
+redtune_status rdt_sqlite_identify(const rdt_sqlite *file, bool *empty, redtune_error *err) {
+    unsigned char header[HEADER_BYTES];
+    sqlite3_int64 bytes = 0;
+    redtune_status status = read_header(file, header, &bytes, err);
+    if (!status && bytes) status = check_header(file, header, err);
+    if (!status) *empty = !bytes;
+    return status;
+}
+
+redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err) {
+    unsigned char header[HEADER_BYTES];
+    sqlite3_int64 bytes = 0;
+    redtune_status status = read_header(file, header, &bytes, err);
+    if (status) return status;
+    unsigned page = (unsigned)header[PAGE_BYTES_AT] << 8 | header[PAGE_BYTES_AT + 1];
+    if (page == 1) page = 65536;
+    if (page && bytes % page == 0) return REDTUNE_OK;
+    return fail_open(file, REDTUNE_DATABASE, SQLITE_CORRUPT, "its end is missing", DAMAGED_REMEDY,
+                     err);
+}
+
+redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err) {
+    /* The journal goes beside the file that a symbolic link leads to. */
+    const char *real = sqlite3_db_filename(file->db, "main");
+    if (faccessat(AT_FDCWD, real, W_OK, AT_EACCESS))
+        return fail_access(file, "it cannot be written", err);
+    return check_folder(file, real, err);
+}
+
+redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,
+                              redtune_error *err) {
+    int rc = sqlite3_exec(file->db, sql, NULL, NULL, NULL);
+    return rc ? rdt_sqlite_fail(file, verb, rc, err) : REDTUNE_OK;
+}
+
+redtune_status rdt_sqlite_begin(rdt_sqlite *file, redtune_error *err) {
+    return rdt_sqlite_run(file, "write", "BEGIN IMMEDIATE", err);
+}
+
+redtune_status rdt_sqlite_end(rdt_sqlite *file, redtune_status status, redtune_error *err) {
+    if (!status) status = rdt_sqlite_run(file, "write", "COMMIT", err);
+    /* Some failures have rolled back already. */
+    if (status && !sqlite3_get_autocommit(file->db))
+        sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+redtune_status rdt_sqlite_statement(rdt_sqlite *file, int number, sqlite3_stmt **out,
+                                    redtune_error *err) {
+    sqlite3_stmt **statement = &file->prepared[number];
+    int rc = SQLITE_OK;
+    if (*statement)
+        sqlite3_reset(*statement);
+    else
+        rc = sqlite3_prepare_v3(file->db, file->kind->statements[number], -1,
+                                SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    if (rc) return rdt_sqlite_fail(file, "use", rc, err);
+    *out = *statement;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_sqlite_step(rdt_sqlite *file, const char *verb, sqlite3_stmt *statement,
+                               bool *row, redtune_error *err) {
+    int rc = sqlite3_step(statement);
+    redtune_status status = REDTUNE_OK;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) status = rdt_sqlite_fail(file, verb, rc, err);
+    if (rc != SQLITE_ROW) sqlite3_reset(statement);
+    if (!status) *row = rc == SQLITE_ROW;
+    return status;
+}

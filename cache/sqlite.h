@@ -1,0 +1,71 @@
+/* Sqlite: what both database files have in common: guarded connections, statements prepared on
+ * first use, and errors that name the file, SQLite's reason and a remedy.
+ *
+ * One thread at a time uses a connection, and a child of fork() opens its own. */
+#ifndef RDT_CACHE_SQLITE_H
+#define RDT_CACHE_SQLITE_H
+
+#include <stdbool.h>
+#include <sqlite3.h>
+#include "base/fail.h"
+#include "cache/schema.h"
+
+enum { RDT_SQLITE_STATEMENT_MAX = 8 };
+
+/* What all files of one kind share. */
+typedef struct rdt_sqlite_kind {
+    const char *what;     /* as messages name it: "tuning database" */
+    const char *remedy;   /* what to do about a file that is none, or cannot be used */
+    const char *settings; /* SQL run on each connection once the file is known to be ours */
+    int busy_ms;          /* how long to wait for another process's lock */
+    const rdt_schema *schema;
+    const char *statements[RDT_SQLITE_STATEMENT_MAX]; /* constant SQL, by number */
+} rdt_sqlite_kind;
+
+typedef struct rdt_sqlite {
+    const rdt_sqlite_kind *kind;
+    char *path; /* as the caller wrote it */
+    sqlite3 *db;
+    sqlite3_stmt *prepared[RDT_SQLITE_STATEMENT_MAX]; /* NULL until first used */
+} rdt_sqlite;
+
+typedef enum rdt_sqlite_access { RDT_SQLITE_READ, RDT_SQLITE_WRITE } rdt_sqlite_access;
+
+/* Connects, and for RDT_SQLITE_WRITE creates the file (empty) and its folder if they are not there.
+ * Reads and writes nothing of an existing file, so that nothing happens to one that is not ours: no
+ * journal beside it is played back. *file starts zeroed and is closed on failure. */
+redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, const char *path,
+                               rdt_sqlite_access access, redtune_error *err);
+/* file may be zeroed, and is afterwards. */
+void rdt_sqlite_close(rdt_sqlite *file);
+
+/* Looks at the header's bytes, without a lock and without SQL: REDTUNE_DATABASE unless it is that
+ * of the schema's application and version. *empty: the file has no bytes. */
+redtune_status rdt_sqlite_identify(const rdt_sqlite *file, bool *empty, redtune_error *err);
+/* REDTUNE_DATABASE if the last page is not whole, which SQLite does not notice. Only while a
+ * statement is being read: its lock keeps writers, who may be at that page, out. */
+redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err);
+/* REDTUNE_FILE if the file, or the folder where its journal goes, cannot be written. */
+redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err);
+
+/* Runs constant SQL that gives no rows. verb as in "cannot <verb> tuning database". */
+redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,
+                              redtune_error *err);
+redtune_status rdt_sqlite_begin(rdt_sqlite *file, redtune_error *err); /* BEGIN IMMEDIATE */
+/* Commits if status is REDTUNE_OK, else rolls back; returns status, or why the commit failed. */
+redtune_status rdt_sqlite_end(rdt_sqlite *file, redtune_status status, redtune_error *err);
+
+/* The kind's statement of that number, ready to bind: SQLite owns it until the file is closed. */
+redtune_status rdt_sqlite_statement(rdt_sqlite *file, int number, sqlite3_stmt **out,
+                                    redtune_error *err);
+/* *row: a row can be read. Without one, or on failure, the statement is reset. */
+redtune_status rdt_sqlite_step(rdt_sqlite *file, const char *verb, sqlite3_stmt *statement,
+                               bool *row, redtune_error *err);
+
+/* Records SQLite's error rc: REDTUNE_MEMORY or REDTUNE_DATABASE. */
+redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
+                               redtune_error *err);
+/* REDTUNE_DATABASE for a file that is not what it should be. */
+redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err);
+
+#endif

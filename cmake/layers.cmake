@@ -1,0 +1,76 @@
+# How a layer, the library and the command are made from sources.
+include_guard()
+
+# redtune_layer(<name> SOURCES <file>... [LIBRARIES <target>...]): the object library
+# redtune-<name>. Its sources see include/, src/ and the repository's root, and no other package
+# than those named here.
+function(redtune_layer name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+    set(target redtune-${name})
+    add_library(${target} OBJECT ${arg_SOURCES})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
+                               ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+    set_property(GLOBAL APPEND PROPERTY REDTUNE_LAYERS ${target})
+    set_property(GLOBAL APPEND PROPERTY REDTUNE_LIBRARIES ${arg_LIBRARIES})
+endfunction()
+
+# libredtune, shared and static, from the layers' objects.
+function(redtune_library)
+    get_property(layers GLOBAL PROPERTY REDTUNE_LAYERS)
+    get_property(libraries GLOBAL PROPERTY REDTUNE_LIBRARIES)
+    list(REMOVE_DUPLICATES libraries)
+    list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+
+    add_library(redtune-shared SHARED ${objects})
+    target_link_libraries(redtune-shared PRIVATE ${libraries})
+    # The static copies of Lua and SQLite must not be offered to whoever links libredtune.
+    target_link_options(redtune-shared PRIVATE LINKER:--exclude-libs,ALL)
+    if(REDTUNE_STATIC_DEPS)
+        target_sources(redtune-shared PRIVATE ${PROJECT_SOURCE_DIR}/cmake/static_stdio.c)
+        target_link_options(redtune-shared PRIVATE
+            LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
+    endif()
+    set_target_properties(redtune-shared PROPERTIES VERSION ${PROJECT_VERSION}
+                          SOVERSION ${PROJECT_VERSION_MAJOR})
+
+    add_library(redtune-static STATIC ${objects})
+    target_link_libraries(redtune-static PRIVATE ${libraries})
+    set_target_properties(redtune-static PROPERTIES
+                          ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+    foreach(target redtune-shared redtune-static)
+        set_target_properties(${target} PROPERTIES OUTPUT_NAME redtune LINKER_LANGUAGE C)
+        target_include_directories(${target} INTERFACE
+            $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    endforeach()
+    install(TARGETS redtune-shared redtune-static)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/redtune TYPE INCLUDE)
+endfunction()
+
+# redtune_command(SOURCES <file>...): the redtune command, which runs from any place because it
+# holds the library.
+function(redtune_command)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES")
+    add_executable(redtune-command ${arg_SOURCES})
+    target_include_directories(redtune-command PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(redtune-command PRIVATE redtune-static)
+    # libredtune-sim.so lies beside the command, or in lib once installed.
+    set_target_properties(redtune-command PROPERTIES OUTPUT_NAME redtune
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                          BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
+    install(TARGETS redtune-command)
+endfunction()
+
+# redtune_embed_templates(<variable>): a C file with every file under templates/, made when one of
+# them changes. A new template needs neither C nor CMake.
+function(redtune_embed_templates variable)
+    set(root ${PROJECT_SOURCE_DIR}/templates)
+    set(made ${PROJECT_BINARY_DIR}/generated/template_files.c)
+    set(script ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+    file(GLOB_RECURSE templates CONFIGURE_DEPENDS LIST_DIRECTORIES false ${root}/*)
+    add_custom_command(OUTPUT ${made}
+        COMMAND ${CMAKE_COMMAND} -D root=${root} -D out=${made} -P ${script}
+        DEPENDS ${templates} ${script} VERBATIM COMMENT "Embedding templates")
+    set(${variable} ${made} PARENT_SCOPE)
+endfunction()

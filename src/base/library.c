@@ -1,0 +1,326 @@
+/* Library: finding and loading a shared library at run time, and binding its functions. */
+#define _GNU_SOURCE
+#include "base/library.h"
+#include "base/file.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rdt_library {
+    void *handle;
+    const char *subject;
+    char *path;
+};
+
+/* A search under way. */
+typedef struct hunt {
+    const rdt_library_search *search;
+    void *handle;      /* NULL: not found yet */
+    rdt_text places;   /* looked in so far */
+    rdt_text refusals; /* files that are there but do not load, and why */
+    bool starved;      /* host memory ran out, so a place may have been passed over */
+} hunt;
+
+/* Never unloaded: CUDA's libraries leave threads and memory behind that need their code. */
+enum { OPEN_MODE = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+
+static const char *const toolkit_folders[] = {
+    "lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", NULL,
+};
+
+/* Where the packages of a Python installation lie below its prefix. The last is pyenv's, whose
+ * python3 on the PATH stands for one of several installations. */
+static const char *const package_folders[] = {
+    "lib/python3*/site-packages",
+    "lib/python3*/dist-packages",
+    "lib/python3/dist-packages",
+    "versions/*/lib/python3*/site-packages",
+    NULL,
+};
+
+/* ---- loading one file -------------------------------------------------------------------- */
+
+/* Whether text could be made. */
+static bool made(hunt *hunt, const rdt_text *text) {
+    hunt->starved = hunt->starved || text->failed;
+    return !text->failed;
+}
+
+/* dlerror's text without the file's name in front. */
+static const char *reason_of(const char *error, const char *file) {
+    size_t length = strlen(file);
+    bool named = !strncmp(error, file, length) && !strncmp(error + length, ": ", 2);
+    return named ? error + length + 2 : error;
+}
+
+static void note_refusal(hunt *hunt, const char *file, const char *error) {
+    rdt_text_addf(&hunt->refusals, "%s%s: %s", hunt->refusals.length ? "; " : "", file,
+                  reason_of(error, file));
+}
+
+/* Tries a bare name on the loader's path. A file that is there but does not load, or whose own
+ * libraries are missing, is worth telling; that the name is nowhere is not. */
+static void try_name(hunt *hunt, const char *name) {
+    hunt->handle = dlopen(name, OPEN_MODE);
+    if (hunt->handle) return;
+    const char *error = dlerror();
+    if (!error) return;
+    const char *reason = reason_of(error, name);
+    if (reason != error && !strncmp(reason, "cannot open shared object file", 30)) return;
+    note_refusal(hunt, name, error);
+}
+
+static void try_file(hunt *hunt, const char *path) {
+    if (!rdt_file_exists(path)) return;
+    hunt->handle = dlopen(path, OPEN_MODE);
+    if (hunt->handle) return;
+    const char *error = dlerror();
+    if (error) note_refusal(hunt, path, error);
+}
+
+/* ---- the places, in order ---------------------------------------------------------------- */
+
+static void note_place(hunt *hunt, const char *place) {
+    rdt_text_addf(&hunt->places, "%s%s", hunt->places.length ? ", " : "", place);
+}
+
+static bool is_noted(const hunt *hunt, const char *place) {
+    size_t length = strlen(place);
+    const char *at = hunt->places.data ? strstr(hunt->places.data, place) : NULL;
+    while (at && at[length] && at[length] != ',') at = strstr(at + 1, place);
+    return at != NULL;
+}
+
+static void look_in_process(hunt *hunt) {
+    for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++)
+        hunt->handle = dlopen(*name, OPEN_MODE | RTLD_NOLOAD);
+    dlerror();
+}
+
+static void look_on_path(hunt *hunt) {
+    note_place(hunt, "the loader's path");
+    for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++)
+        try_name(hunt, *name);
+}
+
+static void look_in_toolkit(hunt *hunt, const char *root) {
+    if (!root || !*root || hunt->handle) return;
+    note_place(hunt, root);
+    for (const char *const *folder = toolkit_folders; *folder; folder++) {
+        for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++) {
+            rdt_text path = {0};
+            rdt_text_addf(&path, "%s/%s/%s", root, *folder, *name);
+            if (made(hunt, &path)) try_file(hunt, path.data);
+            rdt_text_free(&path);
+        }
+    }
+}
+
+static void try_pattern(hunt *hunt, const char *pattern) {
+    glob_t paths = {0};
+    int rc = glob(pattern, 0, NULL, &paths);
+    for (size_t i = 0; !rc && i < paths.gl_pathc && !hunt->handle; i++)
+        try_file(hunt, paths.gl_pathv[i]);
+    if (rc == GLOB_NOSPACE) hunt->starved = true;
+    globfree(&paths);
+}
+
+/* NVIDIA's wheels lie in nvidia/<package>/lib beside the other packages of a Python. */
+static void look_in_python(hunt *hunt, const char *prefix) {
+    if (!prefix || !*prefix || hunt->handle) return;
+    rdt_text place = {0};
+    rdt_text_addf(&place, "Python's nvidia/*/lib in %s", prefix);
+    bool seen = true;
+    if (made(hunt, &place)) {
+        seen = is_noted(hunt, place.data);
+        if (!seen) note_place(hunt, place.data);
+    }
+    rdt_text_free(&place);
+    for (const char *const *folder = package_folders; *folder && !seen; folder++) {
+        for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++) {
+            rdt_text pattern = {0};
+            rdt_text_addf(&pattern, "%s/%s/nvidia/*/lib/%s", prefix, *folder, *name);
+            if (made(hunt, &pattern)) try_pattern(hunt, pattern.data);
+            rdt_text_free(&pattern);
+        }
+    }
+}
+
+/* The prefix of the first python3 on the PATH: the folder above its bin/. A virtual environment's
+ * python3 is a link, so the link's own place counts and not what it points to. */
+static void look_in_python_on_path(hunt *hunt) {
+    const char *folder = getenv("PATH");
+    while (folder && *folder && !hunt->handle) {
+        int length = (int)strcspn(folder, ":");
+        rdt_text path = {0};
+        rdt_text_addf(&path, "%.*s/python3", length, folder);
+        if (made(hunt, &path) && length && rdt_file_exists(path.data)) {
+            path.data[length] = '\0';
+            char *above = strrchr(path.data, '/');
+            if (above) *above = '\0';
+            look_in_python(hunt, path.data);
+            rdt_text_free(&path);
+            return;
+        }
+        rdt_text_free(&path);
+        folder += length + (folder[length] == ':');
+    }
+}
+
+static void look_in_home(hunt *hunt) {
+    const char *home = getenv("HOME");
+    if (!home || !*home) return;
+    rdt_text prefix = {0};
+    rdt_text_addf(&prefix, "%s/.local", home);
+    if (made(hunt, &prefix)) look_in_python(hunt, prefix.data);
+    rdt_text_free(&prefix);
+}
+
+static void look_everywhere(hunt *hunt) {
+    look_in_process(hunt);
+    if (!hunt->handle) look_on_path(hunt);
+    if (!hunt->search->toolkit) return;
+    look_in_toolkit(hunt, getenv("CUDA_PATH"));
+    look_in_toolkit(hunt, getenv("CUDA_HOME"));
+    look_in_toolkit(hunt, "/usr/local/cuda");
+    look_in_python(hunt, getenv("VIRTUAL_ENV"));
+    look_in_python(hunt, getenv("CONDA_PREFIX"));
+    look_in_python_on_path(hunt);
+    look_in_home(hunt);
+    look_in_python(hunt, "/usr/local");
+    look_in_python(hunt, "/usr");
+}
+
+/* ---- the outcome ------------------------------------------------------------------------- */
+
+/* Takes over handle, also on failure. name is what it was opened by. */
+static redtune_status make_library(const rdt_library_search *search, void *handle, const char *name,
+                                   rdt_library **out, redtune_error *err) {
+    struct link_map *map = NULL;
+    if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && map && map->l_name && *map->l_name)
+        name = map->l_name;
+    size_t bytes = sizeof(rdt_library) + strlen(name) + 1;
+    rdt_library *library = malloc(sizeof *library);
+    char *path = strdup(name);
+    if (!library || !path) {
+        free(library);
+        free(path);
+        dlclose(handle);
+        return rdt_fail_memory(err, bytes);
+    }
+    *library = (rdt_library){handle, search->subject, path};
+    *out = library;
+    return REDTUNE_OK;
+}
+
+static void list_names(const rdt_library_search *search, rdt_text *out) {
+    for (const char *const *name = search->names; *name; name++)
+        rdt_text_addf(out, "%s%s", name == search->names ? "" : ", ", *name);
+}
+
+/* Adds as much of string as leaves `spare` bytes of a message free, and says where it cut. */
+static void add_within(rdt_text *text, const char *string, size_t spare) {
+    size_t limit = sizeof((redtune_error *)0)->message - 1;
+    size_t room = text->length + spare < limit ? limit - text->length - spare : 0;
+    size_t length = strlen(string);
+    if (length <= room) {
+        rdt_text_add_bytes(text, string, length);
+    } else if (room > 3) {
+        rdt_text_add_bytes(text, string, room - 3);
+        rdt_text_add(text, "...");
+    }
+}
+
+/* The remedy always fits: what was refused and the places give way, the places first. */
+static redtune_status not_found(const hunt *hunt, redtune_error *err) {
+    const rdt_library_search *search = hunt->search;
+    enum { PLACES_BYTES = 200 };
+    size_t remedy_bytes = strlen(search->remedy) + strlen("; ");
+    rdt_text message = {0};
+    rdt_text_addf(&message, "cannot %s %s (", hunt->refusals.length ? "load" : "find",
+                  search->subject);
+    list_names(search, &message);
+    rdt_text_add(&message, "): ");
+    if (hunt->refusals.length) {
+        add_within(&message, hunt->refusals.data, remedy_bytes + PLACES_BYTES);
+        rdt_text_add(&message, "; ");
+    }
+    rdt_text_add(&message, "looked in ");
+    add_within(&message, hunt->places.data ? hunt->places.data : "", remedy_bytes);
+    rdt_text_addf(&message, "; %s", search->remedy);
+    redtune_status status = message.failed ? rdt_fail_memory(err, message.length)
+                                           : rdt_fail(err, REDTUNE_LIBRARY, 0, "%s", message.data);
+    rdt_text_free(&message);
+    return status;
+}
+
+/* variable is NULL where the path came from the caller. */
+static redtune_status open_only(const rdt_library_search *search, const char *path,
+                                const char *variable, rdt_library **out, redtune_error *err) {
+    void *handle = dlopen(path, OPEN_MODE);
+    if (handle) return make_library(search, handle, path, out, err);
+    const char *error = dlerror();
+    const char *reason = error ? reason_of(error, path) : "unknown error";
+    if (!variable)
+        return rdt_fail(err, REDTUNE_LIBRARY, 0, "cannot load %s from %.200s: %.300s; %s",
+                        search->subject, path, reason, search->remedy);
+    return rdt_fail(err, REDTUNE_LIBRARY, 0,
+                    "cannot load %s from %s=%.200s: %.300s; set %s to the library's file, or "
+                    "unset it",
+                    search->subject, variable, path, reason, variable);
+}
+
+redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **out,
+                                redtune_error *err) {
+    const char *chosen = getenv(search->variable);
+    if (chosen && *chosen) return open_only(search, chosen, search->variable, out, err);
+    hunt hunt = {.search = search};
+    look_everywhere(&hunt);
+    redtune_status status;
+    if (hunt.starved || hunt.places.failed || hunt.refusals.failed) {
+        if (hunt.handle) dlclose(hunt.handle);
+        status = rdt_fail_memory(err, hunt.places.length + hunt.refusals.length);
+    } else if (hunt.handle) {
+        status = make_library(search, hunt.handle, search->names[0], out, err);
+    } else {
+        status = not_found(&hunt, err);
+    }
+    rdt_text_free(&hunt.places);
+    rdt_text_free(&hunt.refusals);
+    return status;
+}
+
+redtune_status rdt_library_open_file(const rdt_library_search *search, const char *path,
+                                     rdt_library **out, redtune_error *err) {
+    return open_only(search, path, NULL, out, err);
+}
+
+void rdt_library_close(rdt_library *library) {
+    if (!library) return;
+    dlclose(library->handle);
+    free(library->path);
+    free(library);
+}
+
+const char *rdt_library_path(const rdt_library *library) {
+    return library->path;
+}
+
+redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_symbol *symbols,
+                                size_t symbol_count, void *table, redtune_error *err) {
+    for (size_t i = 0; i < symbol_count; i++)
+        if (!symbols[i].optional && !dlsym(library->handle, symbols[i].name))
+            return rdt_fail(err, REDTUNE_LIBRARY, 0,
+                            "cannot use %s %s: it has no %s; install a newer version",
+                            library->subject, library->path, symbols[i].name);
+    for (size_t i = 0; i < symbol_count; i++) {
+        void *address = dlsym(library->handle, symbols[i].name);
+        memcpy((char *)table + symbols[i].offset, &address, sizeof address);
+    }
+    return REDTUNE_OK;
+}

@@ -1,0 +1,85 @@
+/* redtune doctor: prints what redtune finds around it, and what is missing. */
+#include <stdio.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/table.h"
+
+typedef struct health_words {
+    const char *mark, *name; /* in the list, in JSON */
+} health_words;
+
+static const health_words words[] = {
+    [REDTUNE_HEALTH_GOOD] = {"ok", "good"},
+    [REDTUNE_HEALTH_NOTE] = {"note", "note"},
+    [REDTUNE_HEALTH_MISSING] = {"MISSING", "missing"},
+};
+
+static void list_finding(void *user, const redtune_finding *finding) {
+    rdt_table *table = user;
+    rdt_table_add(table, "%s", words[finding->health].mark);
+    rdt_table_add(table, "%s", finding->subject);
+    rdt_table_add(table, "%s", finding->detail);
+    if (!*finding->remedy) return;
+    rdt_table_add(table, "%s", "");
+    rdt_table_add(table, "%s", "");
+    rdt_table_add(table, "  to do: %s", finding->remedy);
+}
+
+static void write_finding(void *user, const redtune_finding *finding) {
+    rdt_json *json = user;
+    rdt_json_begin(json, NULL, '{');
+    rdt_json_text(json, "health", words[finding->health].name);
+    rdt_json_text(json, "subject", finding->subject);
+    rdt_json_text(json, "detail", finding->detail);
+    rdt_json_text(json, "remedy", finding->remedy);
+    rdt_json_end(json, '}');
+}
+
+static redtune_status diagnose_as_list(const redtune_options *open, int *missing,
+                                       redtune_error *err) {
+    rdt_table table = {.column_count = 3, .right = "lll"};
+    redtune_status status = redtune_diagnose(open, list_finding, &table, missing, err);
+    rdt_table_print(&table, stdout);
+    rdt_table_free(&table);
+    if (status) return status;
+    if (*missing)
+        printf("\n%d missing: the lines marked MISSING say what to do.\n", *missing);
+    else
+        puts("\nEverything that redtune needs is there.");
+    return REDTUNE_OK;
+}
+
+static redtune_status diagnose_as_json(const redtune_options *open, int *missing,
+                                       redtune_error *err) {
+    rdt_json json = {.out = stdout};
+    rdt_json_begin(&json, NULL, '{');
+    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json_begin(&json, "findings", '[');
+    redtune_status status = redtune_diagnose(open, write_finding, &json, missing, err);
+    rdt_json_end(&json, ']');
+    rdt_json_count(&json, "missing", (uint64_t)*missing);
+    rdt_json_end(&json, '}');
+    return status;
+}
+
+static int run(const rdt_options *options) {
+    redtune_options open = {.database = options->database};
+    redtune_error err;
+    int missing = 0;
+    redtune_status status = options->json ? diagnose_as_json(&open, &missing, &err)
+                                          : diagnose_as_list(&open, &missing, &err);
+    if (status) return rdt_message_fail(&err);
+    return missing ? RDT_EXIT_FAILED : RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_doctor = {
+    .name = "doctor",
+    .bit = RDT_DOCTOR,
+    .summary = "lists what redtune needs on this machine, and what is missing",
+    .details =
+        "It looks for the driver, NVRTC, GPUs, the database, the kernel cache and the templates.\n"
+        "Exit status 1 if something is missing.\n",
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* redtune reduce: the tuned reduction of a file. */
+#include <stdio.h>
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/json.h"
+#include "cli/message.h"
+
+static double gbps_of(const rdt_input *input, const redtune_reading *reading) {
+    double bytes = (double)reading->count * (double)redtune_dtype_bytes(input->dtype);
+    return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
+}
+
+static void print_json(const rdt_input *input, const redtune_reading *reading, const char *value) {
+    const redtune_info *info = &reading->info;
+    rdt_json json = {.out = stdout};
+    rdt_json_begin(&json, NULL, '{');
+    rdt_json_text(&json, "file", input->path);
+    rdt_json_text(&json, "op", redtune_op_name(info->problem.op));
+    rdt_json_text(&json, "dtype", redtune_dtype_name(input->dtype));
+    rdt_json_count(&json, "count", reading->count);
+    rdt_json_number(&json, "value", value);
+    rdt_json_text(&json, "value_dtype", redtune_dtype_name(reading->dtype));
+    rdt_json_count(&json, "pieces", reading->pieces);
+    rdt_json_real(&json, "kernel_ns", reading->kernel_ns);
+    rdt_json_real(&json, "gbps", gbps_of(input, reading));
+    rdt_json_text(&json, "family", info->family);
+    rdt_json_text(&json, "config", info->config);
+    rdt_json_text(&json, "match", redtune_match_name(info->match));
+    rdt_json_count(&json, "tuned_count", info->tuned_count);
+    rdt_json_text(&json, "tuned_gpu", info->gpu);
+    rdt_json_end(&json, '}');
+}
+
+/* What -v says on stderr: what was reduced, by what, and how fast. */
+static void explain(const rdt_input *input, const redtune_reading *reading) {
+    const redtune_info *info = &reading->info;
+    char tuned[RDT_NUMBER_BYTES];
+    rdt_number_print_count(tuned, info->tuned_count);
+    rdt_message_print("%s of %llu %s in %llu piece%s: %.2f us on the GPU, %.1f GB/s",
+                      redtune_op_name(info->problem.op), (unsigned long long)reading->count,
+                      redtune_dtype_name(input->dtype), (unsigned long long)reading->pieces,
+                      reading->pieces == 1 ? "" : "s", reading->kernel_ns / 1e3,
+                      gbps_of(input, reading));
+    if (info->match == REDTUNE_MATCH_DEFAULT)
+        rdt_message_print("%s %s, the built-in default: nothing like it is tuned here",
+                          info->family, info->config);
+    else
+        rdt_message_print("%s %s, match: %s, tuned at %s elements on %s", info->family,
+                          info->config, redtune_match_name(info->match), tuned, info->gpu);
+}
+
+static redtune_status reduce(const rdt_options *options, rdt_input *input, redtune_reading *reading,
+                             redtune_error *err) {
+    redtune *rt = NULL;
+    redtune_problem problem = {
+        .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
+        .dtype = input->dtype,
+        .count = input->count,
+    };
+    redtune_input source = {.read = rdt_input_read, .user = input};
+    redtune_options open = {
+        .device = options->device ? options->device : "0",
+        .database = options->database,
+        .log = rdt_message_log,
+        .log_level = rdt_message_log_level(options->quiet, options->verbose),
+    };
+    redtune_status status = redtune_open(&open, &rt, err);
+    if (status) return status;
+    status = redtune_reduce_input(rt, &problem, &source, reading, err);
+    if (!status) status = rdt_input_finish(input, err);
+    redtune_close(rt);
+    return status;
+}
+
+static int run(const rdt_options *options) {
+    rdt_input input;
+    redtune_reading reading;
+    redtune_error err;
+    char value[RDT_NUMBER_BYTES];
+    redtune_dtype raw_dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
+    redtune_status status = rdt_input_open(options->argument, raw_dtype, &input, &err);
+    if (!status) status = reduce(options, &input, &reading, &err);
+    if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
+    rdt_input_close(&input);
+    if (status) return rdt_message_fail(&err);
+
+    if (options->json)
+        print_json(&input, &reading, value);
+    else
+        puts(value);
+    if (options->verbose) explain(&input, &reading);
+    return RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_reduce = {
+    .name = "reduce",
+    .bit = RDT_REDUCE,
+    .argument = "FILE",
+    .summary = "reduces a file on the GPU and prints the value",
+    .details =
+        "FILE is a NumPy .npy file (versions 1.0 to 3.0, C or Fortran order, little-endian), or\n"
+        "raw little-endian elements of the --dtype given; - is standard input, with either. It "
+        "may\n"
+        "be larger than the GPU's memory. Sums of integers are exact in 64 bits; those of floats\n"
+        "have the elements' dtype and print the digits that read back as the same value.\n"
+        "\n"
+        "A file that ends before its array, or goes on after it, is refused: no value is printed\n"
+        "for less or other than the whole file. (NumPy ignores what follows an array.)\n",
+    .run = run,
+};

@@ -1,0 +1,243 @@
+/* redtune tune: tunes reductions on a GPU, and prints the winners. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/meter.h"
+#include "cli/table.h"
+
+/* The one thing that a signal handler may touch. */
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* The first Ctrl-C lets the tune put down what it holds; a second one ends the process. */
+static void catch_interrupts(void) {
+    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+typedef struct outcome {
+    rdt_meter meter;
+    redtune_tuned *results;
+    size_t result_count, capacity;
+    bool out_of_memory;
+} outcome;
+
+static int on_progress(void *user, const redtune_progress *progress) {
+    outcome *now = user;
+    rdt_meter_show(&now->meter, progress);
+    return interrupted || now->out_of_memory;
+}
+
+static void on_tuned(void *user, const redtune_tuned *result) {
+    outcome *now = user;
+    rdt_meter_finish(&now->meter, result);
+    if (now->result_count == now->capacity) {
+        size_t capacity = now->capacity ? 2 * now->capacity : 64;
+        redtune_tuned *results = realloc(now->results, capacity * sizeof *results);
+        if (!results) {
+            now->out_of_memory = true;
+            return;
+        }
+        now->results = results;
+        now->capacity = capacity;
+    }
+    now->results[now->result_count++] = *result;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static void add_result(rdt_table *table, const redtune_tuned *result) {
+    char count[RDT_NUMBER_BYTES];
+    rdt_number_print_count(count, result->problem.count);
+    rdt_table_add(table, "%s", redtune_op_name(result->problem.op));
+    rdt_table_add(table, "%s", redtune_dtype_name(result->problem.dtype));
+    rdt_table_add(table, "%s", count);
+    rdt_table_add(table, "%.2f", result->median_ns / 1e3);
+    rdt_table_add(table, "%.1f", result->gbps);
+    if (result->default_ns > 0)
+        rdt_table_add(table, "%.2fx", result->default_ns / result->median_ns);
+    else
+        rdt_table_add(table, "-");
+    if (result->peak_gbps > 0)
+        rdt_table_add(table, "%.1f %%", 100 * result->gbps / result->peak_gbps);
+    else
+        rdt_table_add(table, "-");
+    rdt_table_add(table, "%s", result->family);
+    rdt_table_add(table, "%s", result->config);
+}
+
+static void print_table(const redtune *rt, const outcome *done) {
+    static const char *const titles[] = {"op",   "dtype", "size",   "us",    "GB/s",
+                                         "gain", "peak",  "family", "config"};
+    redtune_device_info device;
+    rdt_table table = {.column_count = sizeof titles / sizeof *titles, .right = "llrrrrrll"};
+    redtune_device_get(rt, &device);
+    printf("%s, compute capability %d.%d, ", device.name, device.major, device.minor);
+    if (device.peak_gbps > 0) printf("bus %.0f GB/s, ", device.peak_gbps);
+    printf("driver for CUDA %d.%d\n\n", device.driver_version / 1000,
+           device.driver_version % 1000 / 10);
+    for (size_t i = 0; i < table.column_count; i++) rdt_table_add(&table, "%s", titles[i]);
+    for (size_t i = 0; i < done->result_count; i++) add_result(&table, &done->results[i]);
+    rdt_table_print(&table, stdout);
+    rdt_table_free(&table);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void write_result(rdt_json *json, const redtune_tuned *result) {
+    rdt_json_begin(json, NULL, '{');
+    rdt_json_text(json, "op", redtune_op_name(result->problem.op));
+    rdt_json_text(json, "dtype", redtune_dtype_name(result->problem.dtype));
+    rdt_json_text(json, "value_dtype", redtune_dtype_name(result->problem.result));
+    rdt_json_count(json, "count", result->problem.count);
+    rdt_json_text(json, "family", result->family);
+    rdt_json_text(json, "config", result->config);
+    rdt_json_real(json, "median_ns", result->median_ns);
+    rdt_json_real(json, "default_ns", result->default_ns);
+    rdt_json_real(json, "gbps", result->gbps);
+    rdt_json_real(json, "peak_gbps", result->peak_gbps);
+    rdt_json_count(json, "measured", result->measured);
+    rdt_json_count(json, "failed", result->failed);
+    rdt_json_end(json, '}');
+}
+
+static void write_json(const redtune *rt, const outcome *done, bool complete) {
+    redtune_device_info device;
+    rdt_json json = {.out = stdout};
+    redtune_device_get(rt, &device);
+    rdt_json_begin(&json, NULL, '{');
+    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json_begin(&json, "device", '{');
+    rdt_json_text(&json, "name", device.name);
+    rdt_json_count(&json, "major", (uint64_t)device.major);
+    rdt_json_count(&json, "minor", (uint64_t)device.minor);
+    rdt_json_count(&json, "sm_count", (uint64_t)device.sm_count);
+    rdt_json_count(&json, "memory_bytes", device.memory_bytes);
+    rdt_json_count(&json, "l2_bytes", device.l2_bytes);
+    rdt_json_real(&json, "peak_gbps", device.peak_gbps);
+    rdt_json_count(&json, "driver_version", (uint64_t)device.driver_version);
+    rdt_json_end(&json, '}');
+    rdt_json_text(&json, "database", redtune_database_path(rt));
+    rdt_json_truth(&json, "complete", complete);
+    rdt_json_begin(&json, "results", '[');
+    for (size_t i = 0; i < done->result_count; i++) write_result(&json, &done->results[i]);
+    rdt_json_end(&json, ']');
+    rdt_json_end(&json, '}');
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+/* What the table does not show: how much was measured, what failed, where it is kept. */
+static void summarise(const redtune *rt, const rdt_options *options, const outcome *done) {
+    uint64_t measured = 0, failed = 0;
+    size_t known = 0, widest = 0;
+    for (size_t i = 0; i < done->result_count; i++) {
+        measured += done->results[i].measured;
+        failed += done->results[i].failed;
+        known += !done->results[i].measured;
+    }
+    rdt_message_print("%zu problems, %zu of them measured before; %" PRIu64 " candidates measured, "
+                      "%" PRIu64 " failed; kept in %s",
+                      done->result_count, known, measured, failed, redtune_database_path(rt));
+
+    /* Every size is tuned for equally many ops and dtypes, but for those that did not fit. */
+    size_t tuned[RDT_NUMBER_COUNT_MAX] = {0};
+    for (size_t i = 0; i < options->count_count; i++) {
+        for (size_t k = 0; k < done->result_count; k++)
+            tuned[i] += done->results[k].problem.count == options->counts[i];
+        if (tuned[i] > widest) widest = tuned[i];
+    }
+    for (size_t i = 0; i < options->count_count; i++) {
+        char count[RDT_NUMBER_BYTES];
+        rdt_number_print_count(count, options->counts[i]);
+        if (!tuned[i] || tuned[i] < widest)
+            rdt_message_print("size %s is left out%s: it does not fit the GPU's memory", count,
+                              tuned[i] ? " for some dtypes" : "");
+    }
+}
+
+static int report(const redtune *rt, const rdt_options *options, const outcome *done,
+                  redtune_status status, const redtune_error *err) {
+    if (options->json)
+        write_json(rt, done, status == REDTUNE_OK);
+    else if (done->result_count)
+        print_table(rt, done);
+    fflush(stdout); /* before the messages, should both go to one place */
+    if (done->out_of_memory) {
+        rdt_message_print("cannot hold the results: out of host memory; what was measured is kept "
+                          "in %s",
+                          redtune_database_path(rt));
+        return RDT_EXIT_FAILED;
+    }
+    if (status == REDTUNE_INTERRUPTED) {
+        rdt_message_print("interrupted; what was measured is kept in %s, and the same command goes "
+                          "on from there",
+                          redtune_database_path(rt));
+        return RDT_EXIT_INTERRUPTED;
+    }
+    if (status) return rdt_message_fail(err);
+    if (!options->quiet) summarise(rt, options, done);
+    return RDT_EXIT_DONE;
+}
+
+static int run(const rdt_options *options) {
+    outcome done = {0};
+    redtune *rt = NULL;
+    redtune_error err;
+    redtune_options open = {
+        .device = options->device ? options->device : "0",
+        .database = options->database,
+        .log = rdt_meter_log,
+        .log_user = &done.meter,
+        .log_level = rdt_message_log_level(options->quiet, options->verbose),
+    };
+    redtune_tuning tuning = {
+        .ops = options->ops,
+        .op_count = options->op_count,
+        .dtypes = options->dtypes,
+        .dtype_count = options->dtype_count,
+        .counts = options->counts,
+        .count_count = options->count_count,
+        .again = options->again,
+        .progress = on_progress,
+        .tuned = on_tuned,
+        .user = &done,
+    };
+    catch_interrupts();
+    rdt_meter_begin(&done.meter, options->quiet);
+    redtune_status status = redtune_open(&open, &rt, &err);
+    if (status) return rdt_message_fail(&err);
+    status = redtune_tune(rt, &tuning, &err);
+    rdt_meter_clear(&done.meter);
+    int code = report(rt, options, &done, status, &err);
+    redtune_close(rt);
+    free(done.results);
+    return code;
+}
+
+const rdt_command rdt_cmd_tune = {
+    .name = "tune",
+    .bit = RDT_TUNE,
+    .summary = "tunes reductions on a GPU, keeps every measurement, prints the winners",
+    .details =
+        "Each problem is one op, dtype and size. Its candidates are compiled, checked against the\n"
+        "host's answer and timed; each result is kept at once, so that a tune may be stopped and\n"
+        "started again. What is measured already is not measured again.\n"
+        "\n"
+        "For example: redtune --device 0 --dtype f32 --size 1K..1M,1000000\n"
+        "\n"
+        "The table gives microseconds per call with a cold L2 cache, the gain over the built-in\n"
+        "default, and the share of the memory bus's peak.\n",
+    .run = run,
+};

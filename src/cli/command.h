@@ -1,0 +1,21 @@
+/* Command: one subcommand of redtune, as its own file declares it. */
+#ifndef RDT_CLI_COMMAND_H
+#define RDT_CLI_COMMAND_H
+
+#include "cli/options.h"
+
+typedef struct rdt_command {
+    const char *name;
+    unsigned bit;                           /* RDT_TUNE, ...: marks its rows in the option table */
+    const char *argument;                   /* what it takes beside options; NULL: nothing */
+    const char *summary;                    /* one line */
+    const char *details;                    /* the rest of its help, lines that end with '\n' */
+    int (*run)(const rdt_options *options); /* returns the exit code */
+} rdt_command;
+
+extern const rdt_command rdt_cmd_tune;
+extern const rdt_command rdt_cmd_emit;
+extern const rdt_command rdt_cmd_reduce;
+extern const rdt_command rdt_cmd_doctor;
+
+#endif

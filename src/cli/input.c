@@ -1,0 +1,227 @@
+/* Input: the elements of a file or of standard input, as redtune_reduce_input reads them. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/message.h"
+#include "cli/npy.h"
+
+static const char *name_of(const rdt_input *input) {
+    return strcmp(input->path, "-") ? input->path : "standard input";
+}
+
+/* What the static functions below record is a bare reason; the public ones name the file. */
+static redtune_status refuse(const rdt_input *input, redtune_error *err) {
+    return rdt_message_within(err, "cannot reduce %s", name_of(input));
+}
+
+static redtune_status cannot_read(int reason, redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_FILE, reason, "%s", strerror(reason));
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+/* Fills buffer as far as the file goes: *bytes is less than capacity at its end only. */
+static redtune_status fill(rdt_input *input, void *buffer, size_t capacity, size_t *bytes,
+                           redtune_error *err) {
+    unsigned char *out = buffer;
+    size_t length = 0;
+    while (length < capacity && input->ahead_begin < input->ahead_end)
+        out[length++] = input->ahead[input->ahead_begin++];
+    while (length < capacity) {
+        ssize_t more = read(input->file, out + length, capacity - length);
+        if (more == 0) break;
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return cannot_read(errno, err);
+        length += (size_t)more;
+    }
+    *bytes = length;
+    return REDTUNE_OK;
+}
+
+/* How many bytes of a regular file are still to be read; false for pipes and devices. */
+static bool bytes_ahead(const rdt_input *input, uint64_t *bytes) {
+    struct stat facts;
+    off_t at = lseek(input->file, 0, SEEK_CUR);
+    if (at < 0 || fstat(input->file, &facts) || !S_ISREG(facts.st_mode)) return false;
+    uint64_t rest = facts.st_size > at ? (uint64_t)(facts.st_size - at) : 0;
+    *bytes = rest + (input->ahead_end - input->ahead_begin);
+    return true;
+}
+
+/* ---- an .npy file -------------------------------------------------------------------------- */
+
+static redtune_status ends_early(const char *where, redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_FILE, 0, "it is truncated: it ends within %s", where);
+}
+
+static redtune_status read_header(rdt_input *input, rdt_npy *npy, redtune_error *err) {
+    unsigned char prefix[RDT_NPY_PREFIX_BYTES];
+    size_t bytes = 0, prefix_bytes = 0, header_bytes = 0;
+    redtune_status status = fill(input, prefix, 8, &bytes, err);
+    if (status) return status;
+    if (bytes < 8) return ends_early("the .npy version", err);
+    if ((status = rdt_npy_prefix(prefix, &prefix_bytes, err))) return status;
+    if ((status = fill(input, prefix + 8, prefix_bytes - 8, &bytes, err))) return status;
+    if (bytes < prefix_bytes - 8) return ends_early("the .npy header's length", err);
+    if ((status = rdt_npy_length(prefix, prefix_bytes, &header_bytes, err))) return status;
+
+    char *header = malloc(header_bytes + 1);
+    if (!header)
+        return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot allocate %zu bytes of host memory",
+                               header_bytes);
+    status = fill(input, header, header_bytes, &bytes, err);
+    if (!status && bytes < header_bytes) status = ends_early("the .npy header", err);
+    if (!status) status = rdt_npy_parse(header, header_bytes, npy, err);
+    free(header);
+    return status;
+}
+
+/* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides. */
+static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype *dtype, redtune_error *err) {
+    char name[16], known[128] = "";
+    snprintf(name, sizeof name, "%c%zu", npy->kind, npy->item_bytes * 8);
+    if (redtune_dtype_find(name, dtype, NULL) == REDTUNE_OK) return REDTUNE_OK;
+    for (int i = REDTUNE_DTYPE_NONE + 1; redtune_dtype_name((redtune_dtype)i); i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "",
+                 redtune_dtype_name((redtune_dtype)i));
+    return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                           "its elements are NumPy's '%c%zu'; redtune reduces %s", npy->kind,
+                           npy->item_bytes, known);
+}
+
+static redtune_status goes_on(redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_FILE, 0,
+                           "it goes on after the array that its .npy header describes; redtune "
+                           "reduces files of one array");
+}
+
+static redtune_status open_npy(rdt_input *input, redtune_dtype raw_dtype, redtune_error *err) {
+    rdt_npy npy;
+    uint64_t held = 0;
+    redtune_status status = read_header(input, &npy, err);
+    if (status) return status;
+    if ((status = find_dtype(&npy, &input->dtype, err))) return status;
+    if (raw_dtype && raw_dtype != input->dtype)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "its .npy header says %s, not %s; leave --dtype out",
+                               redtune_dtype_name(input->dtype), redtune_dtype_name(raw_dtype));
+    input->is_npy = true;
+    input->count = npy.count;
+    input->left_bytes = npy.count * npy.item_bytes;
+    if (!bytes_ahead(input, &held)) return REDTUNE_OK;
+    if (held > input->left_bytes) return goes_on(err);
+    if (held < input->left_bytes)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "it is truncated: %" PRIu64 " bytes of elements, where its .npy "
+                               "header promises %" PRIu64,
+                               held, input->left_bytes);
+    return REDTUNE_OK;
+}
+
+/* ---- raw elements -------------------------------------------------------------------------- */
+
+static redtune_status over(redtune_dtype dtype, uint64_t bytes, redtune_error *err) {
+    size_t element_bytes = redtune_dtype_bytes(dtype);
+    uint64_t rest = bytes % element_bytes;
+    return rdt_message_set(
+        err, REDTUNE_FILE, 0,
+        "its %" PRIu64 " bytes are %" PRIu64 " elements of %s and %" PRIu64 " byte%s over", bytes,
+        bytes / element_bytes, redtune_dtype_name(dtype), rest, rest == 1 ? "" : "s");
+}
+
+static redtune_status open_raw(rdt_input *input, redtune_dtype raw_dtype, size_t first_bytes,
+                               redtune_error *err) {
+    uint64_t held = 0;
+    if (!raw_dtype && first_bytes == 0)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "it is empty; for raw elements give --dtype, such as --dtype f32");
+    if (!raw_dtype)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "it is no .npy file; for raw elements give --dtype, such as "
+                               "--dtype f32");
+    input->dtype = raw_dtype;
+    if (!bytes_ahead(input, &held)) return REDTUNE_OK;
+    if (held % redtune_dtype_bytes(raw_dtype)) return over(raw_dtype, held, err);
+    input->count = held / redtune_dtype_bytes(raw_dtype);
+    return REDTUNE_OK;
+}
+
+static redtune_status grew(redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_FILE, 0, "it grew while it was read");
+}
+
+/* ---- the input ----------------------------------------------------------------------------- */
+
+static redtune_status open_file(const char *path, rdt_input *input, redtune_error *err) {
+    struct stat facts;
+    *input = (rdt_input){.path = path, .file = STDIN_FILENO};
+    if (strcmp(path, "-")) input->file = open(path, O_RDONLY | O_CLOEXEC);
+    if (input->file < 0 || fstat(input->file, &facts)) return cannot_read(errno, err);
+    /* Without this a folder would fail only at its first read, and not on every file system. */
+    if (S_ISDIR(facts.st_mode)) return cannot_read(EISDIR, err);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_input_open(const char *path, redtune_dtype raw_dtype, rdt_input *input,
+                              redtune_error *err) {
+    size_t bytes = 0;
+    redtune_status status = open_file(path, input, err);
+    if (!status) status = fill(input, input->ahead, RDT_NPY_MAGIC_BYTES, &bytes, err);
+    if (!status) {
+        input->ahead_end = bytes;
+        status = rdt_npy_match(input->ahead, bytes) ? open_npy(input, raw_dtype, err)
+                                                    : open_raw(input, raw_dtype, bytes, err);
+    }
+    return status ? refuse(input, err) : REDTUNE_OK;
+}
+
+void rdt_input_close(rdt_input *input) {
+    if (input->file > STDIN_FILENO) close(input->file);
+    input->file = -1;
+}
+
+static redtune_status promised_more(const rdt_input *input, redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_FILE, 0,
+                           "it is truncated: it ends %" PRIu64 " bytes before the end of its array",
+                           input->left_bytes);
+}
+
+redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t *bytes,
+                              redtune_error *err) {
+    rdt_input *input = user;
+    size_t element_bytes = redtune_dtype_bytes(input->dtype);
+    size_t wanted = capacity - capacity % element_bytes, length;
+    if (input->is_npy && wanted > input->left_bytes) wanted = (size_t)input->left_bytes;
+    redtune_status status = fill(input, buffer, wanted, &length, err);
+    if (status) return refuse(input, err);
+    if (input->is_npy) input->left_bytes -= length;
+    if (input->is_npy && length < wanted) {
+        promised_more(input, err);
+        return refuse(input, err);
+    }
+    if (length % element_bytes) {
+        rdt_message_set(err, REDTUNE_FILE, 0, "its last element of %s has only %zu of %zu bytes",
+                        redtune_dtype_name(input->dtype), length % element_bytes, element_bytes);
+        return refuse(input, err);
+    }
+    *bytes = length;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_input_finish(rdt_input *input, redtune_error *err) {
+    unsigned char next;
+    size_t length = 0;
+    redtune_status status = REDTUNE_OK;
+    if (input->is_npy && input->left_bytes) status = promised_more(input, err);
+    if (!status) status = fill(input, &next, 1, &length, err);
+    if (!status && length) status = input->is_npy ? goes_on(err) : grew(err);
+    return status ? refuse(input, err) : REDTUNE_OK;
+}

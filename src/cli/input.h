@@ -1,0 +1,38 @@
+/* Input: the elements of a file or of standard input, as redtune_reduce_input reads them.
+ *
+ * A file that begins with the .npy magic is an array of NumPy; any other is raw elements of the
+ * dtype that the user names. What a file holds and what its header promises must agree to the byte:
+ * one that ends early is truncated, one that goes on holds something that would be left out.
+ */
+#ifndef RDT_CLI_INPUT_H
+#define RDT_CLI_INPUT_H
+
+#include <stdbool.h>
+#include "redtune/redtune.h"
+
+typedef struct rdt_input {
+    const char *path; /* "-" is standard input */
+    int file;
+    redtune_dtype dtype;
+    uint64_t count; /* elements; 0 where that is not known before the end */
+    bool is_npy;    /* then left_bytes counts down to the end of the array */
+    uint64_t left_bytes;
+    unsigned char ahead[16]; /* bytes read in search of the magic */
+    size_t ahead_begin, ahead_end;
+} rdt_input;
+
+/* Opens a file and reads its header. raw_dtype may be REDTUNE_DTYPE_NONE; else it is the dtype of
+ * raw elements, and an .npy file must have it too. Fails with a message that names the path. Close
+ * it even so. */
+redtune_status rdt_input_open(const char *path, redtune_dtype raw_dtype, rdt_input *input,
+                              redtune_error *err);
+void rdt_input_close(rdt_input *input);
+
+/* A redtune_read_fn; user is the rdt_input. */
+redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t *bytes,
+                              redtune_error *err);
+
+/* After the last element: REDTUNE_FILE if the array has not ended, or the file goes on after it. */
+redtune_status rdt_input_finish(rdt_input *input, redtune_error *err);
+
+#endif

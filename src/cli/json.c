@@ -1,0 +1,99 @@
+/* Json: results for machines, written as one indented JSON document. */
+#include "cli/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include "cli/number.h"
+
+/* Bytes of the UTF-8 sequence at text, 0 if it is none. */
+static size_t utf8_bytes(const unsigned char *text) {
+    static const struct {
+        unsigned char first, last, low, high; /* of the lead byte and of the byte after it */
+        size_t bytes;
+    } forms[] = {
+        {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (text[0] < forms[i].first || text[0] > forms[i].last) continue;
+        if (forms[i].bytes > 1 && (text[1] < forms[i].low || text[1] > forms[i].high)) return 0;
+        for (size_t k = 2; k < forms[i].bytes; k++)
+            if ((text[k] & 0xc0) != 0x80) return 0;
+        return forms[i].bytes;
+    }
+    return 0;
+}
+
+static void write_string(FILE *out, const char *text) {
+    fputc('"', out);
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        size_t bytes = utf8_bytes(at);
+        if (!bytes)
+            fputs("\\ufffd", out);
+        else if (*at == '"' || *at == '\\')
+            fprintf(out, "\\%c", *at);
+        else if (*at < ' ' || *at == 0x7f)
+            fprintf(out, "\\u%04x", *at);
+        else
+            fwrite(at, 1, bytes, out);
+        at += bytes ? bytes : 1;
+    }
+    fputc('"', out);
+}
+
+static void begin_member(rdt_json *json, const char *name) {
+    if (json->filled) fputc(',', json->out);
+    if (json->depth) fprintf(json->out, "\n%*s", 2 * json->depth, "");
+    if (name) {
+        write_string(json->out, name);
+        fputs(": ", json->out);
+    }
+    json->filled = true;
+}
+
+void rdt_json_begin(rdt_json *json, const char *name, char bracket) {
+    begin_member(json, name);
+    fputc(bracket, json->out);
+    json->depth++;
+    json->filled = false;
+}
+
+void rdt_json_end(rdt_json *json, char bracket) {
+    json->depth--;
+    if (json->filled) fprintf(json->out, "\n%*s", 2 * json->depth, "");
+    fputc(bracket, json->out);
+    if (!json->depth) fputc('\n', json->out);
+    json->filled = true;
+}
+
+void rdt_json_text(rdt_json *json, const char *name, const char *text) {
+    begin_member(json, name);
+    write_string(json->out, text);
+}
+
+void rdt_json_count(rdt_json *json, const char *name, uint64_t count) {
+    begin_member(json, name);
+    fprintf(json->out, "%" PRIu64, count);
+}
+
+void rdt_json_truth(rdt_json *json, const char *name, bool truth) {
+    begin_member(json, name);
+    fputs(truth ? "true" : "false", json->out);
+}
+
+void rdt_json_real(rdt_json *json, const char *name, double value) {
+    char digits[RDT_NUMBER_BYTES];
+    rdt_number_print_double(digits, value);
+    begin_member(json, name);
+    fputs(isfinite(value) ? digits : "null", json->out);
+}
+
+void rdt_json_number(rdt_json *json, const char *name, const char *digits) {
+    begin_member(json, name);
+    if (strpbrk(digits, "in"))
+        write_string(json->out, digits);
+    else
+        fputs(digits, json->out);
+}

@@ -1,0 +1,29 @@
+/* Json: results for machines, written as one indented JSON document. */
+#ifndef RDT_CLI_JSON_H
+#define RDT_CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Starts with out set and the rest zero. */
+typedef struct rdt_json {
+    FILE *out;
+    int depth;
+    bool filled; /* the object or array at hand has a member already */
+} rdt_json;
+
+/* Begins with '{' or '[', and ends with '}' or ']'. name is NULL at the top and in arrays. */
+void rdt_json_begin(rdt_json *json, const char *name, char bracket);
+void rdt_json_end(rdt_json *json, char bracket);
+
+/* Members. Text that is no UTF-8, as a file's name may be, has U+FFFD for each wrong byte. */
+void rdt_json_text(rdt_json *json, const char *name, const char *text);
+void rdt_json_count(rdt_json *json, const char *name, uint64_t count);
+void rdt_json_truth(rdt_json *json, const char *name, bool truth);
+/* JSON has no nan and no infinity: those are written as null. */
+void rdt_json_real(rdt_json *json, const char *name, double value);
+/* A number that is printed already; "nan", "inf" and "-inf" become strings. */
+void rdt_json_number(rdt_json *json, const char *name, const char *digits);
+
+#endif

@@ -1,0 +1,89 @@
+/* The redtune command: a table of subcommands, each in its own file, over the public library. */
+#include <stdio.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/table.h"
+
+static const rdt_command *const commands[] = {
+    &rdt_cmd_tune,
+    &rdt_cmd_reduce,
+    &rdt_cmd_emit,
+    &rdt_cmd_doctor,
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const rdt_command *find_command(const char *name) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(commands[i]->name, name)) return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *word) {
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i]->name;
+    const char *near = rdt_options_nearest(word, names);
+    rdt_message_print("'%.200s' is no command; %s%s%sredtune --help lists them", word,
+                      near ? "did you mean " : "", near ? near : "", near ? "? " : "");
+    return RDT_EXIT_MISUSED;
+}
+
+static void print_command_help(const rdt_command *command) {
+    printf("redtune %s: %s.\n\nUsage: redtune %s%s%s [OPTION...]\n\n", command->name,
+           command->summary, command->name, command->argument ? " " : "",
+           command->argument ? command->argument : "");
+    if (command->details) printf("%s\n", command->details);
+    puts("Options:");
+    rdt_options_print(command->bit, stdout);
+}
+
+static void print_help(void) {
+    rdt_table lines = {.column_count = 2, .right = "ll"};
+    puts("redtune finds the fastest reduction kernel for a GPU, remembers it, and runs it.\n\n"
+         "Usage: redtune [COMMAND] [OPTION...]\n\n"
+         "Commands:");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        rdt_table_add(&lines, "  %s%s%s", commands[i]->name, commands[i]->argument ? " " : "",
+                      commands[i]->argument ? commands[i]->argument : "");
+        rdt_table_add(&lines, "%s", commands[i]->summary);
+    }
+    rdt_table_print(&lines, stdout);
+    rdt_table_free(&lines);
+    puts("\nWithout a command, redtune tunes. Its options then:");
+    rdt_options_print(RDT_TUNE | RDT_BARE, stdout);
+    puts(
+        "\nThe options of another command: redtune COMMAND --help.\n"
+        "Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 could not,\n"
+        "2 asked wrongly, 130 interrupted.");
+}
+
+int main(int argc, char **argv) {
+    const rdt_command *command = commands[0];
+    int first = 1;
+    if (argc > 1 && argv[1][0] != '-') {
+        command = find_command(argv[1]);
+        if (!command) return unknown_command(argv[1]);
+        first = 2;
+    }
+
+    rdt_options options;
+    redtune_error err;
+    bool bare = first == 1;
+    if (rdt_options_parse(command, bare ? command->bit | RDT_BARE : command->bit, argv + first,
+                          argc > first ? argc - first : 0, &options, &err))
+        return rdt_message_fail(&err);
+    if (options.help && bare) {
+        print_help();
+        return rdt_message_finish(RDT_EXIT_DONE);
+    }
+    if (options.help) {
+        print_command_help(command);
+        return rdt_message_finish(RDT_EXIT_DONE);
+    }
+    if (options.version) {
+        puts("redtune " REDTUNE_VERSION);
+        return rdt_message_finish(RDT_EXIT_DONE);
+    }
+    return rdt_message_finish(command->run(&options));
+}

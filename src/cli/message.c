@@ -1,0 +1,71 @@
+/* Message: what the command says on stderr, and the exit code it ends with. */
+#include "cli/message.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void rdt_message_print(const char *format, ...) {
+    char line[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    /* A file's name or a database's text must not steer the terminal. */
+    for (char *at = line; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+    fprintf(stderr, "redtune: %s\n", line);
+}
+
+int rdt_message_fail(const redtune_error *err) {
+    rdt_message_print("%s", err->message);
+    if (err->status == REDTUNE_INVALID) return RDT_EXIT_MISUSED;
+    if (err->status == REDTUNE_INTERRUPTED) return RDT_EXIT_INTERRUPTED;
+    return RDT_EXIT_FAILED;
+}
+
+redtune_status rdt_message_set(redtune_error *err, redtune_status status, long code,
+                               const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    err->status = status;
+    err->code = code;
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return status;
+}
+
+redtune_status rdt_message_within(redtune_error *err, const char *format, ...) {
+    char context[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(context, sizeof context, format, args);
+    va_end(args);
+    /* The reason matters more than a long name: the context gets the room that is left. */
+    size_t reason_bytes = strlen(err->message) + 1, context_bytes = strlen(context);
+    size_t room = sizeof err->message - reason_bytes;
+    if (room < 2) return err->status;
+    if (context_bytes > room - 2) context_bytes = room - 2;
+    memmove(err->message + context_bytes + 2, err->message, reason_bytes);
+    memcpy(err->message, context, context_bytes);
+    memcpy(err->message + context_bytes, ": ", 2);
+    return err->status;
+}
+
+redtune_log_level rdt_message_log_level(int quiet, int verbose) {
+    if (quiet) return REDTUNE_LOG_NONE;
+    if (verbose > 1) return REDTUNE_LOG_DEBUG;
+    return verbose ? REDTUNE_LOG_INFO : REDTUNE_LOG_WARNING;
+}
+
+void rdt_message_log(void *user, redtune_log_level level, const char *line) {
+    (void)user;
+    rdt_message_print("%s%s", level == REDTUNE_LOG_WARNING ? "warning: " : "", line);
+}
+
+int rdt_message_finish(int code) {
+    if (!fflush(stdout) && !ferror(stdout)) return code;
+    rdt_message_print("cannot write the result: %s", strerror(errno));
+    return code == RDT_EXIT_DONE ? RDT_EXIT_FAILED : code;
+}

@@ -1,0 +1,37 @@
+/* Message: what the command says on stderr, and the exit code it ends with. */
+#ifndef RDT_CLI_MESSAGE_H
+#define RDT_CLI_MESSAGE_H
+
+#include "redtune/redtune.h"
+
+enum {
+    RDT_EXIT_DONE = 0,
+    RDT_EXIT_FAILED = 1,        /* could not */
+    RDT_EXIT_MISUSED = 2,       /* asked wrongly */
+    RDT_EXIT_INTERRUPTED = 130, /* Ctrl-C: 128 + SIGINT */
+};
+
+/* Prints "redtune: " and one line; control characters in it become '?'. */
+void rdt_message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints the error and returns the exit code that its status stands for. */
+int rdt_message_fail(const redtune_error *err);
+
+/* Fills err and returns its status. */
+redtune_status rdt_message_set(redtune_error *err, redtune_status status, long code,
+                               const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Puts a context before the message that err holds: "<context>: <message>". */
+redtune_status rdt_message_within(redtune_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* How much the library is to log: warnings; nothing if quiet; more if verbose, all if twice so. */
+redtune_log_level rdt_message_log_level(int quiet, int verbose);
+/* A redtune_log_fn. */
+void rdt_message_log(void *user, redtune_log_level level, const char *line);
+
+/* Flushes stdout. A result that could not be written (a full disk, a closed pipe) turns
+ * RDT_EXIT_DONE into RDT_EXIT_FAILED, with a message. */
+int rdt_message_finish(int code);
+
+#endif

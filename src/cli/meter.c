@@ -1,0 +1,129 @@
+/* Meter: how far a tune has come, on stderr: one line that is rewritten on a terminal, else one
+ * plain line per finished problem. */
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
+#include "cli/meter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include "cli/message.h"
+#include "cli/number.h"
+
+enum { BAR_CELLS = 10, LINE_BYTES = 256 };
+
+static const double redraw_s = 0.1;
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void rdt_meter_begin(rdt_meter *meter, bool quiet) {
+    const char *terminal = getenv("TERM");
+    bool dumb = !terminal || !*terminal || !strcmp(terminal, "dumb");
+    *meter = (rdt_meter){.quiet = quiet, .rewrites = isatty(STDERR_FILENO) && !dumb};
+    meter->problem_s = now_s();
+}
+
+void rdt_meter_clear(rdt_meter *meter) {
+    if (!meter->shown) return;
+    fputs("\r\033[K", stderr); /* to the line's begin, and erase it */
+    meter->shown = false;
+}
+
+void rdt_meter_log(void *user, redtune_log_level level, const char *line) {
+    rdt_meter_clear(user);
+    rdt_message_log(NULL, level, line);
+}
+
+static size_t terminal_columns(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col) return 80;
+    return size.ws_col;
+}
+
+/* What the rest takes if a problem goes on taking what those measured so far took; problems whose
+ * answer the database had cost nothing and tell nothing. false before the first is measured. */
+static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
+    if (!meter->measured_count || meter->problem_index >= meter->problem_count) return false;
+    double each_s = meter->measured_s / (double)meter->measured_count;
+    double this_s = each_s - (now - meter->problem_s);
+    uint64_t after = meter->problem_count - meter->problem_index - 1;
+    *left_s = each_s * (double)after + (this_s > 0 ? this_s : 0);
+    return true;
+}
+
+static void describe(const redtune_problem *problem, char out[64]) {
+    char count[RDT_NUMBER_BYTES];
+    rdt_number_print_count(count, problem->count);
+    snprintf(out, 64, "%s of %s %s", redtune_op_name(problem->op), count,
+             redtune_dtype_name(problem->dtype));
+}
+
+/* ", 1 m 12 s left" */
+static void describe_left(double left_s, char out[48]) {
+    uint64_t seconds = (uint64_t)(left_s + 0.5);
+    if (seconds < 60)
+        snprintf(out, 48, ", %" PRIu64 " s left", seconds);
+    else
+        snprintf(out, 48, ", %" PRIu64 " m %02" PRIu64 " s left", seconds / 60, seconds % 60);
+}
+
+/* "[#####-----] 30/57, 1 m 12 s left: sum of 4K f32, measure 17/96, best 12.3 GB/s" */
+static void compose(const rdt_meter *meter, const redtune_progress *progress, double now,
+                    char line[LINE_BYTES]) {
+    char bar[BAR_CELLS + 1], problem[64], best[48] = "", left[48] = "";
+    uint64_t of = progress->problem_count ? progress->problem_count : 1;
+    size_t done = (size_t)(progress->problem_index * BAR_CELLS / of);
+    double left_s;
+    for (size_t i = 0; i < BAR_CELLS; i++) bar[i] = i < done ? '#' : '-';
+    bar[BAR_CELLS] = '\0';
+    describe(progress->problem, problem);
+    if (progress->best_gbps > 0)
+        snprintf(best, sizeof best, ", best %.1f GB/s", progress->best_gbps);
+    if (estimate_left(meter, now, &left_s)) describe_left(left_s, left);
+    snprintf(line, LINE_BYTES, "[%s] %" PRIu64 "/%" PRIu64 "%s: %s, %s %" PRIu64 "/%" PRIu64 "%s",
+             bar, progress->problem_index + 1, progress->problem_count, left, problem,
+             progress->stage, progress->candidate_index, progress->candidate_count, best);
+}
+
+void rdt_meter_show(rdt_meter *meter, const redtune_progress *progress) {
+    double now = now_s();
+    meter->problem_index = progress->problem_index;
+    meter->problem_count = progress->problem_count;
+    if (meter->quiet || !meter->rewrites) return;
+    if (meter->shown && now - meter->drawn_s < redraw_s) return;
+    char line[LINE_BYTES];
+    size_t columns = terminal_columns();
+    compose(meter, progress, now, line);
+    /* A line as wide as the terminal would wrap, and a wrapped line cannot be rewritten. */
+    if (columns <= strlen(line)) line[columns - 1] = '\0';
+    fprintf(stderr, "\r%s\033[K", line);
+    fflush(stderr);
+    meter->shown = true;
+    meter->drawn_s = now;
+}
+
+void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result) {
+    double now = now_s();
+    meter->finished_count++;
+    if (result->measured) {
+        meter->measured_count++;
+        meter->measured_s += now - meter->problem_s;
+    }
+    meter->problem_s = now;
+    if (meter->quiet || meter->rewrites) return;
+    char problem[64], of[32] = "", gain[32] = "";
+    describe(&result->problem, problem);
+    if (meter->problem_count) snprintf(of, sizeof of, "/%" PRIu64, meter->problem_count);
+    if (result->default_ns > 0)
+        snprintf(gain, sizeof gain, ", %.2fx the default", result->default_ns / result->median_ns);
+    rdt_message_print("%" PRIu64 "%s %s: %.2f us, %.1f GB/s%s, %s%s", meter->finished_count, of,
+                      problem, result->median_ns / 1e3, result->gbps, gain, result->config,
+                      result->measured ? "" : " (measured before)");
+}

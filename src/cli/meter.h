@@ -1,0 +1,30 @@
+/* Meter: how far a tune has come, on stderr: one line that is rewritten on a terminal, else one
+ * plain line per finished problem. */
+#ifndef RDT_CLI_METER_H
+#define RDT_CLI_METER_H
+
+#include <stdbool.h>
+#include "redtune/redtune.h"
+
+typedef struct rdt_meter {
+    bool quiet, rewrites;                  /* rewrites: stderr is a terminal that can */
+    bool shown;                            /* a line stands on the terminal now */
+    double drawn_s;                        /* when it was drawn */
+    double problem_s;                      /* when the problem at hand began */
+    uint64_t problem_index, problem_count; /* of the last progress; 0 before the first */
+    uint64_t finished_count;
+    uint64_t measured_count; /* finished problems that took measuring, and how long they took */
+    double measured_s;
+} rdt_meter;
+
+void rdt_meter_begin(rdt_meter *meter, bool quiet);
+/* Where the tune is: to be called often, draws only now and then. */
+void rdt_meter_show(rdt_meter *meter, const redtune_progress *progress);
+/* A problem is finished. */
+void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result);
+/* Takes the line off the terminal, so that something else can be printed. */
+void rdt_meter_clear(rdt_meter *meter);
+/* A redtune_log_fn that does so; user is the meter. */
+void rdt_meter_log(void *user, redtune_log_level level, const char *line);
+
+#endif

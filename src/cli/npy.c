@@ -1,0 +1,228 @@
+/* Npy: the header of a NumPy .npy file, versions 1.0, 2.0 and 3.0. */
+#include "cli/npy.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "cli/message.h"
+
+enum { DESCR_BYTES = 24, RANK_MAX = 64 };
+
+static const uint64_t data_bytes_max = INT64_MAX;
+
+/* The header and how far it has been read. */
+typedef struct cursor {
+    const char *begin, *at, *end;
+    redtune_error *err;
+} cursor;
+
+bool rdt_npy_match(const unsigned char *bytes, size_t length) {
+    return length >= RDT_NPY_MAGIC_BYTES && !memcmp(bytes, "\x93NUMPY", RDT_NPY_MAGIC_BYTES);
+}
+
+redtune_status rdt_npy_prefix(const unsigned char bytes[8], size_t *prefix_bytes,
+                              redtune_error *err) {
+    if (bytes[6] < 1 || bytes[6] > 3 || bytes[7])
+        return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                               "its .npy version is %d.%d; redtune reads 1.0, 2.0 and 3.0",
+                               bytes[6], bytes[7]);
+    *prefix_bytes = bytes[6] == 1 ? 10 : 12;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_npy_length(const unsigned char *prefix, size_t prefix_bytes,
+                              size_t *header_bytes, redtune_error *err) {
+    size_t length = 0;
+    for (size_t i = prefix_bytes; i > 8; i--) length = length << 8 | prefix[i - 1];
+    if (length > RDT_NPY_HEADER_BYTES_MAX)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "its .npy header has %zu bytes; redtune reads at most %d", length,
+                               RDT_NPY_HEADER_BYTES_MAX);
+    *header_bytes = length;
+    return REDTUNE_OK;
+}
+
+/* ---- reading the dictionary ---------------------------------------------------------------- */
+
+static redtune_status damaged(const cursor *in, const char *expected) {
+    return rdt_message_set(in->err, REDTUNE_FILE, 0,
+                           "its .npy header is damaged: expected %s at byte %zu of the header",
+                           expected, (size_t)(in->at - in->begin));
+}
+
+static void skip_blanks(cursor *in) {
+    while (in->at < in->end && *in->at && strchr(" \t\r\n\f", *in->at)) in->at++;
+}
+
+/* Takes one character, after blanks, if it is the next. */
+static bool take(cursor *in, char wanted) {
+    skip_blanks(in);
+    if (in->at == in->end || *in->at != wanted) return false;
+    in->at++;
+    return true;
+}
+
+static bool take_word(cursor *in, const char *word) {
+    size_t length = strlen(word);
+    skip_blanks(in);
+    if ((size_t)(in->end - in->at) < length || memcmp(in->at, word, length)) return false;
+    in->at += length;
+    return true;
+}
+
+/* A quoted string without escapes, cut to what fits out: nothing known here is longer. */
+static redtune_status take_string(cursor *in, char out[DESCR_BYTES]) {
+    skip_blanks(in);
+    char quote = in->at < in->end ? *in->at : '\0';
+    if (quote != '\'' && quote != '"') return damaged(in, "a quoted string");
+    size_t length = 0;
+    for (in->at++; in->at < in->end && *in->at != quote; in->at++) {
+        if (*in->at < ' ' || *in->at == '\\') return damaged(in, "a plain character");
+        if (length < DESCR_BYTES - 1) out[length++] = *in->at;
+    }
+    if (in->at == in->end) return damaged(in, "the end of a quoted string");
+    in->at++;
+    out[length] = '\0';
+    return REDTUNE_OK;
+}
+
+static redtune_status take_dimension(cursor *in, uint64_t *size) {
+    uint64_t value = 0;
+    skip_blanks(in);
+    const char *first = in->at;
+    for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
+        if (value > (data_bytes_max - 9) / 10) return damaged(in, "a smaller number");
+        value = value * 10 + (uint64_t)(*in->at - '0');
+    }
+    if (in->at == first) return damaged(in, "a whole number");
+    /* NumPy under Python 2 wrote 3L. */
+    if (in->at < in->end && *in->at == 'L') in->at++;
+    *size = value;
+    return REDTUNE_OK;
+}
+
+/* A tuple: (), (3,), (3, 4), (3, 4,). A lone (3) is a number to Python, and refused. */
+static redtune_status take_shape(cursor *in, uint64_t shape[RANK_MAX], size_t *rank) {
+    bool comma = false;
+    if (!take(in, '(')) return damaged(in, "'(', the shape");
+    for (*rank = 0; !take(in, ')'); (*rank)++) {
+        if (*rank && !comma) return damaged(in, "','");
+        if (*rank == RANK_MAX) return damaged(in, "at most 64 dimensions");
+        redtune_status status = take_dimension(in, &shape[*rank]);
+        if (status) return status;
+        comma = take(in, ',');
+    }
+    if (*rank == 1 && !comma) return damaged(in, "',' in the shape of one dimension");
+    return REDTUNE_OK;
+}
+
+/* ---- what the values mean ------------------------------------------------------------------ */
+
+static redtune_status refuse(redtune_error *err, const char *descr, const char *what) {
+    return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "its elements ('%s') are %s", descr, what);
+}
+
+/* "<f4": byte order, kind, bytes. */
+static redtune_status read_descr(const char *descr, rdt_npy *npy, redtune_error *err) {
+    char order = descr[0], kind = order ? descr[1] : '\0';
+    if (!order || !strchr("<>|", order) || !kind)
+        return refuse(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
+    if (kind == 'O') return refuse(err, descr, "Python objects; redtune reads plain numbers");
+    if (!strchr("iufbc", kind) || descr[2] < '1' || descr[2] > '9')
+        return refuse(err, descr, "no numbers; redtune reads plain numbers such as '<f4'");
+    size_t bytes = (size_t)(descr[2] - '0');
+    if (descr[3] >= '0' && descr[3] <= '9' && !descr[4])
+        bytes = bytes * 10 + (size_t)(descr[3] - '0');
+    else if (descr[3])
+        return refuse(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
+    if (bytes > 16 || (bytes & (bytes - 1)))
+        return refuse(err, descr, "of an unknown size; redtune reads '<f4' and the like");
+    if (order == '>' && bytes > 1)
+        return refuse(err, descr,
+                      "big-endian; write it little-endian, with a.astype(a.dtype.newbyteorder('<'))"
+                      " in NumPy");
+    if (order == '|' && bytes > 1) return refuse(err, descr, "of several bytes in no byte order");
+    npy->kind = kind;
+    npy->item_bytes = bytes;
+    return REDTUNE_OK;
+}
+
+static redtune_status multiply_shape(const uint64_t *shape, size_t rank, rdt_npy *npy,
+                                     redtune_error *err) {
+    uint64_t count = 1;
+    for (size_t i = 0; i < rank; i++)
+        if (!shape[i]) {
+            npy->count = 0;
+            return REDTUNE_OK;
+        }
+    for (size_t i = 0; i < rank; i++) {
+        if (count > data_bytes_max / npy->item_bytes / shape[i])
+            return rdt_message_set(err, REDTUNE_FILE, 0,
+                                   "its .npy header is damaged: a shape of more than 2^63 bytes");
+        count *= shape[i];
+    }
+    npy->count = count;
+    return REDTUNE_OK;
+}
+
+enum { HAS_DESCR = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
+
+typedef struct fields {
+    unsigned has;
+    char descr[DESCR_BYTES];
+    bool fortran_order;
+    uint64_t shape[RANK_MAX];
+    size_t rank;
+} fields;
+
+static redtune_status take_descr(cursor *in, fields *found) {
+    skip_blanks(in);
+    if (in->at < in->end && (*in->at == '[' || *in->at == '('))
+        return rdt_message_set(
+            in->err, REDTUNE_UNSUPPORTED, 0,
+            "its elements are structured; redtune reads arrays of plain numbers, "
+            "so save one field alone");
+    return take_string(in, found->descr);
+}
+
+static redtune_status take_order(cursor *in, fields *found) {
+    found->fortran_order = take_word(in, "True");
+    if (!found->fortran_order && !take_word(in, "False")) return damaged(in, "True or False");
+    return REDTUNE_OK;
+}
+
+static redtune_status take_field(cursor *in, fields *found) {
+    char key[DESCR_BYTES] = "";
+    redtune_status status = take_string(in, key);
+    if (status) return status;
+    unsigned bit = !strcmp(key, "descr")           ? HAS_DESCR
+                   : !strcmp(key, "fortran_order") ? HAS_ORDER
+                   : !strcmp(key, "shape")         ? HAS_SHAPE
+                                                   : 0;
+    if (!bit || found->has & bit)
+        return damaged(in, "each of descr, fortran_order and shape once, and nothing else");
+    found->has |= bit;
+    if (!take(in, ':')) return damaged(in, "':'");
+    if (bit == HAS_DESCR) return take_descr(in, found);
+    if (bit == HAS_ORDER) return take_order(in, found);
+    return take_shape(in, found->shape, &found->rank);
+}
+
+redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, redtune_error *err) {
+    cursor in = {.begin = header, .at = header, .end = header + length, .err = err};
+    fields found = {0};
+    rdt_npy npy = {0};
+    redtune_status status;
+    if (!take(&in, '{')) return damaged(&in, "'{'");
+    for (bool comma = true; !take(&in, '}'); comma = take(&in, ',')) {
+        if (!comma) return damaged(&in, "','");
+        if ((status = take_field(&in, &found))) return status;
+    }
+    skip_blanks(&in);
+    if (in.at != in.end) return damaged(&in, "the end of the header");
+    if (found.has != HAS_ALL) return damaged(&in, "descr, fortran_order and shape before the end");
+    npy.fortran_order = found.fortran_order;
+    if ((status = read_descr(found.descr, &npy, err))) return status;
+    if ((status = multiply_shape(found.shape, found.rank, &npy, err))) return status;
+    *out = npy;
+    return REDTUNE_OK;
+}

@@ -1,0 +1,154 @@
+/* Number: sizes as people write them, and values printed so that they read back the same. */
+#include "cli/number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/message.h"
+
+static const uint64_t count_max = UINT64_C(1) << 60;
+static const char suffixes[] = "KMGT";
+
+bool rdt_number_read_count(const char *text, size_t length, uint64_t *count) {
+    uint64_t value = 0;
+    size_t i = 0;
+    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
+        value = value * 10 + (uint64_t)(text[i] - '0');
+        if (value > count_max) return false;
+    }
+    if (i == 0 || value == 0) return false;
+    if (i < length) {
+        const char *suffix = strchr(suffixes, text[i]);
+        if (!text[i] || !suffix || i + 1 != length) return false;
+        unsigned shift = 10 * (unsigned)(suffix - suffixes + 1);
+        if (value > count_max >> shift) return false;
+        value <<= shift;
+    }
+    *count = value;
+    return true;
+}
+
+static redtune_status no_size(const char *text, size_t length, redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "'%.*s' is no size; give elements from 1 to 2^60, such as 1000, 4K or "
+                           "256M, or a range such as 1K..256M",
+                           (int)(length < 60 ? length : 60), text);
+}
+
+static redtune_status add(uint64_t *counts, size_t *count_count, uint64_t count,
+                          redtune_error *err) {
+    for (size_t i = 0; i < *count_count; i++)
+        if (counts[i] == count) return REDTUNE_OK;
+    if (*count_count == RDT_NUMBER_COUNT_MAX)
+        return rdt_message_set(err, REDTUNE_INVALID, 0, "more than %d sizes; give fewer",
+                               RDT_NUMBER_COUNT_MAX);
+    counts[(*count_count)++] = count;
+    return REDTUNE_OK;
+}
+
+static redtune_status add_range(const char *text, size_t length, const char *dots, uint64_t *counts,
+                                size_t *count_count, redtune_error *err) {
+    uint64_t first, last;
+    size_t first_length = (size_t)(dots - text);
+    if (!rdt_number_read_count(text, first_length, &first) ||
+        !rdt_number_read_count(dots + 2, length - first_length - 2, &last))
+        return no_size(text, length, err);
+    if (first > last)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "the range '%.*s' runs backwards; give the smaller size first",
+                               (int)length, text);
+    uint64_t count = 1;
+    while (count < first) count *= 2;
+    if (count > last)
+        return rdt_message_set(err, REDTUNE_INVALID, 0, "no power of two lies in '%.*s'",
+                               (int)length, text);
+    for (; count <= last; count *= 2) {
+        redtune_status status = add(counts, count_count, count, err);
+        if (status) return status;
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_number_read_counts(const char *list, uint64_t counts[RDT_NUMBER_COUNT_MAX],
+                                      size_t *count_count, redtune_error *err) {
+    size_t found = 0;
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        const char *dots = strstr(at, "..");
+        uint64_t count;
+        redtune_status status = REDTUNE_OK;
+        if (dots && dots < at + length)
+            status = add_range(at, length, dots, counts, &found, err);
+        else if (rdt_number_read_count(at, length, &count))
+            status = add(counts, &found, count, err);
+        else
+            status = no_size(at, length, err);
+        if (status) return status;
+        at += length;
+        if (!*at) break;
+    }
+    *count_count = found;
+    return REDTUNE_OK;
+}
+
+void rdt_number_print_count(char out[RDT_NUMBER_BYTES], uint64_t count) {
+    int shifts = 0;
+    while (count && count % 1024 == 0 && shifts < 4) {
+        count /= 1024;
+        shifts++;
+    }
+    char suffix[2] = {shifts ? suffixes[shifts - 1] : '\0', '\0'};
+    snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64 "%s", count, suffix);
+}
+
+/* NaN, whose sign the C library would print, and whole numbers, which %g would write as 4.995e+05:
+ * below 10^15 all their digits are exact. false for the rest. */
+static bool print_plainly(char out[RDT_NUMBER_BYTES], double value) {
+    bool whole = fabs(value) < 1e15 && value == (double)(int64_t)value;
+    if (isnan(value))
+        snprintf(out, RDT_NUMBER_BYTES, "nan");
+    else if (whole)
+        snprintf(out, RDT_NUMBER_BYTES, "%.0f", value);
+    return isnan(value) || whole;
+}
+
+/* Every double reads back at 17 digits, every float at 9. */
+void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value) {
+    if (print_plainly(out, value)) return;
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) return;
+    }
+}
+
+void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value) {
+    if (print_plainly(out, (double)value)) return;
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits, (double)value);
+        if (strtof(out, NULL) == value) return;
+    }
+}
+
+redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
+                                      const redtune_value *value, redtune_error *err) {
+    switch (dtype) {
+    case REDTUNE_I32:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRId32, value->i32);
+        return REDTUNE_OK;
+    case REDTUNE_I64:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, value->i64);
+        return REDTUNE_OK;
+    case REDTUNE_F32:
+        rdt_number_print_float(out, value->f32);
+        return REDTUNE_OK;
+    case REDTUNE_F64:
+        rdt_number_print_double(out, value->f64);
+        return REDTUNE_OK;
+    case REDTUNE_DTYPE_NONE:
+        break;
+    }
+    return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "cannot print a value of dtype %d",
+                           (int)dtype);
+}

@@ -1,0 +1,331 @@
+/* Options: the one table of them, from which come the parsing and every help text. */
+#include "cli/options.h"
+
+#include <stddef.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/table.h"
+
+typedef struct option option;
+
+typedef redtune_status take_fn(rdt_options *options, const option *row, const char *value,
+                               redtune_error *err);
+
+struct option {
+    const char *name;
+    char letter;          /* the short form; 0: none */
+    const char *argument; /* NULL: a flag */
+    unsigned commands;
+    take_fn *take;
+    size_t offset; /* of the member that take fills */
+    const char *help;
+};
+
+static take_fn take_flag, take_text, take_device, take_op, take_ops, take_dtype, take_dtypes,
+    take_count, take_counts;
+
+#define MEMBER(name) offsetof(rdt_options, name)
+
+static const option table[] = {
+    {"device", 0, "N|sim", RDT_TUNE | RDT_REDUCE, take_device, MEMBER(device),
+     "the GPU's number, or sim: the simulated one (default: 0)"},
+    {"op", 0, "OP,...", RDT_TUNE, take_ops, MEMBER(ops), "what to tune (default: sum)"},
+    {"op", 0, "OP", RDT_EMIT | RDT_REDUCE, take_op, MEMBER(ops), "the reduction (default: sum)"},
+    {"dtype", 0, "DTYPE,...", RDT_TUNE, take_dtypes, MEMBER(dtypes),
+     "of the elements (default: i32,f32,f64)"},
+    {"dtype", 0, "DTYPE", RDT_EMIT, take_dtype, MEMBER(dtypes), "of the elements (default: f32)"},
+    {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtype, MEMBER(dtypes),
+     "of a file of raw elements: i32, i64, f32 or f64"},
+    {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(counts),
+     "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..256M)"},
+    {"count", 0, "COUNT", RDT_EMIT, take_count, MEMBER(counts),
+     "elements to render for (default: 1M)"},
+    {"family", 0, "NAME", RDT_EMIT, take_text, MEMBER(family),
+     "the template (default: the first that has the op and dtype)"},
+    {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_text, MEMBER(config),
+     "parameters that differ from the built-in default"},
+    {"lines", 0, NULL, RDT_EMIT, take_flag, MEMBER(lines),
+     "with the #line directives that the compiler is given"},
+    {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
+     "measure also what the database has already"},
+    {"db", 0, "PATH", RDT_TUNE | RDT_REDUCE | RDT_DOCTOR, take_text, MEMBER(database),
+     "the tuning database (default: $REDTUNE_DB, else the user's)"},
+    {"json", 0, NULL, RDT_TUNE | RDT_REDUCE | RDT_DOCTOR, take_flag, MEMBER(json),
+     "print the result as JSON"},
+    {"quiet", 'q', NULL, RDT_TUNE | RDT_REDUCE, take_flag, MEMBER(quiet),
+     "print the result and errors only"},
+    {"verbose", 'v', NULL, RDT_TUNE | RDT_REDUCE, take_flag, MEMBER(verbose),
+     "say more; twice: everything"},
+    {"help", 'h', NULL, RDT_ALL, take_flag, MEMBER(help), "print this"},
+    {"version", 0, NULL, RDT_BARE, take_flag, MEMBER(version), "print redtune's version"},
+    {0},
+};
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static redtune_status wrong(const option *row, const char *value, const char *reason,
+                            redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s '%.200s': %s", row->name,
+                           value, reason);
+}
+
+static redtune_status take_flag(rdt_options *options, const option *row, const char *value,
+                                redtune_error *err) {
+    (void)value, (void)err;
+    (*(int *)((char *)options + row->offset))++;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_text(rdt_options *options, const option *row, const char *value,
+                                redtune_error *err) {
+    if (!*value) return wrong(row, value, "it is empty", err);
+    *(const char **)((char *)options + row->offset) = value;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_device(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    size_t digits = strspn(value, "0123456789");
+    if ((!digits || value[digits]) && strcmp(value, "sim"))
+        return wrong(row, value, "give one device: a number such as 0, or sim", err);
+    return take_text(options, row, value, err);
+}
+
+/* One name out of a list; false once the list has ended. */
+static bool next_name(const char **list, char name[64]) {
+    if (!*list) return false;
+    size_t length = strcspn(*list, ",");
+    snprintf(name, 64, "%.*s", (int)length, *list);
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return true;
+}
+
+static redtune_status take_ops(rdt_options *options, const option *row, const char *value,
+                               redtune_error *err) {
+    char name[64];
+    options->op_count = 0;
+    while (next_name(&value, name)) {
+        if (options->op_count == RDT_OPTIONS_LIST_MAX)
+            return wrong(row, value, "too many names", err);
+        redtune_status status = redtune_op_find(name, &options->ops[options->op_count], err);
+        if (status) return status;
+        options->op_count++;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status take_op(rdt_options *options, const option *row, const char *value,
+                              redtune_error *err) {
+    (void)row;
+    options->op_count = 1;
+    return redtune_op_find(value, options->ops, err);
+}
+
+static redtune_status take_dtypes(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    char name[64];
+    options->dtype_count = 0;
+    while (next_name(&value, name)) {
+        if (options->dtype_count == RDT_OPTIONS_LIST_MAX)
+            return wrong(row, value, "too many names", err);
+        redtune_status status =
+            redtune_dtype_find(name, &options->dtypes[options->dtype_count], err);
+        if (status) return status;
+        options->dtype_count++;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status take_dtype(rdt_options *options, const option *row, const char *value,
+                                 redtune_error *err) {
+    (void)row;
+    options->dtype_count = 1;
+    return redtune_dtype_find(value, options->dtypes, err);
+}
+
+static redtune_status take_counts(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    redtune_status status =
+        rdt_number_read_counts(value, options->counts, &options->count_count, err);
+    if (status) rdt_message_within(err, "cannot use --%s", row->name);
+    return status;
+}
+
+static redtune_status take_count(rdt_options *options, const option *row, const char *value,
+                                 redtune_error *err) {
+    if (!rdt_number_read_count(value, strlen(value), options->counts))
+        return wrong(row, value, "give elements from 1 to 2^60, such as 1000, 4K or 256M", err);
+    options->count_count = 1;
+    return REDTUNE_OK;
+}
+
+/* ---- nearest names ------------------------------------------------------------------------- */
+
+enum { NEAR_BYTES = 32 };
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Edits between two short words: letters changed, added or left out (Levenshtein 1966). */
+static size_t distance(const char *a, const char *b) {
+    size_t row[NEAR_BYTES + 1], length = strlen(b);
+    for (size_t j = 0; j <= length; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = least(changed, 1 + least(row[j], row[j - 1]));
+        }
+    }
+    return row[length];
+}
+
+const char *rdt_options_nearest(const char *word, const char *const names[]) {
+    const char *nearest = NULL;
+    size_t best = 3; /* at three edits and more the guess is no help */
+    if (strlen(word) > NEAR_BYTES) return NULL;
+    for (; *names; names++) {
+        size_t edits = distance(word, *names);
+        if (edits < best && edits < strlen(*names)) {
+            best = edits;
+            nearest = *names;
+        }
+    }
+    return nearest;
+}
+
+/* ---- parsing ------------------------------------------------------------------------------- */
+
+typedef struct parser {
+    const rdt_command *command;
+    unsigned bits;
+    char *const *words;
+    int word_count, at;
+    rdt_options options;
+    redtune_error *err;
+} parser;
+
+static const option *find_name(const char *name, size_t length, unsigned bits) {
+    for (const option *row = table; row->name; row++)
+        if (row->commands & bits && strlen(row->name) == length && !memcmp(row->name, name, length))
+            return row;
+    return NULL;
+}
+
+static const option *find_letter(char letter, unsigned bits) {
+    for (const option *row = table; row->name; row++)
+        if (row->commands & bits && row->letter && row->letter == letter) return row;
+    return NULL;
+}
+
+static redtune_status unknown_option(const parser *in, const char *word, size_t length) {
+    const char *names[sizeof table / sizeof *table];
+    size_t n = 0;
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)length, word);
+    for (const option *row = table; row->name; row++)
+        if (row->commands & in->bits) names[n++] = row->name;
+    names[n] = NULL;
+    const char *near =
+        typed[0] == '-' && typed[1] == '-' ? rdt_options_nearest(typed + 2, names) : NULL;
+    return rdt_message_set(in->err, REDTUNE_INVALID, 0,
+                           "'%s' is no option of redtune %s; %s%s%sredtune %s --help lists them",
+                           typed, in->command->name, near ? "did you mean --" : "",
+                           near ? near : "", near ? "? " : "", in->command->name);
+}
+
+/* The value of an option is the rest of its word, or the next word unless that is an option. */
+static redtune_status take_value(parser *in, const option *row, const char *value) {
+    redtune_error *err = in->err;
+    if (!row->argument && value)
+        return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s=%.200s: it takes no value",
+                               row->name, value);
+    if (row->argument && !value) {
+        const char *next = in->at < in->word_count ? in->words[in->at] : NULL;
+        if (!next || (next[0] == '-' && next[1]))
+            return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                   "cannot use --%s: its value is missing; write --%s %s",
+                                   row->name, row->name, row->argument);
+        value = next;
+        in->at++;
+    }
+    return row->take(&in->options, row, value, err);
+}
+
+static redtune_status take_long(parser *in, const char *word) {
+    size_t length = strcspn(word + 2, "=");
+    const option *row = find_name(word + 2, length, in->bits);
+    if (!row) return unknown_option(in, word, length + 2);
+    return take_value(in, row, word[2 + length] ? word + 3 + length : NULL);
+}
+
+static redtune_status take_letters(parser *in, const char *word) {
+    for (const char *letter = word + 1; *letter; letter++) {
+        const option *row = find_letter(*letter, in->bits);
+        if (!row) return unknown_option(in, word, strlen(word));
+        redtune_status status = take_value(in, row, NULL);
+        if (status) return status;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status take_argument(parser *in, const char *word) {
+    const rdt_command *command = in->command;
+    if (!command->argument)
+        return rdt_message_set(in->err, REDTUNE_INVALID, 0,
+                               "cannot use '%.200s': redtune %s takes only options; redtune %s "
+                               "--help lists them",
+                               word, command->name, command->name);
+    if (in->options.argument)
+        return rdt_message_set(in->err, REDTUNE_INVALID, 0,
+                               "cannot use '%.200s': redtune %s takes one %s, and '%.200s' is it",
+                               word, command->name, command->argument, in->options.argument);
+    in->options.argument = word;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char *const words[],
+                                 int word_count, rdt_options *out, redtune_error *err) {
+    parser in = {
+        .command = command, .bits = bits, .words = words, .word_count = word_count, .err = err};
+    bool only_arguments = false;
+    while (in.at < word_count) {
+        const char *word = words[in.at++];
+        redtune_status status = REDTUNE_OK;
+        if (only_arguments || word[0] != '-' || !word[1])
+            status = take_argument(&in, word);
+        else if (!strcmp(word, "--"))
+            only_arguments = true;
+        else if (word[1] == '-')
+            status = take_long(&in, word);
+        else
+            status = take_letters(&in, word);
+        if (status) return status;
+    }
+    if (command->argument && !in.options.argument && !in.options.help)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot %s: no %s is given; write redtune %s %s", command->name,
+                               command->argument, command->name, command->argument);
+    *out = in.options;
+    return REDTUNE_OK;
+}
+
+/* ---- help ---------------------------------------------------------------------------------- */
+
+void rdt_options_print(unsigned bits, FILE *out) {
+    rdt_table lines = {.column_count = 2, .right = "ll"};
+    for (const option *row = table; row->name; row++) {
+        if (!(row->commands & bits)) continue;
+        char letter[8] = "    ";
+        if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
+        rdt_table_add(&lines, "  %s--%s%s%s", letter, row->name, row->argument ? " " : "",
+                      row->argument ? row->argument : "");
+        rdt_table_add(&lines, "%s", row->help);
+    }
+    rdt_table_print(&lines, out);
+    rdt_table_free(&lines);
+}

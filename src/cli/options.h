@@ -1,0 +1,46 @@
+/* Options: the one table of them, from which come the parsing and every help text. */
+#ifndef RDT_CLI_OPTIONS_H
+#define RDT_CLI_OPTIONS_H
+
+#include <stdio.h>
+#include "cli/number.h"
+
+/* The commands that an option belongs to. */
+enum {
+    RDT_TUNE = 1,
+    RDT_EMIT = 2,
+    RDT_REDUCE = 4,
+    RDT_DOCTOR = 8,
+    RDT_BARE = 16, /* redtune with no command named */
+    RDT_ALL = 31,
+};
+
+enum { RDT_OPTIONS_LIST_MAX = 32 };
+
+/* What was asked for. Zero and NULL mean that the option was not given. */
+typedef struct rdt_options {
+    const char *device, *database, *family, *config;
+    const char *argument; /* what stands beside the options, such as a file */
+    redtune_op ops[RDT_OPTIONS_LIST_MAX];
+    redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
+    uint64_t counts[RDT_NUMBER_COUNT_MAX];
+    size_t op_count, dtype_count, count_count;
+    int again, lines, json, quiet, verbose, help, version; /* how often they were given */
+} rdt_options;
+
+struct rdt_command;
+
+/* Reads words[0..word_count), which follow the command's name, as options of the commands in
+ * bits. REDTUNE_INVALID, with a message that names the word and the remedy, for a wrong one.
+ * The strings in out point into words. */
+redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bits,
+                                 char *const words[], int word_count, rdt_options *out,
+                                 redtune_error *err);
+
+/* Prints the options that the commands in bits have, one per line. */
+void rdt_options_print(unsigned bits, FILE *out);
+
+/* The name nearest to a mistyped word, NULL if none is near. names ends with NULL. */
+const char *rdt_options_nearest(const char *word, const char *const names[]);
+
+#endif

@@ -1,0 +1,59 @@
+# redtune emit: prints source without a GPU, and names a wrong parameter.
+. "${BASH_SOURCE%/*}/check.sh"
+export REDTUNE_CUDA_DRIVER=/nowhere/libcuda.so.1
+
+emit_prints_cuda() {
+    for dtype in i32 f32 f64; do
+        run "$redtune" emit --op sum --dtype "$dtype"
+        want_exit 0
+        want_no_err
+        want_in_out "__global__"
+        want_in_out "redtune"
+    done
+}
+
+emit_is_the_same_every_time() {
+    run "$redtune" emit --dtype f64 --config block=128
+    cp stdout first
+    want_exit 0
+    run "$redtune" emit --config=block=128 --dtype=f64
+    cmp -s stdout first || fail "the second time gave other bytes"
+}
+
+emit_takes_the_config() {
+    run "$redtune" emit
+    cp stdout default
+    run "$redtune" emit --config block=64
+    want_exit 0
+    want_in_out "block=64"
+    cmp -s stdout default && fail "--config changed nothing"
+}
+
+emit_shows_lines_if_asked() {
+    run "$redtune" emit
+    want_not_in_out "#line"
+    run "$redtune" emit --lines
+    want_exit 0
+    want_in_out "#line"
+}
+
+# refuses "ARGUMENTS" TEXT...
+refuses() {
+    run "$redtune" emit $1
+    shift
+    for text in "$@"; do want_refused 2 "$text"; done
+}
+
+wrong_parameters_are_named() {
+    refuses "--config blok=256" "blok" "block"
+    refuses "--config block=257" "block" "257"
+    refuses "--config block=" "block"
+    refuses "--config block=x" "block"
+    refuses "--config block=256,block=128" "block"
+    refuses "--config block=99999999999999999999" "block"
+    refuses "--config ,"
+    refuses "--family nosuch" "nosuch"
+}
+
+check_run emit_prints_cuda emit_is_the_same_every_time emit_takes_the_config \
+    emit_shows_lines_if_asked wrong_parameters_are_named

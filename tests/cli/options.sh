@@ -1,0 +1,115 @@
+# The command line: its help, and what it says to a wrong one.
+header=$(realpath "$2") # redtune.h
+. "${BASH_SOURCE%/*}/check.sh"
+
+help_lists_every_command() {
+    run "$redtune" --help
+    want_exit 0
+    want_no_err
+    for command in "tune " "reduce FILE" "emit " "doctor "; do want_in_out $'\n'"  $command"; done
+    want_in_out "--version"
+    [ "$(awk 'length > 100' stdout)" = "" ] || fail "a line is longer than 100 columns"
+}
+
+every_command_has_help() {
+    for command in tune reduce emit doctor; do
+        for option in --help -h; do
+            run "$redtune" "$command" "$option"
+            want_exit 0
+            want_no_err
+            want_in_out "Usage: redtune $command"
+            want_in_out "--help"
+            [ "$(awk 'length > 100' stdout)" = "" ] || fail "a line is longer than 100 columns"
+        done
+    done
+}
+
+help_lists_only_the_commands_own_options() {
+    run "$redtune" emit --help
+    want_in_out "--config"
+    want_not_in_out "--device"
+    want_not_in_out "--again"
+    run "$redtune" tune --help
+    want_in_out "--size"
+    want_not_in_out "--config"
+}
+
+version_is_the_headers() {
+    run "$redtune" --version
+    want_exit 0
+    want_out "redtune $(sed -n 's/^#define REDTUNE_VERSION "\(.*\)"/\1/p' "$header")"
+}
+
+# refuses "ARGUMENTS" "TEXT"
+refuses() {
+    run "$redtune" $1
+    want_refused 2 "$2"
+}
+
+wrong_commands_are_named() {
+    refuses "tnue" "'tnue' is no command; did you mean tune?"
+    refuses "frobnicate" "'frobnicate' is no command; redtune --help lists them"
+    run "$redtune" ""
+    want_refused 2 "'' is no command"
+}
+
+wrong_options_are_named() {
+    refuses "--sise 1K" "'--sise' is no option of redtune tune; did you mean --size?"
+    refuses "doctor --sizes" "'--sizes' is no option of redtune doctor; redtune doctor --help"
+    refuses "--config block=256" "'--config' is no option of redtune tune"
+    refuses "emit --device 0" "'--device' is no option of redtune emit"
+    refuses "-x" "'-x' is no option"
+    refuses "-qx" "'-qx' is no option"
+    refuses "tune --version" "'--version' is no option"
+    refuses "--json=yes" "--json=yes: it takes no value"
+}
+
+missing_values_are_named() {
+    refuses "--size" "cannot use --size: its value is missing; write --size SIZES"
+    refuses "--db --json" "cannot use --db: its value is missing"
+    refuses "--db=" "cannot use --db ''"
+    refuses "reduce" "no FILE is given; write redtune reduce FILE"
+}
+
+wrong_values_are_named() {
+    refuses "--size 1X" "'1X' is no size; give elements"
+    refuses "--size 0" "'0' is no size"
+    refuses "--size 8K..1K" "'8K..1K' runs backwards"
+    refuses "--op sum,product" "'product'"
+    refuses "--dtype f33" "'f33'"
+    refuses "--dtype f32,,f64" "''"
+    refuses "--device -1" "--device: its value is missing"
+    refuses "--device=-1" "'-1': give one device"
+    refuses "--device 0,1" "'0,1': give one device"
+    refuses "--device cuda:0" "'cuda:0': give one device"
+    refuses "emit --count 1k" "'1k': give elements"
+    refuses "emit --dtype f32,f64" "'f32,f64'"
+}
+
+words_too_many_are_named() {
+    refuses "tune 0" "cannot use '0': redtune tune takes only options"
+    refuses "emit -- -x" "cannot use '-x'"
+    refuses "reduce a b" "cannot use 'b': redtune reduce takes one FILE, and 'a' is it"
+}
+
+messages_do_not_steer_the_terminal() {
+    run "$redtune" $'--\033[2J'
+    want_refused 2 "--?[2J"
+    run "$redtune" reduce $'no\nfile'
+    want_refused 1 "no?file"
+}
+
+a_full_disk_is_noticed() {
+    [ -c /dev/full ] || { skip "no /dev/full"; return; }
+    ran="redtune emit >/dev/full"
+    "$redtune" emit >/dev/full 2>stderr
+    code=$?
+    err=$(cat stderr)
+    : >stdout
+    want_refused 1 "cannot write the result: No space left on device"
+}
+
+check_run help_lists_every_command every_command_has_help \
+    help_lists_only_the_commands_own_options version_is_the_headers wrong_commands_are_named \
+    wrong_options_are_named missing_values_are_named wrong_values_are_named \
+    words_too_many_are_named messages_do_not_steer_the_terminal a_full_disk_is_noticed

@@ -1,0 +1,82 @@
+# redtune reduce: the files it refuses, before it looks for a GPU.
+. "${BASH_SOURCE%/*}/files.sh"
+. "${BASH_SOURCE%/*}/check.sh"
+export REDTUNE_CUDA_DRIVER=/nowhere/libcuda.so.1
+
+# refuses "TEXT" ARGUMENT...
+refuses() {
+    local text=$1
+    shift
+    run "$redtune" reduce "$@"
+    want_refused 1 "$text"
+}
+
+what_is_no_file_is_named() {
+    refuses "cannot reduce no/such.npy: No such file or directory" no/such.npy
+    refuses "cannot reduce .: Is a directory" .
+}
+
+unreadable_files_are_named() {
+    integers 4 10 >secret
+    chmod 0 secret
+    [ -r secret ] && { skip "the superuser may read all"; return; }
+    refuses "cannot reduce secret: Permission denied" secret --dtype i32
+}
+
+files_of_no_known_kind_ask_for_a_dtype() {
+    integers 4 10 >raw
+    : >empty
+    refuses "cannot reduce raw: it is no .npy file; for raw elements give --dtype" raw
+    refuses "cannot reduce empty: it is empty; for raw elements give --dtype" empty
+}
+
+bytes_over_are_counted() {
+    integers 1 43 >raw
+    refuses "its 43 bytes are 10 elements of f32 and 3 bytes over" raw --dtype f32
+    refuses "its 43 bytes are 5 elements of i64 and 3 bytes over" raw --dtype i64
+}
+
+truncated_arrays_are_refused() {
+    { npy "'<i4'" "(10,)"; integers 4 10; } >whole.npy
+    head -c -1 whole.npy >short.npy
+    refuses "truncated: 39 bytes of elements, where its .npy header promises 40" short.npy
+    head -c 30 whole.npy >header.npy
+    refuses "truncated: it ends within the .npy header" header.npy
+    head -c 9 whole.npy >length.npy
+    refuses "truncated: it ends within the .npy header's length" length.npy
+}
+
+arrays_that_go_on_are_refused() {
+    { npy "'<i4'" "(10,)"; integers 4 11; } >long.npy
+    refuses "it goes on after the array" long.npy
+}
+
+elements_that_are_no_numbers_are_refused() {
+    npy "'>f4'" "(0,)" >swapped.npy
+    refuses "big-endian" swapped.npy
+    npy "'|O'" "(0,)" >objects.npy
+    refuses "Python objects" objects.npy
+    npy "[('a', '<f4'), ('b', '<i4')]" "(0,)" >fields.npy
+    refuses "structured" fields.npy
+    npy "'<U5'" "(0,)" >text.npy
+    refuses "no numbers" text.npy
+    npy "'<c16'" "(0,)" >complex.npy
+    refuses "its elements are NumPy's 'c16'; redtune reduces i32" complex.npy
+}
+
+damaged_headers_are_refused() {
+    npy "'<f4'" "(3 4)" >broken.npy
+    refuses ".npy header is damaged: expected ',' at byte 53" broken.npy
+    npy "'<f4'" "(3,)" 7 >version.npy
+    refuses "its .npy version is 7.0; redtune reads 1.0, 2.0 and 3.0" version.npy
+}
+
+another_dtype_than_the_headers_is_refused() {
+    npy "'<f4'" "(0,)" >floats.npy
+    refuses "its .npy header says f32, not f64; leave --dtype out" floats.npy --dtype f64
+}
+
+check_run what_is_no_file_is_named unreadable_files_are_named \
+    files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
+    arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
+    damaged_headers_are_refused another_dtype_than_the_headers_is_refused

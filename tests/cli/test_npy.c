@@ -1,0 +1,183 @@
+/* The .npy header's reader: what it takes, what it refuses, and that no bytes make it stumble. */
+#include "check.h"
+#include "cli/npy.h"
+
+/* Parses a copy in memory of its own, so that a sanitizer sees a read past the end. */
+static redtune_status parse_bytes(const char *header, size_t length, rdt_npy *npy,
+                                  redtune_error *err) {
+    char *copy = malloc(length ? length : 1);
+    if (!copy) return REDTUNE_MEMORY;
+    memcpy(copy, header, length);
+    redtune_status status = rdt_npy_parse(copy, length, npy, err);
+    free(copy);
+    return status;
+}
+
+static redtune_status parse(const char *header, rdt_npy *npy, redtune_error *err) {
+    return parse_bytes(header, strlen(header), npy, err);
+}
+
+static void parse_reads_what_numpy_writes(void) {
+    rdt_npy npy;
+    redtune_error err;
+    CHECK_OK(
+        parse("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }      \n", &npy, &err),
+        err);
+    CHECK_INT(npy.kind, 'f');
+    CHECK_INT(npy.item_bytes, 4);
+    CHECK_INT(npy.count, 12);
+    CHECK(!npy.fortran_order);
+    CHECK_OK(parse("{'descr': '|i1', 'fortran_order': True, 'shape': (), }\n", &npy, &err), err);
+    CHECK_INT(npy.item_bytes, 1);
+    CHECK_INT(npy.count, 1);
+    CHECK(npy.fortran_order);
+}
+
+static void parse_reads_any_python_spelling(void) {
+    rdt_npy npy;
+    redtune_error err;
+    CHECK_OK(parse("{\"shape\":(3L,),\n\"descr\":\"<i8\",'fortran_order':False}", &npy, &err), err);
+    CHECK_INT(npy.kind, 'i');
+    CHECK_INT(npy.count, 3);
+    CHECK_OK(
+        parse("{'descr':'<f8','fortran_order':False,'shape':(0,18446744073709551)}", &npy, &err),
+        err);
+    CHECK_INT(npy.count, 0);
+}
+
+static void parse_refuses_what_is_no_plain_number(void) {
+    static const char *const rows[][2] = {
+        {"'>f4'", "big-endian"},          {"'|O'", "Python objects"},
+        {"[('a', '<f4')]", "structured"}, {"('<f4', (3,))", "structured"},
+        {"'<U5'", "no numbers"},          {"'|S5'", "no numbers"},
+        {"'<M8[ns]'", "no numbers"},      {"'|V16'", "no numbers"},
+        {"'<f3'", "unknown size"},        {"'<f32'", "unknown size"},
+        {"'<f4x'", "unknown dtype"},      {"'|f4'", "no byte order"},
+        {"'=f4'", "unknown dtype"},       {"''", "unknown dtype"},
+        {"'<'", "unknown dtype"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char header[128];
+        rdt_npy npy;
+        redtune_error err;
+        snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': False, 'shape': (3,), }",
+                 rows[i][0]);
+        CHECK_FAILS(parse(header, &npy, &err), REDTUNE_UNSUPPORTED, err, rows[i][1]);
+    }
+}
+
+static void parse_refuses_damage(void) {
+    static const char *const headers[] = {
+        "",
+        "{}",
+        "{'descr': '<f4', 'fortran_order': False}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3 4)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': [3]}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 2)}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x",
+        "{'descr': '<f4' 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f4', 'fortran_order' False, 'shape': (3,)}",
+        "{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}",
+        "{'descr': '<\\x664', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr: '<f4', 'fortran_order': False, 'shape': (3,)}",
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        rdt_npy npy;
+        redtune_error err;
+        CHECK_FAILS(parse(headers[i], &npy, &err), REDTUNE_FILE, err, "damaged");
+    }
+}
+
+static void prefix_tells_the_versions(void) {
+    unsigned char prefix[RDT_NPY_PREFIX_BYTES] = "\x93NUMPY\x01\x00\x76\x00";
+    size_t prefix_bytes, header_bytes;
+    redtune_error err;
+    CHECK(rdt_npy_match(prefix, 6));
+    CHECK(!rdt_npy_match(prefix, 5));
+    CHECK_OK(rdt_npy_prefix(prefix, &prefix_bytes, &err), err);
+    CHECK_INT(prefix_bytes, 10);
+    CHECK_OK(rdt_npy_length(prefix, prefix_bytes, &header_bytes, &err), err);
+    CHECK_INT(header_bytes, 0x76);
+    prefix[6] = 3;
+    prefix[10] = 1;
+    CHECK_OK(rdt_npy_prefix(prefix, &prefix_bytes, &err), err);
+    CHECK_INT(prefix_bytes, 12);
+    CHECK_OK(rdt_npy_length(prefix, prefix_bytes, &header_bytes, &err), err);
+    CHECK_INT(header_bytes, 0x10076);
+    prefix[11] = 0xff;
+    CHECK_FAILS(rdt_npy_length(prefix, prefix_bytes, &header_bytes, &err), REDTUNE_FILE, err,
+                "4278255734");
+    prefix[6] = 4;
+    CHECK_FAILS(rdt_npy_prefix(prefix, &prefix_bytes, &err), REDTUNE_UNSUPPORTED, err, "4.0");
+    prefix[6] = 1;
+    prefix[7] = 2;
+    CHECK_FAILS(rdt_npy_prefix(prefix, &prefix_bytes, &err), REDTUNE_UNSUPPORTED, err, "1.2");
+}
+
+static const char *const seeds[] = {
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }      \n",
+    "{\"shape\":(3L,),\n\"descr\":\"<i8\",'fortran_order':True}",
+    "{'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (10,), }\n",
+};
+enum { SEED_COUNT = sizeof seeds / sizeof *seeds };
+
+static void every_truncation_is_refused(void) {
+    for (size_t i = 0; i < SEED_COUNT; i++) {
+        size_t whole = (size_t)(strrchr(seeds[i], '}') - seeds[i]);
+        for (size_t length = 0; length <= whole; length++) {
+            rdt_npy npy;
+            redtune_error err;
+            CHECK(parse_bytes(seeds[i], length, &npy, &err) != REDTUNE_OK);
+        }
+    }
+}
+
+static uint64_t next_random(uint64_t *state) {
+    /* xorshift64, Marsaglia 2003 */
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* What is read from a damaged header is refused, or is still a header. */
+static void random_damage_is_survived(void) {
+    static const char alphabet[] = "{}()[]':\",<>|=0123456789LfiuOVTrueFals \n\\";
+    uint64_t state = 20240229;
+    for (int round = 0; round < 100000; round++) {
+        char header[128];
+        size_t length = strlen(seeds[round % SEED_COUNT]);
+        memcpy(header, seeds[round % SEED_COUNT], length);
+        for (uint64_t edits = 1 + next_random(&state) % 4; edits; edits--) {
+            uint64_t pick = next_random(&state);
+            char byte = pick % 3 ? alphabet[pick / 3 % (sizeof alphabet - 1)] : (char)(pick >> 9);
+            header[next_random(&state) % length] = byte;
+        }
+        rdt_npy npy;
+        redtune_error err;
+        if (parse_bytes(header, length, &npy, &err)) continue;
+        CHECK(npy.item_bytes >= 1 && npy.item_bytes <= 16);
+        CHECK(npy.count <= INT64_MAX / npy.item_bytes);
+        CHECK(strchr("iufbc", npy.kind));
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(parse_reads_what_numpy_writes),
+        FACT(parse_reads_any_python_spelling),
+        FACT(parse_refuses_what_is_no_plain_number),
+        FACT(parse_refuses_damage),
+        FACT(prefix_tells_the_versions),
+        FACT(every_truncation_is_refused),
+        FACT(random_damage_is_survived),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

@@ -1,0 +1,172 @@
+/* Sizes as people write them, and numbers that read back the same. */
+#include <float.h>
+#include <math.h>
+
+#include "check.h"
+#include "cli/number.h"
+
+static void count_reads_suffixes(void) {
+    static const struct {
+        const char *text;
+        uint64_t count;
+    } rows[] = {{"1", 1},         {"1000", 1000},           {"1K", 1024},
+                {"3M", 3u << 20}, {"4G", 4ull << 30},       {"2T", 2ull << 40},
+                {"007", 7},       {"1048576T", 1ull << 60}, {"1152921504606846976", 1ull << 60}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t count = 0;
+        CHECK(rdt_number_read_count(rows[i].text, strlen(rows[i].text), &count));
+        CHECK_INT(count, rows[i].count);
+    }
+}
+
+static void count_refuses_others(void) {
+    static const char *const rows[] = {"",
+                                       "0",
+                                       "K",
+                                       "1k",
+                                       "1KB",
+                                       "-1",
+                                       "1.5",
+                                       " 1",
+                                       "1 ",
+                                       "1048577T",
+                                       "0x10",
+                                       "1152921504606846977",
+                                       "99999999999999999999999999"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t count;
+        CHECK(!rdt_number_read_count(rows[i], strlen(rows[i]), &count));
+    }
+}
+
+static void counts_are_lists_of_ranges(void) {
+    uint64_t counts[RDT_NUMBER_COUNT_MAX];
+    size_t n = 0;
+    redtune_error err;
+    CHECK_OK(rdt_number_read_counts("1K..8K,100,2K,5..9", counts, &n, &err), err);
+    CHECK_INT(n, 6);
+    CHECK_INT(counts[0], 1024);
+    CHECK_INT(counts[3], 8192);
+    CHECK_INT(counts[4], 100);
+    CHECK_INT(counts[5], 8);
+    CHECK_OK(rdt_number_read_counts("1..1048576T", counts, &n, &err), err);
+    CHECK_INT(n, 61);
+}
+
+static void counts_name_what_is_wrong(void) {
+    static const char *const rows[][2] = {
+        {"8K..1K", "'8K..1K' runs backwards"},
+        {"5..6", "no power of two lies in '5..6'"},
+        {"1K,,2K", "'' is no size"},
+        {"1K,2X", "'2X' is no size"},
+        {"1K..", "'1K..' is no size"},
+        {"..1K", "'..1K' is no size"},
+        {"1K...4K", "'1K...4K' is no size"},
+        {"", "'' is no size"},
+        {"1K,", "'' is no size"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t counts[RDT_NUMBER_COUNT_MAX];
+        size_t n = 7;
+        redtune_error err;
+        CHECK_FAILS(rdt_number_read_counts(rows[i][0], counts, &n, &err), REDTUNE_INVALID, err,
+                    rows[i][1]);
+        CHECK_INT(n, 7);
+    }
+}
+
+static void too_many_counts_are_refused(void) {
+    char list[RDT_NUMBER_COUNT_MAX * 8] = "1";
+    uint64_t counts[RDT_NUMBER_COUNT_MAX];
+    size_t n;
+    redtune_error err;
+    for (int i = 2; i <= RDT_NUMBER_COUNT_MAX; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), ",%d", i);
+    CHECK_OK(rdt_number_read_counts(list, counts, &n, &err), err);
+    CHECK_INT(n, RDT_NUMBER_COUNT_MAX);
+    strcat(list, ",999");
+    CHECK_FAILS(rdt_number_read_counts(list, counts, &n, &err), REDTUNE_INVALID, err, "more than");
+}
+
+static void counts_print_exactly(void) {
+    static const struct {
+        uint64_t count;
+        const char *text;
+    } rows[] = {{0, "0"},       {1, "1"},        {1000, "1000"},      {1024, "1K"},
+                {1536, "1536"}, {1 << 20, "1M"}, {3u << 29, "1536M"}, {1ull << 60, "1048576T"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[RDT_NUMBER_BYTES];
+        rdt_number_print_count(text, rows[i].count);
+        CHECK_TEXT(text, rows[i].text);
+    }
+}
+
+static void reals_print_shortly(void) {
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {{0.1, "0.1"},
+                {499500, "499500"},
+                {-0.0, "-0"},
+                {1e15, "1e+15"},
+                {1.0 / 3, "0.3333333333333333"},
+                {NAN, "nan"},
+                {-NAN, "nan"},
+                {INFINITY, "inf"},
+                {-INFINITY, "-inf"},
+                {DBL_MAX, "1.7976931348623157e+308"}};
+    char text[RDT_NUMBER_BYTES];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rdt_number_print_double(text, rows[i].value);
+        CHECK_TEXT(text, rows[i].text);
+    }
+    rdt_number_print_float(text, 0.1f);
+    CHECK_TEXT(text, "0.1");
+    rdt_number_print_float(text, 16777216.0f);
+    CHECK_TEXT(text, "16777216");
+    rdt_number_print_float(text, FLT_MAX);
+    CHECK_TEXT(text, "3.4028235e+38");
+}
+
+static void reals_read_back(void) {
+    uint64_t state = 88172645463325252;
+    for (int round = 0; round < 20000; round++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        char text[RDT_NUMBER_BYTES];
+        double wide;
+        float narrow;
+        memcpy(&wide, &state, sizeof wide);
+        memcpy(&narrow, &state, sizeof narrow);
+        rdt_number_print_double(text, wide);
+        CHECK(isnan(wide) || strtod(text, NULL) == wide);
+        rdt_number_print_float(text, narrow);
+        CHECK(isnan(narrow) || strtof(text, NULL) == narrow);
+    }
+}
+
+static void values_print_by_dtype(void) {
+    char text[RDT_NUMBER_BYTES];
+    redtune_error err;
+    redtune_value value = {.i64 = INT64_MIN};
+    CHECK_OK(rdt_number_print_value(text, REDTUNE_I64, &value, &err), err);
+    CHECK_TEXT(text, "-9223372036854775808");
+    value.i32 = -7;
+    CHECK_OK(rdt_number_print_value(text, REDTUNE_I32, &value, &err), err);
+    CHECK_TEXT(text, "-7");
+    value.f32 = 0.5f;
+    CHECK_OK(rdt_number_print_value(text, REDTUNE_F32, &value, &err), err);
+    CHECK_TEXT(text, "0.5");
+    CHECK_FAILS(rdt_number_print_value(text, REDTUNE_DTYPE_NONE, &value, &err), REDTUNE_UNSUPPORTED,
+                err, "dtype 0");
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(count_reads_suffixes),        FACT(count_refuses_others),
+        FACT(counts_are_lists_of_ranges),  FACT(counts_name_what_is_wrong),
+        FACT(too_many_counts_are_refused), FACT(counts_print_exactly),
+        FACT(reals_print_shortly),         FACT(reals_read_back),
+        FACT(values_print_by_dtype),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

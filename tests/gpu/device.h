@@ -1,0 +1,33 @@
+/* Device: what the GPU tests share: the first GPU opened, or the reason why the tests are skipped.
+ */
+#ifndef RDT_TESTS_GPU_DEVICE_H
+#define RDT_TESTS_GPU_DEVICE_H
+
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+
+typedef struct device {
+    rdt_context *context;
+    const rdt_driver *driver;
+    CUstream stream;
+} device;
+
+/* Opens GPU 0 and makes its context current. REDTUNE_LIBRARY or REDTUNE_DEVICE: there is none. */
+static inline redtune_status device_open(device *out, redtune_error *err) {
+    bool entered;
+    redtune_status status = rdt_context_open("0", &out->context, err);
+    if (status) return status;
+    out->driver = out->context->driver;
+    status = rdt_context_enter(out->context, &entered, err);
+    if (!status) status = rdt_stream_create(out->driver, &out->stream, err);
+    return status;
+}
+
+static inline void device_close(device *gpu) {
+    if (!gpu->context) return;
+    rdt_stream_destroy(gpu->driver, gpu->stream);
+    rdt_context_leave(gpu->context, true);
+    rdt_context_close(gpu->context);
+}
+
+#endif

@@ -1,0 +1,462 @@
+/* Facts about redtune.h on a GPU: opening, plans, streams, captured graphs, inputs from the host,
+ * tuning, and what is refused. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <pthread.h>
+#include <unistd.h>
+#include "check.h"
+#include "gpu/device.h"
+#include "gpu/graph.h"
+
+static redtune_error err;
+static device gpu;
+static char database[64]; /* of this run; does not exist at first */
+
+enum { COUNT = 300001 };
+
+/* A buffer of COUNT f32 that are 1, and room for results. */
+static rdt_buffer ones, results;
+
+static redtune_status open_usual(redtune **rt) {
+    const redtune_options options = {.database = database};
+    return redtune_open(&options, rt, &err);
+}
+
+static redtune_problem sum_of(uint64_t count) {
+    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+}
+
+static void *input(void) {
+    return (void *)(uintptr_t)ones.address;
+}
+
+static void *output(size_t index) {
+    return (void *)(uintptr_t)(results.address + index * sizeof(float));
+}
+
+static float result(size_t index) {
+    float value = -1;
+    if (rdt_buffer_read(gpu.driver, &value, results.address + index * sizeof value, sizeof value,
+                        gpu.stream, &err))
+        return -2;
+    return value;
+}
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!gpu.context) SKIP("there is no GPU");                                                 \
+    } while (0)
+
+/* ---- opening and plans --------------------------------------------------------------------- */
+
+static void open_takes_the_current_context_and_leaves_it(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    CUcontext before = NULL, after = NULL;
+    redtune_device_info info;
+    gpu.driver->ctx_get_current(&before);
+    CHECK_OK(open_usual(&rt), err);
+    redtune_device_get(rt, &info);
+    CHECK_TEXT(info.name, gpu.context->facts.name);
+    CHECK_TEXT(redtune_database_path(rt), database);
+    redtune_close(rt);
+    gpu.driver->ctx_get_current(&after);
+    CHECK(before == after);
+}
+
+static void open_needs_a_context_or_a_device(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    CUcontext current = NULL;
+    CHECK(!gpu.driver->ctx_pop(&current));
+    CHECK_FAILS(open_usual(&rt), REDTUNE_INVALID, err, "no CUDA context is current");
+    const redtune_options options = {.device = "0", .database = database};
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    CUcontext after = NULL;
+    gpu.driver->ctx_get_current(&after);
+    CHECK(!after);
+    redtune_close(rt);
+    CHECK(!gpu.driver->ctx_push(current));
+}
+
+static void open_names_a_device_that_does_not_exist(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    static const char *const names[] = {"99", "-1", "zero", ""};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const redtune_options options = {.device = names[i], .database = database};
+        CHECK_FAILS(redtune_open(&options, &rt, &err), REDTUNE_INVALID, err, names[i]);
+        CHECK_CONTAINS(err.message, "use 0");
+    }
+    CHECK(!rt);
+}
+
+static void plan_serves_any_count(void) {
+    NEED_GPU();
+    static const uint64_t counts[] = {0, 1, 2, 31, 1000, 4097, 65537, 300000};
+    redtune *rt = NULL;
+    CHECK_OK(open_usual(&rt), err);
+    for (uint64_t planned = 1; planned < UINT64_C(1) << 34; planned *= 64) {
+        redtune_plan *plan = NULL;
+        redtune_problem problem = sum_of(planned);
+        CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            CHECK_OK(redtune_plan_run(plan, input(), counts[i], output(0), gpu.stream, &err), err);
+            CHECK(result(0) == (float)counts[i]);
+            char *second = (char *)input() + sizeof(float);
+            CHECK_OK(redtune_plan_run(plan, second, counts[i], output(0), gpu.stream, &err), err);
+            CHECK(result(0) == (float)counts[i]);
+        }
+        CHECK_OK(redtune_plan_run(plan, NULL, 0, output(0), gpu.stream, &err), err);
+        CHECK(result(0) == 0);
+        redtune_plan_destroy(plan);
+    }
+    redtune_close(rt);
+}
+
+static void run_refuses_what_it_cannot_reduce(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    redtune_problem problem = sum_of(100);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    char *odd = (char *)input() + 1;
+    CHECK_FAILS(redtune_plan_run(plan, odd, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+                "d_in");
+    CHECK_FAILS(redtune_plan_run(plan, NULL, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+                "d_in");
+    CHECK_FAILS(redtune_plan_run(plan, input(), 9, NULL, NULL, &err), REDTUNE_INVALID, err,
+                "d_out");
+    CHECK_FAILS(redtune_plan_run(plan, input(), UINT64_MAX, output(0), NULL, &err), REDTUNE_INVALID,
+                err, "at most");
+    CHECK_FAILS(redtune_plan_run(NULL, input(), 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+                "plan");
+    problem.dtype = (redtune_dtype)99;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err, "99");
+    CHECK_OK(redtune_plan_run(plan, input(), 9, output(0), gpu.stream, &err), err);
+    CHECK(result(0) == 9);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+static void untuned_plan_says_that_it_is_the_default(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    redtune_info info;
+    redtune_problem problem = sum_of(12345);
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    redtune_plan_info(plan, &info);
+    CHECK_INT(info.match, REDTUNE_MATCH_DEFAULT);
+    CHECK_INT(info.problem.result, REDTUNE_F32);
+    CHECK_CONTAINS(info.config, "block=");
+    CHECK(info.tuned_ns == 0 && info.tuned_count == 0 && !info.gpu[0]);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+static void reduce_keeps_its_plans(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    CHECK_OK(open_usual(&rt), err);
+    for (int round = 0; round < 2; round++)
+        for (uint64_t count = 0; count <= COUNT; count = count * 7 + 1) {
+            redtune_problem problem = sum_of(count);
+            CHECK_OK(redtune_reduce(rt, &problem, input(), output(1), gpu.stream, &err), err);
+            CHECK(result(1) == (float)count);
+        }
+    redtune_close(rt);
+}
+
+/* ---- streams, threads, graphs -------------------------------------------------------------- */
+
+enum { THREADS = 4, CALLS = 200 };
+
+typedef struct worker {
+    redtune_plan *plan;
+    size_t slot;
+    int wrong;
+} worker;
+
+/* Calls on a stream of its own, each result compared. */
+static void *run_worker(void *user) {
+    worker *self = user;
+    CUstream stream = NULL;
+    redtune_error failure;
+    CUdeviceptr place = results.address + self->slot * sizeof(float);
+    gpu.driver->ctx_push(gpu.context->handle);
+    self->wrong += rdt_stream_create(gpu.driver, &stream, &failure) != 0;
+    for (int i = 0; i < CALLS && !self->wrong; i++) {
+        uint64_t count = COUNT - (uint64_t)i * 7 - self->slot;
+        float value = -1;
+        self->wrong +=
+            redtune_plan_run(self->plan, input(), count, output(self->slot), stream, &failure) != 0;
+        self->wrong +=
+            rdt_buffer_read(gpu.driver, &value, place, sizeof value, stream, &failure) != 0;
+        self->wrong += value != (float)count;
+    }
+    rdt_stream_destroy(gpu.driver, stream);
+    gpu.driver->ctx_pop(&(CUcontext){NULL});
+    return NULL;
+}
+
+static void one_plan_runs_on_many_threads_and_streams(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    pthread_t threads[THREADS];
+    worker workers[THREADS] = {{0}};
+    redtune_problem problem = sum_of(COUNT);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    for (size_t i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.plan = plan, .slot = i};
+        CHECK(!pthread_create(&threads[i], NULL, run_worker, &workers[i]));
+    }
+    for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < THREADS; i++) CHECK_INT(workers[i].wrong, 0);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+static void run_needs_no_current_context(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_problem problem = sum_of(COUNT);
+    CUcontext current = NULL, after = NULL;
+    CHECK_OK(open_usual(&rt), err);
+    CHECK(!gpu.driver->ctx_pop(&current));
+    redtune_status status = redtune_reduce(rt, &problem, input(), output(0), gpu.stream, &err);
+    gpu.driver->ctx_get_current(&after);
+    CHECK(!gpu.driver->ctx_push(current));
+    CHECK_OK(status, err);
+    CHECK(!after);
+    CHECK(result(0) == COUNT);
+    redtune_close(rt);
+}
+
+/* The plan's first call of all may be a captured one; graphs captured from one stream may be
+ * replayed side by side. */
+static void calls_are_captured_into_graphs(void) {
+    NEED_GPU();
+    enum { GRAPHS = 2, REPLAYS = 200 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graphs[GRAPHS] = {NULL};
+    CUstream streams[GRAPHS] = {NULL};
+    redtune_problem problem = sum_of(COUNT);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    for (size_t i = 0; i < GRAPHS; i++) {
+        CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
+        CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_run(plan, input(), COUNT - i, output(2 * i), gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_run(plan, input(), 70000 + i, output(2 * i + 1), gpu.stream, &err),
+                 err);
+        CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graphs[i], &err), err);
+    }
+    CHECK(!gpu.driver->memset_d8_async(results.address, 0xff, results.bytes, gpu.stream));
+    CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
+    for (int replay = 0; replay < REPLAYS; replay++)
+        for (size_t i = 0; i < GRAPHS; i++)
+            CHECK_OK(rdt_graph_replay(graphs[i], streams[i], &err), err);
+    for (size_t i = 0; i < GRAPHS; i++) {
+        CHECK_OK(rdt_stream_wait(gpu.driver, streams[i], &err), err);
+        CHECK(result(2 * i) == (float)(COUNT - i));
+        CHECK(result(2 * i + 1) == (float)(70000 + i));
+    }
+    for (size_t i = 0; i < GRAPHS; i++) {
+        rdt_graph_destroy(graphs[i]);
+        rdt_stream_destroy(gpu.driver, streams[i]);
+    }
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+/* ---- inputs from the host ------------------------------------------------------------------ */
+
+typedef struct supply {
+    uint64_t left, served;
+    size_t most; /* elements a call */
+    redtune_status fail_at_end;
+} supply;
+
+/* 1, 2, 3, 1, 2, 3, ... */
+static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *bytes,
+                            redtune_error *failure) {
+    supply *self = user;
+    uint64_t count = capacity / sizeof(int32_t);
+    if (count > self->left) count = self->left;
+    if (self->most && count > self->most) count = self->most;
+    if (!count && self->fail_at_end) {
+        snprintf(failure->message, sizeof failure->message, "the supply broke");
+        return failure->status = self->fail_at_end;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        ((int32_t *)buffer)[i] = (int32_t)((self->served + i) % 3 + 1);
+    self->served += count;
+    self->left -= count;
+    *bytes = count * sizeof(int32_t);
+    return REDTUNE_OK;
+}
+
+static void inputs_of_any_length_are_reduced_in_pieces(void) {
+    NEED_GPU();
+    static const uint64_t lengths[] = {0, 1, 1000, 3000000};
+    redtune *rt = NULL;
+    CHECK_OK(open_usual(&rt), err);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (int known = 0; known < 2; known++) {
+            supply from = {.left = lengths[i], .most = 700001};
+            redtune_input input = {serve, &from};
+            redtune_reading reading;
+            redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE,
+                                       known ? lengths[i] : 0};
+            CHECK_OK(redtune_reduce_input(rt, &problem, &input, &reading, &err), err);
+            CHECK_INT(reading.count, lengths[i]);
+            CHECK_INT(reading.dtype, REDTUNE_I64);
+            CHECK_INT(reading.value.i64, lengths[i] / 3 * 6 + (lengths[i] % 3 == 1));
+            CHECK(lengths[i] < 1000000 || reading.pieces >= 5);
+        }
+    redtune_close(rt);
+}
+
+static void input_that_fails_gives_its_own_error(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    supply from = {.left = 5000, .fail_at_end = REDTUNE_FILE};
+    redtune_input input = {serve, &from};
+    redtune_reading reading = {.count = 77};
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, 0};
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_FAILS(redtune_reduce_input(rt, &problem, &input, &reading, &err), REDTUNE_FILE, err,
+                "the supply broke");
+    CHECK_INT(reading.count, 77);
+    redtune_close(rt);
+}
+
+/* ---- tuning -------------------------------------------------------------------------------- */
+
+typedef struct witness {
+    redtune_tuned tuned[8];
+    size_t count;
+    int stop;
+} witness;
+
+static void see(void *user, const redtune_tuned *tuned) {
+    witness *self = user;
+    if (self->count < 8) self->tuned[self->count++] = *tuned;
+}
+
+static int watch(void *user, const redtune_progress *progress) {
+    const witness *self = user;
+    return self->stop && !strcmp(progress->stage, "measure");
+}
+
+static redtune_status tune(redtune *rt, witness *seen) {
+    static const redtune_dtype dtypes[] = {REDTUNE_F32};
+    static const uint64_t counts[] = {16384, 1024};
+    const redtune_tuning tuning = {.dtypes = dtypes,
+                                   .dtype_count = 1,
+                                   .counts = counts,
+                                   .count_count = 2,
+                                   .progress = watch,
+                                   .tuned = see,
+                                   .user = seen};
+    return redtune_tune(rt, &tuning, &err);
+}
+
+static void stopped_tune_is_interrupted(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    witness seen = {.stop = 1};
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_FAILS(tune(rt, &seen), REDTUNE_INTERRUPTED, err, "interrupted");
+    CHECK_INT(seen.count, 0);
+    redtune_close(rt);
+}
+
+/* What a tune stores is what later processes run. */
+static void tuned_winner_is_used_from_then_on(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    redtune_info info;
+    witness first = {.count = 0}, second = {.count = 0};
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(tune(rt, &first), err);
+    CHECK_INT(first.count, 2);
+    CHECK_INT(first.tuned[0].problem.count, 1024);
+    CHECK(first.tuned[1].median_ns > 0 && first.tuned[1].default_ns >= first.tuned[1].median_ns);
+    CHECK(first.tuned[1].measured > 10);
+    CHECK_INT(first.tuned[1].failed, 0);
+    CHECK_OK(tune(rt, &second), err);
+    CHECK_INT(second.tuned[1].measured, 0);
+    CHECK_TEXT(second.tuned[1].config, first.tuned[1].config);
+    redtune_close(rt);
+
+    CHECK_OK(open_usual(&rt), err);
+    redtune_problem problem = sum_of(16384);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    redtune_plan_info(plan, &info);
+    CHECK_INT(info.match, REDTUNE_MATCH_EXACT);
+    CHECK_TEXT(info.config, first.tuned[1].config);
+    CHECK(info.tuned_ns == first.tuned[1].median_ns);
+    CHECK_TEXT(info.gpu, gpu.context->facts.name);
+    redtune_plan_destroy(plan);
+    problem.count = 9000;
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    redtune_plan_info(plan, &info);
+    CHECK_INT(info.match, REDTUNE_MATCH_SIZE);
+    CHECK_INT(info.tuned_count, 16384);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+static redtune_status prepare(void) {
+    redtune_status status = device_open(&gpu, &err);
+    if (status) return status;
+    float *host = malloc(COUNT * sizeof *host);
+    if (!host) return rdt_fail_memory(&err, COUNT * sizeof *host);
+    for (int i = 0; i < COUNT; i++) host[i] = 1;
+    status = rdt_buffer_create(gpu.driver, COUNT * sizeof *host, &ones, &err);
+    if (!status)
+        status = rdt_buffer_write(gpu.driver, ones.address, host, COUNT * sizeof *host, gpu.stream,
+                                  &err);
+    if (!status) status = rdt_buffer_create(gpu.driver, 64 * sizeof *host, &results, &err);
+    free(host);
+    snprintf(database, sizeof database, "/tmp/redtune-test-%ld.db", (long)getpid());
+    return status;
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(open_takes_the_current_context_and_leaves_it),
+        FACT(open_needs_a_context_or_a_device),
+        FACT(open_names_a_device_that_does_not_exist),
+        FACT(plan_serves_any_count),
+        FACT(run_refuses_what_it_cannot_reduce),
+        FACT(untuned_plan_says_that_it_is_the_default),
+        FACT(reduce_keeps_its_plans),
+        FACT(one_plan_runs_on_many_threads_and_streams),
+        FACT(run_needs_no_current_context),
+        FACT(calls_are_captured_into_graphs),
+        FACT(inputs_of_any_length_are_reduced_in_pieces),
+        FACT(input_that_fails_gives_its_own_error),
+        FACT(stopped_tune_is_interrupted),
+        FACT(tuned_winner_is_used_from_then_on),
+    };
+    redtune_status status = prepare();
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_buffer_destroy(&ones);
+    rdt_buffer_destroy(&results);
+    device_close(&gpu);
+    unlink(database);
+    return rc;
+}

@@ -1,0 +1,368 @@
+/* Facts about base/: text.h, hash.h, file.h, fail.h and log.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "check.h"
+#include "faults.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static redtune_error err;
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void text_starts_zeroed_and_grows(void) {
+    rdt_text text = {0};
+    for (int i = 0; i < 1000; i++) rdt_text_addf(&text, "%d,", i % 10);
+    rdt_text_add(&text, "end");
+    size_t length = text.length;
+    bool terminated = text.data && strlen(text.data) == length;
+    bool right = !strncmp(text.data, "0,1,2,", 6) && !strcmp(text.data + length - 3, "end");
+    rdt_text_free(&text);
+    CHECK_INT(length, 2003);
+    CHECK(terminated && right);
+    CHECK(!text.data && !text.length && !text.capacity);
+}
+
+static void text_keeps_nul_bytes(void) {
+    rdt_text text = {0};
+    rdt_text_add_bytes(&text, "a\0b", 3);
+    bool right = text.length == 3 && !memcmp(text.data, "a\0b", 4);
+    rdt_text_free(&text);
+    CHECK(right);
+}
+
+static void text_clear_keeps_the_memory(void) {
+    rdt_text text = {0};
+    rdt_text_clear(&text);
+    CHECK(!text.data);
+    rdt_text_add(&text, "something");
+    size_t capacity = text.capacity;
+    rdt_text_clear(&text);
+    bool right = text.length == 0 && text.capacity == capacity && !*text.data;
+    rdt_text_free(&text);
+    CHECK(right);
+}
+
+static void text_take_of_nothing_is_an_empty_string(void) {
+    rdt_text text = {0};
+    char *taken = NULL;
+    CHECK_OK(rdt_text_take(&text, &taken, &err), err);
+    bool empty = taken && !*taken;
+    free(taken);
+    CHECK(empty && !text.data);
+}
+
+static void text_remembers_a_failed_allocation(void) {
+    for (long n = 1; faults_begin(n); n++) {
+        rdt_text text = {0};
+        char *taken = NULL;
+        for (int i = 0; i < 200; i++) rdt_text_addf(&text, "%d-%s;", i, "abc");
+        redtune_status status = rdt_text_take(&text, &taken, &err);
+        bool failed = faults_end();
+        size_t length = taken ? strlen(taken) : 0;
+        free(taken);
+        CHECK_INT(status, failed ? REDTUNE_MEMORY : REDTUNE_OK);
+        CHECK(!text.data);
+        CHECK_INT(length, failed ? 0 : 1490);
+    }
+}
+
+static void text_copy_cuts(void) {
+    char out[4] = "xyz";
+    rdt_text_copy(out, sizeof out, "abcdef");
+    CHECK_TEXT(out, "abc");
+    rdt_text_copy(out, sizeof out, "a");
+    CHECK_TEXT(out, "a");
+}
+
+static void text_reads_whole_numbers(void) {
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {
+        {"0", 0},
+        {"-1", -1},
+        {"007", 7},
+        {"9223372036854775807", INT64_MAX},
+        {"-9223372036854775808", INT64_MIN},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        int64_t value = 99;
+        CHECK(rdt_text_to_int64(good[i].text, strlen(good[i].text), &value));
+        CHECK_INT(value, good[i].value);
+    }
+}
+
+static void text_refuses_what_is_no_whole_number(void) {
+    static const char *const bad[] = {
+        "",
+        "-",
+        "+1",
+        " 1",
+        "1 ",
+        "1.0",
+        "0x10",
+        "1e3",
+        "--1",
+        "1-",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "100000000000000000000000000",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int64_t value = 99;
+        bool read = rdt_text_to_int64(bad[i], strlen(bad[i]), &value);
+        if (read) fprintf(stderr, "read \"%s\"\n", bad[i]);
+        CHECK(!read);
+        CHECK_INT(value, 99);
+    }
+}
+
+static void text_reads_no_further_than_length(void) {
+    int64_t value = 0;
+    CHECK(rdt_text_to_int64("1234", 2, &value));
+    CHECK_INT(value, 12);
+}
+
+/* ---- hash ---------------------------------------------------------------------------------- */
+
+static void hash_text_of(const char *data, size_t bytes, char out[RDT_HASH_TEXT_BYTES]) {
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add(&hash, data, bytes);
+    rdt_hash_text(&hash, out);
+}
+
+/* The values are the test vectors of the FNV Internet-Draft's authors. */
+static void hash_is_fnv1a_of_128_bits(void) {
+    char text[RDT_HASH_TEXT_BYTES];
+    hash_text_of("", 0, text);
+    CHECK_TEXT(text, "6c62272e07bb014262b821756295c58d");
+    hash_text_of("a", 1, text);
+    CHECK_TEXT(text, "d228cb696f1a8caf78912b704e4a8964");
+    hash_text_of("foobar", 6, text);
+    CHECK_TEXT(text, "343e1662793c64bf6f0d3597ba446f18");
+}
+
+static void hash_may_be_fed_in_pieces(void) {
+    char whole[RDT_HASH_TEXT_BYTES], pieces[RDT_HASH_TEXT_BYTES];
+    hash_text_of("foobar", 6, whole);
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add(&hash, "foo", 3);
+    rdt_hash_add(&hash, "", 0);
+    rdt_hash_add(&hash, "bar", 3);
+    rdt_hash_text(&hash, pieces);
+    CHECK_TEXT(pieces, whole);
+}
+
+static void hash_tells_strings_apart_from_their_joint(void) {
+    char first[RDT_HASH_TEXT_BYTES], second[RDT_HASH_TEXT_BYTES];
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add_string(&hash, "ab");
+    rdt_hash_add_string(&hash, "c");
+    rdt_hash_text(&hash, first);
+    hash = rdt_hash_begin();
+    rdt_hash_add_string(&hash, "a");
+    rdt_hash_add_string(&hash, "bc");
+    rdt_hash_text(&hash, second);
+    CHECK(strcmp(first, second));
+}
+
+/* ---- file ---------------------------------------------------------------------------------- */
+
+static bool write_file(const char *path, const char *data, size_t bytes) {
+    FILE *file = fopen(path, "wb");
+    bool good = file && fwrite(data, 1, bytes, file) == bytes;
+    return file && !fclose(file) && good;
+}
+
+static void file_read_gives_every_byte_and_a_nul(void) {
+    char *data = NULL;
+    size_t length = 0;
+    CHECK(write_file("base-file", "a\0b\n", 4));
+    CHECK_OK(rdt_file_read("base-file", 4, &data, &length, &err), err);
+    bool right = length == 4 && !memcmp(data, "a\0b\n", 5);
+    free(data);
+    CHECK(right);
+}
+
+static void file_read_refuses_more_than_the_limit(void) {
+    char *data = NULL;
+    size_t length = 0;
+    CHECK(write_file("base-file", "12345", 5));
+    CHECK_FAILS(rdt_file_read("base-file", 4, &data, &length, &err), REDTUNE_FILE, err,
+                "cannot read base-file: it is larger than 4 bytes");
+    CHECK(!data && !length);
+}
+
+static void file_read_tells_what_the_system_said(void) {
+    char *data = NULL;
+    size_t length = 0;
+    CHECK_FAILS(rdt_file_read("no/such/file", 4, &data, &length, &err), REDTUNE_FILE, err,
+                "cannot read no/such/file: No such file or directory");
+    CHECK_INT(err.code, ENOENT);
+    CHECK_FAILS(rdt_file_read(".", 4, &data, &length, &err), REDTUNE_FILE, err, "cannot read .: ");
+}
+
+static void file_read_of_an_empty_file_is_an_empty_string(void) {
+    char *data = NULL;
+    size_t length = 99;
+    CHECK(write_file("base-file", "", 0));
+    CHECK_OK(rdt_file_read("base-file", 4, &data, &length, &err), err);
+    bool right = length == 0 && data && !*data;
+    free(data);
+    CHECK(right);
+}
+
+static void file_exists_where_it_does(void) {
+    CHECK(write_file("base-file", "", 0));
+    CHECK(rdt_file_exists("base-file"));
+    CHECK(rdt_file_exists("."));
+    CHECK(!rdt_file_exists("base-file-not"));
+}
+
+static void file_makes_the_folders_above_a_path(void) {
+    rmdir("base-a/b");
+    rmdir("base-a");
+    CHECK_OK(rdt_file_make_folder_of("base-a/b/file", &err), err);
+    CHECK(rdt_file_exists("base-a/b") && !rdt_file_exists("base-a/b/file"));
+    CHECK_OK(rdt_file_make_folder_of("base-a/b/file", &err), err);
+    CHECK_OK(rdt_file_make_folder_of("file", &err), err);
+}
+
+static void file_names_the_folder_it_cannot_make(void) {
+    CHECK(write_file("base-file", "", 0));
+    CHECK_FAILS(rdt_file_make_folder_of("base-file/b/file", &err), REDTUNE_FILE, err,
+                "cannot create folder base-file/b: Not a directory");
+}
+
+static bool tuning_path_is(const char *want) {
+    char *path = NULL;
+    if (rdt_file_tuning_path(&path, &err)) return false;
+    bool same = !strcmp(path, want);
+    if (!same) fprintf(stderr, "the path is %s\n", path);
+    free(path);
+    return same;
+}
+
+static void file_tuning_path_follows_the_variables(void) {
+    setenv("HOME", "/home/ada", 1);
+    setenv("XDG_DATA_HOME", "/data", 1);
+    setenv("REDTUNE_DB", "here.db", 1);
+    CHECK(tuning_path_is("here.db"));
+    setenv("REDTUNE_DB", "", 1);
+    CHECK(tuning_path_is("/data/redtune/tuning.db"));
+    unsetenv("REDTUNE_DB");
+    setenv("XDG_DATA_HOME", "relative", 1);
+    CHECK(tuning_path_is("/home/ada/.local/share/redtune/tuning.db"));
+    unsetenv("XDG_DATA_HOME");
+    CHECK(tuning_path_is("/home/ada/.local/share/redtune/tuning.db"));
+}
+
+static void file_kernels_path_follows_the_variables(void) {
+    char *path = NULL;
+    setenv("HOME", "/home/ada", 1);
+    setenv("XDG_CACHE_HOME", "/cache", 1);
+    CHECK_OK(rdt_file_kernels_path(&path, &err), err);
+    bool chosen = !strcmp(path, "/cache/redtune/kernels.db");
+    free(path);
+    unsetenv("XDG_CACHE_HOME");
+    CHECK_OK(rdt_file_kernels_path(&path, &err), err);
+    bool usual = !strcmp(path, "/home/ada/.cache/redtune/kernels.db");
+    free(path);
+    CHECK(chosen && usual);
+}
+
+static void file_without_a_home_says_what_to_set(void) {
+    char *path = NULL;
+    unsetenv("HOME");
+    unsetenv("XDG_CACHE_HOME");
+    CHECK_FAILS(rdt_file_kernels_path(&path, &err), REDTUNE_FILE, err,
+                "neither XDG_CACHE_HOME nor HOME");
+    CHECK(!path);
+}
+
+/* ---- fail and log -------------------------------------------------------------------------- */
+
+static void fail_records_and_returns(void) {
+    redtune_error error = {0};
+    CHECK_INT(rdt_fail(&error, REDTUNE_DEVICE, 700, "cannot launch %s", "it"), REDTUNE_DEVICE);
+    CHECK_INT(error.status, REDTUNE_DEVICE);
+    CHECK_INT(error.code, 700);
+    CHECK_TEXT(error.message, "cannot launch it");
+}
+
+static void fail_takes_no_error(void) {
+    CHECK_INT(rdt_fail(NULL, REDTUNE_FILE, 1, "%d", 1), REDTUNE_FILE);
+    CHECK_INT(rdt_fail_within(NULL, REDTUNE_FILE, "%d", 1), REDTUNE_FILE);
+    CHECK_INT(rdt_fail_memory(NULL, 1), REDTUNE_MEMORY);
+}
+
+static void fail_within_puts_the_context_in_front(void) {
+    redtune_error error = {0};
+    rdt_fail(&error, REDTUNE_COMPILER, 6, "cannot compile");
+    CHECK_INT(rdt_fail_within(&error, REDTUNE_COMPILER, "sum of %d f32", 7), REDTUNE_COMPILER);
+    CHECK_TEXT(error.message, "sum of 7 f32: cannot compile");
+    CHECK_INT(error.code, 6);
+}
+
+static void status_names_are_never_null(void) {
+    for (int status = 0; status <= REDTUNE_INTERRUPTED + 1; status++)
+        CHECK(redtune_status_name((redtune_status)status));
+    CHECK_TEXT(redtune_status_name(REDTUNE_INVALID), "invalid");
+    CHECK_TEXT(redtune_status_name((redtune_status)-1), "unknown");
+}
+
+static void write_line(void *user, redtune_log_level level, const char *line) {
+    rdt_text_addf(user, "%d:%s;", (int)level, line);
+}
+
+static void log_makes_only_the_lines_asked_for(void) {
+    rdt_text lines = {0};
+    rdt_log log = {write_line, &lines, REDTUNE_LOG_INFO};
+    rdt_log_write(&log, REDTUNE_LOG_WARNING, "a%d", 1);
+    rdt_log_write(&log, REDTUNE_LOG_INFO, "b");
+    rdt_log_write(&log, REDTUNE_LOG_DEBUG, "c");
+    rdt_log_write(NULL, REDTUNE_LOG_WARNING, "d");
+    rdt_log_write(&(rdt_log){0}, REDTUNE_LOG_WARNING, "e");
+    bool right = lines.data && !strcmp(lines.data, "1:a1;2:b;");
+    rdt_text_free(&lines);
+    CHECK(right);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(text_starts_zeroed_and_grows),
+        FACT(text_keeps_nul_bytes),
+        FACT(text_clear_keeps_the_memory),
+        FACT(text_take_of_nothing_is_an_empty_string),
+        FACT(text_remembers_a_failed_allocation),
+        FACT(text_copy_cuts),
+        FACT(text_reads_whole_numbers),
+        FACT(text_refuses_what_is_no_whole_number),
+        FACT(text_reads_no_further_than_length),
+        FACT(hash_is_fnv1a_of_128_bits),
+        FACT(hash_may_be_fed_in_pieces),
+        FACT(hash_tells_strings_apart_from_their_joint),
+        FACT(file_read_gives_every_byte_and_a_nul),
+        FACT(file_read_refuses_more_than_the_limit),
+        FACT(file_read_tells_what_the_system_said),
+        FACT(file_read_of_an_empty_file_is_an_empty_string),
+        FACT(file_exists_where_it_does),
+        FACT(file_makes_the_folders_above_a_path),
+        FACT(file_names_the_folder_it_cannot_make),
+        FACT(file_tuning_path_follows_the_variables),
+        FACT(file_kernels_path_follows_the_variables),
+        FACT(file_without_a_home_says_what_to_set),
+        FACT(fail_records_and_returns),
+        FACT(fail_takes_no_error),
+        FACT(fail_within_puts_the_context_in_front),
+        FACT(status_names_are_never_null),
+        FACT(log_makes_only_the_lines_asked_for),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

@@ -1,0 +1,322 @@
+/* Facts about codegen/: translate.h, codegen.h. */
+#define _POSIX_C_SOURCE 200809L
+#include <sys/stat.h>
+#include <unistd.h>
+#include "check.h"
+#include "codegen/codegen.h"
+#include "codegen/translate.h"
+#include "faults.h"
+
+static redtune_error err;
+
+/* ---- translate ----------------------------------------------------------------------------- */
+
+/* The Lua of a template, in a static buffer. */
+static const char *translated(const char *template) {
+    static char kept[1024];
+    rdt_text out = {0};
+    err = (redtune_error){0};
+    redtune_status status = rdt_translate("t.cu", template, strlen(template), &out, &err);
+    snprintf(kept, sizeof kept, "%s", status ? err.message : out.data ? out.data : "");
+    rdt_text_free(&out);
+    return kept;
+}
+
+static void text_passes_through(void) {
+    CHECK_TEXT(translated("int a;\n\nint b;"), "put(1,\"int a;\")\nput(2)\nput(3,\"int b;\")\n");
+}
+
+static void marked_lines_are_lua(void) {
+    CHECK_TEXT(translated("//@ local x = 1\n  //@ if x then\nyes\n//@ end\n"),
+               " local x = 1\n if x then\nput(3,\"yes\")\n end\n");
+}
+
+static void values_stand_between_pieces(void) {
+    CHECK_TEXT(translated("a @{x + 1} b@{y}"), "put(1,\"a \",(x + 1),\" b\",(y))\n");
+    CHECK_TEXT(translated("@{x}"), "put(1,(x))\n");
+}
+
+static void braces_and_quotes_nest_in_values(void) {
+    CHECK_TEXT(translated("@{f({1, 2})}!"), "put(1,(f({1, 2})),\"!\")\n");
+    CHECK_TEXT(translated("@{f(\"}\")}!"), "put(1,(f(\"}\")),\"!\")\n");
+}
+
+static void quotes_and_backslashes_are_kept(void) {
+    CHECK_TEXT(translated("\"\\n\""), "put(1,\"\\034\\092n\\034\")\n");
+}
+
+static void open_value_names_its_line(void) {
+    CHECK_CONTAINS(translated("a\nb @{x\n"), "t.cu:2");
+}
+
+/* ---- families ------------------------------------------------------------------------------ */
+
+/* The default of sum of f32 with some parameters changed, rendered; freed by the caller. */
+static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const char *config,
+                             bool lines, char **source) {
+    redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, 1 << 20};
+    rdt_config point;
+    redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
+    rdt_case at = {&problem, rdt_facts_typical()};
+    if (!status) status = rdt_codegen_default(codegen, 0, at, &point, &err);
+    if (!status) status = rdt_config_parse(rdt_codegen_space(codegen, 0), config, &point, &err);
+    if (!status) status = rdt_codegen_render(codegen, 0, &problem, &point, lines, source, &err);
+    return status;
+}
+
+static void render_is_the_same_in_every_state(void) {
+    char *first = NULL, *second = NULL;
+    for (int i = 0; i < 2; i++) {
+        rdt_codegen *codegen = NULL;
+        CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+        CHECK_OK(render(codegen, REDTUNE_F32, "", true, i ? &second : &first), err);
+        rdt_codegen_close(codegen);
+    }
+    CHECK_TEXT(second, first);
+    free(first);
+    free(second);
+}
+
+static void source_does_not_depend_on_launch_parameters(void) {
+    rdt_codegen *codegen = NULL;
+    char *few = NULL, *many = NULL;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_OK(render(codegen, REDTUNE_F32, "finish=ticket,per_sm=1", false, &few), err);
+    CHECK_OK(render(codegen, REDTUNE_F32, "finish=ticket,per_sm=8", false, &many), err);
+    CHECK_TEXT(many, few);
+    free(few);
+    free(many);
+    rdt_codegen_close(codegen);
+}
+
+static void lines_lead_back_to_the_template(void) {
+    rdt_codegen *codegen = NULL;
+    char *source = NULL;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_OK(render(codegen, REDTUNE_F32, "", true, &source), err);
+    CHECK_CONTAINS(source, "\n#line ");
+    CHECK_CONTAINS(source, "\"block/kernel.cu\"\n");
+    free(source);
+    CHECK_OK(render(codegen, REDTUNE_F32, "", false, &source), err);
+    CHECK(!strstr(source, "#line"));
+    free(source);
+    rdt_codegen_close(codegen);
+}
+
+static void family_find_lists_the_known_names(void) {
+    rdt_codegen *codegen = NULL;
+    int family = -1;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_FAILS(rdt_codegen_find(codegen, "blok", &family, &err), REDTUNE_INVALID, err, "'blok'");
+    CHECK_CONTAINS(err.message, "block");
+    CHECK_INT(family, -1);
+    CHECK_OK(rdt_codegen_find(codegen, NULL, &family, &err), err);
+    CHECK_INT(family, 0);
+    rdt_codegen_close(codegen);
+}
+
+static void check_tells_why_a_config_is_not_allowed(void) {
+    rdt_codegen *codegen = NULL;
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F64, REDTUNE_F64, 1 << 20};
+    rdt_case at = {&problem, rdt_facts_typical()};
+    rdt_config config;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_OK(rdt_codegen_default(codegen, 0, at, &config, &err), err);
+    CHECK_OK(rdt_config_parse(rdt_codegen_space(codegen, 0), "vec=4", &config, &err), err);
+    CHECK_FAILS(rdt_codegen_check(codegen, 0, at, &config, &err), REDTUNE_UNSUPPORTED, err,
+                "vec=4");
+    rdt_codegen_close(codegen);
+}
+
+/* For every dtype and a wide choice of counts. */
+static void default_is_allowed_and_among_the_points(void) {
+    rdt_codegen *codegen = NULL;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
+        for (uint64_t count = 0; count < UINT64_C(1) << 36; count = count * 8 + 1) {
+            redtune_problem problem = {REDTUNE_SUM, traits->dtype, REDTUNE_DTYPE_NONE, count};
+            CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+            rdt_case at = {&problem, rdt_facts_typical()};
+            rdt_config config, *points = NULL;
+            size_t point_count = 0, found = 0;
+            rdt_launch launch;
+            CHECK_OK(rdt_codegen_default(codegen, 0, at, &config, &err), err);
+            CHECK_OK(rdt_codegen_launch(codegen, 0, at, &config, &launch, &err), err);
+            CHECK(launch.threads % 32 == 0 && launch.blocks_max >= 1);
+            CHECK_OK(rdt_codegen_points(codegen, 0, at, &points, &point_count, &err), err);
+            for (size_t i = 0; i < point_count; i++) {
+                CHECK_OK(rdt_codegen_check(codegen, 0, at, &points[i], &err), err);
+                found += !memcmp(&points[i], &config, sizeof config);
+            }
+            CHECK_INT(found, 1);
+            free(points);
+        }
+    rdt_codegen_close(codegen);
+}
+
+static void open_survives_every_failed_allocation(void) {
+    for (long n = 1; faults_begin(n); n++) {
+        rdt_codegen *codegen = NULL;
+        redtune_status status = rdt_codegen_open(&codegen, &err);
+        if (faults_end()) {
+            CHECK(status == REDTUNE_MEMORY || status == REDTUNE_TEMPLATE || !status);
+            CHECK(status ? !codegen : codegen != NULL);
+        }
+        rdt_codegen_close(codegen);
+    }
+}
+
+/* ---- templates of the user's --------------------------------------------------------------- */
+
+static char folder[64];
+
+static void write_template(const char *name, const char *text) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file) return;
+    fputs(text, file);
+    fclose(file);
+}
+
+static void make_folder(void) {
+    char path[128];
+    snprintf(folder, sizeof folder, "/tmp/redtune-templates-XXXXXX");
+    if (!mkdtemp(folder)) return;
+    snprintf(path, sizeof path, "%s/mine", folder);
+    mkdir(path, 0700);
+    write_template("registry.lua", "return { 'mine' }");
+    write_template("mine/family.lua",
+                   "local f = { name = 'mine', template = 'mine/kernel.cu' }\n"
+                   "f.params = { { name = 'block', values = { 32, 64 } } }\n"
+                   "function f.allowed() return true end\n"
+                   "function f.useful() return true end\n"
+                   "function f.default() return { block = 64 } end\n"
+                   "function f.launch(c) return { threads = c.block, tile = 1, blocks_max = 1,\n"
+                   "                              final_threads = 0 } end\n"
+                   "return f\n");
+    setenv("REDTUNE_TEMPLATES", folder, 1);
+}
+
+static void remove_folder(void) {
+    char command[96];
+    unsetenv("REDTUNE_TEMPLATES");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    if (system(command)) fprintf(stderr, "cannot remove %s\n", folder);
+}
+
+/* Renders the user's template with this text; the message or the source, in a static buffer. */
+static const char *rendered(const char *text) {
+    static char kept[1024];
+    rdt_codegen *codegen = NULL;
+    char *source = NULL;
+    make_folder();
+    write_template("mine/kernel.cu", text);
+    err = (redtune_error){0};
+    redtune_status status = rdt_codegen_open(&codegen, &err);
+    if (!status) status = render(codegen, REDTUNE_F32, "", false, &source);
+    snprintf(kept, sizeof kept, "%s", status ? err.message : source);
+    free(source);
+    rdt_codegen_close(codegen);
+    remove_folder();
+    return kept;
+}
+
+static void a_folder_of_the_users_comes_first(void) {
+    CHECK_TEXT(rendered("//@ for i = 1, 2 do\nx@{i} = @{block} @{op.name} @{dtype.c};\n//@ end\n"),
+               "x1 = 64 sum float;\nx2 = 64 sum float;\n");
+}
+
+static void undefined_name_is_an_error_with_its_line(void) {
+    CHECK_CONTAINS(rendered("a\n@{blok}\n"), "mine/kernel.cu:2:");
+    CHECK_CONTAINS(err.message, "undefined name 'blok'");
+}
+
+static void undeclared_variable_is_an_error_with_its_line(void) {
+    CHECK_CONTAINS(rendered("a\nb\n//@ x = 1\n"), "mine/kernel.cu:3:");
+    CHECK_CONTAINS(err.message, "'x' is assigned but not declared local");
+}
+
+static void syntax_error_names_its_line(void) {
+    CHECK_CONTAINS(rendered("a\n//@ if block then\nb\n"), "mine/kernel.cu:");
+    CHECK_INT(err.status, REDTUNE_TEMPLATE);
+}
+
+static void value_that_is_no_text_is_an_error(void) {
+    CHECK_CONTAINS(rendered("@{1.5}\n"), "gives 1.5");
+    CHECK_CONTAINS(rendered("@{nil}\n"), "gives nil");
+    CHECK_CONTAINS(rendered("@{{}}\n"), "gives table");
+}
+
+static void templates_see_nothing_of_the_machine(void) {
+    static const char *const names[] = {
+        "os",    "io",    "load",    "dofile",    "loadfile",     "debug",        "next",
+        "pairs", "pcall", "package", "coroutine", "getmetatable", "setmetatable", "rawset"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "@{type(%s)}\n", names[i]);
+        CHECK_CONTAINS(rendered(text), "undefined name");
+    }
+    CHECK_CONTAINS(rendered("@{math.random(1, 2)}\n"), "cannot render");
+}
+
+static void endless_template_is_stopped(void) {
+    CHECK_CONTAINS(rendered("//@ while true do\n//@ end\n"), "runs too long");
+}
+
+static void greedy_template_is_stopped(void) {
+    CHECK_CONTAINS(rendered("@{('x'):rep(1 << 40)}\n"), "cannot render");
+    CHECK_CONTAINS(rendered("//@ local t = {}\n//@ for i = 1, 1 << 40 do t[i] = i end\n"),
+                   "memory");
+}
+
+static void missing_template_folder_is_named(void) {
+    rdt_codegen *codegen = NULL;
+    setenv("REDTUNE_TEMPLATES", "/nowhere/templates", 1);
+    CHECK_FAILS(rdt_codegen_open(&codegen, &err), REDTUNE_FILE, err, "/nowhere/templates");
+    unsetenv("REDTUNE_TEMPLATES");
+    CHECK(!codegen);
+}
+
+static void hash_tells_template_versions_apart(void) {
+    char first[RDT_HASH_TEXT_BYTES] = "";
+    for (int i = 0; i < 2; i++) {
+        rdt_codegen *codegen = NULL;
+        make_folder();
+        write_template("mine/kernel.cu", i ? "one\n" : "two\n");
+        CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+        if (i) CHECK(strcmp(first, rdt_codegen_hash(codegen)) != 0);
+        snprintf(first, sizeof first, "%s", rdt_codegen_hash(codegen));
+        rdt_codegen_close(codegen);
+        remove_folder();
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(text_passes_through),
+        FACT(marked_lines_are_lua),
+        FACT(values_stand_between_pieces),
+        FACT(braces_and_quotes_nest_in_values),
+        FACT(quotes_and_backslashes_are_kept),
+        FACT(open_value_names_its_line),
+        FACT(render_is_the_same_in_every_state),
+        FACT(source_does_not_depend_on_launch_parameters),
+        FACT(lines_lead_back_to_the_template),
+        FACT(family_find_lists_the_known_names),
+        FACT(check_tells_why_a_config_is_not_allowed),
+        FACT(default_is_allowed_and_among_the_points),
+        FACT(open_survives_every_failed_allocation),
+        FACT(a_folder_of_the_users_comes_first),
+        FACT(undefined_name_is_an_error_with_its_line),
+        FACT(undeclared_variable_is_an_error_with_its_line),
+        FACT(syntax_error_names_its_line),
+        FACT(value_that_is_no_text_is_an_error),
+        FACT(templates_see_nothing_of_the_machine),
+        FACT(endless_template_is_stopped),
+        FACT(greedy_template_is_stopped),
+        FACT(missing_template_folder_is_named),
+        FACT(hash_tells_template_versions_apart),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

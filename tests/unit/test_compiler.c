@@ -1,0 +1,240 @@
+/* Facts about compiler/compiler.h: what NVRTC makes of a source, and what is said if it refuses.
+ * They need NVRTC but no GPU; the failures come from a stand-in for NVRTC. */
+#define _POSIX_C_SOURCE 200809L
+#include "compiler/compiler.h"
+#include "check.h"
+#include "faults.h"
+
+static const char source[] = "extern \"C\" __global__ void twice(float *x) {\n"
+                             "    x[threadIdx.x] *= 2.0f;\n"
+                             "}\n";
+static const char broken[] = "#line 7 \"block/kernel.cu\"\n"
+                             "extern \"C\" __global__ void twice(float *x) {\n"
+                             "    int unused;\n"
+                             "    *x = y;\n"
+                             "}\n";
+
+static redtune_error err;
+
+static void use_real(void) {
+    unsetenv("RDT_TEST_NVRTC_FAILS");
+    unsetenv("RDT_TEST_NVRTC_LOG");
+    if (getenv("RDT_TEST_NVRTC_CHOSEN"))
+        setenv("REDTUNE_NVRTC", getenv("RDT_TEST_NVRTC_CHOSEN"), 1);
+    else
+        unsetenv("REDTUNE_NVRTC");
+    err = (redtune_error){0};
+}
+
+/* The stand-in, which fails in that function with that log. */
+static void use_failing(const char *function, const char *log) {
+    setenv("REDTUNE_NVRTC", RDT_TEST_NVRTC_FILE, 1);
+    setenv("RDT_TEST_NVRTC_FAILS", function, 1);
+    setenv("RDT_TEST_NVRTC_LOG", log, 1);
+    err = (redtune_error){0};
+}
+
+static redtune_status compile(const char *text, int major, int minor, bool ptx, rdt_image *image) {
+    rdt_compiler *compiler = NULL;
+    redtune_status status = rdt_compiler_open(&compiler, &err);
+    if (!status)
+        status = rdt_compiler_compile(compiler, text, "kernel.cu", major, minor, ptx, image, &err);
+    rdt_compiler_close(compiler);
+    return status;
+}
+
+/* ---- NVRTC itself -------------------------------------------------------------------------- */
+
+static void compiler_tells_its_version_and_path(void) {
+    rdt_compiler *compiler = NULL;
+    use_real();
+    CHECK_OK(rdt_compiler_open(&compiler, &err), err);
+    int version = rdt_compiler_version(compiler);
+    bool named = strstr(rdt_compiler_path(compiler), "nvrtc") != NULL;
+    rdt_compiler_close(compiler);
+    CHECK(version >= 12000 && version < 100000 && version % 10 == 0);
+    CHECK(named);
+}
+
+static void compiler_makes_a_cubin(void) {
+    rdt_image image = {0};
+    use_real();
+    CHECK_OK(compile(source, 8, 0, false, &image), err);
+    bool elf = image.bytes > 64 && !memcmp(image.data, "\177ELF", 4);
+    free(image.data);
+    CHECK(elf && !image.ptx);
+}
+
+static void compiler_makes_ptx_where_asked(void) {
+    rdt_image image = {0};
+    use_real();
+    CHECK_OK(compile(source, 8, 0, true, &image), err);
+    bool terminated = image.bytes && strlen(image.data) + 1 == image.bytes;
+    bool right = strstr(image.data, ".target sm_80") && strstr(image.data, ".entry twice");
+    bool lines = strstr(image.data, ".loc") != NULL;
+    free(image.data);
+    CHECK(image.ptx && terminated && right && lines);
+}
+
+static void compiler_makes_ptx_for_a_gpu_newer_than_itself(void) {
+    rdt_image image = {0};
+    use_real();
+    CHECK_OK(compile(source, 99, 0, false, &image), err);
+    free(image.data);
+    CHECK(image.ptx);
+}
+
+static void compiler_refuses_a_gpu_older_than_it_knows(void) {
+    rdt_image image = {0};
+    use_real();
+    CHECK_FAILS(compile(source, 2, 0, false, &image), REDTUNE_UNSUPPORTED, err,
+                "cannot compile for compute capability 2.0: NVRTC ");
+    CHECK_CONTAINS(err.message, "REDTUNE_NVRTC");
+    CHECK(!image.data);
+}
+
+static void compiler_gives_the_same_bytes_for_the_same_source(void) {
+    rdt_image first = {0}, second = {0};
+    use_real();
+    CHECK_OK(compile(source, 9, 0, false, &first), err);
+    redtune_status status = compile(source, 9, 0, false, &second);
+    bool same =
+        !status && first.bytes == second.bytes && !memcmp(first.data, second.data, first.bytes);
+    free(first.data);
+    free(second.data);
+    CHECK(same);
+}
+
+static void compiler_message_starts_at_the_first_error(void) {
+    rdt_image image = {0};
+    use_real();
+    CHECK_FAILS(compile(broken, 8, 0, false, &image), REDTUNE_COMPILER, err,
+                "cannot compile kernel.cu: NVRTC ");
+    CHECK_CONTAINS(err.message, ": NVRTC_ERROR_COMPILATION: block/kernel.cu(9): error");
+    CHECK_CONTAINS(err.message, "\"y\" is undefined");
+    CHECK_INT(err.code, 6);
+    CHECK(!image.data);
+}
+
+static void compiler_options_name_architecture_and_kind(void) {
+    rdt_compiler *compiler = NULL;
+    rdt_text cubin = {0}, ptx = {0}, newer = {0};
+    use_real();
+    CHECK_OK(rdt_compiler_open(&compiler, &err), err);
+    redtune_status status = rdt_compiler_options(compiler, 9, 0, false, &cubin, &err);
+    if (!status) status = rdt_compiler_options(compiler, 9, 0, true, &ptx, &err);
+    if (!status) status = rdt_compiler_options(compiler, 99, 0, false, &newer, &err);
+    rdt_compiler_close(compiler);
+    bool right = !status && strstr(cubin.data, "--gpu-architecture=sm_90 ") &&
+                 strstr(ptx.data, "--gpu-architecture=compute_90 ") &&
+                 strstr(newer.data, "--gpu-architecture=compute_");
+    rdt_text_free(&cubin);
+    rdt_text_free(&ptx);
+    rdt_text_free(&newer);
+    CHECK(right);
+}
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+static void compiler_that_is_missing_is_told(void) {
+    rdt_compiler *compiler = NULL;
+    setenv("REDTUNE_NVRTC", "/nowhere/libnvrtc.so.13", 1);
+    CHECK_FAILS(rdt_compiler_open(&compiler, &err), REDTUNE_LIBRARY, err,
+                "REDTUNE_NVRTC=/nowhere/libnvrtc.so.13: cannot open shared object file");
+    CHECK(!compiler);
+}
+
+static void compiler_without_builtins_says_where_they_belong(void) {
+    rdt_image image = {0};
+    use_failing("nvrtcCompileProgram",
+                "nvrtc: error: failed to open libnvrtc-builtins.so.12.4.\n"
+                "  Make sure that libnvrtc-builtins.so.12.4 is installed correctly.\n");
+    CHECK_FAILS(
+        compile(source, 9, 0, false, &image), REDTUNE_COMPILER, err,
+        "cannot compile kernel.cu: NVRTC found no libnvrtc-builtins.so.12.4, expected in /");
+    CHECK_CONTAINS(err.message, "/fixtures beside librdt-nvrtc.so");
+    CHECK_CONTAINS(err.message, "reinstall");
+    CHECK_CONTAINS(err.message, "failed to open libnvrtc-builtins.so.12.4. | Make sure");
+}
+
+static void compiler_cuts_a_long_log(void) {
+    char log[5000];
+    rdt_image image = {0};
+    memset(log, 'x', sizeof log - 1);
+    memcpy(log, "a note\nk.cu(1): error: ", 23);
+    log[sizeof log - 1] = '\0';
+    use_failing("nvrtcCompileProgram", log);
+    CHECK_FAILS(compile(source, 9, 0, false, &image), REDTUNE_COMPILER, err,
+                "NVRTC_ERROR_COMPILATION: k.cu(1): error: xxx");
+}
+
+static void compiler_without_a_log_still_tells_the_status(void) {
+    rdt_image image = {0};
+    use_failing("nvrtcCompileProgram", "");
+    CHECK_FAILS(compile(source, 9, 0, false, &image), REDTUNE_COMPILER, err,
+                "NVRTC_ERROR_COMPILATION: (its log is empty)");
+}
+
+static void compiler_reports_each_call_that_fails(void) {
+    static const char *const calls[] = {
+        "nvrtcVersion",       "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs",
+        "nvrtcCreateProgram", "nvrtcCompileProgram",       "nvrtcGetCUBINSize",
+        "nvrtcGetCUBIN",
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        for (int ptx = 0; ptx < 2; ptx++) {
+            rdt_image image = {0};
+            use_failing(calls[i], "k.cu(1): error: what it says");
+            CHECK_FAILS(compile(source, 9, 0, ptx, &image), REDTUNE_COMPILER, err, "cannot ");
+            CHECK(err.code);
+            CHECK(!image.data && !image.bytes);
+        }
+    }
+}
+
+static void compiler_survives_each_failed_allocation(void) {
+    use_failing("nothing", "");
+    for (long n = 1; faults_begin(n); n++) {
+        rdt_image image = {0};
+        redtune_status status = compile(source, 9, 0, false, &image);
+        bool failed = faults_end();
+        free(image.data);
+        CHECK_INT(status, failed ? REDTUNE_MEMORY : REDTUNE_OK);
+        CHECK(!image.data == failed);
+    }
+    use_failing("nvrtcCompileProgram", "k.cu(1): error: what it says");
+    for (long n = 1; faults_begin(n); n++) {
+        rdt_image image = {0};
+        redtune_status status = compile(source, 9, 0, false, &image);
+        CHECK(faults_end() ? status == REDTUNE_MEMORY || status == REDTUNE_COMPILER
+                           : status == REDTUNE_COMPILER);
+        CHECK(!image.data);
+    }
+}
+
+static void compiler_close_takes_null(void) {
+    rdt_compiler_close(NULL);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(compiler_tells_its_version_and_path),
+        FACT(compiler_makes_a_cubin),
+        FACT(compiler_makes_ptx_where_asked),
+        FACT(compiler_makes_ptx_for_a_gpu_newer_than_itself),
+        FACT(compiler_refuses_a_gpu_older_than_it_knows),
+        FACT(compiler_gives_the_same_bytes_for_the_same_source),
+        FACT(compiler_message_starts_at_the_first_error),
+        FACT(compiler_options_name_architecture_and_kind),
+        FACT(compiler_that_is_missing_is_told),
+        FACT(compiler_without_builtins_says_where_they_belong),
+        FACT(compiler_cuts_a_long_log),
+        FACT(compiler_without_a_log_still_tells_the_status),
+        FACT(compiler_reports_each_call_that_fails),
+        FACT(compiler_survives_each_failed_allocation),
+        FACT(compiler_close_takes_null),
+    };
+    const char *chosen = getenv("REDTUNE_NVRTC");
+    if (chosen) setenv("RDT_TEST_NVRTC_CHOSEN", chosen, 1);
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

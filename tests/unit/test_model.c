@@ -1,0 +1,373 @@
+/* Facts about model/: problem.h, space.h, config.h, launch.h, facts.h and trial.h. */
+#include "check.h"
+#include "model/config.h"
+#include "model/facts.h"
+#include "model/launch.h"
+#include "model/problem.h"
+#include "model/space.h"
+#include "model/trial.h"
+
+static redtune_error err;
+
+/* ---- problem ------------------------------------------------------------------------------- */
+
+static void dtypes_go_by_their_names(void) {
+    for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
+        redtune_dtype found = REDTUNE_DTYPE_NONE;
+        CHECK_OK(redtune_dtype_find(traits->name, &found, &err), err);
+        CHECK_INT(found, traits->dtype);
+        CHECK_TEXT(redtune_dtype_name(traits->dtype), traits->name);
+        CHECK_INT(redtune_dtype_bytes(traits->dtype), traits->bytes);
+        CHECK(rdt_dtype_find(traits->dtype) == traits);
+    }
+}
+
+static void dtype_find_lists_the_known_names(void) {
+    redtune_dtype found = REDTUNE_F64;
+    CHECK_FAILS(redtune_dtype_find("f33", &found, &err), REDTUNE_INVALID, err, "'f33'");
+    for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
+        CHECK_CONTAINS(err.message, traits->name);
+    CHECK_FAILS(redtune_dtype_find("", &found, &err), REDTUNE_INVALID, err, "f32");
+    CHECK_FAILS(redtune_dtype_find(NULL, &found, &err), REDTUNE_INVALID, err, "f32");
+    CHECK_INT(found, REDTUNE_F64);
+}
+
+static void op_find_lists_the_known_names(void) {
+    redtune_op op = (redtune_op)77;
+    CHECK_FAILS(redtune_op_find("total", &op, &err), REDTUNE_INVALID, err, "'total'");
+    CHECK_CONTAINS(err.message, "sum");
+    CHECK_INT(op, 77);
+    CHECK_OK(redtune_op_find("sum", &op, &err), err);
+    CHECK_INT(op, REDTUNE_SUM);
+    CHECK_TEXT(redtune_op_name(REDTUNE_SUM), "sum");
+}
+
+static void no_dtype_has_no_name_and_no_bytes(void) {
+    CHECK(!redtune_dtype_name(REDTUNE_DTYPE_NONE));
+    CHECK(!redtune_dtype_name((redtune_dtype)-1));
+    CHECK(!redtune_op_name((redtune_op)-1));
+    CHECK_INT(redtune_dtype_bytes(REDTUNE_DTYPE_NONE), 0);
+    CHECK_INT(redtune_dtype_bytes((redtune_dtype)1000), 0);
+    CHECK(!rdt_dtype_find(REDTUNE_DTYPE_NONE));
+}
+
+static void problem_sums_integers_into_64_bits(void) {
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_I32, .count = 5};
+    redtune_problem resolved = {0};
+    CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+    CHECK_INT(resolved.result, REDTUNE_I64);
+    CHECK_INT(resolved.count, 5);
+    CHECK_INT(problem.result, REDTUNE_DTYPE_NONE);
+}
+
+static void problem_sums_floats_into_themselves(void) {
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F64};
+    for (int i = 0; i < 2; i++) {
+        redtune_problem problem = {.op = REDTUNE_SUM, .dtype = dtypes[i]};
+        redtune_dtype result = REDTUNE_DTYPE_NONE;
+        CHECK_OK(redtune_problem_result(&problem, &result, &err), err);
+        CHECK_INT(result, dtypes[i]);
+    }
+}
+
+static void problem_takes_its_own_result_back(void) {
+    redtune_problem resolved = {0}, again = {0};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_I32, .count = 1};
+    CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+    CHECK_OK(rdt_problem_resolve(&resolved, &again, &err), err);
+    CHECK_INT(again.result, resolved.result);
+}
+
+static void problem_refuses_what_makes_no_sense(void) {
+    redtune_problem out = {.count = 99};
+    redtune_problem no_dtype = {.op = REDTUNE_SUM};
+    redtune_problem no_op = {.op = (redtune_op)50, .dtype = REDTUNE_F32};
+    redtune_problem bad_result = {.dtype = REDTUNE_F32, .result = REDTUNE_I32};
+    redtune_problem unknown_result = {.dtype = REDTUNE_F32, .result = (redtune_dtype)50};
+    redtune_problem too_large = {.dtype = REDTUNE_F64, .count = UINT64_MAX};
+    CHECK_FAILS(rdt_problem_resolve(NULL, &out, &err), REDTUNE_INVALID, err, "no problem");
+    CHECK_FAILS(rdt_problem_resolve(&no_dtype, &out, &err), REDTUNE_INVALID, err, "problem.dtype");
+    CHECK_FAILS(rdt_problem_resolve(&no_op, &out, &err), REDTUNE_INVALID, err, "no op 50");
+    CHECK_FAILS(rdt_problem_resolve(&bad_result, &out, &err), REDTUNE_INVALID, err, "as i32");
+    CHECK_FAILS(rdt_problem_resolve(&unknown_result, &out, &err), REDTUNE_INVALID, err,
+                "an unknown dtype");
+    CHECK_FAILS(rdt_problem_resolve(&too_large, &out, &err), REDTUNE_INVALID, err,
+                "18446744073709551615");
+    CHECK_INT(out.count, 99);
+}
+
+static void problem_count_max_keeps_offsets_below_2_63(void) {
+    for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
+        uint64_t count = rdt_problem_count_max(traits->dtype);
+        CHECK(count > UINT64_C(1) << 40);
+        CHECK(count < (UINT64_C(1) << 63) / traits->bytes);
+    }
+    CHECK_INT(rdt_problem_count_max(REDTUNE_DTYPE_NONE), 0);
+}
+
+static void problem_is_described_in_words(void) {
+    redtune_problem problem = {.dtype = REDTUNE_F32, .count = 1048576};
+    rdt_text text = {0};
+    rdt_problem_describe(&problem, &text);
+    bool right = text.data && !strcmp(text.data, "sum of 1048576 f32");
+    rdt_text_free(&text);
+    CHECK(right);
+}
+
+static void values_are_stored_and_printed(void) {
+    static const struct {
+        redtune_dtype dtype;
+        int64_t number;
+        const char *printed;
+    } cases[] = {
+        {REDTUNE_I32, -7, "-7"},
+        {REDTUNE_I64, INT64_MIN, "-9223372036854775808"},
+        {REDTUNE_F32, 16777216, "16777216"},
+        {REDTUNE_F64, -3, "-3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        redtune_value values[3];
+        memset(values, 0, sizeof values);
+        rdt_value_store(cases[i].dtype, values, 1, cases[i].number);
+        redtune_value value = {0};
+        size_t bytes = redtune_dtype_bytes(cases[i].dtype);
+        memcpy(value.bytes, (char *)values + bytes, bytes);
+        rdt_text text = {0};
+        rdt_value_print(cases[i].dtype, &value, &text);
+        bool right = text.data && !strcmp(text.data, cases[i].printed);
+        rdt_text_free(&text);
+        CHECK(right);
+    }
+}
+
+static void floats_are_printed_so_that_they_read_back(void) {
+    redtune_value value = {.f32 = 0.1f};
+    rdt_text text = {0};
+    rdt_value_print(REDTUNE_F32, &value, &text);
+    bool single = text.data && strtof(text.data, NULL) == 0.1f;
+    rdt_text_clear(&text);
+    value.f64 = 1.0 / 3;
+    rdt_value_print(REDTUNE_F64, &value, &text);
+    bool twice = text.data && strtod(text.data, NULL) == 1.0 / 3;
+    rdt_text_free(&text);
+    CHECK(single && twice);
+}
+
+/* ---- space and config ---------------------------------------------------------------------- */
+
+static const rdt_space space = {
+    .family = "toy",
+    .param_count = 3,
+    .param =
+        {
+            {.name = "block", .value_count = 3, .value = {64, 128, 256}},
+            {.name = "tail", .value_count = 2, .value = {0, 1}, .label = {"shuffle", "shared"}},
+            {.name = "grid", .launch = true, .value_count = 2, .value = {-1, 8}},
+        },
+};
+
+static void space_finds_parameters_by_name(void) {
+    CHECK_INT(rdt_space_find(&space, "block", 5), 0);
+    CHECK_INT(rdt_space_find(&space, "grid=8", 4), 2);
+    CHECK_INT(rdt_space_find(&space, "blocks", 6), -1);
+    CHECK_INT(rdt_space_find(&space, "bloc", 4), -1);
+    CHECK_INT(rdt_space_find(&space, "", 0), -1);
+    CHECK_INT(rdt_space_find(&(rdt_space){0}, "block", 5), -1);
+}
+
+static void space_finds_values(void) {
+    CHECK_INT(rdt_param_find(&space.param[0], 256), 2);
+    CHECK_INT(rdt_param_find(&space.param[0], 257), -1);
+    CHECK_INT(rdt_param_find(&space.param[2], -1), 0);
+}
+
+static void config_is_written_in_the_spaces_order(void) {
+    char text[RDT_CONFIG_TEXT_BYTES];
+    rdt_config_format(&space, &(rdt_config){{128, 1, -1}}, text);
+    CHECK_TEXT(text, "block=128,tail=shared,grid=-1");
+    rdt_config_format(&(rdt_space){0}, &(rdt_config){{0}}, text);
+    CHECK_TEXT(text, "");
+}
+
+static void config_format_stays_within_its_buffer(void) {
+    rdt_space wide = {.param_count = RDT_PARAM_MAX};
+    rdt_config config = {{0}};
+    char text[RDT_CONFIG_TEXT_BYTES + 1];
+    for (int i = 0; i < RDT_PARAM_MAX; i++) {
+        memset(wide.param[i].name, 'a' + i, RDT_NAME_BYTES - 1);
+        config.value[i] = INT64_MIN;
+    }
+    text[RDT_CONFIG_TEXT_BYTES] = 'x';
+    rdt_config_format(&wide, &config, text);
+    CHECK(memchr(text, '\0', RDT_CONFIG_TEXT_BYTES));
+    CHECK_INT(text[RDT_CONFIG_TEXT_BYTES], 'x');
+}
+
+static void config_reads_back_what_it_writes(void) {
+    for (int i = 0; i < 3 * 2 * 2; i++) {
+        rdt_config config = {{space.param[0].value[i % 3], space.param[1].value[i / 3 % 2],
+                              space.param[2].value[i / 6]}};
+        rdt_config parsed = {{0}};
+        char text[RDT_CONFIG_TEXT_BYTES];
+        rdt_config_format(&space, &config, text);
+        CHECK_OK(rdt_config_parse(&space, text, &parsed, &err), err);
+        CHECK(!memcmp(&parsed, &config, sizeof config));
+    }
+}
+
+static void config_parse_keeps_what_is_not_named(void) {
+    rdt_config config = {{128, 0, 8}};
+    CHECK_OK(rdt_config_parse(&space, "tail=shared", &config, &err), err);
+    CHECK_INT(config.value[0], 128);
+    CHECK_INT(config.value[1], 1);
+    CHECK_INT(config.value[2], 8);
+    CHECK_OK(rdt_config_parse(&space, "", &config, &err), err);
+    CHECK_INT(config.value[0], 128);
+}
+
+static void config_parse_takes_any_order(void) {
+    rdt_config config = {{64, 0, 8}};
+    CHECK_OK(rdt_config_parse(&space, "grid=-1,block=256", &config, &err), err);
+    CHECK_INT(config.value[0], 256);
+    CHECK_INT(config.value[2], -1);
+}
+
+/* The text is refused with a message that has part in it, and the config left as it was. */
+static bool refuses(const char *text, const char *part) {
+    rdt_config config = {{128, 0, 8}};
+    err = (redtune_error){0};
+    redtune_status status = rdt_config_parse(&space, text, &config, &err);
+    bool untouched = config.value[0] == 128 && config.value[1] == 0 && config.value[2] == 8;
+    bool told = strstr(err.message, part) && !strchr(err.message, '\n');
+    if (!told) fprintf(stderr, "'%s': %s\n", text, err.message);
+    return status == REDTUNE_INVALID && untouched && told;
+}
+
+static void config_parse_refuses_unknown_name(void) {
+    CHECK(refuses("block=64,blocks=64", "'blocks'"));
+    CHECK(refuses("blocks=64", "block, tail, grid"));
+    CHECK(refuses("blocks=64", "'toy'"));
+    CHECK(refuses("=64", "''"));
+}
+
+static void config_parse_refuses_unknown_value(void) {
+    CHECK(refuses("block=65", "block=65: it may be 64, 128, 256"));
+    CHECK(refuses("tail=both", "tail=both: it may be shuffle, shared"));
+    CHECK(refuses("block=", "block="));
+    CHECK(refuses("block=64x", "block=64x"));
+    CHECK(refuses("block=99999999999999999999999", "block=999"));
+}
+
+/* A value that has a label is written by it alone, so that there is one text per config. */
+static void config_parse_refuses_the_number_of_a_label(void) {
+    CHECK(refuses("tail=1", "tail=1"));
+}
+
+static void config_parse_refuses_a_name_given_twice(void) {
+    CHECK(refuses("block=64,block=128", "block is given twice"));
+}
+
+static void config_parse_refuses_what_is_no_pair(void) {
+    CHECK(refuses("block", "name=value"));
+    CHECK(refuses("block,tail=shared", "name=value"));
+    CHECK(refuses(",", "name=value"));
+    CHECK(refuses("block=64,,tail=shared", "name=value"));
+}
+
+static void config_parse_cuts_a_long_name_in_its_message(void) {
+    char text[2000];
+    memset(text, 'n', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    text[1000] = '=';
+    CHECK(refuses(text, "block, tail, grid"));
+}
+
+static void config_same_kernel_ignores_launch_parameters(void) {
+    rdt_config a = {{128, 1, 8}}, b = {{128, 1, -1}}, c = {{64, 1, 8}};
+    CHECK(rdt_config_same_kernel(&space, &a, &a));
+    CHECK(rdt_config_same_kernel(&space, &a, &b));
+    CHECK(!rdt_config_same_kernel(&space, &a, &c));
+}
+
+/* ---- launch, facts and trial --------------------------------------------------------------- */
+
+static void launch_has_a_block_per_tile_up_to_the_maximum(void) {
+    rdt_launch launch = {.threads = 256, .tile = 1000, .blocks_max = 64};
+    CHECK_INT(rdt_launch_blocks(&launch, 0), 1);
+    CHECK_INT(rdt_launch_blocks(&launch, 1), 1);
+    CHECK_INT(rdt_launch_blocks(&launch, 1000), 1);
+    CHECK_INT(rdt_launch_blocks(&launch, 1001), 2);
+    CHECK_INT(rdt_launch_blocks(&launch, 63999), 64);
+    CHECK_INT(rdt_launch_blocks(&launch, 64000), 64);
+    CHECK_INT(rdt_launch_blocks(&launch, UINT64_MAX), 64);
+}
+
+static void launch_counts_do_not_overflow(void) {
+    rdt_launch launch = {.threads = 32, .tile = 1, .blocks_max = RDT_BLOCKS_MAX};
+    CHECK_INT(rdt_launch_blocks(&launch, UINT64_MAX), RDT_BLOCKS_MAX);
+    CHECK_INT(rdt_launch_blocks(&launch, UINT64_C(1) << 32), RDT_BLOCKS_MAX);
+}
+
+static void scratch_serves_any_launch(void) {
+    CHECK(rdt_scratch_bytes() >=
+          RDT_SCRATCH_HEADER_BYTES + (size_t)RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
+}
+
+static void facts_peak_is_two_transfers_a_clock(void) {
+    rdt_facts facts = {.bus_bits = 6144, .memory_khz = 3201000};
+    double gbps = rdt_facts_peak_gbps(&facts);
+    CHECK(gbps > 4916 && gbps < 4917);
+    CHECK(rdt_facts_peak_gbps(&(rdt_facts){0}) == 0);
+}
+
+static void facts_typical_is_an_ampere(void) {
+    const rdt_facts *facts = rdt_facts_typical();
+    CHECK_INT(facts->major, 8);
+    CHECK_INT(facts->minor, 0);
+    CHECK_INT(facts->sm_count, 108);
+}
+
+static void outcomes_go_by_their_names(void) {
+    for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
+        CHECK_INT(rdt_outcome_find(rdt_outcome_name((rdt_outcome)i)), i);
+    CHECK_INT(rdt_outcome_find("splendid"), -1);
+    CHECK_TEXT(rdt_outcome_name(RDT_OUTCOME_COUNT), "unknown");
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(dtypes_go_by_their_names),
+        FACT(dtype_find_lists_the_known_names),
+        FACT(op_find_lists_the_known_names),
+        FACT(no_dtype_has_no_name_and_no_bytes),
+        FACT(problem_sums_integers_into_64_bits),
+        FACT(problem_sums_floats_into_themselves),
+        FACT(problem_takes_its_own_result_back),
+        FACT(problem_refuses_what_makes_no_sense),
+        FACT(problem_count_max_keeps_offsets_below_2_63),
+        FACT(problem_is_described_in_words),
+        FACT(values_are_stored_and_printed),
+        FACT(floats_are_printed_so_that_they_read_back),
+        FACT(space_finds_parameters_by_name),
+        FACT(space_finds_values),
+        FACT(config_is_written_in_the_spaces_order),
+        FACT(config_format_stays_within_its_buffer),
+        FACT(config_reads_back_what_it_writes),
+        FACT(config_parse_keeps_what_is_not_named),
+        FACT(config_parse_takes_any_order),
+        FACT(config_parse_refuses_unknown_name),
+        FACT(config_parse_refuses_unknown_value),
+        FACT(config_parse_refuses_the_number_of_a_label),
+        FACT(config_parse_refuses_a_name_given_twice),
+        FACT(config_parse_refuses_what_is_no_pair),
+        FACT(config_parse_cuts_a_long_name_in_its_message),
+        FACT(config_same_kernel_ignores_launch_parameters),
+        FACT(launch_has_a_block_per_tile_up_to_the_maximum),
+        FACT(launch_counts_do_not_overflow),
+        FACT(scratch_serves_any_launch),
+        FACT(facts_peak_is_two_transfers_a_clock),
+        FACT(facts_typical_is_an_ampere),
+        FACT(outcomes_go_by_their_names),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

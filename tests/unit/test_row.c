@@ -1,0 +1,253 @@
+/* Facts about cache/row.h: every field of a measurement survives, and nothing strange is stored or
+ * read. */
+#define _GNU_SOURCE
+#include "trials.h"
+
+#include <math.h>
+#include <time.h>
+
+static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
+    return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
+           a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
+           a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
+           a->is_default == b->is_default && a->outcome == b->outcome &&
+           a->median_ns == b->median_ns && a->spread_ns == b->spread_ns && a->samples == b->samples;
+}
+
+static void each_gives_every_field_that_was_put(void) {
+    CHECK(begin());
+    rdt_trial trial = {
+        .problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_I64, (UINT64_C(1) << 58)},
+        .cache = RDT_CACHE_WARM,
+        .family = "block",
+        .config = "block=256,vec=4,unroll=2,tail=shuffle,finish=ticket,blocks_per_sm=4",
+        .is_default = true,
+        .outcome = RDT_OUTCOME_GOOD,
+        .median_ns = 1234.0625,
+        .spread_ns = 0.1,
+        .samples = 77,
+    };
+    int64_t before = (int64_t)time(NULL);
+    CHECK_OK(put(&trial, 1), err);
+    taken.count = 0;
+    CHECK_OK(rdt_tuning_each(tuning, &trial.problem, RDT_CACHE_WARM, take, NULL, &err), err);
+    CHECK_INT(taken.count, 1);
+    const rdt_row *row = &taken.row[0];
+    CHECK(same_trial(&row->trial, &trial));
+    CHECK(!memcmp(&row->gpu, &trials_gpu, sizeof trials_gpu));
+    CHECK(!memcmp(&row->origin, &trials_origin, sizeof trials_origin));
+    CHECK(row->date >= before && row->date <= (int64_t)time(NULL));
+}
+
+static void each_gives_every_outcome(void) {
+    CHECK(begin());
+    for (int outcome = 0; outcome < RDT_OUTCOME_COUNT; outcome++) {
+        rdt_trial trial = trials_make(1024, "block=32", 0, 0);
+        if (outcome == RDT_OUTCOME_GOOD) trial = trials_make(1024, "block=32", 1, 1);
+        trial.outcome = (rdt_outcome)outcome;
+        CHECK_OK(put(&trial, 1), err);
+        CHECK_INT(take_all(&sum_f32), outcome + 1);
+        CHECK(same_trial(&taken.row[outcome].trial, &trial));
+    }
+    CHECK_INT(ask("SELECT count(*) FROM measurement WHERE median_ns IS NULL"), 3);
+}
+
+static void put_takes_texts_that_fill_their_buffers(void) {
+    CHECK(begin());
+    rdt_trial trial = trials_make(1024, "", 1000, 9);
+    rdt_facts gpu = trials_gpu;
+    rdt_origin origin = trials_origin;
+    memset(trial.config, 'c', sizeof trial.config - 1);
+    memset(trial.family, 'f', sizeof trial.family - 1);
+    memset(gpu.name, 'g', sizeof gpu.name - 1);
+    memset(origin.machine, 'm', sizeof origin.machine - 1);
+    memset(origin.templates, 't', sizeof origin.templates - 1);
+    CHECK_OK(rdt_tuning_put(tuning, &gpu, &origin, &trial, 1, &err), err);
+    CHECK_INT(take_all(&sum_f32), 1);
+    CHECK(same_trial(&taken.row[0].trial, &trial));
+    CHECK_TEXT(taken.row[0].gpu.name, gpu.name);
+    CHECK_TEXT(taken.row[0].origin.machine, origin.machine);
+    CHECK_TEXT(taken.row[0].origin.templates, origin.templates);
+}
+
+static void put_refuses_what_is_outside_the_model(void) {
+    const rdt_trial good = trials_make(1024, "block=32", 10, 9);
+    rdt_trial bad[16];
+    int n = 0;
+#define BAD(change) (bad[n] = good, bad[n].change, n++)
+    BAD(median_ns = 0);
+    BAD(median_ns = -1);
+    BAD(median_ns = INFINITY);
+    BAD(spread_ns = NAN);
+    BAD(spread_ns = -1);
+    BAD(samples = 0);
+    BAD(outcome = RDT_OUTCOME_WRONG);
+    BAD(outcome = RDT_OUTCOME_COUNT);
+    BAD(problem.result = REDTUNE_DTYPE_NONE);
+    BAD(problem.result = REDTUNE_I32);
+    BAD(problem.dtype = (redtune_dtype)99);
+    BAD(problem.count = UINT64_MAX);
+    BAD(cache = (rdt_cache_state)2);
+    BAD(family[0] = '\0');
+    BAD(config[2] = '\n');
+    BAD(config[2] = 0x1b);
+#undef BAD
+    CHECK(begin());
+    for (int i = 0; i < n; i++)
+        CHECK_FAILS(put(&bad[i], 1), REDTUNE_INVALID, err, "cannot store measurement 0 of 1: it");
+    rdt_facts gpu = trials_gpu;
+    gpu.sm_count = 0;
+    CHECK_FAILS(rdt_tuning_put(tuning, &gpu, &trials_origin, &good, 1, &err), REDTUNE_INVALID, err,
+                "a figure of its GPU");
+    rdt_origin origin = trials_origin;
+    memset(origin.machine, 'm', sizeof origin.machine);
+    CHECK_FAILS(rdt_tuning_put(tuning, &trials_gpu, &origin, &good, 1, &err), REDTUNE_INVALID, err,
+                "its machine");
+    CHECK_INT(ask("SELECT count(*) FROM measurement"), 0);
+}
+
+/* What a file from elsewhere may hold. */
+static const struct {
+    const char *change;
+    bool checked; /* by the schema too; names and control characters are not */
+} strange_values[] = {
+    {"op = 'no such op'", false},
+    {"op = printf('%.*c', 32, 'o')", true},
+    {"dtype = 'f99'", false},
+    {"result = 'i32'", false},
+    {"result = ''", true},
+    {"count = -1", true},
+    {"count = 9223372036854775807", true},
+    {"cache_state = 'tepid'", true},
+    {"family = ''", true},
+    {"family = printf('%.*c', 32, 'f')", true},
+    {"family = printf('%.*c', 1000000, 'f')", true},
+    {"config = printf('%.*c', 256, 'c')", true},
+    {"config = 'a' || char(0) || 'b'", false},
+    {"config = char(27) || '[2J'", false},
+    {"is_default = 2", true},
+    {"outcome = 'perfect'", true},
+    {"outcome = 'wrong'", true},
+    {"median_ns = NULL", true},
+    {"median_ns = 0", true},
+    {"median_ns = -5", true},
+    {"median_ns = 9e999", true},
+    {"spread_ns = NULL", true},
+    {"spread_ns = -9e999", true},
+    {"samples = NULL", true},
+    {"samples = 0", true},
+    {"samples = -3", true},
+    {"samples = 1 << 40", true},
+    {"date = -1", true},
+    {"gpu = 99", true},
+    {"origin = 99", true},
+};
+
+static const char *const strange_figures[] = {
+    "gpu SET name = ''",
+    "gpu SET name = printf('%.*c', 96, 'g')",
+    "gpu SET name = char(10)",
+    "gpu SET major = -1",
+    "gpu SET sm_count = 0",
+    "gpu SET sm_count = 1 << 33",
+    "gpu SET l2_bytes = -1",
+    "gpu SET memory_khz = 1 << 32",
+    "origin SET machine = printf('%.*c', 64, 'm')",
+    "origin SET templates = printf('%.*c', 40, 't')",
+    "origin SET driver_version = -1",
+};
+
+/* Makes the row of config 'bad' strange in this way, unseen by CHECKs. */
+static bool make_strange(const char *update, const char *where) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "PRAGMA ignore_check_constraints=ON; PRAGMA foreign_keys=OFF; UPDATE %s %s", update,
+             where);
+    return sql(text);
+}
+
+static void reading_skips_strange_rows(void) {
+    for (size_t i = 0; i < sizeof strange_values / sizeof *strange_values; i++) {
+        char update[200];
+        CHECK(begin());
+        CHECK(put_one(1024, "bad", 10, 9) && put_one(1024, "good", 20, 9));
+        snprintf(update, sizeof update, "measurement SET %s", strange_values[i].change);
+        CHECK(make_strange(update, "WHERE config = 'bad'"));
+        int rows = take_all(&sum_f32), wins = take_winners();
+        if (rows != 1 || wins != 1) fprintf(stderr, "%s gives %d\n", update, rows);
+        CHECK_INT(rows, 1);
+        CHECK_INT(wins, 1);
+        CHECK_TEXT(taken.row[0].trial.config, "good");
+    }
+}
+
+static void reading_skips_rows_of_strange_gpus_and_origins(void) {
+    for (size_t i = 0; i < sizeof strange_figures / sizeof *strange_figures; i++) {
+        CHECK(begin());
+        CHECK(put_one(1024, "bad", 10, 9));
+        CHECK(make_strange(strange_figures[i], ""));
+        if (take_all(&sum_f32)) fprintf(stderr, "%s is read\n", strange_figures[i]);
+        CHECK_INT(take_all(&sum_f32), 0);
+        CHECK_INT(take_winners(), 0);
+    }
+}
+
+/* Whatever a byte of the file becomes: rows are read or the file is refused, and nothing breaks. */
+static void reading_survives_any_flipped_byte(void) {
+    size_t bytes = 0;
+    CHECK(begin());
+    for (int i = 0; i < 60; i++) CHECK(put_one(1024u << i % 9, "block=256,vec=4", 10 + i, 9));
+    rdt_tuning_close(tuning);
+    tuning = NULL;
+    char *whole = read_bytes(in_scratch("tuning.db"), &bytes);
+    CHECK(whole);
+    for (size_t i = 0; i < bytes; i += i % 4096 < 200 ? 1 : 11) {
+        const char *path = in_scratch("flipped.db");
+        whole[i] ^= (char)(1 << i % 8);
+        CHECK(write_bytes(path, whole, bytes));
+        whole[i] ^= (char)(1 << i % 8);
+        redtune_status status = rdt_tuning_open_read(path, &tuning, &err);
+        if (!status) status = rdt_tuning_each(tuning, &sum_f32, RDT_CACHE_COLD, take, NULL, &err);
+        if (!status) status = rdt_tuning_each_winner(tuning, take, NULL, &err);
+        CHECK(status == REDTUNE_OK || status == REDTUNE_DATABASE);
+        rdt_tuning_close(tuning);
+        tuning = NULL;
+    }
+    free(whole);
+}
+
+static void schema_refuses_strange_values(void) {
+    sqlite3 *db = NULL;
+    CHECK(begin());
+    CHECK(put_one(1024, "bad", 10, 9));
+    CHECK(!sqlite3_open(in_scratch("tuning.db"), &db));
+    CHECK(!sqlite3_exec(db, "PRAGMA foreign_keys=ON", NULL, NULL, NULL));
+    for (size_t i = 0; i < sizeof strange_values / sizeof *strange_values; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "BEGIN; UPDATE measurement SET %s", strange_values[i].change);
+        int rc = sqlite3_exec(db, text, NULL, NULL, NULL);
+        if (!rc == strange_values[i].checked) fprintf(stderr, "%s gives %d\n", text, rc);
+        CHECK_INT(rc, strange_values[i].checked ? SQLITE_CONSTRAINT : SQLITE_OK);
+        CHECK(!sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL));
+    }
+    CHECK(sqlite3_exec(db, "UPDATE measurement SET count = 'many'", NULL, NULL, NULL));
+    sqlite3_close(db);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(each_gives_every_field_that_was_put),
+        FACT(each_gives_every_outcome),
+        FACT(put_takes_texts_that_fill_their_buffers),
+        FACT(put_refuses_what_is_outside_the_model),
+        FACT(reading_skips_strange_rows),
+        FACT(reading_skips_rows_of_strange_gpus_and_origins),
+        FACT(reading_survives_any_flipped_byte),
+        FACT(schema_refuses_strange_values),
+    };
+    if (!scratch_begin()) return 1;
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_tuning_close(tuning);
+    scratch_end();
+    return failed;
+}

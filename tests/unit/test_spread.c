@@ -1,0 +1,64 @@
+/* Facts about the rendered sources as NVRTC sees them: a set of kernels that covers every pair of
+ * parameter values compiles for every architecture that redtune promises. Needs no GPU. */
+#include "check.h"
+#include "compiler/compiler.h"
+#include "cover.h"
+
+static redtune_error err;
+
+static void compile_cover(int major, int minor) {
+    rdt_codegen *codegen = NULL;
+    rdt_compiler *compiler = NULL;
+    cover_point *points = NULL;
+    size_t count = 0, failed = 0;
+    if (rdt_compiler_open(&compiler, &err)) SKIP("%s", err.message);
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_OK(cover_pairs(codegen, 0, rdt_facts_typical(), &points, &count, &err), err);
+    for (size_t i = 0; i < count; i++) {
+        char *source = NULL, text[RDT_CONFIG_TEXT_BYTES];
+        rdt_image image = {0};
+        rdt_config_format(rdt_codegen_space(codegen, 0), &points[i].config, text);
+        redtune_status status = rdt_codegen_render(codegen, 0, &points[i].problem,
+                                                   &points[i].config, true, &source, &err);
+        if (!status)
+            status = rdt_compiler_compile(compiler, source, "block.cu", major, minor, false, &image,
+                                          &err);
+        if (!check_that(!status && image.bytes > 0 && !image.ptx, __FILE__, __LINE__,
+                        "%s %s for sm_%d%d: %s", redtune_dtype_name(points[i].problem.dtype), text,
+                        major, minor, status ? err.message : "no cubin"))
+            failed++;
+        free(image.data);
+        free(source);
+    }
+    printf("sm_%d%d: %zu kernels compiled, %zu failed\n", major, minor, count, failed);
+    CHECK(count >= 24); /* the largest pair of parameters alone has so many */
+    free(points);
+    rdt_codegen_close(codegen);
+    rdt_compiler_close(compiler);
+}
+
+static void cover_compiles_for_sm_75(void) {
+    compile_cover(7, 5);
+}
+
+static void cover_compiles_for_sm_80(void) {
+    compile_cover(8, 0);
+}
+
+static void cover_compiles_for_sm_90(void) {
+    compile_cover(9, 0);
+}
+
+static void cover_compiles_for_sm_100(void) {
+    compile_cover(10, 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(cover_compiles_for_sm_75),
+        FACT(cover_compiles_for_sm_80),
+        FACT(cover_compiles_for_sm_90),
+        FACT(cover_compiles_for_sm_100),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
