@@ -1,0 +1,113 @@
+/* Owns the table of entry points and the gate that every call passes: lock, count, faults. */
+#include "driver/entry.h"
+
+#include "driver/state.h"
+
+#include <string.h>
+
+static const struct sim_need_info {
+    bool init, context, sync, safe;
+} needs[] = {
+    [SIM_NEED_NOTHING] = {false, false, false, false},
+    [SIM_NEED_INIT] = {true, false, false, false},
+    [SIM_NEED_CONTEXT] = {true, true, false, false},
+    [SIM_NEED_SYNC] = {true, true, true, false},
+    [SIM_NEED_SAFE] = {true, true, false, true},
+    [SIM_NEED_SAFE_SYNC] = {true, true, true, true},
+};
+
+const struct sim_entry sim_entry_table[] = {
+#define X(base, symbol, version, need)                                                             \
+    {#base, #symbol, (void (*)(void))symbol, version, SIM_NEED_##need},
+    SIM_ENTRY_LIST(X)
+#undef X
+};
+
+const uint32_t sim_entry_count = sizeof sim_entry_table / sizeof *sim_entry_table;
+
+_Static_assert(sizeof sim_entry_table / sizeof *sim_entry_table <=
+                   sizeof sim_state.calls_by_entry / sizeof *sim_state.calls_by_entry,
+               "a count for every entry point");
+
+/* The same name stands in the table twice where cuGetProcAddress knows it by two. */
+static uint32_t find_entry(const char *symbol) {
+    uint32_t i = 0;
+    while (i < sim_entry_count && strcmp(sim_entry_table[i].symbol, symbol) != 0) i++;
+    return i;
+}
+
+static CUresult check_context(const struct sim_need_info *need, const char *base) {
+    struct CUctx_st *context = sim_context_current();
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (need->sync && sim_state.is_hung) {
+        bool asks = strstr(base, "Query") != NULL;
+        if (asks) return CUDA_ERROR_NOT_READY;
+        if (strcmp(base, "cuEventElapsedTime") == 0) return CUDA_ERROR_NOT_READY;
+        CUresult rc = sim_hang();
+        if (rc != CUDA_SUCCESS) return rc;
+    }
+    if (need->sync && context->pending) context->sticky = context->pending;
+    if (context->sticky) return context->sticky;
+    return need->safe ? sim_capture_check_unsafe() : CUDA_SUCCESS;
+}
+
+CUresult sim_entry_enter(const char *symbol) {
+    pthread_mutex_lock(&sim_state.lock);
+    if (sim_thread.in_callback) return CUDA_ERROR_NOT_PERMITTED;
+    if (!sim_state.is_configured) {
+        sim_config_read(&sim_state.config);
+        sim_state.is_configured = true;
+    }
+    uint32_t index = find_entry(symbol);
+    const struct sim_entry *entry = &sim_entry_table[index];
+    const struct sim_need_info *need = &needs[entry->need];
+    sim_state.calls++;
+    sim_state.calls_by_entry[index]++;
+    bool is_sticky = false;
+    uint64_t calls_of_base = 0;
+    for (uint32_t i = 0; i < sim_entry_count; i++) {
+        if (strcmp(sim_entry_table[i].base, entry->base) != 0) continue;
+        calls_of_base += sim_state.calls_by_entry[i];
+    }
+    CUresult fault = sim_config_fault(entry, calls_of_base, sim_state.calls, &is_sticky);
+    if (fault != CUDA_SUCCESS) {
+        struct CUctx_st *context = sim_context_current();
+        if (is_sticky && context) context->sticky = fault;
+        return fault;
+    }
+    if (need->init && !sim_state.is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
+    return need->context ? check_context(need, entry->base) : CUDA_SUCCESS;
+}
+
+CUresult sim_entry_leave(CUresult rc) {
+    pthread_mutex_unlock(&sim_state.lock);
+    return rc;
+}
+
+static CUresult get_address(const char *name, void **out, int version,
+                            CUdriverProcAddressQueryResult *status) {
+    const struct sim_entry *best = NULL;
+    bool exists = false;
+    if (!name || !out) return CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t i = 0; i < sim_entry_count; i++) {
+        const struct sim_entry *entry = &sim_entry_table[i];
+        if (strcmp(entry->base, name) != 0) continue;
+        exists = true;
+        if (entry->version <= version) best = entry;
+    }
+    if (status) {
+        *status = best     ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    }
+    *out = NULL;
+    if (!best) return status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    memcpy(out, &best->function, sizeof *out);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *symbolStatus) {
+    (void)flags; /* per-thread default streams make no difference: work runs in call order */
+    SIM_ENTRY(get_address(symbol, pfn, cudaVersion, symbolStatus));
+}

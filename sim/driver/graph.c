@@ -1,0 +1,243 @@
+/* Owns graphs, their executable copies and the objects that live as long as they do. */
+#include "driver/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct CUgraph_st *sim_graph_make(struct CUctx_st *context) {
+    struct CUgraph_st *graph = calloc(1, sizeof *graph);
+    if (!graph) return NULL;
+    sim_handle_put(&graph->handle, SIM_HANDLE_GRAPH);
+    graph->handle.context = context;
+    return graph;
+}
+
+static void destroy_node(struct CUgraphNode_st *node) {
+    sim_work_drop(&node->work);
+    sim_handle_drop(&node->handle);
+    free(node->behind);
+    free(node);
+}
+
+void sim_graph_destroy(struct CUgraph_st *graph) {
+    for (size_t i = 0; i < graph->node_count; i++) destroy_node(graph->nodes[i]);
+    sim_handle_drop(&graph->handle);
+    struct sim_object_share *shares = graph->shares;
+    size_t count = graph->share_count;
+    free(graph->nodes);
+    free(graph);
+    sim_share_drop(shares, count);
+}
+
+static bool make_room(struct CUgraph_st *graph) {
+    if (graph->node_count < graph->node_room) return true;
+    size_t room = graph->node_room ? graph->node_room * 2 : 16;
+    struct CUgraphNode_st **nodes = realloc(graph->nodes, room * sizeof(*nodes));
+    if (!nodes) return false;
+    graph->nodes = nodes;
+    graph->node_room = room;
+    return true;
+}
+
+CUresult sim_graph_add(struct CUgraph_st *graph, struct CUgraphNode_st *const *behind,
+                       size_t behind_count, struct sim_work *work, struct CUgraphNode_st **out) {
+    struct CUgraphNode_st *node = calloc(1, sizeof *node);
+    if (node) node->behind = malloc((behind_count + 1) * sizeof(*node->behind));
+    if (!node || !node->behind || !make_room(graph)) {
+        if (node) free(node->behind);
+        free(node);
+        sim_work_drop(work);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (behind_count) memcpy(node->behind, behind, behind_count * sizeof(*behind));
+    node->behind_count = behind_count;
+    node->graph = graph;
+    node->work = *work;
+    node->handle.context = graph->handle.context;
+    sim_handle_put(&node->handle, SIM_HANDLE_NODE);
+    graph->nodes[graph->node_count++] = node;
+    *out = node;
+    return CUDA_SUCCESS;
+}
+
+static CUresult create(CUgraph *out, unsigned int flags) {
+    if (!out || flags) return CUDA_ERROR_INVALID_VALUE;
+    struct CUgraph_st *graph = sim_graph_make(sim_context_current());
+    if (!graph) return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = graph;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphCreate(CUgraph *out, unsigned int flags) {
+    SIM_ENTRY(create(out, flags));
+}
+
+static CUresult destroy(CUgraph graph) {
+    if (!sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
+    if (graph->is_captured_into) return CUDA_ERROR_INVALID_VALUE;
+    sim_graph_destroy(graph);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+    SIM_ENTRY(destroy(graph));
+}
+
+/* Takes over the work whether it goes well or not. */
+static CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind, size_t count,
+                         struct sim_work *work) {
+    CUresult rc = CUDA_SUCCESS;
+    if (!out || (count && !behind))
+        rc = CUDA_ERROR_INVALID_VALUE;
+    else if (!sim_handle_is(graph, SIM_HANDLE_GRAPH))
+        rc = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
+        bool own = sim_handle_is(behind[i], SIM_HANDLE_NODE) && behind[i]->graph == graph;
+        if (!own) rc = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (rc == CUDA_SUCCESS) rc = sim_work_check(work);
+    if (rc == CUDA_SUCCESS) return sim_graph_add(graph, behind, count, work, out);
+    sim_work_drop(work);
+    return rc;
+}
+
+static CUresult add_kernel(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind, size_t count,
+                           const CUDA_KERNEL_NODE_PARAMS_v2 *params) {
+    struct sim_work work;
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    CUresult rc = sim_launch_make(params, &work);
+    return rc == CUDA_SUCCESS ? add_node(out, graph, behind, count, &work) : rc;
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind,
+                                 size_t count, const CUDA_KERNEL_NODE_PARAMS_v2 *params) {
+    SIM_ENTRY(add_kernel(out, graph, behind, count, params));
+}
+
+static CUresult add_memset(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind, size_t count,
+                           const CUDA_MEMSET_NODE_PARAMS *params) {
+    if (!params || params->height != 1) return CUDA_ERROR_INVALID_VALUE;
+    unsigned int size = params->elementSize;
+    if (size != 1 && size != 2 && size != 4) return CUDA_ERROR_INVALID_VALUE;
+    struct sim_work work = {.kind = SIM_WORK_MEMSET,
+                            .to = params->dst,
+                            .value = params->value,
+                            .element_bytes = size,
+                            .bytes = params->width * size};
+    return add_node(out, graph, behind, count, &work);
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind,
+                              size_t count, const CUDA_MEMSET_NODE_PARAMS *params,
+                              CUcontext context) {
+    (void)context;
+    SIM_ENTRY(add_memset(out, graph, behind, count, params));
+}
+
+static CUresult add_empty(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind,
+                          size_t count) {
+    struct sim_work work = {.kind = SIM_WORK_EMPTY};
+    return add_node(out, graph, behind, count, &work);
+}
+
+CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind,
+                             size_t count) {
+    SIM_ENTRY(add_empty(out, graph, behind, count));
+}
+
+static CUresult get_nodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+    if (!count || !sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; nodes && i < *count; i++) {
+        nodes[i] = i < graph->node_count ? graph->nodes[i] : NULL;
+    }
+    if (!nodes || *count > graph->node_count) *count = graph->node_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+    SIM_ENTRY(get_nodes(graph, nodes, count));
+}
+
+void sim_exec_destroy(struct CUgraphExec_st *exec) {
+    for (size_t i = 0; i < exec->work_count; i++) sim_work_drop(&exec->works[i]);
+    sim_handle_drop(&exec->handle);
+    struct sim_object_share *shares = exec->shares;
+    size_t count = exec->share_count;
+    free(exec->works);
+    free(exec);
+    sim_share_drop(shares, count);
+}
+
+static CUresult instantiate(CUgraphExec *out, CUgraph graph) {
+    if (!out || !sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
+    if (graph->is_captured_into) return CUDA_ERROR_ILLEGAL_STATE;
+    struct CUgraphExec_st *exec = calloc(1, sizeof *exec);
+    if (!exec) return CUDA_ERROR_OUT_OF_MEMORY;
+    exec->handle.context = graph->handle.context;
+    sim_handle_put(&exec->handle, SIM_HANDLE_EXEC);
+    exec->works = calloc(graph->node_count + 1, sizeof *exec->works);
+    CUresult rc = exec->works ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < graph->node_count && rc == CUDA_SUCCESS; i++) {
+        rc = sim_work_copy(&exec->works[i], &graph->nodes[i]->work);
+        if (rc == CUDA_SUCCESS) exec->work_count++;
+    }
+    if (rc == CUDA_SUCCESS) {
+        rc = sim_share_copy(&exec->shares, &exec->share_count, graph->shares, graph->share_count);
+    }
+    if (rc == CUDA_SUCCESS)
+        *out = exec;
+    else
+        sim_exec_destroy(exec);
+    return rc;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
+    (void)flags;
+    SIM_ENTRY(instantiate(out, graph));
+}
+
+static CUresult upload(CUgraphExec exec, CUstream stream) {
+    if (!sim_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
+    return sim_stream_find(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+    SIM_ENTRY(upload(exec, stream));
+}
+
+static CUresult launch(CUgraphExec exec, CUstream handle) {
+    const struct sim_machine *machine = &sim_state.config.settings.machine;
+    struct CUstream_st *stream = sim_stream_find(handle);
+    CUresult rc = CUDA_SUCCESS;
+    if (!sim_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED; /* graphs inside graphs */
+    rc = sim_capture_check_stream(stream);
+    if (rc == CUDA_SUCCESS) sim_state.now_ns += machine->launch_ns;
+    for (size_t i = 0; i < exec->work_count && rc == CUDA_SUCCESS; i++) {
+        const struct CUfunc_st *function = exec->works[i].function;
+        if (function && function->module->is_unloaded) {
+            sim_report_misuse(CUDA_ERROR_ILLEGAL_ADDRESS,
+                              "a graph launches '%.100s', whose "
+                              "module was unloaded",
+                              function->program.name);
+            return sim_context_fail(stream->handle.context, CUDA_ERROR_ILLEGAL_ADDRESS);
+        }
+        rc = sim_work_run(stream->handle.context, &exec->works[i], machine->node_ns);
+    }
+    return rc;
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+    SIM_ENTRY(launch(exec, stream));
+}
+
+static CUresult destroy_exec(CUgraphExec exec) {
+    if (!sim_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
+    sim_exec_destroy(exec);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+    SIM_ENTRY(destroy_exec(exec));
+}

@@ -1,0 +1,244 @@
+/* Owns the way from a lane's address to its bytes, with every check on that way. */
+#include "exec/access.h"
+
+#include "exec/order.h"
+
+#include <stdio.h>
+
+enum { BANKS = 32, BANK_BYTES = 4, WAVE_BYTES = BANKS * BANK_BYTES };
+
+static const char *verb(const struct sim_access *access) {
+    return access->is_atomic ? "updates" : access->writes ? "writes" : "reads";
+}
+
+static bool is_aligned(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
+                       const struct sim_access *access, const char *space) {
+    if (access->address[lane] % access->bytes == 0) return true;
+    sim_find(x, in, lane, REDTUNE_SIM_MISALIGNED,
+             "%s %u bytes of %s memory at 0x%llx, which is no multiple of them", verb(access),
+             access->bytes, space, (unsigned long long)access->address[lane]);
+    return false;
+}
+
+static void find_outside(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
+                         const struct sim_access *access) {
+    uint64_t address = access->address[lane];
+    const struct sim_alloc *near = sim_memory_before(x->memory, address);
+    uint64_t offset = near ? address - near->address : 0;
+    char where[128] = "which no allocation holds";
+    if (sim_memory_was_freed(x->memory, address)) {
+        snprintf(where, sizeof where, "which was freed");
+    } else if (near && offset < near->size_bytes + (1u << 20)) {
+        snprintf(where, sizeof where, "offset %llu of an allocation of %llu bytes",
+                 (unsigned long long)offset, (unsigned long long)near->size_bytes);
+    }
+    sim_find(x, in, lane, REDTUNE_SIM_OUT_OF_BOUNDS, "%s %u bytes of global memory at 0x%llx, %s",
+             verb(access), access->bytes, (unsigned long long)address, where);
+}
+
+/* What is to be known and remembered of one lane's bytes of global memory. */
+static bool check_global(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
+                         const struct sim_access *access, struct sim_alloc *alloc) {
+    uint64_t offset = access->address[lane] - alloc->address;
+    bool reads = !access->writes || access->is_atomic;
+    if (reads && !sim_shadow_written(alloc, offset, access->bytes) &&
+        sim_find(x, in, lane, REDTUNE_SIM_UNINITIALISED,
+                 "%s %u bytes at offset %llu of an allocation of %llu bytes, and not all of them "
+                 "were ever written",
+                 verb(access), access->bytes, (unsigned long long)offset,
+                 (unsigned long long)alloc->size_bytes)) {
+        return false;
+    }
+    if (sim_checks(x->grid, REDTUNE_SIM_GLOBAL_RACE)) {
+        sim_order_global(x, in, lane, alloc, offset, access->bytes, access->writes);
+    }
+    if (access->writes) sim_shadow_put(alloc, offset, access->bytes);
+    return !x->stops;
+}
+
+static void count_missed(struct sim_run *x, struct sim_alloc *alloc, uint64_t offset,
+                         uint64_t bytes) {
+    uint64_t cache_bytes = x->grid->settings->machine.cache_bytes;
+    uint64_t missed = sim_cache_touch_range(x->memory, cache_bytes, alloc, offset, bytes);
+    x->counters->memory_transactions += missed;
+    x->warp->load_missed |= missed != 0;
+}
+
+/* All lanes in a row: the usual case, and the one that must be fast. */
+static bool reach_row(struct sim_run *x, const struct sim_inst *in, struct sim_access *access) {
+    uint64_t first = access->address[0], bytes = (uint64_t)access->bytes * SIM_LANES;
+    uint64_t apart = 0;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        apart |= access->address[i] ^ (first + (uint64_t)i * access->bytes);
+    }
+    if (apart || first % access->bytes || access->writes) return false;
+    struct sim_alloc *alloc = sim_memory_find(x->memory, first, bytes);
+    if (!alloc) return false;
+    uint64_t offset = first - alloc->address;
+    for (uint64_t p = offset / SIM_PAGE_BYTES; p <= (offset + bytes - 1) / SIM_PAGE_BYTES; p++) {
+        if (sim_order_tagged(x->memory, &alloc->pages[p])) return false;
+    }
+    if (!sim_shadow_written(alloc, offset, bytes)) return false;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        access->at[i] = alloc->host + offset + (uint64_t)i * access->bytes;
+    }
+    (void)in;
+    x->counters->global_transactions +=
+        (offset + bytes - 1) / SIM_SECTOR_BYTES - offset / SIM_SECTOR_BYTES + 1;
+    count_missed(x, alloc, offset, bytes);
+    return true;
+}
+
+/* The sectors that a request touches, each counted once. */
+struct sectors {
+    uint64_t found[SIM_LANES * 2];
+    uint32_t count;
+};
+
+static void add_sector(struct sim_run *x, struct sectors *sectors, struct sim_alloc *alloc,
+                       uint64_t address) {
+    uint64_t sector = address / SIM_SECTOR_BYTES;
+    for (uint32_t i = sectors->count; i-- > 0;) {
+        if (sectors->found[i] == sector) return;
+    }
+    sectors->found[sectors->count++] = sector;
+    uint64_t offset = sector * SIM_SECTOR_BYTES;
+    offset = offset > alloc->address ? offset - alloc->address : 0;
+    count_missed(x, alloc, offset, 1);
+}
+
+static bool reach_global(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
+                         struct sim_access *access, struct sectors *sectors) {
+    struct sim_alloc *alloc = NULL;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(rest);
+        uint64_t address = access->address[i];
+        if (!is_aligned(x, in, i, access, "global")) return false;
+        uint64_t offset = alloc ? address - alloc->address : 0;
+        bool same =
+            alloc && offset <= alloc->size_bytes && access->bytes <= alloc->size_bytes - offset;
+        if (!same) alloc = sim_memory_find(x->memory, address, access->bytes);
+        if (!alloc) {
+            find_outside(x, in, i, access);
+            return false;
+        }
+        if (!check_global(x, in, i, access, alloc)) return false;
+        access->at[i] = alloc->host + (address - alloc->address);
+        add_sector(x, sectors, alloc, address);
+    }
+    return true;
+}
+
+/* Passes over the banks: lanes that want different words of one bank take turns. Accesses of 8
+   and 16 bytes go in halves and quarters of a warp, as hardware does. */
+static uint32_t count_wavefronts(uint32_t lanes, const struct sim_access *access,
+                                 const uint32_t *offsets) {
+    uint32_t per_wave = access->bytes <= BANK_BYTES ? SIM_LANES : WAVE_BYTES / access->bytes;
+    uint32_t words_each = access->bytes <= BANK_BYTES ? 1 : access->bytes / BANK_BYTES;
+    uint32_t total = 0;
+    for (uint32_t first = 0; first < SIM_LANES; first += per_wave) {
+        uint32_t words[SIM_LANES], count = 0, most = 0;
+        uint8_t load[BANKS] = {0};
+        for (uint32_t i = first; i < first + per_wave; i++) {
+            if (!(lanes >> i & 1)) continue;
+            for (uint32_t w = 0; w < words_each; w++) {
+                uint32_t word = offsets[i] / BANK_BYTES + w, k = 0;
+                while (k < count && words[k] != word) k++;
+                if (k < count) continue;
+                words[count++] = word;
+                uint8_t now = ++load[word % BANKS];
+                if (now > most) most = now;
+            }
+        }
+        total += most;
+    }
+    return total;
+}
+
+static bool reach_shared(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
+                         struct sim_access *access) {
+    const struct sim_program *program = x->grid->program;
+    enum sim_touch touch = access->is_atomic ? SIM_TOUCH_ATOMIC
+                           : access->writes  ? SIM_TOUCH_WRITE
+                                             : SIM_TOUCH_READ;
+    uint32_t offsets[SIM_LANES] = {0};
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(rest);
+        uint64_t offset = access->address[i] & ~SIM_WINDOW_MASK;
+        uint64_t end = offset + access->bytes;
+        bool inside = offset < end && end <= x->grid->shared_total;
+        for (uint64_t b = offset; inside && b < end && b < program->shared_bytes; b++) {
+            inside = program->shared_valid[b];
+        }
+        if (!inside) {
+            sim_find(x, in, i, REDTUNE_SIM_OUT_OF_BOUNDS,
+                     "%s %u bytes of shared memory at offset %llu, outside of every variable",
+                     verb(access), access->bytes, (unsigned long long)offset);
+            return false;
+        }
+        if (!is_aligned(x, in, i, access, "shared")) return false;
+        offsets[i] = (uint32_t)offset;
+        access->at[i] = x->block->shared + offset;
+        sim_order_shared(x, in, i, offsets[i], access->bytes, touch);
+        if (x->stops) return false;
+    }
+    x->counters->shared_requests++;
+    x->counters->shared_wavefronts += count_wavefronts(lanes, access, offsets);
+    return true;
+}
+
+static bool reach_local(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
+                        struct sim_access *access) {
+    uint32_t room = x->grid->program->local_bytes;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(rest);
+        uint64_t offset = access->address[i] & ~SIM_WINDOW_MASK;
+        if (offset >= room || access->bytes > room - offset) {
+            sim_find(x, in, i, REDTUNE_SIM_OUT_OF_BOUNDS,
+                     "%s %u bytes of local memory at offset %llu of %u", verb(access),
+                     access->bytes, (unsigned long long)offset, room);
+            return false;
+        }
+        if (!is_aligned(x, in, i, access, "local")) return false;
+        uint32_t thread = x->warp->index * SIM_LANES + i;
+        access->at[i] = x->block->local + (size_t)thread * room + offset;
+    }
+    return true;
+}
+
+/* Lanes of a generic access may each mean another space. */
+static uint32_t lanes_in_window(uint32_t lanes, const struct sim_access *access, uint64_t window) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        found |= (uint32_t)((access->address[i] & SIM_WINDOW_MASK) == window) << i;
+    }
+    return found & lanes;
+}
+
+bool sim_access_reach(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
+                      struct sim_access *access) {
+    uint32_t shared = 0, local = 0;
+    if (in->space == SIM_SPACE_GENERIC) {
+        shared = lanes_in_window(lanes, access, SIM_WINDOW_SHARED);
+        local = lanes_in_window(lanes, access, SIM_WINDOW_LOCAL);
+    } else if (in->space == SIM_SPACE_SHARED) {
+        shared = lanes;
+    } else if (in->space == SIM_SPACE_LOCAL) {
+        local = lanes;
+    }
+    uint32_t global = lanes & ~(shared | local);
+    if (shared && !reach_shared(x, in, shared, access)) return false;
+    if (local && !reach_local(x, in, local, access)) return false;
+    if (!global) return true;
+    if (access->writes)
+        x->counters->global_stores++;
+    else
+        x->counters->global_loads++;
+    x->counters->global_bytes += (uint64_t)__builtin_popcount(global) * access->bytes;
+    x->warp->load_pending |= !access->writes || access->is_atomic;
+    if (global == UINT32_MAX && reach_row(x, in, access)) return true;
+    struct sectors sectors = {.count = 0};
+    if (!reach_global(x, in, global, access, &sectors)) return false;
+    x->counters->global_transactions += sectors.count;
+    return true;
+}

@@ -1,0 +1,20 @@
+/* One access of a warp to memory, from its lanes' addresses to where their bytes are. */
+#ifndef SIM_EXEC_ACCESS_H
+#define SIM_EXEC_ACCESS_H
+
+#include "exec/run.h"
+
+struct sim_access {
+    uint64_t address[SIM_LANES];  /* as the instruction forms it */
+    unsigned char *at[SIM_LANES]; /* where the bytes are */
+    uint32_t bytes;               /* per lane */
+    bool writes;
+    bool is_atomic;
+};
+
+/* Finds the bytes of every lane given, checks that it may touch them, remembers that it did and
+   counts the transactions. false: the launch is over. */
+bool sim_access_reach(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
+                      struct sim_access *access);
+
+#endif

@@ -1,0 +1,278 @@
+/* Owns a launch: the slots that blocks run in, the order in which warps get their turns, and the
+   end, good or bad. */
+#include "exec/lanes.h"
+#include "exec/order.h"
+#include "exec/run.h"
+#include "ptx/special.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURN = 4096, TURN_BITS_LEAST = 3, TURN_BITS_MOST = 12 };
+
+static uint64_t next_random(struct sim_grid *grid) {
+    uint64_t z = grid->random += 0x9E3779B97F4A7C15ull; /* splitmix64 */
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    return z ^ z >> 31;
+}
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+uint32_t sim_grid_blocks_per_sm(const struct sim_machine *machine,
+                                const struct sim_program *program, uint32_t threads,
+                                uint32_t dynamic_bytes) {
+    uint32_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
+    uint32_t blocks = least(machine->sm_blocks, machine->sm_threads / (warps * SIM_LANES));
+    uint32_t registers = (program->register_count + 7) / 8 * 8;
+    blocks = least(blocks, machine->sm_registers / (registers * warps * SIM_LANES));
+    uint32_t shared = program->shared_named_bytes + dynamic_bytes;
+    if (shared) blocks = least(blocks, machine->sm_shared_bytes / (shared + 1024));
+    return blocks;
+}
+
+static void free_slots(struct sim_grid *grid) {
+    for (uint32_t s = 0; grid->blocks && s < grid->block_count; s++) {
+        struct sim_block *block = &grid->blocks[s];
+        if (block->warps) free(block->warps[0].rows);
+        if (block->warps) free(block->warps[0].predicates);
+        free(block->warps);
+        free(block->shared);
+        free(block->tags);
+        free(block->local);
+    }
+    free(grid->blocks);
+    grid->blocks = NULL;
+}
+
+static bool make_slot(struct sim_grid *grid, struct sim_block *block) {
+    const struct sim_program *program = grid->program;
+    uint32_t warps = (grid->threads + SIM_LANES - 1) / SIM_LANES;
+    size_t rows = (size_t)(program->row_count ? program->row_count : 1) * SIM_LANES;
+    block->warp_count = warps;
+    block->warps = calloc(warps, sizeof *block->warps);
+    if (!block->warps) return false;
+    block->shared = calloc(1, grid->shared_total + 1);
+    block->tags = calloc(grid->shared_total + 1, sizeof *block->tags);
+    block->local = calloc(1, (size_t)warps * SIM_LANES * program->local_bytes + 1);
+    uint64_t *all_rows = calloc(warps, rows * sizeof *all_rows);
+    uint32_t *predicates = calloc(warps, program->predicate_count * sizeof *predicates);
+    for (uint32_t w = 0; w < warps && all_rows && predicates; w++) {
+        block->warps[w].rows = all_rows + w * rows;
+        block->warps[w].predicates = predicates + (size_t)w * program->predicate_count;
+        block->warps[w].predicates[0] = UINT32_MAX;
+        block->warps[w].index = w;
+    }
+    if (all_rows && predicates) return block->shared && block->tags && block->local;
+    free(all_rows);
+    free(predicates);
+    return false;
+}
+
+static bool make_slots(struct sim_grid *grid) {
+    const struct sim_machine *machine = &grid->settings->machine;
+    const struct sim_launch *launch = grid->launch;
+    uint32_t per_sm =
+        sim_grid_blocks_per_sm(machine, grid->program, grid->threads, launch->dynamic_bytes);
+    uint64_t slots = (uint64_t)(per_sm ? per_sm : 1) * machine->sm_count;
+    if (slots > grid->total_blocks) slots = grid->total_blocks;
+    grid->blocks = calloc(slots, sizeof *grid->blocks);
+    if (!grid->blocks) return false;
+    grid->block_count = (uint32_t)slots;
+    for (uint32_t s = 0; s < grid->block_count; s++) {
+        grid->blocks[s].slot = s;
+        if (!make_slot(grid, &grid->blocks[s])) return false;
+    }
+    return true;
+}
+
+static uint64_t special_value(const struct sim_grid *grid, const struct sim_block *block,
+                              uint32_t thread, enum sim_special special) {
+    const uint32_t *shape = grid->launch->block;
+    uint32_t lane = thread % SIM_LANES, bit = 1u << lane;
+    switch (special) {
+    case SIM_SPECIAL_TID_X:
+        return thread % shape[0];
+    case SIM_SPECIAL_TID_Y:
+        return thread / shape[0] % shape[1];
+    case SIM_SPECIAL_TID_Z:
+        return thread / shape[0] / shape[1];
+    case SIM_SPECIAL_NTID_X:
+    case SIM_SPECIAL_NTID_Y:
+    case SIM_SPECIAL_NTID_Z:
+        return shape[special - SIM_SPECIAL_NTID_X];
+    case SIM_SPECIAL_CTAID_X:
+    case SIM_SPECIAL_CTAID_Y:
+    case SIM_SPECIAL_CTAID_Z:
+        return block->at[special - SIM_SPECIAL_CTAID_X];
+    case SIM_SPECIAL_NCTAID_X:
+    case SIM_SPECIAL_NCTAID_Y:
+    case SIM_SPECIAL_NCTAID_Z:
+        return grid->launch->grid[special - SIM_SPECIAL_NCTAID_X];
+    case SIM_SPECIAL_LANEID:
+        return lane;
+    case SIM_SPECIAL_WARPID:
+        return thread / SIM_LANES;
+    case SIM_SPECIAL_NWARPID:
+        return grid->settings->machine.sm_threads / SIM_LANES;
+    case SIM_SPECIAL_SMID:
+        return block->slot % grid->settings->machine.sm_count;
+    case SIM_SPECIAL_NSMID:
+        return grid->settings->machine.sm_count;
+    case SIM_SPECIAL_GRIDID:
+        return grid->memory->launch;
+    case SIM_SPECIAL_LANEMASK_EQ:
+        return bit;
+    case SIM_SPECIAL_LANEMASK_LT:
+        return bit - 1;
+    case SIM_SPECIAL_LANEMASK_LE:
+        return (bit - 1) | bit;
+    case SIM_SPECIAL_LANEMASK_GT:
+        return ~((bit - 1) | bit);
+    case SIM_SPECIAL_LANEMASK_GE:
+        return ~(bit - 1);
+    case SIM_SPECIAL_DYNAMIC_SMEM:
+        return grid->launch->dynamic_bytes;
+    case SIM_SPECIAL_TOTAL_SMEM:
+        return grid->program->shared_named_bytes + grid->launch->dynamic_bytes;
+    default:
+        return 0;
+    }
+}
+
+static void start_warp(struct sim_grid *grid, struct sim_block *block, struct sim_warp *warp) {
+    const struct sim_program *program = grid->program;
+    uint32_t first = warp->index * SIM_LANES;
+    uint32_t rest = grid->threads - first;
+    warp->live = rest >= SIM_LANES ? UINT32_MAX : (1u << rest) - 1;
+    warp->group_count = 1;
+    warp->groups[0] = (struct sim_group){0, warp->live, SIM_GROUP_RUNS};
+    warp->crowded_turns = 0;
+    warp->at_barrier = warp->load_pending = warp->load_missed = false;
+    warp->sync_count = warp->full_sync_clock = 0;
+    warp->spin_key = 0;
+    warp->wait_ns = 0;
+    for (uint32_t s = 0; s < program->special_count; s++) {
+        uint64_t *row = warp->rows + (size_t)program->specials[s].row * SIM_LANES;
+        for (uint32_t i = 0; i < SIM_LANES; i++) {
+            row[i] = (uint32_t)special_value(grid, block, first + i,
+                                             (enum sim_special)program->specials[s].special);
+        }
+    }
+}
+
+static void start_block(struct sim_grid *grid, struct sim_block *block) {
+    const uint32_t *shape = grid->launch->grid;
+    uint64_t index = grid->next_block++;
+    block->is_busy = true;
+    block->index = index;
+    block->at[0] = (uint32_t)(index % shape[0]);
+    block->at[1] = (uint32_t)(index / shape[0] % shape[1]);
+    block->at[2] = (uint32_t)(index / shape[0] / shape[1]);
+    block->live_warps = block->warp_count;
+    block->start_clock = block->barrier_clock = ++block->clock;
+    block->barrier_tick = grid->tick;
+    memset(block->barriers, 0, sizeof block->barriers);
+    for (uint32_t w = 0; w < block->warp_count; w++) start_warp(grid, block, &block->warps[w]);
+    grid->counters.blocks++;
+    grid->counters.warps += block->warp_count;
+}
+
+static bool can_run(const struct sim_warp *warp) {
+    for (uint32_t i = 0; i < warp->group_count; i++) {
+        if (warp->groups[i].state == SIM_GROUP_RUNS) return true;
+    }
+    return false;
+}
+
+/* Seed 0 gives long turns of one length; any other, turns of every length from 8 up. */
+static uint32_t turn_length(struct sim_grid *grid) {
+    if (!grid->settings->seed) return TURN;
+    uint64_t random = next_random(grid);
+    uint32_t bits = TURN_BITS_LEAST + (uint32_t)(random % (TURN_BITS_MOST - TURN_BITS_LEAST + 1));
+    return (1u << bits) + (uint32_t)(random >> 32 & ((1u << bits) - 1));
+}
+
+static void find_stuck(struct sim_grid *grid, struct sim_block *block, int kind, const char *what) {
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        struct sim_warp *warp = &block->warps[w];
+        if (!warp->live || !warp->group_count) continue;
+        struct sim_run x = {.warp = warp, .block = block, .grid = grid};
+        const struct sim_group *group = &warp->groups[0];
+        sim_find(&x, &grid->program->insts[group->pc], (uint32_t)__builtin_ctz(group->lanes), kind,
+                 "%s", what);
+        return;
+    }
+}
+
+/* One turn for each warp of the block that can run. false: none can, and none ever will. */
+static bool run_block(struct sim_grid *grid, struct sim_block *block) {
+    uint32_t count = block->warp_count;
+    uint32_t first = grid->settings->seed ? (uint32_t)(next_random(grid) % count) : 0;
+    bool ran = false;
+    for (uint32_t k = 0; k < count && !grid->finding.kind; k++) {
+        struct sim_warp *warp = &block->warps[(first + k) % count];
+        if (!warp->live || !can_run(warp)) continue;
+        ran = true;
+        sim_warp_run(grid, block, warp, turn_length(grid));
+    }
+    return ran;
+}
+
+static void check_limits(struct sim_grid *grid, struct sim_block *block) {
+    const struct sim_settings *settings = grid->settings;
+    if (grid->finding.kind) return;
+    if (grid->tick - grid->progress_tick > settings->limit_idle) {
+        find_stuck(grid, block, REDTUNE_SIM_HANG, "waits in a loop, and nothing else goes on");
+    } else if (grid->counters.lane_instructions > settings->limit_instructions) {
+        find_stuck(grid, block, REDTUNE_SIM_HANG, "has run into the limit of instructions");
+    }
+}
+
+static void run_slots(struct sim_grid *grid) {
+    while (grid->done_blocks < grid->total_blocks && !grid->finding.kind) {
+        for (uint32_t k = 0; k < grid->block_count && !grid->finding.kind; k++) {
+            uint32_t slot = k; /* in turn, or with a seed whichever comes up */
+            if (grid->settings->seed) slot = (uint32_t)(next_random(grid) % grid->block_count);
+            struct sim_block *block = &grid->blocks[slot];
+            if (!block->is_busy && grid->next_block < grid->total_blocks) start_block(grid, block);
+            if (!block->is_busy) continue;
+            bool ran = run_block(grid, block);
+            if (!block->live_warps) {
+                block->is_busy = false;
+                grid->done_blocks++;
+                grid->progress_tick = grid->tick;
+            } else if (!ran && !grid->finding.kind) {
+                find_stuck(grid, block, REDTUNE_SIM_DEADLOCK,
+                           "waits, as all of its block do, for threads that cannot come");
+            }
+            check_limits(grid, block);
+        }
+    }
+}
+
+bool sim_grid_run(struct sim_grid *grid) {
+    const struct sim_launch *launch = grid->launch;
+    grid->program = launch->program;
+    grid->threads = launch->block[0] * launch->block[1] * launch->block[2];
+    grid->total_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    grid->shared_total = grid->program->shared_bytes + launch->dynamic_bytes;
+    grid->random = grid->settings->seed;
+    grid->tick = 1; /* 0 stands for never */
+    grid->counters.launches = 1;
+    grid->memory->launch++;
+    grid->memory->tagged_pages = 0;
+    bool made = make_slots(grid);
+    if (made) run_slots(grid);
+    free_slots(grid);
+    sim_order_free(grid);
+    uint32_t resident = grid->block_count;
+    if (made) {
+        grid->counters.time_ns =
+            sim_machine_time_ns(&grid->settings->machine, &grid->counters, resident);
+    }
+    return made;
+}

@@ -1,0 +1,27 @@
+/* The 16-bit floating formats: to double exactly, and from double with every rounding. */
+#ifndef SIM_EXEC_HALF_H
+#define SIM_EXEC_HALF_H
+
+#include "exec/program.h"
+
+/* A format of 16 bits: 1 sign, exponent_bits, the rest mantissa. */
+struct sim_half_format {
+    int exponent_bits;
+    int mantissa_bits;
+    uint16_t nan; /* what operations give */
+};
+
+extern const struct sim_half_format sim_f16_format, sim_bf16_format;
+
+double sim_half_to_double(uint16_t half, const struct sim_half_format *format);
+
+/* flags: the rounding of enum sim_flag, and SIM_FLAG_SAT for what lies beyond the finite range.
+   value must not itself be the product of a rounding to nearest that this would repeat: see
+   sim_odd_add. */
+uint16_t sim_half_from_double(double value, const struct sim_half_format *format, uint8_t flags);
+
+/* a + b and a * b + c rounded to odd: what a second, narrower rounding then makes right. */
+double sim_odd_add(double a, double b);
+double sim_odd_fma(double a, double b, double c);
+
+#endif

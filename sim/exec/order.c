@@ -1,0 +1,212 @@
+/* Owns the search for races: which accesses barriers, syncs and fences put in order. */
+#include "exec/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t LOGGED_BLOCKS_MAX = 1u << 22;
+static const uint64_t TAGGED_PAGES_MAX = 4096; /* 256 MiB of tags */
+
+/* NULL: the grid is too large to follow, or there is no memory; then nothing is checked. */
+static struct sim_order_log *log_of(struct sim_grid *grid, uint64_t block, bool makes) {
+    if (!grid->orders) {
+        if (!makes || grid->total_blocks > LOGGED_BLOCKS_MAX) return NULL;
+        grid->orders = calloc(grid->total_blocks, sizeof *grid->orders);
+        if (!grid->orders) return NULL;
+    }
+    if (!grid->orders[block] && makes) {
+        grid->orders[block] = calloc(1, sizeof *grid->orders[block]);
+    }
+    return grid->orders[block];
+}
+
+void sim_order_free(struct sim_grid *grid) {
+    for (uint64_t i = 0; grid->orders && i < grid->total_blocks; i++) free(grid->orders[i]);
+    free(grid->orders);
+    grid->orders = NULL;
+}
+
+void sim_order_fence(struct sim_run *x) {
+    struct sim_order_log *log = log_of(x->grid, x->block->index, true);
+    if (!log) return;
+    log->fence_tick = x->grid->tick;
+    log->acquire_tick = log->read_tick;
+}
+
+void sim_order_strong_read(struct sim_run *x) {
+    struct sim_order_log *log = log_of(x->grid, x->block->index, true);
+    if (log) log->read_tick = x->grid->tick;
+}
+
+void sim_order_strong_write(struct sim_run *x) {
+    struct sim_order_log *log = log_of(x->grid, x->block->index, true);
+    if (!log || !log->fence_tick) return;
+    uint32_t count = log->release_count;
+    if (count && log->releases[count - 1].fence_tick >= log->fence_tick) return;
+    if (count == SIM_RELEASES) count--; /* the early ones matter more than the late */
+    log->releases[count] = (struct sim_release){log->fence_tick, x->grid->tick};
+    log->release_count = count + 1;
+}
+
+/* Whether what block from did at tick is published, and block to has seen that it is. A strong
+   access needs no fence of its own behind the read: a warp never runs ahead of a branch. */
+static bool is_published(struct sim_run *x, uint64_t from, uint64_t tick, bool is_strong) {
+    const struct sim_order_log *writer = log_of(x->grid, from, false);
+    const struct sim_order_log *reader = log_of(x->grid, x->block->index, false);
+    if (!writer || !reader) return false;
+    uint64_t seen = is_strong ? reader->read_tick : reader->acquire_tick;
+    for (uint32_t i = 0; i < writer->release_count; i++) {
+        if (writer->releases[i].fence_tick >= tick) return writer->releases[i].write_tick < seen;
+    }
+    return false;
+}
+
+/* Whether syncs of the warp behind the given time bring lane from's access before lane to's. */
+static bool is_synced(const struct sim_warp *warp, uint32_t from, uint32_t to, uint64_t time,
+                      bool is_tick) {
+    uint32_t reached = from;
+    uint32_t kept = warp->sync_count < SIM_SYNC_LOG ? warp->sync_count : SIM_SYNC_LOG;
+    if (warp->sync_count > SIM_SYNC_LOG) {
+        const struct sim_sync *oldest = &warp->syncs[warp->sync_count % SIM_SYNC_LOG];
+        if ((is_tick ? oldest->tick : oldest->clock) > time) return true; /* forgotten: lenient */
+    }
+    for (uint32_t i = warp->sync_count - kept; i < warp->sync_count; i++) {
+        const struct sim_sync *sync = &warp->syncs[i % SIM_SYNC_LOG];
+        bool is_later = is_tick ? sync->tick > time : sync->clock > time;
+        if (is_later && (sync->lanes & reached)) reached |= sync->lanes;
+    }
+    return (reached & to) == to;
+}
+
+static bool is_ordered(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
+                       const struct sim_global_tag *tag) {
+    uint64_t writer = tag->block - 1u;
+    bool both_strong = in->order == SIM_STRONG && tag->order == SIM_STRONG;
+    if (both_strong) return true;
+    if (writer != x->block->index) {
+        return is_published(x, writer, tag->tick, in->order == SIM_STRONG);
+    }
+    uint32_t thread = x->warp->index * SIM_LANES + lane;
+    if (tag->thread == thread || tag->tick < x->block->barrier_tick) return true;
+    if (tag->thread / SIM_LANES != x->warp->index) return false;
+    return is_synced(x->warp, 1u << tag->thread % SIM_LANES, 1u << lane, tag->tick, true);
+}
+
+static struct sim_global_tag *tags_of(struct sim_memory *memory, struct sim_page *page) {
+    if (sim_order_tagged(memory, page)) return page->tags;
+    if (memory->tagged_pages >= TAGGED_PAGES_MAX) return NULL;
+    if (!page->tags) page->tags = malloc(SIM_PAGE_BYTES * sizeof *page->tags);
+    if (!page->tags) return NULL;
+    memset(page->tags, 0, SIM_PAGE_BYTES * sizeof *page->tags);
+    page->tags_launch = memory->launch;
+    memory->tagged_pages++;
+    return page->tags;
+}
+
+void sim_order_global(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
+                      struct sim_alloc *alloc, uint64_t offset, uint32_t bytes, bool writes) {
+    struct sim_page *page = &alloc->pages[offset / SIM_PAGE_BYTES];
+    struct sim_global_tag *tags = writes                              ? tags_of(x->memory, page)
+                                  : sim_order_tagged(x->memory, page) ? page->tags
+                                                                      : NULL;
+    if (!tags) return; /* accesses are aligned, so none crosses a page */
+    tags += offset % SIM_PAGE_BYTES;
+    uint32_t thread = x->warp->index * SIM_LANES + lane;
+    for (uint32_t i = 0; i < bytes; i++) {
+        if (tags[i].block && !is_ordered(x, in, lane, &tags[i])) {
+            uint32_t writer = tags[i].thread;
+            bool other_block = tags[i].block - 1u != x->block->index;
+            sim_find(x, in, lane, REDTUNE_SIM_GLOBAL_RACE,
+                     "%s %u bytes of global memory at offset %llu that thread %u of %sblock %u "
+                     "wrote in this launch, and nothing orders the two",
+                     writes ? "writes" : "reads", bytes, (unsigned long long)offset, writer,
+                     other_block ? "" : "the same ", tags[i].block - 1u);
+            return;
+        }
+        if (!writes) continue;
+        tags[i] = (struct sim_global_tag){x->grid->tick, (uint32_t)x->block->index + 1,
+                                          (uint16_t)thread, in->order};
+    }
+}
+
+static void find_shared(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
+                        uint32_t offset, enum sim_touch touch, const char *what, uint32_t other) {
+    sim_find(x, in, lane, REDTUNE_SIM_SHARED_RACE,
+             "%s shared memory at offset %u that thread %u %s with no barrier between",
+             touch == SIM_TOUCH_READ ? "reads" : "writes", offset, other, what);
+}
+
+/* Whether the last write of the byte comes before an access by lane of this warp. */
+static bool write_is_ordered(const struct sim_run *x, const struct sim_shared_tag *tag,
+                             uint32_t lane, enum sim_touch touch) {
+    uint32_t thread = x->warp->index * SIM_LANES + lane;
+    if (tag->write_clock < x->block->barrier_clock || tag->write_thread == thread) return true;
+    if (touch == SIM_TOUCH_ATOMIC && tag->write_atomic) return true;
+    if (tag->write_thread / SIM_LANES != x->warp->index) return false;
+    return is_synced(x->warp, 1u << tag->write_thread % SIM_LANES, 1u << lane, tag->write_clock,
+                     false);
+}
+
+/* Likewise for the reads since the last barrier; *other is one that does not. */
+static bool reads_are_ordered(const struct sim_run *x, const struct sim_shared_tag *tag,
+                              uint32_t lane, uint32_t *other) {
+    if (tag->read_clock < x->block->barrier_clock || !tag->read_lanes) return true;
+    uint32_t others = tag->read_lanes;
+    if (tag->read_warp == x->warp->index) others &= ~(1u << lane);
+    *other = tag->read_warp == SIM_MANY_WARPS
+                 ? (x->warp->index ? 0 : SIM_LANES)
+                 : tag->read_warp * SIM_LANES + (others ? (uint32_t)__builtin_ctz(others) : 0);
+    if (tag->read_warp != x->warp->index) return false;
+    while (others) {
+        uint32_t reader = others & (0u - others);
+        if (!is_synced(x->warp, reader, 1u << lane, tag->read_clock, false)) return false;
+        others &= others - 1;
+    }
+    return true;
+}
+
+static void put_read(const struct sim_run *x, struct sim_shared_tag *tag, uint32_t lane) {
+    bool is_fresh =
+        tag->read_clock < x->block->barrier_clock || !tag->read_lanes ||
+        (tag->read_warp == x->warp->index && tag->read_clock < x->warp->full_sync_clock);
+    if (is_fresh) {
+        tag->read_warp = (uint8_t)x->warp->index;
+        tag->read_lanes = 1u << lane;
+    } else if (tag->read_warp == x->warp->index) {
+        tag->read_lanes |= 1u << lane;
+    } else {
+        tag->read_warp = SIM_MANY_WARPS;
+    }
+    tag->read_clock = x->block->clock;
+}
+
+void sim_order_shared(struct sim_run *x, const struct sim_inst *in, uint32_t lane, uint32_t offset,
+                      uint32_t bytes, enum sim_touch touch) {
+    bool reads = touch != SIM_TOUCH_WRITE, writes = touch != SIM_TOUCH_READ;
+    bool races = sim_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
+    for (uint32_t i = 0; i < bytes; i++) {
+        struct sim_shared_tag *tag = &x->block->tags[offset + i];
+        bool written = tag->write_clock >= x->block->start_clock;
+        uint32_t other = 0;
+        if (reads && !written &&
+            sim_find(x, in, lane, REDTUNE_SIM_UNINITIALISED,
+                     "reads shared memory at offset %u that the block never wrote", offset + i)) {
+            return;
+        }
+        if (races && written && !write_is_ordered(x, tag, lane, touch)) {
+            find_shared(x, in, lane, offset + i, touch, "wrote", tag->write_thread);
+            return;
+        }
+        if (races && writes && touch != SIM_TOUCH_ATOMIC &&
+            !reads_are_ordered(x, tag, lane, &other)) {
+            find_shared(x, in, lane, offset + i, touch, "reads", other);
+            return;
+        }
+        if (touch == SIM_TOUCH_READ) put_read(x, tag, lane);
+        if (!writes) continue;
+        tag->write_clock = x->block->clock;
+        tag->write_thread = (uint16_t)(x->warp->index * SIM_LANES + lane);
+        tag->write_atomic = touch == SIM_TOUCH_ATOMIC;
+        tag->read_lanes = 0;
+    }
+}

@@ -1,0 +1,35 @@
+/* Splits PTX text into tokens. */
+#ifndef SIM_PTX_LEX_H
+#define SIM_PTX_LEX_H
+
+#include "ptx/arena.h"
+
+enum sim_token_kind {
+    SIM_TOKEN_END,
+    SIM_TOKEN_NAME,    /* name, %register, $label, .directive, opcode with its modifiers */
+    SIM_TOKEN_INTEGER, /* value in bits */
+    SIM_TOKEN_F32,     /* 0f3F800000; bits hold the 32 bits */
+    SIM_TOKEN_F64,     /* 0d… or a decimal fraction; bits hold the 64 bits */
+    SIM_TOKEN_STRING,  /* text is what stands between the quotes */
+    SIM_TOKEN_MARK,    /* one character of punctuation, in mark */
+    SIM_TOKEN_BAD      /* no token starts here; mark holds the character */
+};
+
+struct sim_token {
+    enum sim_token_kind kind;
+    char mark;
+    uint32_t line;
+    uint64_t bits;
+    struct sim_text text;
+};
+
+struct sim_lexer {
+    const char *at;
+    const char *end;
+    uint32_t line;
+};
+
+void sim_lex_start(struct sim_lexer *lexer, const char *text, size_t bytes);
+struct sim_token sim_lex_next(struct sim_lexer *lexer);
+
+#endif

@@ -1,0 +1,52 @@
+/* The harness of the simulator's tests: facts that hold or do not, and a summary. */
+#ifndef SIM_TESTS_FACT_H
+#define SIM_TESTS_FACT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fact {
+    const char *name;
+    void (*run)(void);
+};
+
+#define FACT(function)                                                                             \
+    { #function, function }
+
+/* Facts that fail and checks that failed in them; one test program, one thread. */
+extern int fact_failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fact_failures++;                                                                       \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+        }                                                                                          \
+    } while (0)
+
+#define CHECK_EQUAL(got, want)                                                                     \
+    do {                                                                                           \
+        long long got_ = (long long)(got), want_ = (long long)(want);                              \
+        if (got_ != want_) {                                                                       \
+            fact_failures++;                                                                       \
+            fprintf(stderr, "%s:%d: %s is %lld and not %lld\n", __FILE__, __LINE__, #got, got_,    \
+                    want_);                                                                        \
+        }                                                                                          \
+    } while (0)
+
+#define CHECK_CONTAINS(text, part)                                                                 \
+    do {                                                                                           \
+        const char *text_ = (text);                                                                \
+        if (!strstr(text_, part)) {                                                                \
+            fact_failures++;                                                                       \
+            fprintf(stderr, "%s:%d: '%s' does not contain '%s'\n", __FILE__, __LINE__, text_,      \
+                    part);                                                                         \
+        }                                                                                          \
+    } while (0)
+
+/* Runs the facts whose name contains the first argument, or all. Returns main's exit code. */
+int fact_run(const struct fact *facts, size_t count, int argc, char **argv);
+
+#endif
