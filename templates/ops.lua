@@ -1,17 +1,356 @@
--- The ops. An entry says what a reduction computes, in expressions of CUDA text:
---   formula            for people
---   identity(acc)      combines with any a to a; what an empty input gives
---   map(acc, x)        an element as an accumulator
---   combine(acc, a, b) associative and commutative
---   finalize(acc, a)   the accumulator as the result
--- acc is the accumulator's entry in dtypes.lua.
-return {
-    sum = {
-        name = "sum",
-        formula = "input[0] + input[1] + ... + input[count - 1]",
-        identity = function(acc) return acc.zero end,
-        map = function(acc, x) return x end,
-        combine = function(acc, a, b) return a .. " + " .. b end,
-        finalize = function(acc, a) return a end,
-    },
+-- The ops: what a reduction computes, in expressions of CUDA text. docs/ops.md is the specification.
+--
+-- An entry has a formula for people, and make(t), which is given the dtype, the result's dtype and
+-- the GPU architecture (90 is sm_90), and returns:
+--   acc                 the accumulator (lib/accumulator.lua)
+--   identity            combines with any a to a
+--   map(x)              an element's value as an accumulator
+--   combine(a, b)       associative and commutative
+--   finalize(a, count)  the accumulator as a value of the result's dtype
+--   functions           CUDA text that these call; may be missing
+-- and, where whole words of several elements go faster than elements, one of:
+--   narrow = { c, zero, step(n, w) }   a small sum that takes up words for the length of a tile, and
+--                                      is then mapped to an accumulator by widen(n)
+--   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
+--                                      combines the lanes at the end
+-- An op that looks for an element's place has indexed = true, before(a, b) on values that are no NaN,
+-- last, a value that goes before none, and key_of among its functions, in place of map.
+local accumulator = require "lib/accumulator"
+local convert = require "lib/convert"
+local dtypes = require "dtypes"
+local words = require "lib/words"
+
+local ops = {}
+
+local function plus(a, b) return a .. " + " .. b end
+local function unchanged(x) return x end
+
+-- The accumulator of sums: f64 if the result is asked for in f64.
+local function sum_accumulator(t)
+    return accumulator[t.result.name == "f64" and "f64" or t.dtype.accumulator]
+end
+
+local function to_result(acc, t)
+    return function(a) return convert.store(t.result, convert.value(acc.dtype, t.result, a)) end
+end
+
+local function sum_like(t, map, narrow)
+    local acc = sum_accumulator(t)
+    return {
+        acc = acc, identity = acc.dtype.zero, combine = plus, finalize = to_result(acc, t),
+        map = map or function(x) return convert.value(t.dtype, acc.dtype, x) end,
+        narrow = narrow,
+        widen = function(n) return ("(%s)%s"):format(acc.c, n) end,
+    }
+end
+
+local function magnitude(dtype, x)
+    if dtype.kind == "unsigned" then return x end
+    if dtype.kind == "float" then
+        return ("%s(%s)"):format(dtype.value == "double" and "fabs" or "fabsf", x)
+    end
+    return ("(%s < 0 ? -%s : %s)"):format(x, x, x)
+end
+
+ops.sum = {
+    name = "sum", formula = "x[0] + ... + x[n-1]",
+    make = function(t) return sum_like(t, nil, words.sum(t.dtype)) end,
 }
+
+ops.prod = {
+    name = "prod", formula = "x[0] * ... * x[n-1]",
+    make = function(t)
+        local op = sum_like(t)
+        op.identity = op.acc.dtype.one
+        op.combine = function(a, b) return a .. " * " .. b end
+        return op
+    end,
+}
+
+local function square(t, acc)
+    return function(x)
+        local wide = convert.value(t.dtype, acc.dtype, x)
+        return wide .. " * " .. wide
+    end
+end
+
+ops.sumsq = {
+    name = "sumsq", formula = "x[0]^2 + ... + x[n-1]^2",
+    make = function(t)
+        return sum_like(t, square(t, sum_accumulator(t)), words.sum_of_squares(t.dtype))
+    end,
+}
+
+ops.sumabs = {
+    name = "sumabs", formula = "|x[0]| + ... + |x[n-1]|",
+    make = function(t)
+        local acc = sum_accumulator(t)
+        return sum_like(t, function(x)
+            -- The wide value first: the least i32 has no magnitude in 32 bits.
+            if t.dtype.kind == "float" then
+                return convert.value(t.dtype, acc.dtype, magnitude(t.dtype, x))
+            end
+            return magnitude(t.dtype.kind == "signed" and acc.dtype or t.dtype,
+                             convert.value(t.dtype, acc.dtype, x))
+        end, words.sum_of_magnitudes(t.dtype))
+    end,
+}
+
+ops.mean = {
+    name = "mean", formula = "(x[0] + ... + x[n-1]) / n",
+    make = function(t)
+        -- Sums of up to 32 bits are exact in 64, those of 64 bits might wrap.
+        local f64 = t.dtype.kind ~= "float" and t.dtype.bytes == 8 or t.result.name == "f64"
+            and t.dtype.kind == "float"
+        local acc = accumulator[f64 and "f64" or t.dtype.accumulator]
+        return {
+            acc = acc, identity = acc.dtype.zero, combine = plus,
+            map = function(x) return convert.value(t.dtype, acc.dtype, x) end,
+            narrow = not f64 and words.sum(t.dtype) or nil,
+            widen = function(n) return ("(%s)%s"):format(acc.c, n) end,
+            -- Divided in f64, where every count is exact that memory has room for.
+            finalize = function(a, count)
+                local quotient = ("((double)%s / (double)%s)"):format(a, count)
+                return convert.store(t.result, convert.value(dtypes.f64, t.result, quotient))
+            end,
+        }
+    end,
+}
+
+ops.norm2 = {
+    name = "norm2", formula = "sqrt(x[0]^2 + ... + x[n-1]^2)",
+    make = function(t)
+        local integer = t.dtype.kind ~= "float"
+        local small = integer and t.dtype.bytes <= 2
+        local acc = small and accumulator.u64 or (integer or t.result.name == "f64")
+            and accumulator.f64 or accumulator[t.dtype.accumulator]
+        local root = acc.name == "f32" and dtypes.f32 or dtypes.f64
+        local wide = small and accumulator[t.dtype.accumulator] or acc
+        return {
+            acc = acc, identity = acc.dtype.zero, combine = plus,
+            map = function(x)
+                return convert.value(wide.dtype, acc.dtype, "(" .. square(t, wide)(x) .. ")")
+            end,
+            narrow = small and words.sum_of_squares(t.dtype) or nil,
+            widen = function(n) return "(u64)" .. n end,
+            finalize = function(a)
+                local norm = ("%s(%s)"):format(root.value == "double" and "sqrt" or "sqrtf",
+                                               convert.value(acc.dtype, root, a))
+                return convert.store(t.result, convert.value(root, t.result, norm))
+            end,
+        }
+    end,
+}
+
+-- ---- least and greatest ------------------------------------------------------------------------
+
+-- The dtype that a value is compared in: the value's own type.
+local function compared(dtype)
+    return dtypes[({ ["int"] = "i32", float = "f32", double = "f64" })[dtype.value] or dtype.value]
+end
+
+-- name is "min" or "max". A NaN on either side wins; -0 is less than +0.
+local function nan_function(name, dtype, arch)
+    if dtype.name == "f32" and arch >= 80 then
+        return ([[
+__device__ __forceinline__ float nan_%s(float a, float b)
+{
+    asm("%s.NaN.f32 %%0, %%0, %%1;" : "+f"(a) : "f"(b));
+    return a;
+}
+]]):format(name, name)
+    end
+    return ([[
+__device__ __forceinline__ %s nan_%s(%s a, %s b)
+{
+    return a != a ? a : b != b ? b : f%s%s(a, b);
+}
+]]):format(dtype.value, name, dtype.value, dtype.value, name, dtype.name == "f32" and "f" or "")
+end
+
+-- edge is the identity: the dtype's literal of that name.
+local function extreme(t, name, edge, map)
+    local kind = compared(t.dtype)
+    local acc = accumulator[kind.name]
+    local float = kind.kind == "float"
+    return {
+        acc = acc, identity = (float and kind or t.dtype)[edge], map = map or unchanged,
+        combine = function(a, b)
+            return ("%s%s(%s, %s)"):format(float and "nan_" or "", name, a, b)
+        end,
+        functions = float and nan_function(name, kind, t.arch) or nil,
+        finalize = function(a) return convert.store(t.result, a) end,
+    }
+end
+
+-- NaN is ignored: it is the identity of fmin and fmax.
+local function number_extreme(t, name, edge)
+    local kind = compared(t.dtype)
+    if kind.kind ~= "float" then return extreme(t, name, edge) end
+    return {
+        acc = accumulator[kind.name], identity = kind.nan, map = unchanged,
+        combine = function(a, b)
+            return ("f%s%s(%s, %s)"):format(name, kind.name == "f32" and "f" or "", a, b)
+        end,
+        finalize = function(a) return convert.store(t.result, a) end,
+    }
+end
+
+ops.min = {
+    name = "min", formula = "the least of x[0] ... x[n-1]; NaN if one is",
+    make = function(t) return extreme(t, "min", "greatest") end,
+}
+ops.max = {
+    name = "max", formula = "the greatest of x[0] ... x[n-1]; NaN if one is",
+    make = function(t) return extreme(t, "max", "least") end,
+}
+ops.fmin = {
+    name = "fmin", formula = "the least number of x[0] ... x[n-1]",
+    make = function(t) return number_extreme(t, "min", "greatest") end,
+}
+ops.fmax = {
+    name = "fmax", formula = "the greatest number of x[0] ... x[n-1]",
+    make = function(t) return number_extreme(t, "max", "least") end,
+}
+
+ops.maxabs = {
+    name = "maxabs", formula = "the greatest of |x[0]| ... |x[n-1]|; NaN if one is",
+    make = function(t)
+        if t.dtype.kind == "float" then
+            local op = extreme(t, "max", "zero", function(x) return magnitude(t.dtype, x) end)
+            op.identity = compared(t.dtype).zero
+            return op
+        end
+        local acc = accumulator[t.dtype.bytes == 8 and "u64" or "u32"]
+        return {
+            acc = acc, identity = "0",
+            map = function(x)
+                if t.dtype.kind == "unsigned" then return x end
+                return ("(%s < 0 ? 0 - (%s)%s : (%s)%s)"):format(x, acc.c, x, acc.c, x)
+            end,
+            combine = function(a, b) return ("max(%s, %s)"):format(a, b) end,
+            finalize = function(a) return convert.store(t.result, a) end,
+        }
+    end,
+}
+
+-- Keys are unsigned integers in the order of the values; the least wins, and NaN is below all.
+-- -0 + 0 is +0, so that both zeros have one key.
+local function key_function(t, greatest)
+    local wide = t.dtype.bytes == 8
+    local key = wide and "u64" or "u32"
+    local sign = wide and "0x8000000000000000ull" or "0x80000000u"
+    local flip = greatest and "~" or ""
+    local body
+    if t.dtype.kind == "unsigned" then
+        body = ("return %sx;"):format(flip)
+    elseif t.dtype.kind == "signed" then
+        body = ("return %s((%s)x ^ %s);"):format(flip, key, sign)
+    else
+        local bits = wide and "(u64)__double_as_longlong(x + 0.0)" or "__float_as_uint(x + 0.0f)"
+        body = ("const %s bits = %s;\n"):format(key, bits)
+            .. ("    const %s ordered = bits & %s ? ~bits : bits | %s;\n"):format(key, sign, sign)
+            .. ("    return x == x ? %sordered : 0;"):format(flip)
+    end
+    return ("__device__ __forceinline__ %s key_of(%s x)\n{\n    %s\n}\n"):format(
+        key, t.dtype.value, body)
+end
+
+local function place(t, greatest)
+    local acc = t.dtype.bytes == 8 and accumulator.arg64 or accumulator.arg32
+    return {
+        acc = acc, indexed = true, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
+        before = function(a, b) return ("%s %s %s"):format(a, greatest and ">" or "<", b) end,
+        last = (t.dtype.kind == "float" and compared(t.dtype) or t.dtype)[greatest and "least"
+            or "greatest"],
+        functions = key_function(t, greatest) .. [[
+
+__device__ __forceinline__ arg first_least(arg a, arg b)
+{
+    return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
+}
+]],
+        combine = function(a, b) return ("first_least(%s, %s)"):format(a, b) end,
+        finalize = function(a) return ("(i64)%s.index"):format(a) end,
+    }
+end
+
+ops.argmin = {
+    name = "argmin", formula = "the first index of the least of x[0] ... x[n-1]",
+    make = function(t) return place(t, false) end,
+}
+ops.argmax = {
+    name = "argmax", formula = "the first index of the greatest of x[0] ... x[n-1]",
+    make = function(t) return place(t, true) end,
+}
+
+-- ---- truth and bits ----------------------------------------------------------------------------
+
+local function not_zero(t, x)
+    return ("(%s != 0)"):format(x)
+end
+
+ops.any = {
+    name = "any", formula = "1 if one of x[0] ... x[n-1] is not zero, else 0",
+    make = function(t)
+        return {
+            acc = accumulator.u32, identity = "0",
+            map = function(x) return "(u32)" .. not_zero(t, x) end,
+            combine = function(a, b) return a .. " | " .. b end,
+            word = words.any(t.dtype),
+            finalize = function(a) return ("(unsigned char)(%s != 0)"):format(a) end,
+        }
+    end,
+}
+
+-- Accumulates whether there is a zero.
+ops.all = {
+    name = "all", formula = "1 if none of x[0] ... x[n-1] is zero, else 0",
+    make = function(t)
+        return {
+            acc = accumulator.u32, identity = "0",
+            map = function(x) return ("(u32)(%s == 0)"):format(x) end,
+            combine = function(a, b) return a .. " | " .. b end,
+            word = words.zero(t.dtype),
+            finalize = function(a) return ("(unsigned char)(%s == 0)"):format(a) end,
+        }
+    end,
+}
+
+ops.nonzeros = {
+    name = "nonzeros", formula = "how many of x[0] ... x[n-1] are not zero",
+    make = function(t)
+        return {
+            acc = accumulator.u64, identity = "0ull", combine = plus,
+            map = function(x) return "(u64)" .. not_zero(t, x) end,
+            narrow = words.nonzeros(t.dtype), widen = function(n) return "(u64)" .. n end,
+            finalize = unchanged,
+        }
+    end,
+}
+
+local function bitwise(t, operator, identity)
+    local acc = accumulator[t.dtype.bytes == 8 and "u64" or "u32"]
+    return {
+        acc = acc, identity = identity == 0 and "0" or ("~(%s)0"):format(acc.c),
+        map = function(x) return ("(%s)%s"):format(acc.c, x) end,
+        combine = function(a, b) return ("%s %s %s"):format(a, operator, b) end,
+        word = words.bits(t.dtype, operator), fold = words.fold_bits(t.dtype, operator),
+        finalize = function(a) return ("(%s)%s"):format(t.result.c, a) end,
+    }
+end
+
+ops["and"] = {
+    name = "and", formula = "x[0] & ... & x[n-1]",
+    make = function(t) return bitwise(t, "&", 1) end,
+}
+ops["or"] = {
+    name = "or", formula = "x[0] | ... | x[n-1]",
+    make = function(t) return bitwise(t, "|", 0) end,
+}
+ops["xor"] = {
+    name = "xor", formula = "x[0] ^ ... ^ x[n-1]",
+    make = function(t) return bitwise(t, "^", 0) end,
+}
+
+return ops

@@ -4,118 +4,196 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACTORS = RDT_PARAM_MAX + 1, VALUES = RDT_PARAM_VALUE_MAX };
+/* The first two factors are the op and the dtype, the others the space's parameters. */
+enum { OP, DTYPE, PARAMS, FACTORS = RDT_PARAM_MAX + PARAMS, VALUES = 32 };
+_Static_assert((int)VALUES >= (int)RDT_PARAM_VALUE_MAX, "every value has a place");
 
-/* A point by its values' indices; factor 0 is the dtype. Ops join when there is a second one. */
+/* How often a point with a given pair is looked for, well chosen and at random. */
+enum { GOOD_TRIES = 50, RANDOM_TRIES = 3000, POINTS_MAX = 1024 };
+
+/* A point by its values' indices. */
 typedef struct index_point {
     unsigned char at[FACTORS];
 } index_point;
 
 typedef struct cover {
+    rdt_codegen *codegen;
+    int family;
+    const rdt_facts *facts;
     const rdt_space *space;
-    int factors;
-    index_point *all; /* every allowed point */
-    size_t all_count, all_capacity;
-    bool missing[FACTORS][VALUES][FACTORS][VALUES]; /* pairs that are not covered yet, i < j */
-    size_t missing_count;
+    int factors, values[FACTORS];
+    bool missing[FACTORS][VALUES][FACTORS][VALUES]; /* both ways round */
+    uint64_t random;
 } cover;
 
-static redtune_status add_allowed(cover *self, index_point point, redtune_error *err) {
-    if (self->all_count == self->all_capacity) {
-        size_t capacity = self->all_capacity ? 2 * self->all_capacity : 4096;
-        index_point *grown = realloc(self->all, capacity * sizeof *grown);
-        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
-        self->all = grown;
-        self->all_capacity = capacity;
-    }
-    self->all[self->all_count++] = point;
-    for (int i = 0; i < self->factors; i++)
-        for (int j = i + 1; j < self->factors; j++) {
-            bool *pair = &self->missing[i][point.at[i]][j][point.at[j]];
-            self->missing_count += !*pair;
-            *pair = true;
-        }
-    return REDTUNE_OK;
+/* SplitMix64 (Steele, Lea, Flood, 2014). */
+static int draw(cover *self, int below) {
+    uint64_t z = self->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (int)((z ^ (z >> 31)) % (uint64_t)below);
 }
 
-static redtune_problem problem_of(index_point point) {
-    redtune_problem problem = {REDTUNE_SUM, rdt_dtype_table[point.at[0]].dtype, REDTUNE_DTYPE_NONE,
+/* ---- points -------------------------------------------------------------------------------- */
+
+static redtune_status problem_of(index_point point, redtune_problem *out) {
+    redtune_problem problem = {rdt_op_table[point.at[OP]].op,
+                               rdt_dtype_table[point.at[DTYPE]].dtype, REDTUNE_DTYPE_NONE,
                                UINT64_C(1) << 20};
-    redtune_problem resolved = problem;
-    rdt_problem_resolve(&problem, &resolved, NULL);
-    return resolved;
+    return rdt_problem_resolve(&problem, out, NULL);
 }
 
 static rdt_config config_of(const cover *self, index_point point) {
     rdt_config config = {0};
     for (int i = 0; i < self->space->param_count; i++)
-        config.value[i] = self->space->param[i].value[point.at[i + 1]];
+        config.value[i] = self->space->param[i].value[point.at[PARAMS + i]];
     return config;
 }
 
-static bool next_point(const cover *self, index_point *point) {
-    for (int i = self->factors - 1; i >= 0; i--) {
-        point->at[i]++;
-        if (i > 0 ? point->at[i] < self->space->param[i - 1].value_count
-                  : rdt_dtype_table[point->at[0]].name != NULL)
-            return true;
-        point->at[i] = 0;
-    }
-    return false;
-}
-
-static redtune_status list_allowed(cover *self, rdt_codegen *codegen, int family,
-                                   const rdt_facts *facts, redtune_error *err) {
-    index_point point = {{0}};
-    redtune_status status = REDTUNE_OK;
-    do {
-        redtune_problem problem = problem_of(point);
-        rdt_config config = config_of(self, point);
-        redtune_error refusal;
-        status = rdt_codegen_check(codegen, family, (rdt_case){&problem, facts}, &config, &refusal);
-        if (status == REDTUNE_UNSUPPORTED)
-            status = REDTUNE_OK;
-        else if (!status)
-            status = add_allowed(self, point, err);
-        else if (err)
-            *err = refusal;
-    } while (!status && next_point(self, &point));
+static redtune_status check(const cover *self, index_point point, bool *allowed,
+                            redtune_error *err) {
+    redtune_problem problem;
+    redtune_error refusal;
+    *allowed = false;
+    if (problem_of(point, &problem)) return REDTUNE_OK;
+    rdt_config config = config_of(self, point);
+    redtune_status status = rdt_codegen_check(self->codegen, self->family,
+                                              (rdt_case){&problem, self->facts}, &config, &refusal);
+    *allowed = !status;
+    if (!status || status == REDTUNE_UNSUPPORTED) return REDTUNE_OK;
+    if (err) *err = refusal;
     return status;
 }
 
-static size_t gain(const cover *self, index_point point) {
-    size_t pairs = 0;
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+typedef struct pair {
+    int first, first_value, second, second_value;
+} pair;
+
+static void set_missing(cover *self, pair p, bool missing) {
+    self->missing[p.first][p.first_value][p.second][p.second_value] = missing;
+    self->missing[p.second][p.second_value][p.first][p.first_value] = missing;
+}
+
+static bool is_wanted(const cover *self, int first, int second, cover_extent extent) {
+    if (first == OP && second == DTYPE) return extent == COVER_PROBLEMS;
+    return first >= PARAMS || !self->space->param[second - PARAMS].launch;
+}
+
+static void want_pairs(cover *self, cover_extent extent) {
+    for (pair p = {0, 0, 0, 0}; p.first < self->factors; p.first++)
+        for (p.second = p.first + 1; p.second < self->factors; p.second++)
+            for (p.first_value = 0; p.first_value < self->values[p.first]; p.first_value++)
+                for (p.second_value = 0; p.second_value < self->values[p.second]; p.second_value++)
+                    set_missing(self, p, is_wanted(self, p.first, p.second, extent));
+}
+
+static bool find_missing(const cover *self, pair *out) {
+    pair p;
+    for (p.first = 0; p.first < self->factors; p.first++)
+        for (p.second = p.first + 1; p.second < self->factors; p.second++)
+            for (p.first_value = 0; p.first_value < self->values[p.first]; p.first_value++)
+                for (p.second_value = 0; p.second_value < self->values[p.second]; p.second_value++)
+                    if (self->missing[p.first][p.first_value][p.second][p.second_value]) {
+                        *out = p;
+                        return true;
+                    }
+    return false;
+}
+
+/* Missing pairs of a value with what the point has already, in the factors marked as set. */
+static int gain_of(const cover *self, const index_point *point, const bool *set, int factor,
+                   int value) {
+    int pairs = 0;
     for (int i = 0; i < self->factors; i++)
-        for (int j = i + 1; j < self->factors; j++)
-            pairs += self->missing[i][point.at[i]][j][point.at[j]];
+        if (set[i] && i != factor) pairs += self->missing[factor][value][i][point->at[i]];
     return pairs;
 }
 
-static void mark(cover *self, index_point point) {
-    for (int i = 0; i < self->factors; i++)
-        for (int j = i + 1; j < self->factors; j++) {
-            bool *pair = &self->missing[i][point.at[i]][j][point.at[j]];
-            self->missing_count -= *pair;
-            *pair = false;
-        }
+static int gain(const cover *self, const index_point *point) {
+    bool set[FACTORS];
+    int pairs = 0;
+    memset(set, true, sizeof set);
+    for (int i = 0; i < self->factors; i++) pairs += gain_of(self, point, set, i, point->at[i]);
+    return pairs / 2;
 }
 
-/* Greedy: always the point with the most pairs that are still missing. */
-static index_point best_point(const cover *self) {
-    index_point best = self->all[0];
-    size_t most = 0;
-    for (size_t i = 0; i < self->all_count; i++) {
-        size_t pairs = gain(self, self->all[i]);
-        if (pairs <= most) continue;
-        most = pairs;
-        best = self->all[i];
+static void mark(cover *self, const index_point *point) {
+    for (int i = 0; i < self->factors; i++)
+        for (int j = i + 1; j < self->factors; j++)
+            set_missing(self, (pair){i, point->at[i], j, point->at[j]}, false);
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+/* A point with the pair in it. Well chosen: factor by factor, in any order, the value with the most
+ * pairs that are missing, and now and then another (after Cohen and others, AETG, 1997). */
+static index_point make_point(cover *self, pair wanted, bool well_chosen) {
+    index_point point = {{0}};
+    bool set[FACTORS] = {false};
+    set[wanted.first] = set[wanted.second] = true;
+    point.at[wanted.first] = (unsigned char)wanted.first_value;
+    point.at[wanted.second] = (unsigned char)wanted.second_value;
+    for (int left = self->factors - 2; left > 0; left--) {
+        int factor = draw(self, self->factors), most = -1;
+        while (set[factor]) factor = (factor + 1) % self->factors;
+        int first = draw(self, self->values[factor]);
+        point.at[factor] = (unsigned char)first;
+        bool chosen = well_chosen && draw(self, 6);
+        for (int i = 0; chosen && i < self->values[factor]; i++) {
+            int value = (first + i) % self->values[factor];
+            int pairs = gain_of(self, &point, set, factor, value);
+            if (pairs <= most) continue;
+            most = pairs;
+            point.at[factor] = (unsigned char)value;
+        }
+        set[factor] = true;
     }
-    return best;
+    return point;
+}
+
+/* The best allowed point with the pair that was found; *pairs is 0 if there is none. */
+static redtune_status find_point(cover *self, pair wanted, index_point *best, int *pairs,
+                                 redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    *pairs = 0;
+    for (int i = 0; !status && i < GOOD_TRIES + RANDOM_TRIES; i++) {
+        bool allowed = false;
+        if (i >= GOOD_TRIES && *pairs) break;
+        index_point point = make_point(self, wanted, i < GOOD_TRIES);
+        int found = gain(self, &point);
+        if (found <= *pairs) continue;
+        status = check(self, point, &allowed, err);
+        if (status || !allowed) continue;
+        *pairs = found;
+        *best = point;
+    }
+    return status;
+}
+
+static redtune_status find_points(cover *self, cover_point *out, size_t *made, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (pair wanted; !status && find_missing(self, &wanted);) {
+        index_point point;
+        int pairs = 0;
+        status = find_point(self, wanted, &point, &pairs, err);
+        if (!status && pairs && *made == POINTS_MAX)
+            status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "the space needs more than %d points",
+                              POINTS_MAX);
+        if (status) break;
+        set_missing(self, wanted, false);
+        if (!pairs) continue;
+        mark(self, &point);
+        out[*made].config = config_of(self, point);
+        status = problem_of(point, &out[(*made)++].problem);
+    }
+    return status;
 }
 
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
-                           cover_point **points, size_t *count, redtune_error *err) {
-    enum { POINTS_MAX = 1024 };
+                           cover_extent extent, cover_point **points, size_t *count,
+                           redtune_error *err) {
     cover *self = calloc(1, sizeof *self);
     cover_point *out = calloc(POINTS_MAX, sizeof *out);
     redtune_status status = REDTUNE_OK;
@@ -124,19 +202,17 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
         status = rdt_fail_memory(err, sizeof *self);
         goto done;
     }
+    self->codegen = codegen;
+    self->family = family;
+    self->facts = facts;
     self->space = rdt_codegen_space(codegen, family);
-    self->factors = 1 + self->space->param_count;
-    status = list_allowed(self, codegen, family, facts, err);
-    while (!status && self->missing_count) {
-        if (made == POINTS_MAX) {
-            status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "the space needs more than %d points",
-                              POINTS_MAX);
-            break;
-        }
-        index_point point = best_point(self);
-        mark(self, point);
-        out[made++] = (cover_point){problem_of(point), config_of(self, point)};
-    }
+    self->factors = PARAMS + self->space->param_count;
+    while (rdt_op_table[self->values[OP]].name) self->values[OP]++;
+    while (rdt_dtype_table[self->values[DTYPE]].name) self->values[DTYPE]++;
+    for (int i = 0; i < self->space->param_count; i++)
+        self->values[PARAMS + i] = self->space->param[i].value_count;
+    want_pairs(self, extent);
+    status = find_points(self, out, &made, err);
     if (!status) {
         *points = out;
         *count = made;
@@ -144,7 +220,6 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
     }
 done:
     free(out);
-    if (self) free(self->all);
     free(self);
     return status;
 }

@@ -1,6 +1,6 @@
-/* Cover: a set of kernels in which every pair of parameter values, op and dtype included, stands
- * together at least once (pairs that no allowed config has left out). It is computed from the
- * declared space, so that it grows with it. */
+/* Cover: a set of kernels in which every pair of values of two parameters stands together at least
+ * once, op and dtype counting as parameters. It is computed from the declared space, so that it
+ * grows with it. */
 #ifndef RDT_TESTS_COVER_H
 #define RDT_TESTS_COVER_H
 
@@ -11,8 +11,17 @@ typedef struct cover_point {
     rdt_config config;
 } cover_point;
 
-/* *points is freed by the caller. The same space gives the same set. */
+/* Which pairs are covered. No launch parameter is paired with op or dtype: it does not enter the
+ * kernel. */
+typedef enum cover_extent {
+    COVER_KERNELS,  /* all but op with dtype, of which there are too many to compile often */
+    COVER_PROBLEMS, /* op with dtype, too */
+} cover_extent;
+
+/* *points is freed by the caller. The same space gives the same set. Pairs that no allowed config
+ * has are left out: those for which none was found in some thousand tries. */
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
-                           cover_point **points, size_t *count, redtune_error *err);
+                           cover_extent extent, cover_point **points, size_t *count,
+                           redtune_error *err);
 
 #endif

@@ -71,9 +71,11 @@ void rdt_bank_destroy(rdt_bank *bank) {
     free(bank);
 }
 
-/* Whether the failure is the candidate's, and not one that every later candidate would meet. */
-static bool survivable(redtune_status status) {
-    return status == REDTUNE_COMPILER || status == REDTUNE_WRONG;
+/* Whether the failure is the candidate's, and not one that every later candidate would meet: a
+ * launch that needs too much leaves the context as it was. */
+static bool survivable(const redtune_error *error) {
+    return error->status == REDTUNE_COMPILER || error->status == REDTUNE_WRONG ||
+           (error->status == REDTUNE_DEVICE && error->code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
 /* Compiles, loads and checks. A failure that is the candidate's own ends up in the entry. */
@@ -89,7 +91,7 @@ static redtune_status fill_entry(rdt_bank *bank, const redtune_problem *problem,
                          : status                ? RDT_OUTCOME_FAULTED
                                                  : RDT_OUTCOME_GOOD;
     }
-    if (!status || survivable(status)) return REDTUNE_OK;
+    if (!status || survivable(&entry->error)) return REDTUNE_OK;
     if (err) *err = entry->error;
     return status;
 }

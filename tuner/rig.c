@@ -1,5 +1,5 @@
-/* Rig: the GPU memory, stream and timer with which the kernels of one dtype are verified and timed.
- */
+/* Rig: the GPU memory, stream and timer with which the kernels of one problem class are verified
+ * and timed. */
 #include "tuner/rig.h"
 
 #include <stdlib.h>
@@ -17,16 +17,18 @@ static size_t flush_bytes(const rdt_context *context) {
     return bytes > FLUSH_BYTES_MIN ? bytes : FLUSH_BYTES_MIN;
 }
 
-redtune_status rdt_rig_count_max(const rdt_context *context, redtune_dtype dtype, uint64_t *count,
-                                 redtune_error *err) {
+redtune_status rdt_rig_count_max(const rdt_context *context, const redtune_problem *problem,
+                                 uint64_t *count, redtune_error *err) {
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = context->driver->mem_get_info(&free_bytes, &total_bytes);
     if (rc) return rdt_driver_check(context->driver, rc, err, "ask for free device memory");
-    size_t element = redtune_dtype_bytes(dtype);
-    size_t fixed = flush_bytes(context) + rdt_scratch_bytes() + FREE_BYTES_MIN;
+    size_t element = redtune_dtype_bytes(problem->dtype);
+    size_t fixed = flush_bytes(context) + (size_t)RDT_SCRATCH_BYTES +
+                   rdt_hot_bytes(problem->dtype, RDT_RIG_HOT_BYTES) + FREE_BYTES_MIN;
     uint64_t room = free_bytes > fixed ? (free_bytes - fixed) / element : 0;
     uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
-    if (largest > rdt_pattern_dense_max(dtype)) largest = room / 2 - SPARE_ELEMENTS; /* two pools */
+    if (largest > rdt_pattern_dense_max(problem))
+        largest = room / 2 - SPARE_ELEMENTS; /* two pools */
     *count = largest;
     return REDTUNE_OK;
 }
@@ -36,7 +38,7 @@ static redtune_status fill(rdt_rig *rig, rdt_pool *pool, uint64_t exact, uint64_
                            redtune_error *err) {
     size_t element = redtune_dtype_bytes(rig->dtype);
     pool->count = count;
-    redtune_status status = rdt_pattern_create(rig->dtype, exact, &pool->pattern, err);
+    redtune_status status = rdt_pattern_create(&rig->problem, exact, &pool->pattern, err);
     if (!status) status = rdt_buffer_create(rig->driver, count * element, &pool->buffer, err);
     if (status) return status;
     uint64_t first = pool->pattern->period < count ? pool->pattern->period : count;
@@ -54,7 +56,7 @@ static void empty(rdt_pool *pool) {
 }
 
 static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, redtune_error *err) {
-    uint64_t dense_exact = rdt_pattern_dense_max(rig->dtype);
+    uint64_t dense_exact = rdt_pattern_dense_max(&rig->problem);
     uint64_t rotated = POOL_BYTES_MIN / redtune_dtype_bytes(rig->dtype);
     uint64_t elements = count_max > rotated ? count_max : rotated;
     if (elements > 16 * count_max) elements = 16 * count_max;
@@ -67,19 +69,30 @@ static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, redtune_error
     return status;
 }
 
-redtune_status rdt_rig_open(const rdt_context *context, redtune_dtype dtype, uint64_t count_max,
+static redtune_status open_hot(rdt_rig *rig, redtune_error *err) {
+    redtune_value neutral = rdt_pattern_neutral(&rig->problem);
+    redtune_value decider = rdt_pattern_decider(&rig->problem);
+    redtune_status status =
+        rdt_hot_create(rig->driver, rig->dtype, RDT_RIG_HOT_BYTES, &rig->hot, err);
+    return status ? status : rdt_hot_fill(&rig->hot, &neutral, &decider, rig->stream, err);
+}
+
+redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *problem,
                             rdt_rig **out, redtune_error *err) {
     rdt_rig *rig = calloc(1, sizeof *rig);
     if (!rig) return rdt_fail_memory(err, sizeof *rig);
     rig->context = context;
     rig->driver = context->driver;
-    rig->dtype = dtype;
+    rig->problem = *problem;
+    rig->dtype = problem->dtype;
     redtune_status status = rdt_stream_create(rig->driver, &rig->stream, err);
     if (!status) status = rdt_timer_create(rig->driver, &rig->timer, err);
     if (!status) status = rdt_buffer_create(rig->driver, flush_bytes(context), &rig->flush, err);
     if (!status) status = rdt_buffer_create(rig->driver, RDT_RIG_OUTPUTS * 16, &rig->output, err);
-    if (!status) status = rdt_buffer_create(rig->driver, rdt_scratch_bytes(), &rig->scratch, err);
-    if (!status) status = fill_pools(rig, count_max, err);
+    if (!status)
+        status = rdt_buffer_create(rig->driver, (size_t)RDT_SCRATCH_BYTES, &rig->scratch, err);
+    if (!status) status = fill_pools(rig, problem->count, err);
+    if (!status) status = open_hot(rig, err);
     if (!status) {
         CUresult rc =
             rig->driver->memset_d8_async(rig->scratch.address, 0, rig->scratch.bytes, rig->stream);
@@ -100,6 +113,7 @@ void rdt_rig_close(rdt_rig *rig) {
     if (!rig) return;
     empty(&rig->dense);
     empty(&rig->sparse);
+    rdt_hot_destroy(&rig->hot);
     rdt_buffer_destroy(&rig->flush);
     rdt_buffer_destroy(&rig->output);
     rdt_buffer_destroy(&rig->scratch);

@@ -1,11 +1,13 @@
-/* Rig: the GPU memory, stream and timer with which the kernels of one dtype are verified and timed.
- * Everything here runs in the rig's context, which the caller has entered. */
+/* Rig: the GPU memory, stream and timer with which the kernels of one problem class (op, dtype,
+ * result) are verified and timed. Everything here runs in the rig's context, which the caller has
+ * entered. */
 #ifndef RDT_TUNER_RIG_H
 #define RDT_TUNER_RIG_H
 
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 #include "gpu/graph.h"
+#include "tuner/hot.h"
 #include "tuner/pattern.h"
 
 /* Test data on the GPU. */
@@ -15,14 +17,16 @@ typedef struct rdt_pool {
     uint64_t count; /* elements */
 } rdt_pool;
 
-enum { RDT_RIG_OUTPUTS = 256 };
+enum { RDT_RIG_OUTPUTS = 256, RDT_RIG_HOT_BYTES = 1 << 20 };
 
 typedef struct rdt_rig {
     const rdt_context *context;
     const rdt_driver *driver;
+    redtune_problem problem; /* its count is the largest */
     redtune_dtype dtype;
-    rdt_pool dense;    /* no zeros: what is timed, and verified where its sums are exact */
-    rdt_pool sparse;   /* exact sums of any count in use; empty where dense has them */
+    rdt_pool dense;    /* no zeros: what is timed, and verified where its results are exact */
+    rdt_pool sparse;   /* exact results of any count in use; empty where dense has them */
+    rdt_hot hot;       /* windows up to RDT_RIG_HOT_BYTES long */
     rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
                         * data that the timed kernel has to wait for until it is in memory */
     rdt_buffer output; /* RDT_RIG_OUTPUTS results of 16 bytes */
@@ -31,11 +35,12 @@ typedef struct rdt_rig {
     rdt_timer timer;
 } rdt_rig;
 
-/* The largest count of dtype that a rig can hold in the GPU's free memory. */
-redtune_status rdt_rig_count_max(const rdt_context *context, redtune_dtype dtype, uint64_t *count,
-                                 redtune_error *err);
-/* A rig for counts of up to count_max. */
-redtune_status rdt_rig_open(const rdt_context *context, redtune_dtype dtype, uint64_t count_max,
+/* The largest count of the problem's dtype that a rig can hold in the GPU's free memory; the
+ * problem's own count does not matter. */
+redtune_status rdt_rig_count_max(const rdt_context *context, const redtune_problem *problem,
+                                 uint64_t *count, redtune_error *err);
+/* A rig for problems like this one of up to its count. problem is resolved. */
+redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *problem,
                             rdt_rig **out, redtune_error *err);
 void rdt_rig_close(rdt_rig *rig);
 

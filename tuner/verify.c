@@ -2,117 +2,261 @@
 #include "tuner/verify.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include "model/reference.h"
 
-enum { CHECKS_MAX = 128, OUTPUT_BYTES = 16, POISON = 0xa5 };
-_Static_assert((int)CHECKS_MAX <= (int)RDT_RIG_OUTPUTS, "every check has an output");
+enum { CHECKS_MAX = RDT_RIG_OUTPUTS - 1, OUTPUT_BYTES = 16, POISON = 0xa5, EDGE_BLOCKS = 3 };
 
-/* One call: count elements from first on. */
+/* The last output keeps an element while the decider is in its place. */
+enum { SAVED = RDT_RIG_OUTPUTS - 1 };
+
+/* Where the element is that decides; at the place of none there is no such element. */
+enum { NO_DECIDER = -2 };
+
+/* One call and what it should give. */
 typedef struct check {
-    uint64_t first, count;
+    CUdeviceptr input;
+    uint64_t first, count; /* first: elements behind a 16-byte boundary, or in the pool */
+    int64_t decider;       /* its index, -1 and count being just outside; or NO_DECIDER */
+    bool planted;          /* the decider is put there for this call only */
+    redtune_value expected;
 } check;
 
-typedef struct check_list {
-    check at[CHECKS_MAX];
+typedef struct subject {
+    const rdt_rig *rig;
+    const redtune_problem *problem;
+    const rdt_kernel *kernel;
+    rdt_launch launch;
+    check checks[CHECKS_MAX];
     size_t count;
-} check_list;
+} subject;
 
-static void add_check(check_list *list, const rdt_pool *pool, uint64_t first, uint64_t count) {
-    if (first + count > pool->count || first + count > pool->pattern->count_max) return;
-    if (list->count < CHECKS_MAX) list->at[list->count++] = (check){first, count};
+static void add(subject *self, check each) {
+    if (self->count < CHECKS_MAX) self->checks[self->count++] = each;
 }
 
-static redtune_status launch_checks(const rdt_rig *rig, const rdt_pool *pool,
-                                    const check_list *list, const rdt_kernel *kernel,
-                                    const rdt_launch *launch, redtune_error *err) {
-    CUresult rc = rig->driver->memset_d8_async(rig->output.address, POISON,
-                                               list->count * OUTPUT_BYTES, rig->stream);
-    redtune_status status = rdt_driver_check(rig->driver, rc, err, "clear the results");
-    for (size_t i = 0; !status && i < list->count; i++) {
-        rdt_operands operands = {
-            .input = pool->buffer.address + list->at[i].first * redtune_dtype_bytes(rig->dtype),
-            .count = list->at[i].count,
-            .output = rig->output.address + i * OUTPUT_BYTES,
-            .scratch = rig->scratch.address,
-        };
-        status = rdt_kernel_launch(kernel, launch, operands, rig->stream, err);
-    }
+/* ---- running ------------------------------------------------------------------------------- */
+
+static redtune_status copy_element(const subject *self, CUdeviceptr to, CUdeviceptr from,
+                                   redtune_error *err) {
+    const rdt_rig *rig = self->rig;
+    CUresult rc =
+        rig->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(rig->dtype), rig->stream);
+    return rdt_driver_check(rig->driver, rc, err, "place a test element");
+}
+
+static redtune_status launch_check(const subject *self, size_t i, redtune_error *err) {
+    const rdt_rig *rig = self->rig;
+    const check *each = &self->checks[i];
+    rdt_operands operands = {
+        .input = each->input,
+        .count = each->count,
+        .output = rig->output.address + i * OUTPUT_BYTES,
+        .scratch = rig->scratch.address,
+    };
+    if (!each->planted)
+        return rdt_kernel_launch(self->kernel, &self->launch, operands, rig->stream, err);
+    CUdeviceptr saved = rig->output.address + SAVED * OUTPUT_BYTES;
+    CUdeviceptr place = each->input + (uint64_t)each->decider * redtune_dtype_bytes(rig->dtype);
+    redtune_status status = copy_element(self, saved, place, err);
+    if (!status) status = copy_element(self, place, rdt_hot_window(&rig->hot, 0, 0), err);
+    if (!status)
+        status = rdt_kernel_launch(self->kernel, &self->launch, operands, rig->stream, err);
+    if (!status) status = copy_element(self, place, saved, err);
     return status;
 }
 
-/* Compares the result's bytes, and that nothing behind them was written. */
-static redtune_status compare(const rdt_pool *pool, const redtune_problem *problem, check at,
-                              const unsigned char *output, redtune_error *err) {
-    unsigned char expected[OUTPUT_BYTES];
-    memset(expected, POISON, sizeof expected);
-    _Alignas(16) unsigned char value[OUTPUT_BYTES] = {0};
-    size_t bytes = redtune_dtype_bytes(problem->result);
-    rdt_value_store(problem->result, value, 0, rdt_pattern_sum(pool->pattern, at.first, at.count));
-    memcpy(expected, value, bytes);
-    if (!memcmp(expected, output, sizeof expected)) return REDTUNE_OK;
-    redtune_value got, wanted;
+static redtune_status wrong(const subject *self, const check *each, const unsigned char *output,
+                            redtune_error *err) {
+    const redtune_problem *problem = self->problem;
+    redtune_value got;
     memcpy(&got, output, sizeof got);
-    memcpy(&wanted, expected, sizeof wanted);
     rdt_text text = {0};
-    rdt_text_addf(&text, "%s of %" PRIu64 " %s at offset %" PRIu64 " is ",
-                  redtune_op_name(problem->op), at.count, redtune_dtype_name(problem->dtype),
-                  at.first);
+    rdt_text_addf(&text, "%s of %" PRIu64 " %s at offset %" PRIu64, redtune_op_name(problem->op),
+                  each->count, redtune_dtype_name(problem->dtype), each->first);
+    if (each->decider != NO_DECIDER)
+        rdt_text_addf(&text, ", where the one at %" PRId64 " decides,", each->decider);
+    rdt_text_add(&text, " is ");
     rdt_value_print(problem->result, &got, &text);
     rdt_text_add(&text, " and should be ");
-    rdt_value_print(problem->result, &wanted, &text);
+    rdt_value_print(problem->result, &each->expected, &text);
     redtune_status status =
         rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: %s", text.data ? text.data : "");
     rdt_text_free(&text);
     return status;
 }
 
-static redtune_status run_checks(const rdt_rig *rig, const rdt_pool *pool, const check_list *list,
-                                 const redtune_problem *problem, const rdt_kernel *kernel,
-                                 const rdt_launch *launch, redtune_error *err) {
-    unsigned char output[CHECKS_MAX * OUTPUT_BYTES], counters[RDT_SCRATCH_HEADER_BYTES];
-    redtune_status status = launch_checks(rig, pool, list, kernel, launch, err);
-    if (!status)
-        status = rdt_buffer_read(rig->driver, output, rig->output.address,
-                                 list->count * OUTPUT_BYTES, rig->stream, err);
-    if (!status)
-        status = rdt_buffer_read(rig->driver, counters, rig->scratch.address, sizeof counters,
-                                 rig->stream, err);
-    for (size_t i = 0; !status && i < list->count; i++)
-        status = compare(pool, problem, list->at[i], output + i * OUTPUT_BYTES, err);
-    for (size_t i = 0; !status && i < sizeof counters; i++)
-        if (counters[i])
+/* Compares the result, and that nothing behind it was written. */
+static redtune_status compare(const subject *self, const check *each, const unsigned char *output,
+                              redtune_error *err) {
+    redtune_value got;
+    size_t bytes = redtune_dtype_bytes(self->problem->result);
+    memcpy(&got, output, sizeof got);
+    bool good = rdt_reference_same(self->problem->result, &got, &each->expected);
+    for (size_t i = bytes; i < OUTPUT_BYTES; i++) good = good && output[i] == POISON;
+    return good ? REDTUNE_OK : wrong(self, each, output, err);
+}
+
+/* Counters and words of scratch have to be zero again, as far as the launches reached. */
+static redtune_status check_scratch(const subject *self, redtune_error *err) {
+    const rdt_rig *rig = self->rig;
+    uint64_t most = 0;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->checks[i].count > most) most = self->checks[i].count;
+    size_t blocks = rdt_launch_blocks(&self->launch, most);
+    size_t bytes = RDT_SCRATCH_WORDS_OFFSET + blocks * RDT_SCRATCH_WORDS_BYTES;
+    unsigned char *scratch = malloc(bytes);
+    if (!scratch) return rdt_fail_memory(err, bytes);
+    redtune_status status =
+        rdt_buffer_read(rig->driver, scratch, rig->scratch.address, bytes, rig->stream, err);
+    for (size_t i = 0; !status && i < bytes; i++)
+        if (scratch[i])
             status = rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: scratch byte %zu is left at %d",
-                              i, counters[i]);
+                              i, scratch[i]);
+    free(scratch);
     return status;
 }
 
-redtune_status rdt_verify_edges(const rdt_rig *rig, const redtune_problem *problem,
-                                const rdt_kernel *kernel, const rdt_launch *launch,
-                                redtune_error *err) {
-    const uint64_t tile = launch->tile, grid = (uint64_t)launch->blocks_max * tile;
+static redtune_status run_checks(const subject *self, redtune_error *err) {
+    const rdt_rig *rig = self->rig;
+    unsigned char output[CHECKS_MAX * OUTPUT_BYTES];
+    CUresult rc = rig->driver->memset_d8_async(rig->output.address, POISON,
+                                               self->count * OUTPUT_BYTES, rig->stream);
+    redtune_status status = rdt_driver_check(rig->driver, rc, err, "clear the results");
+    for (size_t i = 0; !status && i < self->count; i++) status = launch_check(self, i, err);
+    if (!status)
+        status = rdt_buffer_read(rig->driver, output, rig->output.address,
+                                 self->count * OUTPUT_BYTES, rig->stream, err);
+    for (size_t i = 0; !status && i < self->count; i++)
+        status = compare(self, &self->checks[i], output + i * OUTPUT_BYTES, err);
+    if (!status) status = check_scratch(self, err);
+    /* What a wrong kernel leaves there would make the next one wrong, too. */
+    if (status == REDTUNE_WRONG)
+        rig->driver->memset_d8_async(rig->scratch.address, 0, rig->scratch.bytes, rig->stream);
+    return status;
+}
+
+/* ---- what is checked ----------------------------------------------------------------------- */
+
+static void add_pattern(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count) {
+    if (first + count > pool->count || first + count > pool->pattern->count_max) return;
+    add(self, (check){
+                  .input = pool->buffer.address + first * redtune_dtype_bytes(self->rig->dtype),
+                  .first = first,
+                  .count = count,
+                  .decider = NO_DECIDER,
+                  .expected = rdt_pattern_value(pool->pattern, first, count),
+              });
+}
+
+static void add_planted(subject *self, const rdt_pool *pool, uint64_t count, uint64_t at) {
+    if (at >= count || count > pool->count) return;
+    add(self, (check){
+                  .input = pool->buffer.address,
+                  .count = count,
+                  .decider = (int64_t)at,
+                  .planted = true,
+                  .expected = rdt_pattern_planted(pool->pattern, 0, count, at),
+              });
+}
+
+/* at may be -1 or count: the decider lies outside then, and must not be seen. */
+static void add_hot(subject *self, uint64_t offset, uint64_t count, int64_t at) {
+    if (at > (int64_t)count || count > self->rig->hot.window) return;
+    add(self, (check){
+                  .input = rdt_hot_window(&self->rig->hot, at, offset),
+                  .first = offset,
+                  .count = count,
+                  .decider = at,
+                  .expected = rdt_pattern_one_hot(self->problem, count, (uint64_t)at),
+              });
+}
+
+static void add_counts(subject *self) {
+    const uint64_t tile = self->launch.tile, grid = (uint64_t)self->launch.blocks_max * tile;
     const uint64_t counts[] = {
         0,        1,        2,           31,       32,           33,
         tile - 1, tile,     tile + 1,    2 * tile, 2 * tile + 1, 5 * tile + 7,
         grid - 1, grid + 1, 2 * grid + 3};
     const uint64_t firsts[] = {0, 1, 2, 3, 7};
-    check_list list = {.count = 0};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (size_t j = 0; j < sizeof firsts / sizeof *firsts; j++)
-            add_check(&list, &rig->dense, firsts[j], counts[i]);
-    return run_checks(rig, &rig->dense, &list, problem, kernel, launch, err);
+            add_pattern(self, &self->rig->dense, firsts[j], counts[i]);
+}
+
+/* One element decides, and is moved over the boundaries of vectors, warps, blocks, tiles and the
+ * grid: it is missed or taken twice nowhere. */
+static void add_sweep(subject *self) {
+    const rdt_hot *hot = &self->rig->hot;
+    const uint64_t tile = self->launch.tile, vector = hot->alignments;
+    uint64_t count = 5 * tile + 7 < hot->window ? 5 * tile + 7 : hot->window;
+    const uint64_t boundaries[] = {0,
+                                   vector,
+                                   32,
+                                   32 * vector,
+                                   self->launch.threads,
+                                   tile / 2,
+                                   tile - 1,
+                                   tile,
+                                   2 * tile,
+                                   3 * tile,
+                                   4 * tile,
+                                   5 * tile,
+                                   count - vector,
+                                   count - 1,
+                                   self->launch.threads * vector};
+    for (size_t i = 0; i < sizeof boundaries / sizeof *boundaries; i++)
+        for (int64_t step = -2; step <= 2; step++) {
+            int64_t at = (int64_t)boundaries[i] + step;
+            if (at >= 0 && at < (int64_t)count)
+                add_hot(self, step == 0 ? 0 : (uint64_t)at % vector, count, at);
+        }
+}
+
+/* The elements just outside decide, and must not be read as if they were inside. */
+static void add_outside(subject *self) {
+    const uint64_t tile = self->launch.tile, vector = self->rig->hot.alignments;
+    const uint64_t counts[] = {0, 1, vector, 33, tile - 1, tile, 2 * tile + 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (uint64_t offset = 0; offset<vector; offset += vector> 1 ? vector - 1 : 1) {
+            add_hot(self, offset, counts[i], -1);
+            add_hot(self, offset, counts[i], (int64_t)counts[i]);
+        }
+}
+
+redtune_status rdt_verify_edges(const rdt_rig *rig, const redtune_problem *problem,
+                                const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err) {
+    subject self = {.rig = rig, .problem = problem, .kernel = kernel, .launch = *launch};
+    /* The boundaries of the grid are near the beginning then. */
+    if (self.launch.blocks_max > EDGE_BLOCKS) self.launch.blocks_max = EDGE_BLOCKS;
+    add_counts(&self);
+    add_sweep(&self);
+    add_outside(&self);
+    return run_checks(&self, err);
 }
 
 redtune_status rdt_verify_count(const rdt_rig *rig, const redtune_problem *problem,
                                 const rdt_kernel *kernel, const rdt_launch *launch,
                                 redtune_error *err) {
-    const uint64_t count = problem->count;
+    const uint64_t count = problem->count, tile = launch->tile;
     bool exact = count <= rig->dense.pattern->count_max;
     const rdt_pool *pool = exact ? &rig->dense : &rig->sparse;
-    check_list list = {.count = 0};
-    add_check(&list, pool, 0, count);
+    subject self = {.rig = rig, .problem = problem, .kernel = kernel, .launch = *launch};
+    add_pattern(&self, pool, 0, count);
     if (count > 2) {
-        add_check(&list, pool, 1, count - 1);
-        add_check(&list, pool, 3, count - 2);
+        add_pattern(&self, pool, 1, count - 1);
+        add_pattern(&self, pool, 3, count - 2);
     }
-    return run_checks(rig, pool, &list, problem, kernel, launch, err);
+    if (rdt_pattern_hides(problem) && count) {
+        /* Partial results of the first and last block, and of those at which combining them
+         * begins anew. */
+        const uint64_t blocks = rdt_launch_blocks(launch, count), last = blocks - 1;
+        const uint64_t at[] = {0, 31, 32, launch->threads - 1, launch->threads, last / 2, last};
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+            if (at[i] <= last) add_planted(&self, pool, count, at[i] * tile + at[i] % tile);
+        add_planted(&self, pool, count, count - 1);
+    }
+    return run_checks(&self, err);
 }

@@ -56,14 +56,41 @@ REDTUNE_API const char *redtune_status_name(redtune_status status);
 
 /* ---- what is reduced --------------------------------------------------------------------- */
 
+/* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. */
 typedef enum redtune_op {
     REDTUNE_SUM = 0,
+    REDTUNE_PROD,
+    REDTUNE_MIN, /* NaN if an element is */
+    REDTUNE_MAX,
+    REDTUNE_FMIN, /* NaN ignored */
+    REDTUNE_FMAX,
+    REDTUNE_ARGMIN, /* the first index of the least; of the first NaN, if there is one */
+    REDTUNE_ARGMAX,
+    REDTUNE_SUMSQ,  /* of the squares */
+    REDTUNE_NORM2,  /* the square root of that */
+    REDTUNE_SUMABS, /* of the absolute values */
+    REDTUNE_MAXABS,
+    REDTUNE_MEAN,
+    REDTUNE_ANY, /* 1 if an element is not zero, else 0 */
+    REDTUNE_ALL,
+    REDTUNE_NONZEROS, /* how many elements are not zero */
+    REDTUNE_AND,      /* bitwise, of integers */
+    REDTUNE_OR,
+    REDTUNE_XOR,
 } redtune_op;
 
 typedef enum redtune_dtype {
     REDTUNE_DTYPE_NONE = 0, /* as problem.result: the usual one for the op and dtype */
+    REDTUNE_I8,
+    REDTUNE_U8,
+    REDTUNE_I16,
+    REDTUNE_U16,
     REDTUNE_I32,
+    REDTUNE_U32,
     REDTUNE_I64,
+    REDTUNE_U64,
+    REDTUNE_F16,  /* IEEE 754 binary16 */
+    REDTUNE_BF16, /* the upper half of an f32 */
     REDTUNE_F32,
     REDTUNE_F64,
 } redtune_dtype;
@@ -72,7 +99,7 @@ typedef enum redtune_dtype {
 typedef struct redtune_problem {
     redtune_op op;
     redtune_dtype dtype;
-    redtune_dtype result; /* REDTUNE_DTYPE_NONE: i64 for sums of integers, else the dtype */
+    redtune_dtype result; /* REDTUNE_DTYPE_NONE: the usual one, such as i64 for sums of i32 */
     uint64_t count;       /* elements; a plan serves any count and is fastest near this one */
 } redtune_problem;
 
@@ -92,8 +119,15 @@ REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem
 
 /* One value of any dtype: the member named after the dtype holds it. */
 typedef union redtune_value {
+    int8_t i8;
+    uint8_t u8;
+    int16_t i16;
+    uint16_t u16;
     int32_t i32;
+    uint32_t u32;
     int64_t i64;
+    uint64_t u64;
+    uint16_t f16, bf16; /* their bits */
     float f32;
     double f64;
     unsigned char bytes[16];
@@ -284,6 +318,36 @@ typedef struct redtune_emission {
 REDTUNE_API redtune_status redtune_emit(const redtune_emission *emission, char **source,
                                         redtune_error *err);
 REDTUNE_API void redtune_free(void *pointer);
+
+/* What one call of a kernel did on the simulated GPU; sums over its launches. */
+typedef struct redtune_counters {
+    char config[256]; /* every parameter, "block=256,vec=4,..." */
+    char gpu[96];     /* the simulated GPU's name */
+    uint64_t launches, blocks, warps;
+    uint64_t warp_instructions;  /* a warp's instruction counts once, however few lanes it has */
+    uint64_t lane_instructions;  /* over warp_instructions: active lanes, 32 at best */
+    uint64_t branches;           /* by warps */
+    uint64_t divergent_branches; /* that lanes of one warp took differently */
+    uint64_t global_loads;       /* requests of a warp */
+    uint64_t global_stores;
+    uint64_t global_transactions; /* of 32 bytes, as few as the requests' addresses allow */
+    uint64_t global_bytes;        /* that lanes asked for; at best 32 per transaction */
+    uint64_t memory_transactions; /* those of them that the L2 cache did not hold */
+    uint64_t shared_requests;
+    uint64_t shared_wavefronts; /* passes over the banks; more than requests: conflicts */
+    uint64_t barriers;          /* of blocks, counted once for each warp */
+    uint64_t shuffles;
+    uint64_t atomics; /* by lanes */
+    uint64_t fences;
+    double time_ns; /* modelled; says nothing about a real GPU */
+} redtune_counters;
+
+/* Compiles one configuration and calls it once, on problem.count elements, on the simulated GPU of
+ * libredtune-sim.so, which counts what it does. emission is as for redtune_emit. Needs NVRTC, and
+ * no GPU. Fails with REDTUNE_LIBRARY where one of the libraries is missing, and with
+ * REDTUNE_DEVICE where the kernel does what it must not, or the elements do not fit. */
+REDTUNE_API redtune_status redtune_count(const redtune_emission *emission, redtune_counters *out,
+                                         redtune_error *err);
 
 typedef enum redtune_health {
     REDTUNE_HEALTH_GOOD,

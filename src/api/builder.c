@@ -145,7 +145,8 @@ redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
     char *source = NULL;
-    status = rdt_codegen_render(codegen, family, problem, config, true, &source, err);
+    status = rdt_codegen_render(codegen, family, (rdt_case){problem, &context->facts}, config, true,
+                                &source, err);
     if (!status) status = need_compiler(builder, err);
     if (!status) {
         try_kernels(builder);

@@ -14,6 +14,7 @@ typedef struct lane {
     rdt_buffer input, output;
     rdt_timer timer;
     CUstream stream;
+    uint64_t count; /* elements of the piece that is being reduced */
     bool busy;
 } lane;
 
@@ -60,7 +61,7 @@ static void close_lane(const reading *self, lane *each) {
     rdt_pinned_destroy(&each->staging);
 }
 
-/* Waits for the lane's piece and takes its result. */
+/* Waits for the lane's piece and takes its result. The piece is still in the staging memory. */
 static redtune_status collect(reading *self, lane *each, redtune_error *err) {
     if (!each->busy) return REDTUNE_OK;
     each->busy = false;
@@ -68,10 +69,10 @@ static redtune_status collect(reading *self, lane *each, redtune_error *err) {
     double elapsed_ns = 0;
     redtune_status status =
         rdt_buffer_read(self->driver, &value, each->output.address,
-                        redtune_dtype_bytes(self->so_far.dtype), each->stream, err);
+                        redtune_dtype_bytes(self->fold.piece.result), each->stream, err);
     if (!status) status = rdt_timer_read(&each->timer, &elapsed_ns, err);
     if (status) return status;
-    rdt_fold_add(&self->fold, &value);
+    rdt_fold_add(&self->fold, &value, each->staging.data, each->count);
     self->so_far.kernel_ns += elapsed_ns;
     return REDTUNE_OK;
 }
@@ -88,7 +89,8 @@ static redtune_status start(reading *self, lane *each, size_t bytes, redtune_err
     if (!status) status = rdt_timer_stop(&each->timer, each->stream, err);
     if (status) return status;
     each->busy = true;
-    self->so_far.count += bytes / self->element_bytes;
+    each->count = bytes / self->element_bytes;
+    self->so_far.count += each->count;
     self->so_far.pieces++;
     return REDTUNE_OK;
 }
@@ -141,8 +143,9 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
     status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
     status = choose_piece(&self, resolved.count, err);
-    resolved.count = self.piece_bytes / self.element_bytes;
-    if (!status) status = redtune_plan_create(rt, &resolved, &self.plan, err);
+    redtune_problem piece = self.fold.piece;
+    piece.count = self.piece_bytes / self.element_bytes;
+    if (!status) status = redtune_plan_create(rt, &piece, &self.plan, err);
     for (int i = 0; !status && i < LANES; i++) status = open_lane(&self, &self.lanes[i], err);
     if (!status) status = reduce_pieces(&self, err);
     if (!status && !self.so_far.pieces) status = reduce_nothing(&self, err);

@@ -76,17 +76,27 @@ static double gpu_distance(const rdt_facts *here, const rdt_facts *there) {
            log_distance(here->sm_count, there->sm_count);
 }
 
+/* A row says little of counts that are more powers of two away; the default is better then. */
+enum { COUNT_DISTANCE_MAX = 4 };
+
 static double count_distance(uint64_t a, uint64_t b) {
     return log_distance((double)a + 1, (double)b + 1);
 }
 
+/* Whether the row's config may serve here: it is of the templates at hand, right, and, where it was
+ * measured elsewhere, not plainly wrong for the count (one block for a gigabyte). */
 static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_choice *choice) {
     redtune_error ignored;
     choice->config = (rdt_config){{0}};
-    return !rdt_codegen_find(codegen, row->trial.family, &choice->family, &ignored) &&
-           !rdt_config_parse(rdt_codegen_space(codegen, choice->family), row->trial.config,
-                             &choice->config, &ignored) &&
-           !rdt_codegen_check(codegen, choice->family, at, &choice->config, &ignored);
+    if (rdt_codegen_find(codegen, row->trial.family, &choice->family, &ignored) ||
+        rdt_config_parse(rdt_codegen_space(codegen, choice->family), row->trial.config,
+                         &choice->config, &ignored) ||
+        rdt_codegen_check(codegen, choice->family, at, &choice->config, &ignored))
+        return false;
+    bool useful = choice->match == REDTUNE_MATCH_EXACT;
+    return useful ||
+           (!rdt_codegen_useful(codegen, choice->family, at, &choice->config, &useful, &ignored) &&
+            useful);
 }
 
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
@@ -102,11 +112,12 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
         double gpu = gpu_distance(at.facts, &row->gpu);
         double count = count_distance(measured->count, at.problem->count);
         bool nearer = gpu >= 0 && (gpu < best_gpu || (gpu == best_gpu && count < best_count));
+        if (!nearer || count > COUNT_DISTANCE_MAX) continue;
         rdt_choice choice = {.row = row};
-        if (!nearer || !usable(row, codegen, at, &choice)) continue;
         choice.match = gpu > 0                                ? REDTUNE_MATCH_GPU
                        : measured->count == at.problem->count ? REDTUNE_MATCH_EXACT
                                                               : REDTUNE_MATCH_SIZE;
+        if (!usable(row, codegen, at, &choice)) continue;
         best = choice;
         best_gpu = gpu;
         best_count = count;

@@ -26,8 +26,9 @@ typedef struct rdt_choice {
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
 
 /* The row of this GPU model whose count is nearest on a log scale; else that of the nearest GPU
- * model (architecture, then bandwidth and SMs); else the first family's default. A row whose
- * family or config the templates do not have, or do not allow there, does not count. */
+ * model (architecture, then bandwidth and SMs); else the first family's default. A row does not
+ * count whose family or config the templates do not have or do not allow there, whose count is more
+ * than 16 times away, or whose config would not be worth measuring at this count. */
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err);
 

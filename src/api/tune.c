@@ -62,10 +62,12 @@ static redtune_status list_problems(job *self, redtune_error *err) {
     for (size_t op = 0; !status && op < op_count; op++)
         for (size_t dtype = 0; !status && dtype < dtype_count; dtype++) {
             uint64_t largest = 0;
-            status = rdt_rig_count_max(self->rt->context, dtypes[dtype], &largest, err);
+            redtune_problem problem = {ops[op], dtypes[dtype], REDTUNE_DTYPE_NONE, 0};
+            status = rdt_problem_resolve(&problem, &problem, err);
+            if (!status) status = rdt_rig_count_max(self->rt->context, &problem, &largest, err);
             for (size_t i = 0; !status && i < count_count; i++) {
-                redtune_problem problem = {ops[op], dtypes[dtype], REDTUNE_DTYPE_NONE, counts[i]};
                 if (counts[i] > largest) continue;
+                problem.count = counts[i];
                 status = rdt_problem_resolve(&problem, &self->problems[self->problem_count], err);
                 if (!status) self->problem_count++;
             }
@@ -221,7 +223,7 @@ static redtune_status tune_class(job *self, size_t first, size_t count, redtune_
             continue;
         }
         if (!rig) {
-            status = rdt_rig_open(self->rt->context, problem->dtype, largest->count, &rig, err);
+            status = rdt_rig_open(self->rt->context, largest, &rig, err);
             if (!status)
                 status =
                     rdt_bank_create(rig, self->codegen, 0, problem, make_kernel, self, &bank, err);

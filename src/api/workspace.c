@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include "model/launch.h"
 
-/* One piece of scratch, all zero unless a launch is using it. */
+/* One piece of scratch, its counters and words zero unless a launch is using it. */
 typedef struct slab {
     CUdeviceptr address;
+    cuuint64_t capture; /* of the stream that it was taken for; 0: none */
+    CUstream stream;
     struct slab *next_made; /* every slab there is */
     struct slab *next_free;
     struct store *store;
@@ -94,9 +96,10 @@ static redtune_status make_slab(rdt_workspace *workspace, slab **out, redtune_er
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUresult rc = driver->exchange_capture_mode(&mode);
     if (!rc) {
-        rc = driver->mem_alloc(&made->address, rdt_scratch_bytes());
+        rc = driver->mem_alloc(&made->address, (size_t)RDT_SCRATCH_BYTES);
         if (!rc)
-            rc = driver->memset_d8_async(made->address, 0, rdt_scratch_bytes(), workspace->stream);
+            rc = driver->memset_d8_async(made->address, 0, (size_t)RDT_SCRATCH_BYTES,
+                                         workspace->stream);
         if (!rc) rc = driver->stream_synchronize(workspace->stream);
         driver->exchange_capture_mode(&mode);
     }
@@ -104,7 +107,7 @@ static redtune_status make_slab(rdt_workspace *workspace, slab **out, redtune_er
         if (made->address) driver->mem_free(made->address);
         free(made);
         return rdt_driver_check(driver, rc, err, "allocate %zu bytes of scratch",
-                                rdt_scratch_bytes());
+                                (size_t)RDT_SCRATCH_BYTES);
     }
     made->store = workspace->store;
     made->next_made = workspace->store->made;
@@ -160,27 +163,19 @@ static void CUDA_CB put_back(void *user) {
     slab *held = user;
     store *slabs = held->store;
     pthread_mutex_lock(&slabs->lock);
+    held->capture = 0;
     held->next_free = slabs->free;
     slabs->free = held;
     release_store(slabs);
 }
 
-/* Scratch that lives as long as the graph that the stream is captured into. */
-static redtune_status get_captured(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
+/* Ties the slab to the graph: it is put back when the graph and all that was made of it are gone.
+ */
+static redtune_status tie_to_graph(const rdt_driver *driver, slab *taken, CUgraph graph,
                                    redtune_error *err) {
-    const rdt_driver *driver = workspace->context->driver;
-    CUstreamCaptureStatus capture;
-    CUgraph graph = NULL;
-    CUresult rc = driver->stream_capture_info(stream, &capture, NULL, &graph, NULL, NULL);
-    if (rc) return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
-    slab *taken = NULL;
-    pthread_mutex_lock(&workspace->store->lock);
-    redtune_status status = take_slab(workspace, &taken, err);
-    if (!status) workspace->store->holders++;
-    pthread_mutex_unlock(&workspace->store->lock);
-    if (status) return status;
     CUuserObject object = NULL;
-    rc = driver->user_object_create(&object, taken, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    CUresult rc =
+        driver->user_object_create(&object, taken, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (rc) {
         put_back(taken);
         return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
@@ -190,8 +185,39 @@ static redtune_status get_captured(rdt_workspace *workspace, CUstream stream, CU
         driver->user_object_release(object, 1); /* calls put_back */
         return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
     }
-    *scratch = taken->address;
     return REDTUNE_OK;
+}
+
+/* The slab of this capture of this stream, if it has one. The lock is held. */
+static slab *find_captured(const store *slabs, cuuint64_t capture, CUstream stream) {
+    for (slab *each = slabs->made; each; each = each->next_made)
+        if (each->capture == capture && each->stream == stream) return each;
+    return NULL;
+}
+
+/* Scratch that lives as long as the graph that the stream is captured into. The calls captured from
+ * one stream follow each other in the graph, so that they share a slab; streams that are joined to
+ * the capture have their own. */
+static redtune_status get_captured(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
+                                   redtune_error *err) {
+    const rdt_driver *driver = workspace->context->driver;
+    CUstreamCaptureStatus status_now;
+    cuuint64_t capture = 0;
+    CUgraph graph = NULL;
+    CUresult rc = driver->stream_capture_info(stream, &status_now, &capture, &graph, NULL, NULL);
+    if (rc) return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
+    pthread_mutex_lock(&workspace->store->lock);
+    slab *found = find_captured(workspace->store, capture, stream), *taken = NULL;
+    redtune_status status = found ? REDTUNE_OK : take_slab(workspace, &taken, err);
+    if (taken) {
+        workspace->store->holders++;
+        taken->capture = capture;
+        taken->stream = stream;
+    }
+    pthread_mutex_unlock(&workspace->store->lock);
+    if (taken) status = tie_to_graph(driver, taken, graph, err);
+    if (!status) *scratch = found ? found->address : taken->address;
+    return status;
 }
 
 redtune_status rdt_workspace_get(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,

@@ -10,12 +10,18 @@ static double gbps_of(const rdt_input *input, const redtune_reading *reading) {
     return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
 }
 
-static void print_json(const rdt_input *input, const redtune_reading *reading, const char *value) {
+/* What was asked for; the plan that ran on each piece may be another's, such as mean's sum. */
+static redtune_op op_of(const rdt_options *options) {
+    return options->op_count ? options->ops[0] : REDTUNE_SUM;
+}
+
+static void print_json(const rdt_options *options, const rdt_input *input,
+                       const redtune_reading *reading, const char *value) {
     const redtune_info *info = &reading->info;
     rdt_json json = {.out = stdout};
     rdt_json_begin(&json, NULL, '{');
     rdt_json_text(&json, "file", input->path);
-    rdt_json_text(&json, "op", redtune_op_name(info->problem.op));
+    rdt_json_text(&json, "op", redtune_op_name(op_of(options)));
     rdt_json_text(&json, "dtype", redtune_dtype_name(input->dtype));
     rdt_json_count(&json, "count", reading->count);
     rdt_json_number(&json, "value", value);
@@ -32,12 +38,13 @@ static void print_json(const rdt_input *input, const redtune_reading *reading, c
 }
 
 /* What -v says on stderr: what was reduced, by what, and how fast. */
-static void explain(const rdt_input *input, const redtune_reading *reading) {
+static void explain(const rdt_options *options, const rdt_input *input,
+                    const redtune_reading *reading) {
     const redtune_info *info = &reading->info;
     char tuned[RDT_NUMBER_BYTES];
     rdt_number_print_count(tuned, info->tuned_count);
     rdt_message_print("%s of %llu %s in %llu piece%s: %.2f us on the GPU, %.1f GB/s",
-                      redtune_op_name(info->problem.op), (unsigned long long)reading->count,
+                      redtune_op_name(op_of(options)), (unsigned long long)reading->count,
                       redtune_dtype_name(input->dtype), (unsigned long long)reading->pieces,
                       reading->pieces == 1 ? "" : "s", reading->kernel_ns / 1e3,
                       gbps_of(input, reading));
@@ -53,7 +60,7 @@ static redtune_status reduce(const rdt_options *options, rdt_input *input, redtu
                              redtune_error *err) {
     redtune *rt = NULL;
     redtune_problem problem = {
-        .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
+        .op = op_of(options),
         .dtype = input->dtype,
         .count = input->count,
     };
@@ -85,10 +92,10 @@ static int run(const rdt_options *options) {
     if (status) return rdt_message_fail(&err);
 
     if (options->json)
-        print_json(&input, &reading, value);
+        print_json(options, &input, &reading, value);
     else
         puts(value);
-    if (options->verbose) explain(&input, &reading);
+    if (options->verbose) explain(options, &input, &reading);
     return RDT_EXIT_DONE;
 }
 
@@ -101,8 +108,9 @@ const rdt_command rdt_cmd_reduce = {
         "FILE is a NumPy .npy file (versions 1.0 to 3.0, C or Fortran order, little-endian), or\n"
         "raw little-endian elements of the --dtype given; - is standard input, with either. It "
         "may\n"
-        "be larger than the GPU's memory. Sums of integers are exact in 64 bits; those of floats\n"
-        "have the elements' dtype and print the digits that read back as the same value.\n"
+        "be larger than the GPU's memory. Sums of integers are exact in 64 bits, those of f16 and\n"
+        "bf16 (raw only: NumPy has none) are f32; docs/ops.md has the rules of every op. Floats\n"
+        "print the digits that read back as the same value.\n"
         "\n"
         "A file that ends before its array, or goes on after it, is refused: no value is printed\n"
         "for less or other than the whole file. (NumPy ignores what follows an array.)\n",

@@ -84,14 +84,16 @@ static redtune_status read_header(rdt_input *input, rdt_npy *npy, redtune_error 
     return status;
 }
 
-/* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides. */
+/* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides. NumPy
+ * has no bf16. */
 static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype *dtype, redtune_error *err) {
     char name[16], known[128] = "";
     snprintf(name, sizeof name, "%c%zu", npy->kind, npy->item_bytes * 8);
     if (redtune_dtype_find(name, dtype, NULL) == REDTUNE_OK) return REDTUNE_OK;
     for (int i = REDTUNE_DTYPE_NONE + 1; redtune_dtype_name((redtune_dtype)i); i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "",
-                 redtune_dtype_name((redtune_dtype)i));
+        if (i != REDTUNE_BF16)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                     *known ? ", " : "", redtune_dtype_name((redtune_dtype)i));
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
                            "its elements are NumPy's '%c%zu'; redtune reduces %s", npy->kind,
                            npy->item_bytes, known);

@@ -131,14 +131,80 @@ void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value) {
     }
 }
 
+/* ---- the 16-bit floats ---------------------------------------------------------------------- */
+
+enum {
+    HALF_FRACTION_BITS = 10,
+    HALF_EXPONENT_MIN = -14,
+    BFLOAT_FRACTION_BITS = 7,
+    BFLOAT_EXPONENT_MIN = -126,
+};
+
+static double half_value(uint16_t bits) {
+    int exponent = bits >> HALF_FRACTION_BITS & 31, fraction = bits & 1023;
+    double magnitude = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                       : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                      : ldexp(fraction, -24);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+static double bfloat_value(uint16_t bits) {
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return (double)value;
+}
+
+/* The nearest number with so many bits behind the point, in a format of unlimited range above. */
+static double round_to(double value, int fraction_bits, int exponent_min) {
+    if (value == 0) return value;
+    int exponent = ilogb(value) > exponent_min ? ilogb(value) : exponent_min;
+    return ldexp(nearbyint(ldexp(value, fraction_bits - exponent)), exponent - fraction_bits);
+}
+
+/* Every f16 reads back at 5 digits, every bf16 at 4. */
+static void print_half(char out[RDT_NUMBER_BYTES], double value, int fraction_bits,
+                       int exponent_min) {
+    if (print_plainly(out, value)) return;
+    for (int digits = 1; digits <= 5; digits++) {
+        snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits, value);
+        if (isinf(value) || round_to(strtod(out, NULL), fraction_bits, exponent_min) == value)
+            return;
+    }
+}
+
 redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
                                       const redtune_value *value, redtune_error *err) {
     switch (dtype) {
+    case REDTUNE_I8:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRId8, value->i8);
+        return REDTUNE_OK;
+    case REDTUNE_U8:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu8, value->u8);
+        return REDTUNE_OK;
+    case REDTUNE_I16:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRId16, value->i16);
+        return REDTUNE_OK;
+    case REDTUNE_U16:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu16, value->u16);
+        return REDTUNE_OK;
     case REDTUNE_I32:
         snprintf(out, RDT_NUMBER_BYTES, "%" PRId32, value->i32);
         return REDTUNE_OK;
+    case REDTUNE_U32:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu32, value->u32);
+        return REDTUNE_OK;
     case REDTUNE_I64:
         snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, value->i64);
+        return REDTUNE_OK;
+    case REDTUNE_U64:
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, value->u64);
+        return REDTUNE_OK;
+    case REDTUNE_F16:
+        print_half(out, half_value(value->f16), HALF_FRACTION_BITS, HALF_EXPONENT_MIN);
+        return REDTUNE_OK;
+    case REDTUNE_BF16:
+        print_half(out, bfloat_value(value->bf16), BFLOAT_FRACTION_BITS, BFLOAT_EXPONENT_MIN);
         return REDTUNE_OK;
     case REDTUNE_F32:
         rdt_number_print_float(out, value->f32);

@@ -36,15 +36,20 @@ redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at
 /* REDTUNE_UNSUPPORTED, with the family's reason, for a config that would not be right there. */
 redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
                                  const rdt_config *config, redtune_error *err);
+/* Whether an allowed config is one of the points below: what is not worth measuring for a problem
+ * is not worth running for it either. */
+redtune_status rdt_codegen_useful(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, bool *useful, redtune_error *err);
 /* The allowed configs worth measuring, in the order of the space; the default is always among
  * them. *configs is freed by the caller. */
 redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
                                   rdt_config **configs, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, rdt_launch *out, redtune_error *err);
-/* Renders the source, freed by the caller. It depends on op, dtype, result and the config's
- * compile-time parameters only. lines: with #line directives that lead back to the template. */
-redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, const redtune_problem *problem,
+/* Renders the source, freed by the caller. It depends on op, dtype, result, compute capability and
+ * the config's compile-time parameters only. lines: with #line directives that lead back to the
+ * template. */
+redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, bool lines, char **source,
                                   redtune_error *err);
 

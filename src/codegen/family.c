@@ -158,7 +158,7 @@ typedef struct rule_call {
     const rdt_config *config;
     rdt_config *config_out;
     rdt_launch *launch_out;
-    bool allowed;
+    bool yes;
     char reason[200];
     rdt_config *points;
     size_t point_count, point_capacity;
@@ -183,16 +183,25 @@ static int call_default(lua_State *state) {
     return 0;
 }
 
-static int call_allowed(lua_State *state) {
-    rule_call *call = lua_touserdata(state, 1);
-    push_rule(state, call, "allowed");
+/* The rule "allowed" or "useful": an answer, and perhaps a reason. */
+static void call_rule(lua_State *state, rule_call *call, const char *rule) {
+    push_rule(state, call, rule);
     rdt_state_push_config(state, &call->family->space, call->config, false);
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
     lua_call(state, 3, 2);
-    call->allowed = lua_toboolean(state, -2);
+    call->yes = lua_toboolean(state, -2);
     const char *reason = lua_tostring(state, -1);
     rdt_text_copy(call->reason, sizeof call->reason, reason ? reason : "the template's rules");
+}
+
+static int call_allowed(lua_State *state) {
+    call_rule(state, lua_touserdata(state, 1), "allowed");
+    return 0;
+}
+
+static int call_useful(lua_State *state) {
+    call_rule(state, lua_touserdata(state, 1), "useful");
     return 0;
 }
 
@@ -211,6 +220,8 @@ static int call_launch(lua_State *state) {
         .blocks_max = (uint32_t)rdt_state_integer(state, table, "blocks_max", 1, RDT_BLOCKS_MAX),
         .final_threads = (uint32_t)rdt_state_integer(state, table, "final_threads", 0, 1024),
     };
+    lua_getfield(state, table, "overlap");
+    call->launch_out->overlap = lua_toboolean(state, -1);
     return 0;
 }
 
@@ -290,10 +301,18 @@ redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
                                  const rdt_config *config, redtune_error *err) {
     rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
     redtune_status status = ask(codegen, "check a config", call_allowed, &call, err);
-    if (status || call.allowed) return status;
+    if (status || call.yes) return status;
     char text[RDT_CONFIG_TEXT_BYTES];
     rdt_config_format(&call.family->space, config, text);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
+}
+
+redtune_status rdt_codegen_useful(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, bool *useful, redtune_error *err) {
+    rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
+    redtune_status status = ask(codegen, "judge a config", call_useful, &call, err);
+    if (!status) *useful = call.yes;
+    return status;
 }
 
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,

@@ -7,7 +7,7 @@
 
 typedef struct render_call {
     const rdt_family *family;
-    const redtune_problem *problem;
+    rdt_case at;
     const rdt_config *config;
     bool lines;
     rdt_text out, chunk;
@@ -68,22 +68,31 @@ static void compiled_config_text(const render_call *call, lua_State *state) {
     lua_pushstring(state, text);
 }
 
+/* Where things lie in scratch. */
+static void push_scratch(lua_State *state) {
+    lua_newtable(state);
+    lua_pushinteger(state, RDT_SCRATCH_SLOT_BYTES);
+    lua_setfield(state, -2, "slot_bytes");
+    lua_pushinteger(state, RDT_SCRATCH_SLOTS_OFFSET);
+    lua_setfield(state, -2, "slots_offset");
+    lua_pushinteger(state, RDT_SCRATCH_WORDS_OFFSET);
+    lua_setfield(state, -2, "words_offset");
+}
+
 static void push_template_environment(lua_State *state, render_call *call) {
     rdt_lua_push_environment(state);
     int environment = lua_gettop(state);
     rdt_state_push_config(state, &call->family->space, call->config, true);
     define_fields(state, environment);
-    rdt_state_push_problem(state, call->problem);
+    rdt_state_push_problem(state, call->at.problem);
     lua_pushnil(state); /* the source serves every count */
     lua_setfield(state, -2, "count");
     define_fields(state, environment);
     compiled_config_text(call, state);
     define(state, environment, "config");
-    lua_newtable(state);
-    lua_pushinteger(state, RDT_SCRATCH_HEADER_BYTES);
-    lua_setfield(state, -2, "header_bytes");
-    lua_pushinteger(state, RDT_SCRATCH_SLOT_BYTES);
-    lua_setfield(state, -2, "slot_bytes");
+    lua_pushinteger(state, call->at.facts->major * 10 + call->at.facts->minor);
+    define(state, environment, "arch");
+    push_scratch(state);
     define(state, environment, "scratch");
     lua_pushlightuserdata(state, call);
     lua_pushcclosure(state, put, 1);
@@ -108,12 +117,12 @@ static int run_template(lua_State *state) {
     return 0;
 }
 
-redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, const redtune_problem *problem,
+redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, bool lines, char **source,
                                   redtune_error *err) {
     render_call call = {
         .family = &codegen->family[family],
-        .problem = problem,
+        .at = at,
         .config = config,
         .lines = lines,
         .next_line = 0,

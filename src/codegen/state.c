@@ -75,6 +75,7 @@ void rdt_state_push_facts(lua_State *state, const rdt_facts *facts) {
         {"threads_per_block", facts->threads_per_block},
         {"shared_bytes_per_block", facts->shared_bytes_per_block},
         {"l2_bytes", (lua_Integer)facts->l2_bytes},
+        {"blocks_max", RDT_BLOCKS_MAX}, /* what scratch has room for */
     };
     lua_newtable(state);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

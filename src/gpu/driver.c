@@ -11,6 +11,7 @@ static const rdt_library_search driver_search = {
     .subject = "the CUDA driver",
     .variable = "REDTUNE_CUDA_DRIVER",
     .names = driver_names,
+    .toolkit = true,
     .remedy = "install NVIDIA's driver, or name the file in REDTUNE_CUDA_DRIVER",
 };
 

@@ -43,7 +43,7 @@ typedef CUresult CUDAAPI rdt_capture_info_fn(CUstream stream, CUstreamCaptureSta
     X(module_load_data, cuModuleLoadData, __typeof__(cuModuleLoadData))                            \
     X(module_unload, cuModuleUnload, __typeof__(cuModuleUnload))                                   \
     X(module_get_function, cuModuleGetFunction, __typeof__(cuModuleGetFunction))                   \
-    X(launch_kernel, cuLaunchKernel, __typeof__(cuLaunchKernel))                                   \
+    X(launch_kernel, cuLaunchKernelEx, __typeof__(cuLaunchKernelEx))                               \
     X(stream_create, cuStreamCreate, __typeof__(cuStreamCreate))                                   \
     X(stream_destroy, cuStreamDestroy_v2, __typeof__(cuStreamDestroy_v2))                          \
     X(stream_synchronize, cuStreamSynchronize, __typeof__(cuStreamSynchronize))                    \

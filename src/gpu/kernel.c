@@ -32,20 +32,38 @@ void rdt_kernel_unload(rdt_kernel *kernel) {
     free(kernel);
 }
 
-redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *launch,
+static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
+                       uint32_t threads, bool overlap, CUstream stream, void **args) {
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config = {
+        .gridDimX = blocks,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = threads,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .hStream = stream,
+        .attrs = &attribute,
+        .numAttrs = overlap ? 1 : 0,
+    };
+    return driver->launch_kernel(&config, function, args, NULL);
+}
+
+redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how,
                                  rdt_operands operands, CUstream stream, redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
-    uint32_t blocks = rdt_launch_blocks(launch, operands.count);
+    uint32_t blocks = rdt_launch_blocks(how, operands.count);
     void *reduce_args[] = {&operands.input, &operands.count, &operands.output, &operands.scratch};
-    CUresult rc = driver->launch_kernel(kernel->reduce, blocks, 1, 1, launch->threads, 1, 1, 0,
-                                        stream, reduce_args, NULL);
-    if (!rc && launch->final_threads && blocks > 1) {
-        void *finish_args[] = {&operands.scratch, &blocks, &operands.output};
-        rc = driver->launch_kernel(kernel->finish, 1, 1, 1, launch->final_threads, 1, 1, 0, stream,
-                                   finish_args, NULL);
+    CUresult rc =
+        launch(driver, kernel->reduce, blocks, how->threads, how->overlap, stream, reduce_args);
+    if (!rc && how->final_threads && blocks > 1) {
+        void *finish_args[] = {&operands.scratch, &blocks, &operands.count, &operands.output};
+        rc = launch(driver, kernel->finish, 1, how->final_threads, how->overlap, stream,
+                    finish_args);
     }
     if (rc)
         return rdt_driver_check(driver, rc, err, "launch a reduction on %u blocks of %u threads",
-                                blocks, launch->threads);
+                                blocks, how->threads);
     return REDTUNE_OK;
 }

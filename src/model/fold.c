@@ -1,13 +1,33 @@
-/* Fold: combining the results of several reductions on the host. */
+/* Fold: combining the results of the pieces of an input on the host. */
 #include "model/fold.h"
 
 #include <math.h>
+#include "model/reference.h"
+#include "model/scalar.h"
 
-rdt_fold rdt_fold_begin(const redtune_problem *problem) {
-    return (rdt_fold){.op = problem->op, .dtype = problem->result};
+redtune_problem rdt_fold_piece(const redtune_problem *problem) {
+    redtune_problem piece = *problem;
+    rdt_result_class class = rdt_op_find(problem->op)->result;
+    if (problem->op == REDTUNE_MEAN) piece.op = REDTUNE_SUM;
+    if (problem->op == REDTUNE_NORM2) piece.op = REDTUNE_SUMSQ;
+    if (class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN)
+        piece.result = rdt_reference_accumulator(problem);
+    return piece;
 }
 
-static void add_float(rdt_fold *fold, double x) {
+rdt_fold rdt_fold_begin(const redtune_problem *problem) {
+    return (rdt_fold){
+        .problem = *problem,
+        .piece = rdt_fold_piece(problem),
+        .integer = problem->op == REDTUNE_PROD  ? 1
+                   : problem->op == REDTUNE_ALL ? 1
+                   : problem->op == REDTUNE_AND ? UINT64_MAX
+                                                : 0,
+        .product = 1,
+    };
+}
+
+static void add_real(rdt_fold *fold, double x) {
     double sum = fold->sum + x;
     /* An infinity would turn the compensation into NaN. */
     if (isfinite(sum))
@@ -16,43 +36,132 @@ static void add_float(rdt_fold *fold, double x) {
     fold->sum = sum;
 }
 
-void rdt_fold_add(rdt_fold *fold, const redtune_value *result) {
-    switch (fold->dtype) {
-    case REDTUNE_I32:
-        fold->integer += (uint64_t)result->i32;
+static void add_sum(rdt_fold *fold, const redtune_value *result) {
+    redtune_dtype dtype = fold->piece.result;
+    if (!rdt_scalar_is_float(dtype))
+        fold->integer += rdt_scalar_bits(dtype, result, 0);
+    else
+        add_real(fold, rdt_scalar_real(dtype, result, 0));
+}
+
+static void add_product(rdt_fold *fold, const redtune_value *result) {
+    redtune_dtype dtype = fold->piece.result;
+    if (!rdt_scalar_is_float(dtype))
+        fold->integer *= rdt_scalar_bits(dtype, result, 0);
+    else
+        fold->product *= (long double)rdt_scalar_real(dtype, result, 0);
+}
+
+/* Whether the first goes before the second; neither is NaN. */
+static bool goes_before(redtune_op op, redtune_dtype dtype, const redtune_value *a,
+                        const redtune_value *b) {
+    /* argmin and argmax take zeros as equal. */
+    if ((op == REDTUNE_ARGMIN || op == REDTUNE_ARGMAX) && rdt_scalar_is_float(dtype) &&
+        rdt_scalar_real(dtype, a, 0) == rdt_scalar_real(dtype, b, 0))
+        return false;
+    uint64_t x = rdt_scalar_key(dtype, a, 0), y = rdt_scalar_key(dtype, b, 0);
+    return op == REDTUNE_MIN || op == REDTUNE_FMIN || op == REDTUNE_ARGMIN ? x < y : x > y;
+}
+
+/* Whether a takes the place of the best so far, which stands before it. */
+static bool takes_over(const rdt_fold *fold, redtune_dtype dtype, const redtune_value *a) {
+    if (!fold->found) return true;
+    bool ignores_nan = fold->problem.op == REDTUNE_FMIN || fold->problem.op == REDTUNE_FMAX;
+    if (rdt_scalar_is_nan(dtype, &fold->best, 0)) return ignores_nan;
+    if (rdt_scalar_is_nan(dtype, a, 0)) return !ignores_nan;
+    return goes_before(fold->problem.op, dtype, a, &fold->best);
+}
+
+static void add_extreme(rdt_fold *fold, const redtune_value *result) {
+    if (takes_over(fold, fold->piece.result, result)) fold->best = *result;
+    fold->found = true;
+}
+
+static void add_index(rdt_fold *fold, int64_t index, const void *elements) {
+    redtune_dtype dtype = fold->problem.dtype;
+    redtune_value element =
+        rdt_scalar_from_bits(dtype, rdt_scalar_bits(dtype, elements, (uint64_t)index));
+    if (takes_over(fold, dtype, &element)) {
+        fold->best = element;
+        fold->best_index = (int64_t)fold->count + index;
+    }
+    fold->found = true;
+}
+
+void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *elements,
+                  uint64_t count) {
+    uint64_t bits = rdt_scalar_bits(fold->piece.result, result, 0);
+    if (!count) return;
+    switch (fold->problem.op) {
+    case REDTUNE_SUM:
+    case REDTUNE_SUMSQ:
+    case REDTUNE_NORM2:
+    case REDTUNE_SUMABS:
+    case REDTUNE_MEAN:
+        add_sum(fold, result);
         break;
-    case REDTUNE_I64:
-        fold->integer += (uint64_t)result->i64;
+    case REDTUNE_PROD:
+        add_product(fold, result);
         break;
-    case REDTUNE_F32:
-        add_float(fold, (double)result->f32);
+    case REDTUNE_MIN:
+    case REDTUNE_MAX:
+    case REDTUNE_FMIN:
+    case REDTUNE_FMAX:
+    case REDTUNE_MAXABS:
+        add_extreme(fold, result);
         break;
-    case REDTUNE_F64:
-        add_float(fold, result->f64);
+    case REDTUNE_ARGMIN:
+    case REDTUNE_ARGMAX:
+        add_index(fold, result->i64, elements);
         break;
-    case REDTUNE_DTYPE_NONE:
+    case REDTUNE_NONZEROS:
+        fold->integer += bits;
+        break;
+    case REDTUNE_ANY:
+    case REDTUNE_OR:
+        fold->integer |= bits;
+        break;
+    case REDTUNE_ALL:
+    case REDTUNE_AND:
+        fold->integer &= bits;
+        break;
+    case REDTUNE_XOR:
+        fold->integer ^= bits;
         break;
     }
+    fold->count += count;
+}
+
+/* Of sums and products, in the accumulator. */
+static redtune_value total(const rdt_fold *fold) {
+    redtune_dtype dtype = fold->piece.result;
+    if (!rdt_scalar_is_float(dtype)) return rdt_scalar_from_bits(dtype, fold->integer);
+    if (fold->problem.op == REDTUNE_PROD) return rdt_scalar_from_real(dtype, (double)fold->product);
+    bool finite = isfinite(fold->sum);
+    return rdt_scalar_from_real(dtype, finite ? fold->sum + fold->compensation : fold->sum);
 }
 
 redtune_value rdt_fold_value(const rdt_fold *fold) {
-    redtune_value value = {.i64 = 0};
-    double sum = isfinite(fold->sum) ? fold->sum + fold->compensation : fold->sum;
-    switch (fold->dtype) {
-    case REDTUNE_I32:
-        value.i32 = (int32_t)(uint32_t)fold->integer;
-        break;
-    case REDTUNE_I64:
-        value.i64 = (int64_t)fold->integer;
-        break;
-    case REDTUNE_F32:
-        value.f32 = (float)sum;
-        break;
-    case REDTUNE_F64:
-        value.f64 = sum;
-        break;
-    case REDTUNE_DTYPE_NONE:
+    if (!fold->count) {
+        rdt_reference nothing;
+        rdt_reference_reduce(&fold->problem, NULL, 0, &nothing);
+        return nothing.value;
+    }
+    switch (rdt_op_find(fold->problem.op)->result) {
+    case RDT_RESULT_SUM:
+    case RDT_RESULT_MEAN: {
+        redtune_value sum = total(fold);
+        return rdt_reference_finish(&fold->problem, &sum, fold->count);
+    }
+    case RDT_RESULT_SAME:
+    case RDT_RESULT_ABS:
+        return fold->best;
+    case RDT_RESULT_INDEX:
+        return (redtune_value){.i64 = fold->best_index};
+    case RDT_RESULT_TRUTH:
+    case RDT_RESULT_COUNT:
+    case RDT_RESULT_BITS:
         break;
     }
-    return value;
+    return rdt_scalar_from_bits(fold->problem.result, fold->integer);
 }

@@ -6,7 +6,3 @@ uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {
     if (tiles < 1) return 1;
     return tiles < launch->blocks_max ? (uint32_t)tiles : launch->blocks_max;
 }
-
-size_t rdt_scratch_bytes(void) {
-    return RDT_SCRATCH_HEADER_BYTES + (size_t)RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES;
-}

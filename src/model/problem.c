@@ -3,25 +3,28 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "model/half.h"
 
-typedef struct op_traits {
-    redtune_op op;
-    const char *name;
-} op_traits;
-
-static const op_traits op_table[] = {
-#define ENTRY(op, name) {op, name},
+const rdt_op_traits rdt_op_table[] = {
+#define ENTRY(op, name, result) {op, name, result},
     RDT_OP_LIST(ENTRY)
 #undef ENTRY
-        {0, NULL},
+        {0, NULL, RDT_RESULT_SUM},
 };
 
 const rdt_dtype_traits rdt_dtype_table[] = {
-#define ENTRY(dtype, name, bytes, kind, exact_bits) {dtype, name, bytes, kind, exact_bits},
+#define ENTRY(dtype, name, bytes, kind, accumulator, exact_bits)                                   \
+    {dtype, name, bytes, kind, accumulator, exact_bits},
     RDT_DTYPE_LIST(ENTRY)
 #undef ENTRY
-        {REDTUNE_DTYPE_NONE, NULL, 0, RDT_KIND_NONE, 0},
+        {REDTUNE_DTYPE_NONE, NULL, 0, RDT_KIND_NONE, REDTUNE_DTYPE_NONE, 0},
 };
+
+const rdt_op_traits *rdt_op_find(redtune_op op) {
+    for (const rdt_op_traits *traits = rdt_op_table; traits->name; traits++)
+        if (traits->op == op) return traits;
+    return NULL;
+}
 
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype) {
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
@@ -30,9 +33,8 @@ const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype) {
 }
 
 const char *redtune_op_name(redtune_op op) {
-    for (const op_traits *traits = op_table; traits->name; traits++)
-        if (traits->op == op) return traits->name;
-    return NULL;
+    const rdt_op_traits *traits = rdt_op_find(op);
+    return traits ? traits->name : NULL;
 }
 
 const char *redtune_dtype_name(redtune_dtype dtype) {
@@ -54,13 +56,13 @@ static redtune_status no_such(const char *what, const char *name, const rdt_text
 
 redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err) {
     rdt_text known = {0};
-    for (const op_traits *traits = op_table; traits->name; traits++) {
+    for (const rdt_op_traits *traits = rdt_op_table; traits->name; traits++) {
         if (name && !strcmp(traits->name, name)) {
             *op = traits->op;
             rdt_text_free(&known);
             return REDTUNE_OK;
         }
-        rdt_text_addf(&known, "%s %s", traits == op_table ? "" : ",", traits->name);
+        rdt_text_addf(&known, "%s %s", traits == rdt_op_table ? "" : ",", traits->name);
     }
     redtune_status status = no_such("op", name ? name : "", &known, err);
     rdt_text_free(&known);
@@ -82,15 +84,80 @@ redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype, redtun
     return status;
 }
 
-static redtune_dtype usual_result(const rdt_dtype_traits *input) {
-    return input->kind == RDT_KIND_INTEGER ? REDTUNE_I64 : input->dtype;
+static redtune_dtype unsigned_of(redtune_dtype dtype) {
+    switch (dtype) {
+    case REDTUNE_I8:
+        return REDTUNE_U8;
+    case REDTUNE_I16:
+        return REDTUNE_U16;
+    case REDTUNE_I32:
+        return REDTUNE_U32;
+    case REDTUNE_I64:
+        return REDTUNE_U64;
+    default:
+        return dtype;
+    }
+}
+
+/* REDTUNE_DTYPE_NONE if the op does not exist for the dtype. */
+static redtune_dtype usual_result(rdt_result_class class, const rdt_dtype_traits *input) {
+    bool is_float = input->kind == RDT_KIND_FLOAT;
+    switch (class) {
+    case RDT_RESULT_SUM:
+        return input->accumulator;
+    case RDT_RESULT_MEAN:
+        return is_float ? input->accumulator : REDTUNE_F64;
+    case RDT_RESULT_SAME:
+        return input->dtype;
+    case RDT_RESULT_ABS:
+        return unsigned_of(input->dtype);
+    case RDT_RESULT_INDEX:
+        return REDTUNE_I64;
+    case RDT_RESULT_TRUTH:
+        return REDTUNE_U8;
+    case RDT_RESULT_COUNT:
+        return REDTUNE_U64;
+    case RDT_RESULT_BITS:
+        return is_float ? REDTUNE_DTYPE_NONE : input->dtype;
+    }
+    return REDTUNE_DTYPE_NONE;
+}
+
+/* Beside the usual one: f64, or the input's own dtype, where the op computes. */
+static bool may_result(rdt_result_class class, const rdt_dtype_traits *input,
+                       redtune_dtype result) {
+    if (class == RDT_RESULT_SUM) return result == REDTUNE_F64 || result == input->dtype;
+    if (class == RDT_RESULT_MEAN)
+        return result == REDTUNE_F64 || (input->kind == RDT_KIND_FLOAT && result == input->dtype);
+    return false;
+}
+
+static redtune_status resolve_result(const redtune_problem *problem, const rdt_op_traits *op,
+                                     const rdt_dtype_traits *input, redtune_dtype *out,
+                                     redtune_error *err) {
+    redtune_dtype usual = usual_result(op->result, input);
+    if (!usual)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot have the %s of %s: it is for integers only", op->name, input->name);
+    if (problem->result && problem->result != usual &&
+        !may_result(op->result, input, problem->result)) {
+        const char *name = redtune_dtype_name(problem->result);
+        return rdt_fail(
+            err, REDTUNE_INVALID, 0,
+            "cannot have the %s of %s as %s: it is %s%s; set result to that or to 0", op->name,
+            input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
+            may_result(op->result, input, REDTUNE_F64) && usual != REDTUNE_F64 ? " or f64" : "");
+    }
+    *out = problem->result ? problem->result : usual;
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err) {
     if (!problem) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: no problem was given");
+    const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
-    if (!redtune_op_name(problem->op))
+    if (!op)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: there is no op %d",
                         (int)problem->op);
     if (!input)
@@ -98,13 +165,9 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                         "cannot reduce: problem.dtype is %d, which is no dtype; set it to "
                         "REDTUNE_F32 or another",
                         (int)problem->dtype);
-    redtune_dtype result = problem->result ? problem->result : usual_result(input);
-    if (result != usual_result(input))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot have the %s of %s as %s: it is %s; set result to that or to 0",
-                        redtune_op_name(problem->op), input->name,
-                        rdt_dtype_find(result) ? redtune_dtype_name(result) : "an unknown dtype",
-                        redtune_dtype_name(usual_result(input)));
+    redtune_dtype result = REDTUNE_DTYPE_NONE;
+    redtune_status status = resolve_result(problem, op, input, &result, err);
+    if (status) return status;
     if (problem->count > rdt_problem_count_max(problem->dtype))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64,
@@ -134,11 +197,35 @@ uint64_t rdt_problem_count_max(redtune_dtype dtype) {
 
 void rdt_value_store(redtune_dtype dtype, void *array, uint64_t index, int64_t number) {
     switch (dtype) {
+    case REDTUNE_I8:
+        ((int8_t *)array)[index] = (int8_t)number;
+        break;
+    case REDTUNE_U8:
+        ((uint8_t *)array)[index] = (uint8_t)number;
+        break;
+    case REDTUNE_I16:
+        ((int16_t *)array)[index] = (int16_t)number;
+        break;
+    case REDTUNE_U16:
+        ((uint16_t *)array)[index] = (uint16_t)number;
+        break;
     case REDTUNE_I32:
         ((int32_t *)array)[index] = (int32_t)number;
         break;
+    case REDTUNE_U32:
+        ((uint32_t *)array)[index] = (uint32_t)number;
+        break;
     case REDTUNE_I64:
         ((int64_t *)array)[index] = number;
+        break;
+    case REDTUNE_U64:
+        ((uint64_t *)array)[index] = (uint64_t)number;
+        break;
+    case REDTUNE_F16:
+        ((uint16_t *)array)[index] = rdt_half_from_float((float)number);
+        break;
+    case REDTUNE_BF16:
+        ((uint16_t *)array)[index] = rdt_bfloat_from_float((float)number);
         break;
     case REDTUNE_F32:
         ((float *)array)[index] = (float)number;
@@ -153,11 +240,35 @@ void rdt_value_store(redtune_dtype dtype, void *array, uint64_t index, int64_t n
 
 void rdt_value_print(redtune_dtype dtype, const redtune_value *value, rdt_text *out) {
     switch (dtype) {
+    case REDTUNE_I8:
+        rdt_text_addf(out, "%d", value->i8);
+        break;
+    case REDTUNE_U8:
+        rdt_text_addf(out, "%u", value->u8);
+        break;
+    case REDTUNE_I16:
+        rdt_text_addf(out, "%d", value->i16);
+        break;
+    case REDTUNE_U16:
+        rdt_text_addf(out, "%u", value->u16);
+        break;
     case REDTUNE_I32:
         rdt_text_addf(out, "%" PRId32, value->i32);
         break;
+    case REDTUNE_U32:
+        rdt_text_addf(out, "%" PRIu32, value->u32);
+        break;
     case REDTUNE_I64:
         rdt_text_addf(out, "%" PRId64, value->i64);
+        break;
+    case REDTUNE_U64:
+        rdt_text_addf(out, "%" PRIu64, value->u64);
+        break;
+    case REDTUNE_F16:
+        rdt_text_addf(out, "%.5g", (double)rdt_half_to_float(value->f16));
+        break;
+    case REDTUNE_BF16:
+        rdt_text_addf(out, "%.4g", (double)rdt_bfloat_to_float(value->bf16));
         break;
     case REDTUNE_F32:
         rdt_text_addf(out, "%.9g", (double)value->f32);

@@ -5,31 +5,85 @@
 #include <stdbool.h>
 #include "base/text.h"
 
-/* enumerator, name */
-#define RDT_OP_LIST(X) X(REDTUNE_SUM, "sum")
+/* Which dtype the results of an op have; docs/ops.md has the table. */
+typedef enum rdt_result_class {
+    RDT_RESULT_SUM,   /* 64 bits of the same signedness; f32 for narrower floats */
+    RDT_RESULT_MEAN,  /* f64 for integers, else as sums */
+    RDT_RESULT_SAME,  /* the dtype itself */
+    RDT_RESULT_ABS,   /* the unsigned dtype of the same width for signed integers, else the same */
+    RDT_RESULT_INDEX, /* i64 */
+    RDT_RESULT_TRUTH, /* u8 */
+    RDT_RESULT_COUNT, /* u64 */
+    RDT_RESULT_BITS,  /* the dtype itself, which must be an integer */
+} rdt_result_class;
 
-/* enumerator, name, bytes, kind, largest n such that every integer up to 2^n is a value */
+/* enumerator, name, class of the result */
+#define RDT_OP_LIST(X)                                                                             \
+    X(REDTUNE_SUM, "sum", RDT_RESULT_SUM)                                                          \
+    X(REDTUNE_PROD, "prod", RDT_RESULT_SUM)                                                        \
+    X(REDTUNE_MIN, "min", RDT_RESULT_SAME)                                                         \
+    X(REDTUNE_MAX, "max", RDT_RESULT_SAME)                                                         \
+    X(REDTUNE_FMIN, "fmin", RDT_RESULT_SAME)                                                       \
+    X(REDTUNE_FMAX, "fmax", RDT_RESULT_SAME)                                                       \
+    X(REDTUNE_ARGMIN, "argmin", RDT_RESULT_INDEX)                                                  \
+    X(REDTUNE_ARGMAX, "argmax", RDT_RESULT_INDEX)                                                  \
+    X(REDTUNE_SUMSQ, "sumsq", RDT_RESULT_SUM)                                                      \
+    X(REDTUNE_NORM2, "norm2", RDT_RESULT_MEAN)                                                     \
+    X(REDTUNE_SUMABS, "sumabs", RDT_RESULT_SUM)                                                    \
+    X(REDTUNE_MAXABS, "maxabs", RDT_RESULT_ABS)                                                    \
+    X(REDTUNE_MEAN, "mean", RDT_RESULT_MEAN)                                                       \
+    X(REDTUNE_ANY, "any", RDT_RESULT_TRUTH)                                                        \
+    X(REDTUNE_ALL, "all", RDT_RESULT_TRUTH)                                                        \
+    X(REDTUNE_NONZEROS, "nonzeros", RDT_RESULT_COUNT)                                              \
+    X(REDTUNE_AND, "and", RDT_RESULT_BITS)                                                         \
+    X(REDTUNE_OR, "or", RDT_RESULT_BITS)                                                           \
+    X(REDTUNE_XOR, "xor", RDT_RESULT_BITS)
+
+/* enumerator, name, bytes, kind, accumulator, largest n such that the accumulator has every integer
+ * from 0 to 2^n */
 #define RDT_DTYPE_LIST(X)                                                                          \
-    X(REDTUNE_I32, "i32", 4, RDT_KIND_INTEGER, 31)                                                 \
-    X(REDTUNE_I64, "i64", 8, RDT_KIND_INTEGER, 63)                                                 \
-    X(REDTUNE_F32, "f32", 4, RDT_KIND_FLOAT, 24)                                                   \
-    X(REDTUNE_F64, "f64", 8, RDT_KIND_FLOAT, 53)
+    X(REDTUNE_I8, "i8", 1, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                       \
+    X(REDTUNE_U8, "u8", 1, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                     \
+    X(REDTUNE_I16, "i16", 2, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
+    X(REDTUNE_U16, "u16", 2, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
+    X(REDTUNE_I32, "i32", 4, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
+    X(REDTUNE_U32, "u32", 4, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
+    X(REDTUNE_I64, "i64", 8, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
+    X(REDTUNE_U64, "u64", 8, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
+    X(REDTUNE_F16, "f16", 2, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
+    X(REDTUNE_BF16, "bf16", 2, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                    \
+    X(REDTUNE_F32, "f32", 4, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
+    X(REDTUNE_F64, "f64", 8, RDT_KIND_FLOAT, REDTUNE_F64, 53)
 
-typedef enum rdt_kind { RDT_KIND_NONE = 0, RDT_KIND_INTEGER, RDT_KIND_FLOAT } rdt_kind;
+typedef enum rdt_kind {
+    RDT_KIND_NONE = 0,
+    RDT_KIND_SIGNED,
+    RDT_KIND_UNSIGNED,
+    RDT_KIND_FLOAT
+} rdt_kind;
 
 typedef struct rdt_dtype_traits {
     redtune_dtype dtype;
     const char *name;
     size_t bytes;
     rdt_kind kind;
+    redtune_dtype accumulator; /* of sums */
     int exact_bits;
 } rdt_dtype_traits;
 
+typedef struct rdt_op_traits {
+    redtune_op op;
+    const char *name;
+    rdt_result_class result;
+} rdt_op_traits;
+
 /* The tables end with an entry whose name is NULL. */
 extern const rdt_dtype_traits rdt_dtype_table[];
+extern const rdt_op_traits rdt_op_table[];
 
-/* NULL for a value that is no dtype. */
+/* NULL for a value that is no dtype, or no op. */
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype);
+const rdt_op_traits *rdt_op_find(redtune_op op);
 
 /* Copies the problem with its result dtype filled in. REDTUNE_INVALID if it makes no sense. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,

@@ -10,12 +10,16 @@ local family = {
 
 family.params = {
     { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "vec", values = { 1, 2, 4 }, doc = "elements per load" },
+    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
     { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    { name = "load", labels = { "no_allocate", "plain", "streaming" },
+      doc = "the path of a load: past L1, through it, or marked as used once" },
     { name = "tail", labels = { "shuffle", "shared" },
       doc = "how a block combines its threads: warp shuffles, or shared memory down to one warp" },
-    { name = "finish", labels = { "single", "two_pass", "ticket" },
-      doc = "how blocks are combined: there is one block only, a second launch, or the last block" },
+    { name = "finish", labels = { "single", "two_pass", "ticket", "poll" },
+      doc = "how blocks are combined: there is one only, a second launch, the last, the first" },
+    { name = "overlap", labels = { "off", "on" },
+      doc = "whether the launch overlaps with the end of the kernel before (from sm_90 on)" },
     { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
       doc = "blocks per multiprocessor at most" },
 }
@@ -38,6 +42,10 @@ function family.allowed(c, p, d)
         return false, ("block=%d, and the device allows %d threads"):format(
             c.block, d.threads_per_block)
     end
+    if c.overlap == "on" and d.major < 9 then
+        return false, ("overlap=on needs compute capability 9.0, and the device has %d.%d"):format(
+            d.major, d.minor)
+    end
     if c.finish == "single" and c.per_sm ~= 1 then
         return false, "finish=single has one block, so per_sm must be 1"
     end
@@ -45,9 +53,14 @@ function family.allowed(c, p, d)
 end
 
 -- Whether an allowed config is worth measuring for this problem: not the same work as another
--- config, and not a waste that is plain beforehand.
+-- config, and not a waste that is plain beforehand. What never won on any GPU measured so far is
+-- left out, too (docs/benchmarks.md): the other loads, shared memory, the ticket, and launches that
+-- could overlap and do not.
 function family.useful(c, p, d)
-    if c.tail == "shared" and c.block <= 32 then return false end -- the same as shuffle
+    local bytes = c.vec * p.dtype.bytes
+    if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end -- too many loads
+    if c.load ~= "no_allocate" or c.tail ~= "shuffle" or c.finish == "ticket" then return false end
+    if c.overlap ~= (d.major >= 9 and "on" or "off") then return false end
     if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- unrolled past the input
     if c.block > 32 and c.block * c.vec >= 2 * p.count then return false end -- idle warps
     if c.finish == "single" then
@@ -65,15 +78,19 @@ end
 function family.default(p, d)
     local bytes = p.count * p.dtype.bytes
     local c = {
-        block = 256, vec = 16 // p.dtype.bytes, unroll = 4,
-        tail = "shuffle", finish = "ticket", per_sm = 8,
+        block = 256, vec = 16 // p.dtype.bytes, unroll = 4, load = "no_allocate",
+        tail = "shuffle", finish = "poll", overlap = d.major >= 9 and "on" or "off", per_sm = 8,
     }
-    if bytes <= 32 * 1024 then
-        c.block, c.finish, c.per_sm = 512, "single", 1
-    elseif bytes <= 4 * 1024 * 1024 then
-        c.unroll, c.per_sm = 1, 4
-    elseif bytes > 128 * 1024 * 1024 then
-        c.block, c.unroll, c.per_sm = 512, 2, 16
+    if bytes <= 64 * 1024 then
+        c.finish, c.per_sm = "single", 1
+        c.block = bytes <= 2 * 1024 and 32 or bytes <= 4 * 1024 and 128
+            or bytes <= 16 * 1024 and 256 or bytes <= 32 * 1024 and 512 or 1024
+    elseif bytes <= 2 * 1024 * 1024 then
+        c.block, c.per_sm = bytes <= 512 * 1024 and 64 or 128, 2
+    elseif bytes <= 256 * 1024 * 1024 then
+        c.block, c.per_sm = bytes <= 8 * 1024 * 1024 and 256 or 512, 4
+    else
+        c.block, c.unroll, c.per_sm = 512, 8, 32
     end
     return c
 end
@@ -83,8 +100,9 @@ function family.launch(c, p, d)
     return {
         threads = c.block,
         tile = tile(c),
-        blocks_max = c.finish == "single" and 1 or c.per_sm * d.sm_count,
+        blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, d.blocks_max),
         final_threads = c.finish == "two_pass" and c.block or 0,
+        overlap = c.overlap == "on",
     }
 end
 

@@ -59,7 +59,10 @@ want_refused() {
     want_in_err "$2"
 }
 
-have_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; }
+# A GPU, or the simulated one in the driver's place.
+have_gpu() {
+    [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || [[ ${REDTUNE_CUDA_DRIVER:-} == *redtune-sim* ]]
+}
 skip() {
     echo "skipped $fact: $1" >&2
     skipped=1

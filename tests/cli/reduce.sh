@@ -61,7 +61,7 @@ elements_that_are_no_numbers_are_refused() {
     npy "'<U5'" "(0,)" >text.npy
     refuses "no numbers" text.npy
     npy "'<c16'" "(0,)" >complex.npy
-    refuses "its elements are NumPy's 'c16'; redtune reduces i32" complex.npy
+    refuses "its elements are NumPy's 'c16'; redtune reduces i8" complex.npy
 }
 
 damaged_headers_are_refused() {

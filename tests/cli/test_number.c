@@ -144,6 +144,64 @@ static void reals_read_back(void) {
     }
 }
 
+/* By the formats' definitions: what is printed lies nearer to the value than to its neighbours. */
+static void halves_read_back(void) {
+    static const struct {
+        redtune_dtype dtype;
+        int fraction_bits, exponent_min, infinity;
+    } formats[] = {{REDTUNE_F16, 10, -14, 0x7c00}, {REDTUNE_BF16, 7, -126, 0x7f80}};
+    for (size_t f = 0; f < 2; f++)
+        for (int bits = 0; bits < formats[f].infinity; bits++) {
+            int fraction = bits & ((1 << formats[f].fraction_bits) - 1);
+            int exponent = bits >> formats[f].fraction_bits;
+            int least = formats[f].exponent_min - formats[f].fraction_bits;
+            double value =
+                exponent ? ldexp(fraction + (1 << formats[f].fraction_bits), exponent - 1 + least)
+                         : ldexp(fraction, least);
+            double above = ldexp(1, (exponent ? exponent - 1 : 0) + least);
+            double below = fraction || exponent < 2 ? above : above / 2;
+            char text[RDT_NUMBER_BYTES];
+            redtune_error err;
+            redtune_value from = {.u16 = (uint16_t)bits};
+            CHECK_OK(rdt_number_print_value(text, formats[f].dtype, &from, &err), err);
+            double back = strtod(text, NULL);
+            CHECK(back <= value + above / 2 && back >= value - below / 2);
+            CHECK(strlen(text) <= 15);
+        }
+}
+
+static void halves_print_shortly(void) {
+    static const struct {
+        redtune_dtype dtype;
+        int bits;
+        const char *text;
+    } rows[] = {{REDTUNE_F16, 0x2e66, "0.1"},       {REDTUNE_F16, 0x7bff, "65504"},
+                {REDTUNE_F16, 0x8000, "-0"},        {REDTUNE_F16, 0x0001, "6e-08"},
+                {REDTUNE_F16, 0xfc00, "-inf"},      {REDTUNE_F16, 0x7e00, "nan"},
+                {REDTUNE_BF16, 0x3dcd, "0.1"},      {REDTUNE_BF16, 0x4049, "3.14"},
+                {REDTUNE_BF16, 0x7f7f, "3.39e+38"}, {REDTUNE_BF16, 0xffc0, "nan"},
+                {REDTUNE_BF16, 0x7f80, "inf"},      {REDTUNE_BF16, 0x0001, "9e-41"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[RDT_NUMBER_BYTES];
+        redtune_error err;
+        redtune_value value = {.u16 = (uint16_t)rows[i].bits};
+        CHECK_OK(rdt_number_print_value(text, rows[i].dtype, &value, &err), err);
+        CHECK_TEXT(text, rows[i].text);
+    }
+}
+
+static void integers_print_in_full(void) {
+    redtune_value value = {.u64 = UINT64_MAX};
+    static const char *const wanted[] = {"-1", "255",        "-1", "65535",
+                                         "-1", "4294967295", "-1", "18446744073709551615"};
+    for (int dtype = REDTUNE_I8; dtype <= REDTUNE_U64; dtype++) {
+        char text[RDT_NUMBER_BYTES];
+        redtune_error err;
+        CHECK_OK(rdt_number_print_value(text, (redtune_dtype)dtype, &value, &err), err);
+        CHECK_TEXT(text, wanted[dtype - REDTUNE_I8]);
+    }
+}
+
 static void values_print_by_dtype(void) {
     char text[RDT_NUMBER_BYTES];
     redtune_error err;
@@ -162,10 +220,17 @@ static void values_print_by_dtype(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(count_reads_suffixes),        FACT(count_refuses_others),
-        FACT(counts_are_lists_of_ranges),  FACT(counts_name_what_is_wrong),
-        FACT(too_many_counts_are_refused), FACT(counts_print_exactly),
-        FACT(reals_print_shortly),         FACT(reals_read_back),
+        FACT(count_reads_suffixes),
+        FACT(count_refuses_others),
+        FACT(counts_are_lists_of_ranges),
+        FACT(counts_name_what_is_wrong),
+        FACT(too_many_counts_are_refused),
+        FACT(counts_print_exactly),
+        FACT(reals_print_shortly),
+        FACT(reals_read_back),
+        FACT(halves_read_back),
+        FACT(halves_print_shortly),
+        FACT(integers_print_in_full),
         FACT(values_print_by_dtype),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -3,6 +3,8 @@
 #ifndef RDT_TESTS_GPU_DEVICE_H
 #define RDT_TESTS_GPU_DEVICE_H
 
+#include <stdlib.h>
+#include <string.h>
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 
@@ -12,15 +14,22 @@ typedef struct device {
     CUstream stream;
 } device;
 
-/* Opens GPU 0 and makes its context current. REDTUNE_LIBRARY or REDTUNE_DEVICE: there is none. */
+/* Opens GPU 0, or the device that REDTUNE_TEST_DEVICE names ("sim"), and makes its context current.
+ * REDTUNE_LIBRARY or REDTUNE_DEVICE: there is none. */
 static inline redtune_status device_open(device *out, redtune_error *err) {
     bool entered;
-    redtune_status status = rdt_context_open("0", &out->context, err);
+    const char *name = getenv("REDTUNE_TEST_DEVICE");
+    redtune_status status = rdt_context_open(name ? name : "0", &out->context, err);
     if (status) return status;
     out->driver = out->context->driver;
     status = rdt_context_enter(out->context, &entered, err);
     if (!status) status = rdt_stream_create(out->driver, &out->stream, err);
     return status;
+}
+
+/* Whether it is the driver in software, where each element costs. */
+static inline bool device_is_simulated(const device *gpu) {
+    return strstr(gpu->context->facts.name, "simulated") != NULL;
 }
 
 static inline void device_close(device *gpu) {

@@ -17,8 +17,10 @@ set(may_cli)
 set(may_sim base)
 
 # Where alone a package's headers and its library's name may stand.
-set(package_headers cuda.h nvrtc.h lua.h lauxlib.h lualib.h sqlite3.h)
+# sim/sim.h is the interface of a library that is loaded at run time, like those of the others.
+set(package_headers cuda.h nvrtc.h lua.h lauxlib.h lualib.h sqlite3.h sim/sim.h)
 set(home_of_cuda.h gpu sim)
+set(home_of_sim/sim.h gpu)
 set(home_of_nvrtc.h compiler)
 set(home_of_lua.h codegen)
 set(home_of_lauxlib.h codegen)

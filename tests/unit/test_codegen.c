@@ -60,7 +60,7 @@ static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const ch
     rdt_case at = {&problem, rdt_facts_typical()};
     if (!status) status = rdt_codegen_default(codegen, 0, at, &point, &err);
     if (!status) status = rdt_config_parse(rdt_codegen_space(codegen, 0), config, &point, &err);
-    if (!status) status = rdt_codegen_render(codegen, 0, &problem, &point, lines, source, &err);
+    if (!status) status = rdt_codegen_render(codegen, 0, at, &point, lines, source, &err);
     return status;
 }
 

@@ -309,8 +309,8 @@ static void launch_counts_do_not_overflow(void) {
 }
 
 static void scratch_serves_any_launch(void) {
-    CHECK(rdt_scratch_bytes() >=
-          RDT_SCRATCH_HEADER_BYTES + (size_t)RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
+    CHECK((size_t)RDT_SCRATCH_BYTES >=
+          RDT_SCRATCH_COUNTERS_BYTES + (size_t)RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
 }
 
 static void facts_peak_is_two_transfers_a_clock(void) {

@@ -1,129 +1,235 @@
-/* Facts about tuner/pattern.h and model/fold.h: test data, and the host's own sums. */
+/* Facts about tuner/pattern.h: test data whose results are known and show every element. */
 #include <math.h>
 #include "check.h"
 #include "faults.h"
-#include "model/fold.h"
+#include "model/reference.h"
+#include "model/scalar.h"
 #include "tuner/pattern.h"
 
 static redtune_error err;
 
-/* The sum of elements[first..first + count) of a pattern laid out with its period, element by
- * element. */
-static int64_t plain_sum(const rdt_pattern *pattern, uint64_t first, uint64_t count) {
-    int64_t sum = 0;
-    for (uint64_t i = first; i < first + count; i++)
-        sum += (int64_t)((const float *)pattern->elements)[i % pattern->period];
-    return sum;
+/* Runs the fact for every op of every dtype, with the usual result. */
+static void for_each_problem(void (*fact)(const redtune_problem *problem)) {
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
+            redtune_problem problem = {op->op, dtype->dtype, REDTUNE_DTYPE_NONE, 0};
+            if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+            fact(&problem);
+            if (!check_state.failed) continue;
+            fprintf(stderr, "  (%s of %s)\n", op->name, dtype->name);
+            return;
+        }
 }
 
-static void sums_equal_those_of_the_elements(void) {
+/* The pattern from first on, repeated as it is on the GPU. */
+static void lay_out(const rdt_pattern *pattern, uint64_t first, uint64_t count, char *out) {
+    size_t bytes = redtune_dtype_bytes(pattern->problem.dtype);
+    for (uint64_t i = 0; i < count; i++)
+        memcpy(out + i * bytes,
+               (const char *)pattern->elements + (first + i) % pattern->period * bytes, bytes);
+}
+
+static bool equals(const rdt_pattern *pattern, const redtune_value *value, const void *elements,
+                   uint64_t count) {
+    rdt_reference plain;
+    rdt_reference_reduce(&pattern->problem, elements, count, &plain);
+    return rdt_reference_same(pattern->problem.result, value, &plain.value);
+}
+
+enum { COUNT_MAX = 9000, PERIOD = 4099 };
+static uint64_t room[COUNT_MAX], copy[COUNT_MAX];
+
+static const uint64_t windows[][2] = {{0, 0},    {0, 1},     {5, 1},       {1, 255},
+                                      {0, 256},  {3, 257},   {511, 3},     {0, 4099},
+                                      {4098, 2}, {17, 4099}, {4000, 5000}, {1, 8999}};
+enum { WINDOWS = sizeof windows / sizeof *windows };
+
+static redtune_status create(const redtune_problem *problem, rdt_pattern **out) {
+    redtune_status status = rdt_pattern_create(problem, PERIOD, out, &err);
+    return status;
+}
+
+static void check_values(const redtune_problem *problem) {
     rdt_pattern *pattern = NULL;
-    CHECK_OK(rdt_pattern_create(REDTUNE_F32, 4000000, &pattern, &err), err);
-    static const uint64_t ends[][2] = {
-        {0, 0},       {0, 1},       {5, 1000},          {1, 4097},
-        {0, 1048573}, {7, 1048573}, {1048570, 1048580}, {0, 3999999}};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        CHECK_INT(rdt_pattern_sum(pattern, ends[i][0], ends[i][1]),
-                  plain_sum(pattern, ends[i][0], ends[i][1]));
+    CHECK_OK(create(problem, &pattern), err);
+    for (size_t i = 0; i < WINDOWS; i++) {
+        uint64_t first = windows[i][0], count = windows[i][1];
+        redtune_value value = rdt_pattern_value(pattern, first, count);
+        lay_out(pattern, first, count, (char *)room);
+        CHECK(equals(pattern, &value, room, count));
+    }
     rdt_pattern_destroy(pattern);
 }
 
-static void dense_pattern_has_no_zero_element(void) {
+static void values_are_those_of_the_elements(void) {
+    for_each_problem(check_values);
+}
+
+static void check_planted(const redtune_problem *problem) {
     rdt_pattern *pattern = NULL;
-    CHECK_OK(rdt_pattern_create(REDTUNE_F32, rdt_pattern_dense_max(REDTUNE_F32), &pattern, &err),
-             err);
-    for (uint64_t i = 0; i < pattern->period; i++) CHECK(((float *)pattern->elements)[i] != 0);
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    redtune_value decider = rdt_pattern_decider(problem);
+    if (!rdt_pattern_hides(problem)) return;
+    CHECK_OK(create(problem, &pattern), err);
+    for (size_t i = 0; i < WINDOWS; i++) {
+        uint64_t first = windows[i][0], count = windows[i][1];
+        for (uint64_t at = 0; at < count; at += 1 + count / 7) {
+            redtune_value value = rdt_pattern_planted(pattern, first, count, at);
+            redtune_value without = rdt_pattern_value(pattern, first, count);
+            lay_out(pattern, first, count, (char *)room);
+            memcpy((char *)room + at * bytes, &decider, bytes);
+            CHECK(equals(pattern, &value, room, count));
+            bool is_there =
+                rdt_op_find(problem->op)->result == RDT_RESULT_INDEX && without.i64 == (int64_t)at;
+            CHECK(is_there || !rdt_reference_same(problem->result, &value, &without));
+        }
+    }
     rdt_pattern_destroy(pattern);
 }
 
-/* Every partial sum of every subset is below 2^24 where the sum of magnitudes is. */
-static void every_partial_sum_is_exact(void) {
-    for (uint64_t count = 1 << 20; count <= UINT64_C(1) << 32; count *= 4) {
+static void a_planted_decider_shows_everywhere(void) {
+    for_each_problem(check_planted);
+}
+
+static void check_one_hot(const redtune_problem *problem) {
+    enum { COUNT = 70 };
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    redtune_value decider = rdt_pattern_decider(problem), neutral = rdt_pattern_neutral(problem);
+    redtune_value without = rdt_pattern_one_hot(problem, COUNT, UINT64_MAX);
+    for (uint64_t at = 0; at <= COUNT; at++) {
+        rdt_reference plain;
+        for (uint64_t i = 0; i < COUNT; i++)
+            memcpy((char *)room + i * bytes, i == at ? &decider : &neutral, bytes);
+        rdt_reference_reduce(problem, room, COUNT, &plain);
+        redtune_value value = rdt_pattern_one_hot(problem, COUNT, at);
+        CHECK(rdt_reference_same(problem->result, &value, &plain.value));
+        /* The first index is also that of only neutral ones. */
+        bool shows = at < COUNT && (at > 0 || rdt_op_find(problem->op)->result != RDT_RESULT_INDEX);
+        CHECK(shows != rdt_reference_same(problem->result, &value, &without));
+    }
+}
+
+static void the_one_hot_shows_everywhere(void) {
+    for_each_problem(check_one_hot);
+}
+
+/* Where one element can show, each does: left out, or taken twice. Modulo 2^64 some numbers have a
+ * square that is 1, so that a product cannot tell none from two of them: those are not drawn often.
+ */
+static void check_every_element_shows(const redtune_problem *problem) {
+    enum { COUNT = 2000 };
+    rdt_pattern *pattern = NULL;
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    if (rdt_pattern_hides(problem) || problem->op == REDTUNE_NONZEROS) return;
+    CHECK_OK(create(problem, &pattern), err);
+    redtune_value whole = rdt_pattern_value(pattern, 0, COUNT);
+    lay_out(pattern, 0, COUNT, (char *)room);
+    for (uint64_t at = 0; at < COUNT; at += 13) {
+        memcpy(copy, room, at * bytes);
+        memcpy((char *)copy + at * bytes, (char *)room + (at + 1) * bytes,
+               (COUNT - at - 1) * bytes);
+        if (problem->op != REDTUNE_MEAN) CHECK(!equals(pattern, &whole, copy, COUNT - 1));
+        /* As a kernel errs: the sum lacks the element, the count does not. */
+        memset((char *)copy + (COUNT - 1) * bytes, 0, bytes);
+        if (problem->op == REDTUNE_MEAN) CHECK(!equals(pattern, &whole, copy, COUNT));
+        memcpy((char *)room + COUNT * bytes, (char *)room + at * bytes, bytes);
+        CHECK(!equals(pattern, &whole, room, COUNT + 1));
+    }
+    rdt_pattern_destroy(pattern);
+}
+
+static void every_element_shows(void) {
+    for_each_problem(check_every_element_shows);
+}
+
+/* ---- exactness ----------------------------------------------------------------------------- */
+
+static redtune_problem resolved(redtune_op op, redtune_dtype dtype) {
+    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, 0};
+    rdt_problem_resolve(&problem, &problem, NULL);
+    return problem;
+}
+
+/* Every partial sum of every subset is exact where the sum of all magnitudes is. */
+static void check_exact_sums(const redtune_problem *problem) {
+    rdt_result_class class = rdt_op_find(problem->op)->result;
+    if ((class != RDT_RESULT_SUM && class != RDT_RESULT_MEAN) || problem->op == REDTUNE_PROD ||
+        problem->dtype != REDTUNE_F32)
+        return;
+    for (uint64_t count = 1 << 20; count <= UINT64_C(1) << 32; count *= 16) {
         rdt_pattern *pattern = NULL;
-        CHECK_OK(rdt_pattern_create(REDTUNE_F32, count, &pattern, &err), err);
-        double magnitudes = 0;
-        for (uint64_t i = 0; i < pattern->period; i++)
-            magnitudes += fabs((double)((float *)pattern->elements)[i]);
-        double periods = ceil((double)count / (double)pattern->period);
-        CHECK(magnitudes * periods <= 16777216.0);
-        CHECK(magnitudes > 0);
+        CHECK_OK(rdt_pattern_create(problem, count, &pattern, &err), err);
+        redtune_problem magnitudes = *problem;
+        if (problem->op == REDTUNE_MEAN) magnitudes.op = REDTUNE_SUMABS;
+        if (problem->op == REDTUNE_NORM2) magnitudes.op = REDTUNE_SUMSQ;
+        rdt_reference found, rest;
+        rdt_reference_reduce(&magnitudes, pattern->elements, pattern->period, &found);
+        rdt_reference_reduce(&magnitudes, pattern->elements, count % pattern->period, &rest);
+        double total = found.magnitude * (double)(count / pattern->period) + rest.magnitude;
+        double most = problem->op == REDTUNE_NORM2  ? 0x1p22
+                      : problem->op == REDTUNE_MEAN ? 0x1p23
+                                                    : 0x1p24;
+        CHECK(total > 0 && total <= most);
         rdt_pattern_destroy(pattern);
     }
 }
 
+static void every_partial_sum_is_exact(void) {
+    for_each_problem(check_exact_sums);
+}
+
+/* Half of an f32's exponents, whatever part of the factors is taken. */
+static void every_partial_product_is_exact(void) {
+    redtune_problem problem = resolved(REDTUNE_PROD, REDTUNE_F32);
+    for (uint64_t count = 1000; count <= UINT64_C(1) << 32; count *= 64) {
+        rdt_pattern *pattern = NULL;
+        CHECK_OK(rdt_pattern_create(&problem, count, &pattern, &err), err);
+        double powers = 0;
+        for (uint64_t i = 0; i < pattern->period; i++)
+            powers += fabs(log2(fabs((double)((float *)pattern->elements)[i])));
+        CHECK(powers * ceil((double)count / (double)pattern->period) <= 120);
+        rdt_pattern_destroy(pattern);
+    }
+}
+
+static void dense_pattern_has_no_zero_element(void) {
+    rdt_pattern *pattern = NULL;
+    redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_F32);
+    CHECK_OK(rdt_pattern_create(&problem, rdt_pattern_dense_max(&problem), &pattern, &err), err);
+    for (uint64_t i = 0; i < pattern->period; i++) CHECK(((float *)pattern->elements)[i] != 0);
+    rdt_pattern_destroy(pattern);
+}
+
 static void period_is_no_multiple_of_a_tile(void) {
     rdt_pattern *pattern = NULL;
-    CHECK_OK(rdt_pattern_create(REDTUNE_F64, UINT64_C(1) << 30, &pattern, &err), err);
+    redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_F64);
+    CHECK_OK(rdt_pattern_create(&problem, UINT64_C(1) << 30, &pattern, &err), err);
     CHECK(pattern->period > 1000000 && pattern->period % 2 && pattern->period % 3);
     rdt_pattern_destroy(pattern);
 }
 
 static void create_survives_every_failed_allocation(void) {
+    redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_I32);
     for (long n = 1; faults_begin(n); n++) {
         rdt_pattern *pattern = NULL;
-        redtune_status status = rdt_pattern_create(REDTUNE_I32, 1000, &pattern, &err);
+        redtune_status status = rdt_pattern_create(&problem, 1000, &pattern, &err);
         if (faults_end()) CHECK_INT(status, REDTUNE_MEMORY);
         CHECK(status ? !pattern : pattern != NULL);
         rdt_pattern_destroy(pattern);
     }
 }
 
-/* ---- fold ---------------------------------------------------------------------------------- */
-
-static redtune_value folded(redtune_dtype dtype, const double *values, size_t count) {
-    redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, 0};
-    rdt_problem_resolve(&problem, &problem, NULL);
-    rdt_fold fold = rdt_fold_begin(&problem);
-    for (size_t i = 0; i < count; i++) {
-        redtune_value value = {.i64 = 0};
-        if (problem.result == REDTUNE_I64)
-            value.i64 = (int64_t)values[i];
-        else if (problem.result == REDTUNE_F32)
-            value.f32 = (float)values[i];
-        else
-            value.f64 = values[i];
-        rdt_fold_add(&fold, &value);
-    }
-    return rdt_fold_value(&fold);
-}
-
-static void fold_of_nothing_is_zero(void) {
-    CHECK_INT(folded(REDTUNE_I32, NULL, 0).i64, 0);
-    CHECK(folded(REDTUNE_F64, NULL, 0).f64 == 0);
-}
-
-static void fold_adds_integers_in_64_bits(void) {
-    static const double values[] = {4e9, 4e9, -1};
-    CHECK_INT(folded(REDTUNE_I32, values, 3).i64, 7999999999);
-}
-
-static void fold_compensates_floats(void) {
-    static const double values[] = {1, 1e100, 1, -1e100};
-    CHECK(folded(REDTUNE_F64, values, 4).f64 == 2);
-    static const double tenths[] = {16777216, 1, 1, 1, 1};
-    CHECK(folded(REDTUNE_F32, tenths, 5).f32 == 16777220);
-}
-
-static void fold_keeps_infinity_and_nan(void) {
-    static const double values[] = {1, INFINITY, 2};
-    static const double both[] = {INFINITY, -INFINITY};
-    static const double nan[] = {1, NAN, 2};
-    CHECK(isinf(folded(REDTUNE_F64, values, 3).f64));
-    CHECK(isnan(folded(REDTUNE_F32, both, 2).f32));
-    CHECK(isnan(folded(REDTUNE_F64, nan, 3).f64));
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(sums_equal_those_of_the_elements),
-        FACT(dense_pattern_has_no_zero_element),
+        FACT(values_are_those_of_the_elements),
+        FACT(a_planted_decider_shows_everywhere),
+        FACT(the_one_hot_shows_everywhere),
+        FACT(every_element_shows),
         FACT(every_partial_sum_is_exact),
+        FACT(every_partial_product_is_exact),
+        FACT(dense_pattern_has_no_zero_element),
         FACT(period_is_no_multiple_of_a_tile),
         FACT(create_survives_every_failed_allocation),
-        FACT(fold_of_nothing_is_zero),
-        FACT(fold_adds_integers_in_64_bits),
-        FACT(fold_compensates_floats),
-        FACT(fold_keeps_infinity_and_nan),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

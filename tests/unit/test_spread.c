@@ -13,13 +13,17 @@ static void compile_cover(int major, int minor) {
     size_t count = 0, failed = 0;
     if (rdt_compiler_open(&compiler, &err)) SKIP("%s", err.message);
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_OK(cover_pairs(codegen, 0, rdt_facts_typical(), &points, &count, &err), err);
+    rdt_facts facts = *rdt_facts_typical();
+    facts.major = major;
+    facts.minor = minor;
+    CHECK_OK(cover_pairs(codegen, 0, &facts, COVER_KERNELS, &points, &count, &err), err);
     for (size_t i = 0; i < count; i++) {
         char *source = NULL, text[RDT_CONFIG_TEXT_BYTES];
         rdt_image image = {0};
+        rdt_case at = {&points[i].problem, &facts};
         rdt_config_format(rdt_codegen_space(codegen, 0), &points[i].config, text);
-        redtune_status status = rdt_codegen_render(codegen, 0, &points[i].problem,
-                                                   &points[i].config, true, &source, &err);
+        redtune_status status =
+            rdt_codegen_render(codegen, 0, at, &points[i].config, true, &source, &err);
         if (!status)
             status = rdt_compiler_compile(compiler, source, "block.cu", major, minor, false, &image,
                                           &err);

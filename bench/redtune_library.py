@@ -1,0 +1,84 @@
+"""libredtune from Python, by ctypes: as much of redtune.h as the benchmarks call."""
+
+import contextlib
+import ctypes
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("code", ctypes.c_long), ("message", ctypes.c_char * 768)]
+
+
+class Problem(ctypes.Structure):
+    _fields_ = [
+        ("op", ctypes.c_int),
+        ("dtype", ctypes.c_int),
+        ("result", ctypes.c_int),
+        ("count", ctypes.c_uint64),
+    ]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("device", ctypes.c_char_p),
+        ("database", ctypes.c_char_p),
+        ("log", ctypes.c_void_p),
+        ("log_user", ctypes.c_void_p),
+        ("log_level", ctypes.c_int),
+    ]
+
+
+class Refused(Exception):
+    """redtune refused, for the reason given."""
+
+
+class Redtune:
+    """libredtune on the CUDA context that is current."""
+
+    def __init__(self, path, database):
+        self.library = ctypes.CDLL(path)
+        self.library.redtune_dtype_name.restype = ctypes.c_char_p
+        options = Options(database=database.encode() if database else None)
+        self.handle = ctypes.c_void_p()
+        self.call("redtune_open", ctypes.byref(options), ctypes.byref(self.handle))
+
+    def call(self, name, *arguments):
+        error = Error()
+        if getattr(self.library, name)(*arguments, ctypes.byref(error)):
+            raise Refused(error.message.decode())
+
+    def find(self, kind, name):
+        value = ctypes.c_int()
+        self.call(f"redtune_{kind}_find", name.encode(), ctypes.byref(value))
+        return value.value
+
+    def problem(self, op, dtype, count):
+        return Problem(op=self.find("op", op), dtype=self.find("dtype", dtype), count=count)
+
+    def result(self, problem):
+        """The name of the result's dtype."""
+        value = ctypes.c_int()
+        self.call("redtune_problem_result", ctypes.byref(problem), ctypes.byref(value))
+        return self.library.redtune_dtype_name(value).decode()
+
+    @contextlib.contextmanager
+    def plan(self, problem):
+        """A function (in, out, stream) of addresses on the GPU and a stream's handle, which queues
+        the reduction. What it queued must be done when the context ends."""
+        plan = ctypes.c_void_p()
+        self.call("redtune_plan_create", self.handle, ctypes.byref(problem), ctypes.byref(plan))
+        run, error = self.library.redtune_plan_run, Error()
+        run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
+                        ctypes.c_void_p, ctypes.c_void_p]
+        handle, count, error_at = plan.value, problem.count, ctypes.addressof(error)
+
+        def reduce(d_in, d_out, stream):
+            if run(handle, d_in, count, d_out, stream, error_at):
+                raise Refused(error.message.decode())
+
+        try:
+            yield reduce
+        finally:
+            self.library.redtune_plan_destroy(plan)
+
+    def close(self):
+        self.library.redtune_close(self.handle)

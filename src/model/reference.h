@@ -1,0 +1,35 @@
+/* Reference: the value of a reduction over host memory, as docs/ops.md defines it. Plain and slow:
+ * one element after the other, floats in twice the accumulator's precision and more. */
+#ifndef RDT_MODEL_REFERENCE_H
+#define RDT_MODEL_REFERENCE_H
+
+#include "model/problem.h"
+
+typedef struct rdt_reference {
+    redtune_value value; /* of problem->result */
+    double exact;        /* the value before it is rounded to accumulator and result */
+    double magnitude;    /* of sums: the sum of the absolute values of what is added */
+} rdt_reference;
+
+/* problem is resolved; its count is not looked at. */
+void rdt_reference_reduce(const redtune_problem *problem, const void *elements, uint64_t count,
+                          rdt_reference *out);
+
+/* The dtype that sums, products and what is made of them accumulate in, whatever the result. */
+redtune_dtype rdt_reference_accumulator(const redtune_problem *problem);
+
+/* From a total in the accumulator to the result: mean's division, norm2's root, the conversion.
+ * total is one of the accumulator's numbers. */
+redtune_value rdt_reference_finish(const redtune_problem *problem, const redtune_value *total,
+                                   uint64_t count);
+
+/* Bit for bit the same, but for NaN, of which any equals any. */
+bool rdt_reference_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b);
+
+/* How far a float result may be from exact if no element passes through more than depth additions
+ * on its way (Higham, Accuracy and Stability of Numerical Algorithms, 4.2; products: 3.1, whatever
+ * the depth); 0 for ops that are exact. */
+double rdt_reference_bound(const redtune_problem *problem, const rdt_reference *reference,
+                           uint64_t count, double depth);
+
+#endif

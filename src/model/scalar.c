@@ -1,0 +1,138 @@
+/* Scalar: one number of any dtype on the host: read, ordered, converted. */
+#include "model/scalar.h"
+
+#include <math.h>
+#include <string.h>
+#include "model/half.h"
+
+/* By a switch and not by the table: this is asked for every element. */
+static rdt_kind kind_of(redtune_dtype dtype) {
+    switch (dtype) {
+#define ENTRY(dtype, name, bytes, kind, accumulator, exact_bits)                                   \
+    case dtype:                                                                                    \
+        return kind;
+        RDT_DTYPE_LIST(ENTRY)
+#undef ENTRY
+    case REDTUNE_DTYPE_NONE:
+        break;
+    }
+    return RDT_KIND_NONE;
+}
+
+bool rdt_scalar_is_float(redtune_dtype dtype) {
+    return kind_of(dtype) == RDT_KIND_FLOAT;
+}
+
+bool rdt_scalar_is_signed(redtune_dtype dtype) {
+    return kind_of(dtype) == RDT_KIND_SIGNED;
+}
+
+bool rdt_scalar_is_nan(redtune_dtype dtype, const void *array, uint64_t index) {
+    return rdt_scalar_is_float(dtype) && isnan(rdt_scalar_real(dtype, array, index));
+}
+
+uint64_t rdt_scalar_bits(redtune_dtype dtype, const void *array, uint64_t index) {
+    switch (dtype) {
+    case REDTUNE_I8:
+        return (uint64_t)((const int8_t *)array)[index];
+    case REDTUNE_U8:
+        return ((const uint8_t *)array)[index];
+    case REDTUNE_I16:
+        return (uint64_t)((const int16_t *)array)[index];
+    case REDTUNE_I32:
+        return (uint64_t)((const int32_t *)array)[index];
+    case REDTUNE_U16:
+    case REDTUNE_F16:
+    case REDTUNE_BF16:
+        return ((const uint16_t *)array)[index];
+    case REDTUNE_U32:
+    case REDTUNE_F32:
+        return ((const uint32_t *)array)[index];
+    case REDTUNE_I64:
+    case REDTUNE_U64:
+    case REDTUNE_F64:
+        return ((const uint64_t *)array)[index];
+    case REDTUNE_DTYPE_NONE:
+        break;
+    }
+    return 0;
+}
+
+double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index) {
+    switch (dtype) {
+    case REDTUNE_I8:
+    case REDTUNE_I16:
+    case REDTUNE_I32:
+    case REDTUNE_I64:
+        return (double)(int64_t)rdt_scalar_bits(dtype, array, index);
+    case REDTUNE_U8:
+    case REDTUNE_U16:
+    case REDTUNE_U32:
+    case REDTUNE_U64:
+        return (double)rdt_scalar_bits(dtype, array, index);
+    case REDTUNE_F16:
+        return (double)rdt_half_to_float(((const uint16_t *)array)[index]);
+    case REDTUNE_BF16:
+        return (double)rdt_bfloat_to_float(((const uint16_t *)array)[index]);
+    case REDTUNE_F32:
+        return (double)((const float *)array)[index];
+    case REDTUNE_F64:
+        return ((const double *)array)[index];
+    case REDTUNE_DTYPE_NONE:
+        break;
+    }
+    return 0;
+}
+
+uint64_t rdt_scalar_key(redtune_dtype dtype, const void *array, uint64_t index) {
+    const uint64_t top = UINT64_C(1) << 63;
+    rdt_kind kind = kind_of(dtype);
+    if (kind != RDT_KIND_FLOAT) {
+        uint64_t bits = rdt_scalar_bits(dtype, array, index);
+        return kind == RDT_KIND_SIGNED ? bits ^ top : bits;
+    }
+    double real = rdt_scalar_real(dtype, array, index);
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits & top ? ~bits : bits | top;
+}
+
+redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits) {
+    redtune_value value = {.u64 = 0};
+    switch (redtune_dtype_bytes(dtype)) {
+    case 1:
+        value.u8 = (uint8_t)bits;
+        break;
+    case 2:
+        value.u16 = (uint16_t)bits;
+        break;
+    case 4:
+        value.u32 = (uint32_t)bits;
+        break;
+    default:
+        value.u64 = bits;
+    }
+    return value;
+}
+
+redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real) {
+    redtune_value value = {.u64 = 0};
+    switch (dtype) {
+    case REDTUNE_F16:
+        value.f16 = rdt_half_from_float((float)real);
+        return value;
+    case REDTUNE_BF16:
+        value.bf16 = rdt_bfloat_from_float((float)real);
+        return value;
+    case REDTUNE_F32:
+        value.f32 = (float)real;
+        return value;
+    case REDTUNE_F64:
+        value.f64 = real;
+        return value;
+    case REDTUNE_U64:
+        return rdt_scalar_from_bits(dtype, (uint64_t)real);
+    default:
+        return rdt_scalar_from_bits(dtype, (uint64_t)(int64_t)real);
+    }
+}

@@ -1,0 +1,26 @@
+/* Scalar: one number of any dtype on the host: read, ordered, converted. An element is named by its
+ * array and index, so that a redtune_value is an array of one. */
+#ifndef RDT_MODEL_SCALAR_H
+#define RDT_MODEL_SCALAR_H
+
+#include "model/problem.h"
+
+bool rdt_scalar_is_float(redtune_dtype dtype);
+bool rdt_scalar_is_signed(redtune_dtype dtype); /* an integer that has a sign */
+bool rdt_scalar_is_nan(redtune_dtype dtype, const void *array, uint64_t index);
+
+/* Integers modulo 2^64, with their sign extended; floats as they lie in memory. */
+uint64_t rdt_scalar_bits(redtune_dtype dtype, const void *array, uint64_t index);
+/* The nearest double: exact for all but integers beyond 2^53. */
+double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index);
+
+/* A number that orders as the elements of dtype do, -0 before +0; NaN has no place in it. */
+uint64_t rdt_scalar_key(redtune_dtype dtype, const void *array, uint64_t index);
+
+/* The value of these low bits. */
+redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits);
+/* The nearest value, ties to even, the 16-bit floats by way of f32; an integer dtype takes whole
+ * numbers in its range only. */
+redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real);
+
+#endif

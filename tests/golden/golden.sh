@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Compares rendered sources with those kept here, so that a change of what is rendered is seen and
+# read before it is committed.
+#
+# usage: golden.sh REDTUNE [--update]
+set -u
+redtune=$1 update=${2:-}
+here=$(dirname "$(realpath "$0")")
+failed=0
+made=$(mktemp)
+trap 'rm -f "$made"' EXIT
+
+# file, op, dtype, config
+while read -r name op dtype config; do
+    if ! "$redtune" emit --op "$op" --dtype "$dtype" --config "$config" >"$made"; then
+        failed=1
+    elif [ "$update" = --update ]; then
+        cp "$made" "$here/$name.cu"
+    elif ! diff -u "$here/$name.cu" "$made"; then
+        echo "$name.cu differs: if that is meant, run $0 $redtune --update" >&2
+        failed=1
+    fi
+done <<'LIST'
+sum_f32_poll       sum    f32  block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
+sum_i32_ticket     sum    i32  block=128,vec=1,unroll=1,load=plain,tail=shared,finish=ticket
+sum_f64_two_pass   sum    f64  block=64,vec=2,unroll=2,load=streaming,tail=shuffle,finish=two_pass
+sum_i8_single      sum    i8   block=32,vec=16,unroll=1,tail=shuffle,finish=single,per_sm=1
+argmax_f16_poll    argmax f16  block=256,vec=8,unroll=2,tail=shared,finish=poll
+mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_pass
+LIST
+exit $failed

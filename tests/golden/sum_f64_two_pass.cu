@@ -1,0 +1,184 @@
+// redtune: the sum of f64 into f64, by the template "block" with
+// block=64,vec=2,unroll=2,load=streaming,tail=shuffle,finish=two_pass,overlap=off
+//
+// output[0] = x[0] + ... + x[n-1]
+// for any n = count and any element-aligned input. Start it with 64 threads per block.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef double element;  // in memory
+typedef double value;  // in registers
+typedef double accumulator;
+
+constexpr u32 BLOCK = 64;  // threads per block
+constexpr u32 VEC = 2;  // elements per load
+constexpr u32 UNROLL = 2;  // independent loads in flight per thread
+constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
+constexpr u32 LANES = 2;  // accumulators per thread
+
+constexpr u64 LOAD_BYTES = VEC * 8;
+constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
+
+static_assert(sizeof(element) == 8 && sizeof(accumulator) <= 16, "");
+static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
+
+struct vector {
+    double word[2];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.cs.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(v.word[0]), "=d"(v.word[1])
+                 : "l"(from));
+    return v;
+}
+
+// Where this thread's load i of the tile at that address is.
+__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
+{
+    return tile + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
+}
+
+// All loads of the tile before the first use; those from stop on are left out.
+__device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
+{
+    if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i));
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
+    }
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    double word[1];
+    asm volatile("ld.global.cs.f64 %0, [%1];"
+                 : "=d"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return x;
+}
+
+__device__ __forceinline__ void take(accumulator (&part)[LANES], const vector &v)
+{
+    part[0] = combine(part[0], map(v.word[0]));
+    part[1] = combine(part[1], map(v.word[1]));
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier.
+__device__ __forceinline__ accumulator reduce_block(accumulator a)
+{
+    __shared__ accumulator warp_value[2];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    a = reduce_warp(a);
+    if (lane == 0) warp_value[warp] = a;
+    __syncthreads();
+    if (warp == 0) {
+        a = lane < 2 ? warp_value[lane] : 0.0;
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    }
+    return a;
+}
+
+// Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
+__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
+{
+    // Loads are aligned: from body up to stop. The first ones are on their way before anything is
+    // computed that they do not need.
+    const u32 thread = threadIdx.x;
+    const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
+    vector v[UNROLL];
+    load_tile(v, tile, stop);
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0;
+    accumulator edge = 0.0;
+    // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
+    // thread.
+    if (blockIdx.x == gridDim.x - 1) {
+        const u64 head = (u32)(body - begin) / sizeof(element);
+        const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
+        const u64 at = thread < head ? thread : thread + behind;
+        if (at < count) edge = map(load_element(input + at));
+    }
+
+    while (tile < stop) {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i]);
+        }
+        tile += (u64)gridDim.x * TILE_BYTES;
+        load_tile(v, tile, stop);
+    }
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
+// The partial results of the blocks, in the order of their indices.
+__device__ __forceinline__ accumulator *partials(void *scratch)
+{
+    return (accumulator *)((char *)scratch + 524544);
+}
+
+// Thread 0 returns the combination of the partial results of all blocks.
+__device__ __forceinline__ accumulator reduce_partials(void *scratch, u32 blocks)
+{
+    accumulator a = 0.0;
+    for (u32 i = threadIdx.x; i < blocks; i += BLOCK)
+        a = combine(a, __ldcg(partials(scratch) + i));
+    return reduce_block(a);
+}
+
+extern "C" __global__ void __launch_bounds__(64)
+redtune_reduce(const element *input, u64 count, double *output, void *scratch)
+{
+    accumulator a = reduce_block(reduce_share(input, count));
+    if (gridDim.x == 1) {
+        if (threadIdx.x == 0) *output = a;
+        return;
+    }
+    if (threadIdx.x == 0) partials(scratch)[blockIdx.x] = a;
+}
+
+// The second launch: one block of BLOCK threads, over the partial results of the first one's blocks.
+extern "C" __global__ void __launch_bounds__(64)
+redtune_finish(void *scratch, u32 blocks, u64 count, double *output)
+{
+    accumulator a = reduce_partials(scratch, blocks);
+    if (threadIdx.x == 0) *output = a;
+}

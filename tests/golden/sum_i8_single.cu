@@ -1,0 +1,159 @@
+// redtune: the sum of i8 into i64, by the template "block" with
+// block=32,vec=16,unroll=1,load=no_allocate,tail=shuffle,finish=single,overlap=off
+//
+// output[0] = x[0] + ... + x[n-1]
+// for any n = count and any element-aligned input. Start it with 32 threads per block.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef signed char element;  // in memory
+typedef int value;  // in registers
+typedef i64 accumulator;
+
+constexpr u32 BLOCK = 32;  // threads per block
+constexpr u32 VEC = 16;  // elements per load
+constexpr u32 UNROLL = 1;  // independent loads in flight per thread
+constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
+constexpr u32 LANES = 4;  // accumulators per thread
+
+constexpr u64 LOAD_BYTES = VEC * 1;
+constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
+
+static_assert(sizeof(element) == 1 && sizeof(accumulator) <= 16, "");
+static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
+
+struct vector {
+    u32 word[4];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
+                 : "l"(from));
+    return v;
+}
+
+// Where this thread's load i of the tile at that address is.
+__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
+{
+    return tile + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
+}
+
+// All loads of the tile before the first use; those from stop on are left out.
+__device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
+{
+    if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i));
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
+    }
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    u32 word[1];
+    asm volatile("ld.global.nc.L1::no_allocate.u8 %0, [%1];"
+                 : "=r"(word[0])
+                 : "l"(from));
+    return (int)(signed char)word[0];
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return (i64)x;
+}
+
+typedef int narrow;  // holds the sum of a word's elements over one tile
+
+__device__ __forceinline__ void take(narrow (&part)[LANES], const vector &v)
+{
+    part[0] = __dp4a((int)v.word[0], (int)0x01010101, part[0]);
+    part[1] = __dp4a((int)v.word[1], (int)0x01010101, part[1]);
+    part[2] = __dp4a((int)v.word[2], (int)0x01010101, part[2]);
+    part[3] = __dp4a((int)v.word[3], (int)0x01010101, part[3]);
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier.
+__device__ __forceinline__ accumulator reduce_block(accumulator a)
+{
+    return reduce_warp(a);
+}
+
+// Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
+__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
+{
+    // Loads are aligned: from body up to stop. The first ones are on their way before anything is
+    // computed that they do not need.
+    const u32 thread = threadIdx.x;
+    const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
+    vector v[UNROLL];
+    load_tile(v, tile, stop);
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0ll;
+    accumulator edge = 0ll;
+    // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
+    // thread.
+    if (blockIdx.x == gridDim.x - 1) {
+        const u64 head = (u32)(body - begin) / sizeof(element);
+        const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
+        const u64 at = thread < head ? thread : thread + behind;
+        if (at < count) edge = map(load_element(input + at));
+    }
+
+    while (tile < stop) {
+        narrow sum[LANES];
+#pragma unroll
+        for (u32 j = 0; j < LANES; j++) sum[j] = 0;
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(sum, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(sum, v[i]);
+        }
+#pragma unroll
+        for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], (i64)sum[j]);
+        tile += (u64)gridDim.x * TILE_BYTES;
+        load_tile(v, tile, stop);
+    }
+    part[0] = combine(part[0], part[2]);
+    part[1] = combine(part[1], part[3]);
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
+extern "C" __global__ void __launch_bounds__(32)
+redtune_reduce(const element *input, u64 count, i64 *output, void *scratch)
+{
+    accumulator a = reduce_block(reduce_share(input, count));
+    if (threadIdx.x == 0) *output = a;
+}

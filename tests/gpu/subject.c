@@ -1,0 +1,145 @@
+/* Subject: a kernel under test with what it takes to run it, and the sets of them that tests go
+ * over. */
+#include "subject.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { RESULT_BYTES = 16, POISON = 0xa5 };
+
+redtune_status workshop_open(device *gpu, workshop *out, redtune_error *err) {
+    *out = (workshop){.gpu = gpu};
+    redtune_status status = rdt_builder_create(NULL, &out->builder, err);
+    return status ? status : rdt_builder_borrow(out->builder, &out->codegen, err);
+}
+
+void workshop_close(workshop *shop) {
+    if (shop->codegen) rdt_builder_give_back(shop->builder);
+    rdt_builder_destroy(shop->builder);
+}
+
+/* ---- a kernel ------------------------------------------------------------------------------ */
+
+static int parameter(const rdt_space *space, const rdt_config *config, const char *name) {
+    int i = rdt_space_find(space, name, (int)strlen(name));
+    return i < 0 ? 1 : (int)config->value[i];
+}
+
+static redtune_status describe(workshop *shop, const rdt_config *config, subject *out,
+                               redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(shop->codegen, 0);
+    const redtune_problem *problem = &out->problem;
+    rdt_case at = {problem, &shop->gpu->context->facts};
+    char text[RDT_CONFIG_TEXT_BYTES];
+    redtune_status status = REDTUNE_OK;
+    if (config)
+        out->config = *config;
+    else
+        status = rdt_codegen_default(shop->codegen, 0, at, &out->config, err);
+    if (!status) status = rdt_codegen_launch(shop->codegen, 0, at, &out->config, &out->launch, err);
+    if (status) return status;
+    rdt_config_format(space, &out->config, text);
+    snprintf(out->name, sizeof out->name, "%s of %s into %s by %s", redtune_op_name(problem->op),
+             redtune_dtype_name(problem->dtype), redtune_dtype_name(problem->result), text);
+    out->vec = parameter(space, &out->config, "vec");
+    out->unroll = parameter(space, &out->config, "unroll");
+    return REDTUNE_OK;
+}
+
+redtune_status subject_open(workshop *shop, const redtune_problem *problem,
+                            const rdt_config *config, subject *out, redtune_error *err) {
+    const device *gpu = shop->gpu;
+    *out = (subject){
+        .gpu = gpu, .problem = *problem, .element_bytes = redtune_dtype_bytes(problem->dtype)};
+    redtune_status status = describe(shop, config, out, err);
+    if (!status)
+        status = rdt_builder_make(shop->builder, gpu->context, 0, problem, &out->config,
+                                  &out->launch, &out->kernel, err);
+    if (!status)
+        status = rdt_buffer_create(gpu->driver, SUBJECT_RESULTS * RESULT_BYTES, &out->output, err);
+    if (!status)
+        status = rdt_buffer_create(gpu->driver, (size_t)RDT_SCRATCH_BYTES, &out->scratch, err);
+    if (!status)
+        status = rdt_driver_check(
+            gpu->driver,
+            gpu->driver->memset_d8_async(out->scratch.address, 0, out->scratch.bytes, gpu->stream),
+            err, "clear the scratch");
+    return status;
+}
+
+void subject_close(subject *self) {
+    rdt_buffer_destroy(&self->output);
+    rdt_buffer_destroy(&self->scratch);
+    rdt_kernel_unload(self->kernel);
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, redtune_error *err) {
+    const device *gpu = self->gpu;
+    redtune_status status = REDTUNE_OK;
+    if (self->calls == SUBJECT_RESULTS)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "more than %d results", SUBJECT_RESULTS);
+    if (!self->poisoned) {
+        CUresult rc = gpu->driver->memset_d8_async(self->output.address, POISON, self->output.bytes,
+                                                   gpu->stream);
+        status = rdt_driver_check(gpu->driver, rc, err, "poison the results");
+        self->poisoned = true;
+    }
+    rdt_operands operands = {
+        .input = input,
+        .count = count,
+        .output = self->output.address + self->calls * RESULT_BYTES,
+        .scratch = self->scratch.address,
+    };
+    self->calls++;
+    return status ? status
+                  : rdt_kernel_launch(self->kernel, &self->launch, operands, gpu->stream, err);
+}
+
+static redtune_status check_scratch(const subject *self, redtune_error *err) {
+    static unsigned char scratch[RDT_SCRATCH_SLOTS_OFFSET];
+    redtune_status status = rdt_buffer_read(self->gpu->driver, scratch, self->scratch.address,
+                                            sizeof scratch, self->gpu->stream, err);
+    for (size_t i = 0; !status && i < sizeof scratch; i++)
+        if (scratch[i])
+            status = rdt_fail(err, REDTUNE_WRONG, 0, "%s leaves scratch byte %zu at %d", self->name,
+                              i, scratch[i]);
+    return status;
+}
+
+redtune_status subject_read(subject *self, redtune_value *results, redtune_error *err) {
+    size_t bytes = redtune_dtype_bytes(self->problem.result), calls = self->calls;
+    redtune_status status = rdt_buffer_read(self->gpu->driver, results, self->output.address,
+                                            calls * RESULT_BYTES, self->gpu->stream, err);
+    self->calls = 0;
+    self->poisoned = false;
+    for (size_t i = 0; !status && i < calls; i++)
+        for (size_t j = bytes; !status && j < RESULT_BYTES; j++)
+            if (results[i].bytes[j] != POISON)
+                status = rdt_fail(err, REDTUNE_WRONG, 0, "%s writes behind its result", self->name);
+    return status ? status : check_scratch(self, err);
+}
+
+redtune_status subject_reduce(subject *self, CUdeviceptr input, uint64_t count,
+                              redtune_value *result, redtune_error *err) {
+    redtune_status status = subject_queue(self, input, count, err);
+    return status ? status : subject_read(self, result, err);
+}
+
+double subject_depth(const subject *self, uint64_t count) {
+    double block = self->launch.threads, vec = self->vec;
+    double blocks = rdt_launch_blocks(&self->launch, count);
+    return ceil((double)count / (blocks * block * vec)) + log2(self->unroll) + log2(vec) +
+           2 * log2(block) + ceil(blocks / block) + 2;
+}
+
+void subject_compare(const subject *self, const redtune_value *got, const redtune_value *wanted,
+                     rdt_text *out) {
+    redtune_dtype result = self->problem.result;
+    if (rdt_reference_same(result, got, wanted)) return;
+    rdt_text_add(out, "it is ");
+    rdt_value_print(result, got, out);
+    rdt_text_add(out, " and should be ");
+    rdt_value_print(result, wanted, out);
+}

@@ -1,0 +1,104 @@
+/* Subject: a kernel under test with what it takes to run it, and the sets of them that tests go
+ * over. */
+#ifndef RDT_TESTS_GPU_SUBJECT_H
+#define RDT_TESTS_GPU_SUBJECT_H
+
+#include "api/builder.h"
+#include "check.h"
+#include "cover.h"
+#include "device.h"
+#include "model/reference.h"
+#include "tuner/hot.h"
+
+enum { SUBJECT_RESULTS = 4096 };
+
+/* What makes kernels. */
+typedef struct workshop {
+    device *gpu;
+    rdt_builder *builder;
+    rdt_codegen *codegen;
+} workshop;
+
+typedef struct subject {
+    const device *gpu;
+    redtune_problem problem;
+    size_t element_bytes;
+    rdt_config config;
+    rdt_launch launch;
+    rdt_kernel *kernel;
+    int vec, unroll;
+    char name[RDT_CONFIG_TEXT_BYTES + 64]; /* for messages */
+    rdt_buffer output, scratch;
+    size_t calls; /* since the results were read */
+    bool poisoned;
+} subject;
+
+redtune_status workshop_open(device *gpu, workshop *out, redtune_error *err);
+void workshop_close(workshop *shop);
+
+/* A kernel for a resolved problem. config may be NULL: the default. */
+redtune_status subject_open(workshop *shop, const redtune_problem *problem,
+                            const rdt_config *config, subject *out, redtune_error *err);
+void subject_close(subject *self);
+
+/* Queues a reduction; its result is the next of those that subject_read gives, SUBJECT_RESULTS at
+ * most. */
+redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, redtune_error *err);
+/* Waits and gives the results queued since the last time. A kernel that wrote behind one of them,
+ * or left scratch in another state than it found, fails with REDTUNE_WRONG. */
+redtune_status subject_read(subject *self, redtune_value *results, redtune_error *err);
+/* Both for one reduction. */
+redtune_status subject_reduce(subject *self, CUdeviceptr input, uint64_t count,
+                              redtune_value *result, redtune_error *err);
+
+/* How many additions an element passes through at most: docs/ops.md's d. */
+double subject_depth(const subject *self, uint64_t count);
+
+/* Adds "it is <got> and should be <wanted>" unless both are the same. */
+void subject_compare(const subject *self, const redtune_value *got, const redtune_value *wanted,
+                     rdt_text *out);
+
+/* What follows reports to the test that includes it. */
+
+/* Fails the fact, and is false, unless the result over count elements is the one wanted. */
+__attribute__((unused, format(printf, 5, 6))) static bool
+subject_same(const subject *self, uint64_t count, const redtune_value *got,
+             const redtune_value *wanted, const char *where, ...) {
+    rdt_text wrong = {0};
+    char place[128];
+    va_list args;
+    subject_compare(self, got, wanted, &wrong);
+    bool same = !wrong.data;
+    va_start(args, where);
+    vsnprintf(place, sizeof place, where, args);
+    va_end(args);
+    check_that(same, __FILE__, __LINE__, "%s: of %llu elements %s %s", self->name,
+               (unsigned long long)count, place, same ? "" : wrong.data);
+    rdt_text_free(&wrong);
+    return same;
+}
+
+/* Runs the fact on every kernel of the covering set, each op with each dtype among them; on a
+ * simulated device the smaller set. */
+__attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(subject *self)) {
+    redtune_error err;
+    workshop shop;
+    cover_point *points = NULL;
+    size_t count = 0;
+    if (!gpu->context) SKIP("there is no GPU");
+    cover_extent extent = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS;
+    CHECK_OK(workshop_open(gpu, &shop, &err), err);
+    CHECK_OK(cover_pairs(shop.codegen, 0, &gpu->context->facts, extent, &points, &count, &err),
+             err);
+    for (size_t i = 0; i < count && !check_state.failed; i++) {
+        subject self;
+        CHECK_OK(subject_open(&shop, &points[i].problem, &points[i].config, &self, &err), err);
+        fact(&self);
+        subject_close(&self);
+    }
+    printf("%s: %zu kernels\n", check_state.fact, count);
+    free(points);
+    workshop_close(&shop);
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* Facts about plans on a GPU under load: more than 2^31 elements and 4 GiB, and the same bits in
+ * every run while the GPU does something else, too. */
+#include <inttypes.h>
+#include "check.h"
+#include "gpu/graph.h"
+#include "model/scalar.h"
+#include "subject.h"
+#include "tuner/pattern.h"
+
+static redtune_error err;
+static device gpu;
+
+static void *pointer(CUdeviceptr address) {
+    return (void *)(uintptr_t)address;
+}
+
+static redtune_status open_usual(redtune **rt) {
+    const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
+                                     .database = "/nowhere/at/all.db"};
+    return redtune_open(&options, rt, &err);
+}
+
+/* ---- large inputs -------------------------------------------------------------------------- */
+
+static const uint64_t large_count = (UINT64_C(1) << 31) + 3;
+
+/* A large buffer with a pattern in it. */
+typedef struct large {
+    redtune *rt;
+    rdt_pattern *pattern;
+    rdt_buffer input, output;
+} large;
+
+static redtune_status run(const large *self, uint64_t offset, uint64_t count,
+                          redtune_value *value) {
+    redtune_plan *plan = NULL;
+    redtune_problem problem = self->pattern->problem;
+    problem.count = count;
+    CUdeviceptr from = self->input.address + offset * redtune_dtype_bytes(problem.dtype);
+    *value = (redtune_value){.u64 = 0};
+    redtune_status status = redtune_plan_create(self->rt, &problem, &plan, &err);
+    if (!status)
+        status = redtune_plan_run(plan, pointer(from), count, pointer(self->output.address),
+                                  gpu.stream, &err);
+    if (!status)
+        status = rdt_buffer_read(gpu.driver, value, self->output.address,
+                                 redtune_dtype_bytes(problem.result), gpu.stream, &err);
+    redtune_plan_destroy(plan);
+    return status;
+}
+
+static void check_equal(const large *self, uint64_t count, const redtune_value *got,
+                        const redtune_value *wanted, const char *how) {
+    const redtune_problem *problem = &self->pattern->problem;
+    rdt_text text = {0};
+    rdt_value_print(problem->result, got, &text);
+    rdt_text_add(&text, " and should be ");
+    rdt_value_print(problem->result, wanted, &text);
+    check_that(rdt_reference_same(problem->result, got, wanted), __FILE__, __LINE__,
+               "%s of %" PRIu64 " %s, %s, is %s", redtune_op_name(problem->op), count,
+               redtune_dtype_name(problem->dtype), how, text.data);
+    rdt_text_free(&text);
+}
+
+/* Deciders on both sides of every place where an index or an offset of 32 bits would wrap. */
+static void check_planted(const large *self, uint64_t count) {
+    size_t element = redtune_dtype_bytes(self->pattern->problem.dtype);
+    const uint64_t wrap = (UINT64_C(1) << 32) / element, half = wrap / 2;
+    const uint64_t places[] = {0,        half - 1, half,     wrap - 1,  wrap,
+                               wrap + 1, 2 * wrap, 3 * wrap, count - 2, count - 1};
+    redtune_value decider = rdt_pattern_decider(&self->pattern->problem), got, before;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        CUdeviceptr place = self->input.address + places[i] * element;
+        if (places[i] >= count) continue;
+        redtune_value wanted = rdt_pattern_planted(self->pattern, 0, count, places[i]);
+        CHECK_OK(rdt_buffer_read(gpu.driver, &before, place, element, gpu.stream, &err), err);
+        CHECK_OK(rdt_buffer_write(gpu.driver, place, &decider, element, gpu.stream, &err), err);
+        CHECK_OK(run(self, 0, count, &got), err);
+        CHECK_OK(rdt_buffer_write(gpu.driver, place, &before, element, gpu.stream, &err), err);
+        check_equal(self, count, &got, &wanted, "one of them deciding");
+    }
+}
+
+static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
+    const uint64_t count = large_count;
+    size_t element = redtune_dtype_bytes(dtype);
+    large self = {.rt = rt};
+    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
+    redtune_value got;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_pattern_create(&problem, count, &self.pattern, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, count * element, &self.input, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, 16, &self.output, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, self.input.address, self.pattern->elements,
+                              self.pattern->period * element, gpu.stream, &err),
+             err);
+    CHECK_OK(rdt_buffer_repeat(gpu.driver, self.input.address, self.pattern->period * element,
+                               count * element, gpu.stream, &err),
+             err);
+    for (uint64_t offset = 0; offset < 2; offset++) {
+        redtune_value wanted = rdt_pattern_value(self.pattern, offset, count - offset);
+        CHECK_OK(run(&self, offset, count - offset, &got), err);
+        check_equal(&self, count - offset, &got, &wanted, offset ? "unaligned" : "aligned");
+    }
+    if (rdt_pattern_hides(&problem)) check_planted(&self, count);
+    rdt_buffer_destroy(&self.output);
+    rdt_buffer_destroy(&self.input);
+    rdt_pattern_destroy(self.pattern);
+}
+
+static void counts_beyond_32_bits_are_right(void) {
+    static const redtune_dtype dtypes[] = {REDTUNE_U8,  REDTUNE_I8,  REDTUNE_F16, REDTUNE_I32,
+                                           REDTUNE_F32, REDTUNE_I64, REDTUNE_F64};
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_ARGMIN, REDTUNE_NONZEROS,
+                                     REDTUNE_MEAN};
+    const uint64_t room = UINT64_C(40) << 30;
+    redtune *rt = NULL;
+    if (!gpu.context) SKIP("there is no GPU");
+    if (device_is_simulated(&gpu) || gpu.context->facts.memory_bytes < room)
+        SKIP("it takes a GPU with 40 GiB");
+    CHECK_OK(open_usual(&rt), err);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        for (size_t j = 0; j < sizeof dtypes / sizeof *dtypes; j++)
+            check_large(rt, ops[i], dtypes[j]);
+    redtune_close(rt);
+}
+
+/* ---- the same bits ------------------------------------------------------------------------- */
+
+enum { RUNS = 1000, RUN_COUNT = 50001, BUSY_BYTES = 32 << 20, BUSY_CALLS = 20 };
+
+/* Numbers whose sum depends on the order. */
+static redtune_status fill_harmonic(rdt_buffer *input) {
+    static float elements[RUN_COUNT];
+    for (int i = 0; i < RUN_COUNT; i++) elements[i] = (i % 3 ? 1.0f : -1.0f) / (float)(i + 1);
+    redtune_status status = rdt_buffer_create(gpu.driver, sizeof elements, input, &err);
+    return status ? status
+                  : rdt_buffer_write(gpu.driver, input->address, elements, sizeof elements,
+                                     gpu.stream, &err);
+}
+
+/* Other work for the GPU, on a stream of its own. */
+typedef struct noise {
+    rdt_buffer buffer;
+    CUstream stream;
+} noise;
+
+static redtune_status open_noise(noise *out) {
+    redtune_status status = rdt_buffer_create(gpu.driver, BUSY_BYTES, &out->buffer, &err);
+    if (!status) status = rdt_stream_create(gpu.driver, &out->stream, &err);
+    if (status) return status;
+    CUresult rc = gpu.driver->memset_d8_async(out->buffer.address, 0, BUSY_BYTES, out->stream);
+    return rdt_driver_check(gpu.driver, rc, &err, "clear a buffer");
+}
+
+static redtune_status make_noise(const noise *self) {
+    size_t half = BUSY_BYTES / 2;
+    CUresult rc = gpu.driver->memcpy_dtod_async(self->buffer.address, self->buffer.address + half,
+                                                half, self->stream);
+    return rdt_driver_check(gpu.driver, rc, &err, "keep the GPU busy");
+}
+
+static void close_noise(noise *self) {
+    if (self->stream) gpu.driver->stream_synchronize(self->stream);
+    rdt_stream_destroy(gpu.driver, self->stream);
+    rdt_buffer_destroy(&self->buffer);
+}
+
+/* One plan, its calls on one stream, while the same plan and copies run on another. */
+static void runs_of_one_plan_give_the_same_bits(void) {
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_buffer input = {0}, output = {0};
+    noise busy = {{0}, NULL};
+    static float values[RUNS];
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, RUN_COUNT};
+    if (!gpu.context) SKIP("there is no GPU");
+    const bool simulated = device_is_simulated(&gpu);
+    const size_t runs = simulated ? 30 : RUNS;
+    const uint64_t noise_count = simulated ? 65536 : BUSY_BYTES / sizeof(float);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(fill_harmonic(&input), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, sizeof values + 16, &output, &err), err);
+    CHECK_OK(open_noise(&busy), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    for (size_t i = 0; i < runs; i++) {
+        if (i % BUSY_CALLS == 0) {
+            CHECK_OK(make_noise(&busy), err);
+            CHECK_OK(redtune_plan_run(plan, pointer(busy.buffer.address), noise_count,
+                                      pointer(output.address + sizeof values), busy.stream, &err),
+                     err);
+        }
+        CHECK_OK(redtune_plan_run(plan, pointer(input.address), RUN_COUNT,
+                                  pointer(output.address + i * sizeof(float)), gpu.stream, &err),
+                 err);
+    }
+    CHECK_OK(rdt_buffer_read(gpu.driver, values, output.address, sizeof values, gpu.stream, &err),
+             err);
+    for (size_t i = 1; i < runs; i++) CHECK(!memcmp(&values[i], &values[0], sizeof *values));
+    redtune_plan_destroy(plan);
+    close_noise(&busy);
+    rdt_buffer_destroy(&output);
+    rdt_buffer_destroy(&input);
+    redtune_close(rt);
+}
+
+static void check_runs(subject *self) {
+    static redtune_value results[SUBJECT_RESULTS];
+    rdt_buffer input = {0};
+    noise busy = {{0}, NULL};
+    const size_t runs = device_is_simulated(&gpu) ? 5 : RUNS;
+    CHECK_OK(fill_harmonic(&input), err);
+    CHECK_OK(open_noise(&busy), err);
+    for (size_t i = 0; i < runs; i++) {
+        if (i % BUSY_CALLS == 0) CHECK_OK(make_noise(&busy), err);
+        CHECK_OK(subject_queue(self, input.address, RUN_COUNT, &err), err);
+    }
+    CHECK_OK(subject_read(self, results, &err), err);
+    for (size_t i = 1; i < runs; i++)
+        if (!subject_same(self, RUN_COUNT, &results[i], &results[0], "in run %zu", i)) break;
+    close_noise(&busy);
+    rdt_buffer_destroy(&input);
+}
+
+static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
+    workshop shop;
+    cover_point *points = NULL;
+    size_t count = 0;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    CHECK_OK(
+        cover_pairs(shop.codegen, 0, &gpu.context->facts, COVER_KERNELS, &points, &count, &err),
+        err);
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, RUN_COUNT};
+    size_t tried = 0;
+    for (size_t i = 0; i < count && !check_state.failed; i++) {
+        subject self;
+        redtune_error refusal;
+        rdt_case at = {&problem, &gpu.context->facts};
+        if (rdt_codegen_check(shop.codegen, 0, at, &points[i].config, &refusal)) continue;
+        CHECK_OK(subject_open(&shop, &problem, &points[i].config, &self, &err), err);
+        check_runs(&self);
+        subject_close(&self);
+        tried++;
+    }
+    printf("%s: %zu kernels\n", check_state.fact, tried);
+    free(points);
+    workshop_close(&shop);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(counts_beyond_32_bits_are_right),
+        FACT(runs_of_one_plan_give_the_same_bits),
+        FACT(every_kernel_of_a_float_sum_gives_the_same_bits),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    device_close(&gpu);
+    return rc;
+}

@@ -1,0 +1,145 @@
+/* Facts about every op of every dtype on a GPU, through the built-in defaults: results in each
+ * dtype that may be asked for, and inputs that are reduced in pieces. */
+#include "check.h"
+#include "model/fold.h"
+#include "model/scalar.h"
+#include "subject.h"
+#include "tuner/pattern.h"
+
+static redtune_error err;
+static device gpu;
+
+/* ---- results in other dtypes --------------------------------------------------------------- */
+
+static const uint64_t counts[] = {0, 1, 33, 4097, 65537};
+enum { COUNTS = sizeof counts / sizeof *counts, COUNT_MAX = 65537 };
+
+static void check_result(subject *self) {
+    rdt_pattern *pattern = NULL;
+    rdt_buffer input = {0};
+    redtune_value got[2 * COUNTS];
+    size_t element = self->element_bytes;
+    CHECK_OK(rdt_pattern_create(&self->problem, COUNT_MAX, &pattern, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, COUNT_MAX * element, &input, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, input.address, pattern->elements, COUNT_MAX * element,
+                              gpu.stream, &err),
+             err);
+    for (uint64_t i = 0; i < 2 * COUNTS; i++) {
+        uint64_t offset = i % 2 && counts[i / 2] ? 1 : 0;
+        CHECK_OK(
+            subject_queue(self, input.address + offset * element, counts[i / 2] - offset, &err),
+            err);
+    }
+    CHECK_OK(subject_read(self, got, &err), err);
+    for (uint64_t i = 0; i < 2 * COUNTS; i++) {
+        rdt_reference wanted;
+        uint64_t offset = i % 2 && counts[i / 2] ? 1 : 0, count = counts[i / 2] - offset;
+        rdt_reference_reduce(&self->problem, (char *)pattern->elements + offset * element, count,
+                             &wanted);
+        subject_same(self, count, &got[i], &wanted.value, "at offset %llu",
+                     (unsigned long long)offset);
+    }
+    rdt_buffer_destroy(&input);
+    rdt_pattern_destroy(pattern);
+}
+
+/* Runs the fact for every op, dtype and result that there are, with the default config. */
+static void for_each_problem(void (*fact)(subject *self)) {
+    workshop shop;
+    size_t tried = 0;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
+            for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
+                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, COUNT_MAX};
+                subject self;
+                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+                CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+                fact(&self);
+                subject_close(&self);
+                tried++;
+            }
+    printf("%s: %zu kernels\n", check_state.fact, tried);
+    workshop_close(&shop);
+}
+
+static void results_are_converted_as_asked(void) {
+    for_each_problem(check_result);
+}
+
+/* ---- inputs in pieces ---------------------------------------------------------------------- */
+
+typedef struct supply {
+    const char *elements;
+    size_t element_bytes;
+    uint64_t left, turn;
+} supply;
+
+/* Pieces of changing lengths. */
+static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *bytes,
+                            redtune_error *failure) {
+    (void)failure;
+    supply *self = user;
+    static const uint64_t lengths[] = {1, 700, 2, 4095, 33, 1024};
+    uint64_t count = lengths[self->turn++ % 6];
+    if (count > capacity / self->element_bytes) count = capacity / self->element_bytes;
+    if (count > self->left) count = self->left;
+    memcpy(buffer, self->elements, count * self->element_bytes);
+    self->elements += count * self->element_bytes;
+    self->left -= count;
+    *bytes = count * self->element_bytes;
+    return REDTUNE_OK;
+}
+
+/* With the results of all ops over the pieces' own results known on the host, this is about what
+ * joins them: indices, NaN, division, conversion. */
+static void check_input(redtune *rt, const redtune_problem *problem) {
+    static const uint64_t lengths[] = {0, 1, 20000};
+    rdt_pattern *pattern = NULL;
+    CHECK_OK(rdt_pattern_create(problem, COUNT_MAX, &pattern, &err), err);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        supply from = {pattern->elements, redtune_dtype_bytes(problem->dtype), lengths[i], 0};
+        redtune_input input = {serve, &from};
+        redtune_reading reading;
+        rdt_reference wanted;
+        CHECK_OK(redtune_reduce_input(rt, problem, &input, &reading, &err), err);
+        rdt_reference_reduce(problem, pattern->elements, lengths[i], &wanted);
+        CHECK_INT(reading.count, lengths[i]);
+        CHECK_INT(reading.dtype, problem->result);
+        check_that(rdt_reference_same(problem->result, &reading.value, &wanted.value), __FILE__,
+                   __LINE__, "%s of %s into %s of %llu elements in %llu pieces is wrong",
+                   redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
+                   redtune_dtype_name(problem->result), (unsigned long long)lengths[i],
+                   (unsigned long long)reading.pieces);
+    }
+    rdt_pattern_destroy(pattern);
+}
+
+static void inputs_in_pieces_give_the_value_of_the_whole(void) {
+    redtune *rt = NULL;
+    if (!gpu.context) SKIP("there is no GPU");
+    const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
+                                     .database = "/nowhere/at/all.db"};
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
+            for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
+                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 5000};
+                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+                check_input(rt, &problem);
+            }
+    redtune_close(rt);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(results_are_converted_as_asked),
+        FACT(inputs_in_pieces_give_the_value_of_the_whole),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    device_close(&gpu);
+    return rc;
+}
