@@ -31,8 +31,10 @@ function(redtune_library)
         target_link_options(redtune-shared PRIVATE
             LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
     endif()
+    # libredtune-sim.so lies beside it.
     set_target_properties(redtune-shared PROPERTIES VERSION ${PROJECT_VERSION}
-                          SOVERSION ${PROJECT_VERSION_MAJOR})
+                          SOVERSION ${PROJECT_VERSION_MAJOR}
+                          BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 
     add_library(redtune-static STATIC ${objects})
     target_link_libraries(redtune-static PRIVATE ${libraries})
@@ -55,10 +57,11 @@ function(redtune_command)
     add_executable(redtune-command ${arg_SOURCES})
     target_include_directories(redtune-command PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(redtune-command PRIVATE redtune-static)
-    # libredtune-sim.so lies beside the command, or in lib once installed.
+    # libredtune-sim.so lies beside the command, or among the libraries once installed.
     set_target_properties(redtune-command PROPERTIES OUTPUT_NAME redtune
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
-                          BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
+                          BUILD_WITH_INSTALL_RPATH ON
+                          INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS redtune-command)
 endfunction()
 

@@ -1,7 +1,7 @@
 -- The ops: what a reduction computes, in expressions of CUDA text. docs/ops.md is the specification.
 --
--- An entry has a formula for people, and make(t), which is given the dtype, the result's dtype and
--- the GPU architecture (90 is sm_90), and returns:
+-- An entry has a formula for people, indexed = true if it looks for an element's place, and make(t),
+-- which is given the dtype, the result's dtype and the GPU architecture (90 is sm_90), and returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
 --   map(x)              an element's value as an accumulator
@@ -13,8 +13,8 @@
 --                                      is then mapped to an accumulator by widen(n)
 --   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
 --                                      combines the lanes at the end
--- An op that looks for an element's place has indexed = true, before(a, b) on values that are no NaN,
--- last, a value that goes before none, and key_of among its functions, in place of map.
+-- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none, and
+-- key_of among its functions, in place of map.
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
@@ -259,7 +259,7 @@ end
 local function place(t, greatest)
     local acc = t.dtype.bytes == 8 and accumulator.arg64 or accumulator.arg32
     return {
-        acc = acc, indexed = true, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
+        acc = acc, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
         before = function(a, b) return ("%s %s %s"):format(a, greatest and ">" or "<", b) end,
         last = (t.dtype.kind == "float" and compared(t.dtype) or t.dtype)[greatest and "least"
             or "greatest"],
@@ -276,11 +276,11 @@ __device__ __forceinline__ arg first_least(arg a, arg b)
 end
 
 ops.argmin = {
-    name = "argmin", formula = "the first index of the least of x[0] ... x[n-1]",
+    name = "argmin", formula = "the first index of the least of x[0] ... x[n-1]", indexed = true,
     make = function(t) return place(t, false) end,
 }
 ops.argmax = {
-    name = "argmax", formula = "the first index of the greatest of x[0] ... x[n-1]",
+    name = "argmax", formula = "the first index of the greatest of x[0] ... x[n-1]", indexed = true,
     make = function(t) return place(t, true) end,
 }
 

@@ -343,9 +343,9 @@ typedef struct redtune_counters {
 } redtune_counters;
 
 /* Compiles one configuration and calls it once, on problem.count elements, on the simulated GPU of
- * libredtune-sim.so, which counts what it does. emission is as for redtune_emit. Needs NVRTC, and
- * no GPU. Fails with REDTUNE_LIBRARY where one of the libraries is missing, and with
- * REDTUNE_DEVICE where the kernel does what it must not, or the elements do not fit. */
+ * libredtune-sim.so, which counts what it does, with a cold L2. emission is as for redtune_emit.
+ * Needs NVRTC, and no GPU. Fails with REDTUNE_LIBRARY where one of the libraries is missing, and
+ * with REDTUNE_DEVICE where the kernel does what it must not, or the elements do not fit. */
 REDTUNE_API redtune_status redtune_count(const redtune_emission *emission, redtune_counters *out,
                                          redtune_error *err);
 

@@ -12,6 +12,7 @@ typedef struct bench {
     rdt_kernel *kernel;
     rdt_launch launch;
     rdt_buffer input, output, scratch;
+    rdt_buffer flush; /* written after the input, it leaves L2 without it */
     CUstream stream;
 } bench;
 
@@ -31,25 +32,32 @@ static redtune_status fill_input(bench *self, const redtune_problem *problem, re
     return status;
 }
 
-static redtune_status prepare(bench *self, const redtune_problem *problem, redtune_error *err) {
+static redtune_status clear(const bench *self, const rdt_buffer *buffer, redtune_error *err) {
+    if (!buffer->bytes) return REDTUNE_OK;
+    CUresult rc = self->driver->memset_d8_async(buffer->address, 0, buffer->bytes, self->stream);
+    return rdt_driver_check(self->driver, rc, err, "clear %zu bytes", buffer->bytes);
+}
+
+static redtune_status prepare(bench *self, const redtune_problem *problem, size_t l2_bytes,
+                              redtune_error *err) {
     const rdt_driver *driver = self->driver;
     size_t bytes = problem->count * redtune_dtype_bytes(problem->dtype);
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
     if (!status) status = rdt_buffer_create(driver, bytes, &self->input, err);
     if (!status) status = rdt_buffer_create(driver, sizeof(redtune_value), &self->output, err);
     if (!status) status = rdt_buffer_create(driver, (size_t)RDT_SCRATCH_BYTES, &self->scratch, err);
-    if (!status) {
-        CUresult rc =
-            driver->memset_d8_async(self->scratch.address, 0, self->scratch.bytes, self->stream);
-        status = rdt_driver_check(driver, rc, err, "clear scratch");
-    }
-    return status ? status : fill_input(self, problem, err);
+    if (!status) status = rdt_buffer_create(driver, 2 * l2_bytes, &self->flush, err);
+    if (!status) status = clear(self, &self->scratch, err);
+    if (!status) status = fill_input(self, problem, err);
+    return status ? status : clear(self, &self->flush, err);
 }
 
 static redtune_status count_launches(const bench *self, uint64_t count, redtune_counters *out,
                                      redtune_error *err) {
-    rdt_operands operands = {self->input.address, count, self->output.address,
-                             self->scratch.address};
+    rdt_operands operands = {.input = self->input.address,
+                             .count = count,
+                             .output = self->output.address,
+                             .scratch = self->scratch.address};
     redtune_counters before, after;
     redtune_status status = rdt_counters_read(self->driver, &before, err);
     if (!status)
@@ -92,7 +100,7 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
     rdt_builder *builder = NULL;
     redtune_status status = rdt_builder_create(NULL, &builder, err);
     if (!status) status = make_kernel(&self, builder, context, emission, problem, config, err);
-    if (!status) status = prepare(&self, problem, err);
+    if (!status) status = prepare(&self, problem, context->facts.l2_bytes, err);
     if (!status) status = count_launches(&self, problem->count, &counters, err);
     if (!status) {
         rdt_text_copy(counters.config, sizeof counters.config, config);
@@ -102,6 +110,7 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
     rdt_buffer_destroy(&self.input);
     rdt_buffer_destroy(&self.output);
     rdt_buffer_destroy(&self.scratch);
+    rdt_buffer_destroy(&self.flush);
     rdt_stream_destroy(self.driver, self.stream);
     rdt_kernel_unload(self.kernel);
     rdt_builder_destroy(builder);

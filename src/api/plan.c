@@ -69,7 +69,6 @@ redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, 
         redtune_plan_destroy(plan);
         return status;
     }
-    plan->needs_scratch = plan->launch.blocks_max > 1;
     rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %" PRIu64 " %s: %s %s (%s)", resolved.count,
                   redtune_dtype_name(resolved.dtype), plan->info.family, plan->info.config,
                   redtune_match_name(plan->info.match));
@@ -121,14 +120,19 @@ redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t c
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
-    rdt_operands operands = {
-        .input = (CUdeviceptr)(uintptr_t)d_in,
-        .count = count,
-        .output = (CUdeviceptr)(uintptr_t)d_out,
-    };
-    if (plan->needs_scratch)
-        status = rdt_workspace_get(rt->workspace, stream, &operands.scratch, err);
-    if (!status) status = rdt_kernel_launch(plan->kernel, &plan->launch, operands, stream, err);
+    rdt_turn turn;
+    status = rdt_workspace_begin(rt->workspace, stream, &turn, err);
+    if (!status) {
+        rdt_operands operands = {
+            .input = (CUdeviceptr)(uintptr_t)d_in,
+            .count = count,
+            .output = (CUdeviceptr)(uintptr_t)d_out,
+            .scratch = turn.scratch,
+            .chained = turn.chained,
+        };
+        status = rdt_kernel_launch(plan->kernel, &plan->launch, operands, stream, err);
+    }
+    if (!status) status = rdt_workspace_end(rt->workspace, stream, &turn, err);
     rdt_context_leave(rt->context, entered);
     return status;
 }

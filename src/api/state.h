@@ -32,7 +32,6 @@ struct redtune_plan {
     rdt_launch launch;
     size_t input_bytes, result_bytes; /* of one element */
     uint64_t count_max;
-    bool needs_scratch;
     redtune_info info;
 };
 

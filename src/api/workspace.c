@@ -8,12 +8,13 @@
 #include "model/launch.h"
 
 /* One piece of scratch, its counters and words zero unless a launch is using it. */
-typedef struct slab {
+typedef struct rdt_captured {
     CUdeviceptr address;
     cuuint64_t capture; /* of the stream that it was taken for; 0: none */
     CUstream stream;
-    struct slab *next_made; /* every slab there is */
-    struct slab *next_free;
+    CUgraphNode last;               /* the node of the launch before in that capture */
+    struct rdt_captured *next_made; /* every slab there is */
+    struct rdt_captured *next_free;
     struct store *store;
 } slab;
 
@@ -164,6 +165,7 @@ static void CUDA_CB put_back(void *user) {
     store *slabs = held->store;
     pthread_mutex_lock(&slabs->lock);
     held->capture = 0;
+    held->last = NULL;
     held->next_free = slabs->free;
     slabs->free = held;
     release_store(slabs);
@@ -195,45 +197,75 @@ static slab *find_captured(const store *slabs, cuuint64_t capture, CUstream stre
     return NULL;
 }
 
+/* Where a capture stands: its graph, and the nodes that the next launch will follow. */
+typedef struct capture_state {
+    CUstreamCaptureStatus status;
+    cuuint64_t id;
+    CUgraph graph;
+    const CUgraphNode *before;
+    size_t before_count;
+} capture_state;
+
+static redtune_status ask_capture(const rdt_driver *driver, CUstream stream, capture_state *out,
+                                  redtune_error *err) {
+    *out = (capture_state){.status = CU_STREAM_CAPTURE_STATUS_NONE};
+    CUresult rc = driver->stream_capture_info(stream, &out->status, &out->id, &out->graph,
+                                              &out->before, &out->before_count);
+    return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
+}
+
 /* Scratch that lives as long as the graph that the stream is captured into. The calls captured from
  * one stream follow each other in the graph, so that they share a slab; streams that are joined to
  * the capture have their own. */
-static redtune_status get_captured(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
-                                   redtune_error *err) {
+static redtune_status begin_captured(rdt_workspace *workspace, CUstream stream, rdt_turn *turn,
+                                     redtune_error *err) {
     const rdt_driver *driver = workspace->context->driver;
-    CUstreamCaptureStatus status_now;
-    cuuint64_t capture = 0;
-    CUgraph graph = NULL;
-    CUresult rc = driver->stream_capture_info(stream, &status_now, &capture, &graph, NULL, NULL);
-    if (rc) return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
+    capture_state now;
+    redtune_status status = ask_capture(driver, stream, &now, err);
+    if (status) return status;
     pthread_mutex_lock(&workspace->store->lock);
-    slab *found = find_captured(workspace->store, capture, stream), *taken = NULL;
-    redtune_status status = found ? REDTUNE_OK : take_slab(workspace, &taken, err);
+    slab *found = find_captured(workspace->store, now.id, stream), *taken = NULL;
+    if (!found) status = take_slab(workspace, &taken, err);
     if (taken) {
         workspace->store->holders++;
-        taken->capture = capture;
+        taken->capture = now.id;
         taken->stream = stream;
     }
     pthread_mutex_unlock(&workspace->store->lock);
-    if (taken) status = tie_to_graph(driver, taken, graph, err);
-    if (!status) *scratch = found ? found->address : taken->address;
-    return status;
+    if (taken) status = tie_to_graph(driver, taken, now.graph, err);
+    if (status) return status;
+    slab *held = found ? found : taken;
+    *turn = (rdt_turn){
+        .scratch = held->address,
+        .chained = now.before_count == 1 && held->last && now.before[0] == held->last,
+        .captured = held,
+    };
+    return REDTUNE_OK;
 }
 
-redtune_status rdt_workspace_get(rdt_workspace *workspace, CUstream stream, CUdeviceptr *scratch,
-                                 redtune_error *err) {
+redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rdt_turn *turn,
+                                   redtune_error *err) {
     const rdt_driver *driver = workspace->context->driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult rc = driver->stream_is_capturing(stream, &capture);
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
     if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        return get_captured(workspace, stream, scratch, err);
+        return begin_captured(workspace, stream, turn, err);
     uintptr_t key = stream_key(stream);
     slab *found = find_stream(workspace, key);
     if (!found) {
         redtune_status status = add_stream(workspace, key, &found, err);
         if (status) return status;
     }
-    *scratch = found->address;
+    *turn = (rdt_turn){.scratch = found->address};
     return REDTUNE_OK;
+}
+
+redtune_status rdt_workspace_end(rdt_workspace *workspace, CUstream stream, const rdt_turn *turn,
+                                 redtune_error *err) {
+    if (!turn->captured) return REDTUNE_OK;
+    capture_state now;
+    redtune_status status = ask_capture(workspace->context->driver, stream, &now, err);
+    if (!status) turn->captured->last = now.before_count == 1 ? now.before[0] : NULL;
+    return status;
 }

@@ -1,7 +1,64 @@
-/* redtune emit: prints the CUDA source of one configuration. */
+/* redtune emit: prints the CUDA source of one configuration, or what its kernel does. */
+#include <inttypes.h>
 #include <stdio.h>
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/table.h"
+
+/* ---- counters ------------------------------------------------------------------------------ */
+
+static void add(rdt_table *table, const char *what, uint64_t count, const char *remark) {
+    rdt_table_add(table, "%s", what);
+    rdt_table_add(table, "%" PRIu64, count);
+    rdt_table_add(table, "%s", remark);
+}
+
+static double ratio(uint64_t a, uint64_t b) {
+    return b ? (double)a / (double)b : 0;
+}
+
+static void add_rows(rdt_table *table, const redtune_counters *of) {
+    char remark[80];
+    add(table, "launches", of->launches, "");
+    add(table, "blocks", of->blocks, "");
+    add(table, "warps", of->warps, "");
+    snprintf(remark, sizeof remark, "of warps; %.1f of 32 lanes active",
+             ratio(of->lane_instructions, of->warp_instructions));
+    add(table, "instructions", of->warp_instructions, remark);
+    snprintf(remark, sizeof remark, "%" PRIu64 " of them divergent", of->divergent_branches);
+    add(table, "branches", of->branches, remark);
+    add(table, "loads", of->global_loads, "from global memory, by warps");
+    add(table, "stores", of->global_stores, "");
+    snprintf(remark, sizeof remark, "of 32 bytes, %.1f of them asked for",
+             ratio(of->global_bytes, of->global_transactions));
+    add(table, "transactions", of->global_transactions, remark);
+    add(table, "  past L2", of->memory_transactions, "which was cold");
+    add(table, "shared memory", of->shared_requests, "requests of warps");
+    add(table, "  bank conflicts", of->shared_wavefronts - of->shared_requests, "");
+    add(table, "barriers", of->barriers, "by warps");
+    add(table, "shuffles", of->shuffles, "by warps");
+    add(table, "atomics", of->atomics, "by lanes");
+    add(table, "fences", of->fences, "");
+    rdt_table_add(table, "%s", "time");
+    rdt_table_add(table, "%.2f", of->time_ns / 1e3);
+    rdt_table_add(table, "%s", "us, modelled: says nothing about a real GPU");
+}
+
+static int print_counters(const redtune_emission *emission) {
+    const redtune_problem *problem = &emission->problem;
+    redtune_counters counters;
+    redtune_error err;
+    if (redtune_count(emission, &counters, &err)) return rdt_message_fail(&err);
+    rdt_table table = {.column_count = 3, .right = "lrl"};
+    printf("%s of %" PRIu64 " %s, once, on the %s\n%s\n\n", redtune_op_name(problem->op),
+           problem->count, redtune_dtype_name(problem->dtype), counters.gpu, counters.config);
+    add_rows(&table, &counters);
+    rdt_table_print(&table, stdout);
+    rdt_table_free(&table);
+    return RDT_EXIT_DONE;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
 
 static int run(const rdt_options *options) {
     redtune_emission emission = {
@@ -15,6 +72,7 @@ static int run(const rdt_options *options) {
         .config = options->config,
         .lines = options->lines,
     };
+    if (options->counters) return print_counters(&emission);
     char *source = NULL;
     redtune_error err;
     if (redtune_emit(&emission, &source, &err)) return rdt_message_fail(&err);
@@ -29,6 +87,9 @@ const rdt_command rdt_cmd_emit = {
     .summary = "prints the CUDA source of one kernel; needs no GPU",
     .details =
         "Parameters that --config does not name are the built-in default's. A wrong name or\n"
-        "value is answered with those that there are.\n",
+        "value is answered with those that there are.\n\n"
+        "With --counters the kernel is compiled (that takes NVRTC) and called once on --count\n"
+        "elements on the simulated GPU: instructions and how many lanes of a warp were active,\n"
+        "accesses to memory and how well they coalesced, bank conflicts, barriers, atomics.\n",
     .run = run,
 };

@@ -22,6 +22,9 @@ typedef struct rdt_operands {
     CUdeviceptr input;
     uint64_t count;
     CUdeviceptr output, scratch;
+    /* The launch before on the stream is a reduction, too. Where the kernel can, it is launched
+     * while that one ends; after another kernel the same would cost time instead. */
+    bool chained;
 } rdt_operands;
 
 /* Asynchronous. The one place where reductions are launched. */

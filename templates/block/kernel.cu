@@ -1,6 +1,6 @@
 //@ local convert = require "lib/convert"
 //@ local flavour, load = load, require "lib/load"
-//@ local name, formula = op.name, op.formula
+//@ local name, formula, indexed = op.name, op.formula, op.indexed
 //@ local op = op.make { dtype = dtype, result = result, arch = arch }
 //@ local acc = op.acc
 //@ local layout, single = load.layout(dtype, vec), load.layout(dtype, 1)
@@ -85,7 +85,7 @@ __device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
     return @{op.combine("a", "b")};
 }
 
-//@ if op.indexed then
+//@ if indexed then
 // A thread counts its loads; the first value of a lane that no other goes before is remembered with
 // the load that brought it. Lane j holds element j of each load, in ascending order of the index.
 struct best {
@@ -204,7 +204,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     vector v[UNROLL];
     load_tile(v, tile, stop);
 
-//@ if op.indexed then
+//@ if indexed then
     best part[LANES];
     u32 load = 0;
 #pragma unroll
@@ -222,7 +222,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         const u64 head = (u32)(body - begin) / sizeof(element);
         const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
         const u64 at = thread < head ? thread : thread + behind;
-//@     if op.indexed then
+//@     if indexed then
         if (at < count) edge = candidate(load_element(input + at), at);
 //@     else
         if (at < count) edge = map(load_element(input + at));
@@ -231,7 +231,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ end
 
     while (tile < stop) {
-//@ local target, behind = "part", op.indexed and ", load + i" or ""
+//@ local target, behind = "part", indexed and ", load + i" or ""
 //@ if op.narrow then
 //@     target = "sum"
         narrow sum[LANES];
@@ -249,13 +249,13 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ if op.narrow then
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")});
-//@ elseif op.indexed then
+//@ elseif indexed then
         load += UNROLL;
 //@ end
         tile += (u64)gridDim.x * TILE_BYTES;
         load_tile(v, tile, stop);
     }
-//@ if op.indexed then
+//@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
     const u64 first = place_of(body + (u64)blockIdx.x * TILE_BYTES, 0);
     if (first < stop) {
@@ -356,7 +356,7 @@ __device__ __forceinline__ accumulator collect(u64 *from)
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch)
 {
-//@ if overlap == "on" then
+//@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
@@ -409,7 +409,7 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_finish(void *scratch, u32 blocks, u64 count, @{result.c} *output)
 {
-//@     if overlap == "on" then
+//@     if arch >= 90 then
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@     end

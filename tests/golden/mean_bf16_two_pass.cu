@@ -1,5 +1,5 @@
 // redtune: the mean of bf16 into f32, by the template "block" with
-// block=512,vec=2,unroll=1,load=no_allocate,tail=shuffle,finish=two_pass,overlap=off
+// block=512,vec=2,unroll=1,load=no_allocate,tail=shuffle,finish=two_pass
 //
 // output[0] = (x[0] + ... + x[n-1]) / n
 // for any n = count and any element-aligned input. Start it with 512 threads per block.

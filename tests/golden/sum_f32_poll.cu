@@ -1,5 +1,5 @@
 // redtune: the sum of f32 into f32, by the template "block" with
-// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,overlap=off
+// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
 //
 // output[0] = x[0] + ... + x[n-1]
 // for any n = count and any element-aligned input. Start it with 256 threads per block.

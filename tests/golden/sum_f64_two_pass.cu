@@ -1,5 +1,5 @@
 // redtune: the sum of f64 into f64, by the template "block" with
-// block=64,vec=2,unroll=2,load=streaming,tail=shuffle,finish=two_pass,overlap=off
+// block=64,vec=2,unroll=2,load=streaming,tail=shuffle,finish=two_pass
 //
 // output[0] = x[0] + ... + x[n-1]
 // for any n = count and any element-aligned input. Start it with 64 threads per block.

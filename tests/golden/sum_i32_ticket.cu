@@ -1,5 +1,5 @@
 // redtune: the sum of i32 into i64, by the template "block" with
-// block=128,vec=1,unroll=1,load=plain,tail=shared,finish=ticket,overlap=off
+// block=128,vec=1,unroll=1,load=plain,tail=shared,finish=ticket
 //
 // output[0] = x[0] + ... + x[n-1]
 // for any n = count and any element-aligned input. Start it with 128 threads per block.

@@ -1,5 +1,5 @@
 // redtune: the sum of i8 into i64, by the template "block" with
-// block=32,vec=16,unroll=1,load=no_allocate,tail=shuffle,finish=single,overlap=off
+// block=32,vec=16,unroll=1,load=no_allocate,tail=shuffle,finish=single
 //
 // output[0] = x[0] + ... + x[n-1]
 // for any n = count and any element-aligned input. Start it with 32 threads per block.

@@ -31,14 +31,24 @@ step() {
 wanted=("$@")
 rm -rf "$XDG_CACHE_HOME"
 
+tests=$build/tests/gpu
+ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
+
 step doctor "$redtune" doctor
-step kernels "$build/tests/gpu/test_gpu_kernels"
-step api "$build/tests/gpu/test_gpu_api"
+step kernels "$tests/test_gpu_kernels"
+step floats "$tests/test_gpu_floats"
+step ops "$tests/test_gpu_ops"
+step api "$tests/test_gpu_api"
+step large "$tests/test_gpu_large"
+step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
 step again "$redtune" --device 0
-step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
-step cli bash "$here/../cli/gpu.sh" "$redtune"
 step sum "$build/examples/sum"
 step sum_cudart "$build/examples/sum_cudart"
+step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
+step cli bash "$here/../cli/gpu.sh" "$redtune"
+for tool in memcheck racecheck initcheck synccheck; do
+    step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$tests/test_gpu_floats"
+done
 printf '%s\n' "${table[@]}"
 exit $failed

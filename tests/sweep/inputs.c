@@ -40,6 +40,8 @@ static void fill_special(const redtune_problem *problem, input *data, bool nan) 
                             0x1p-24,  -0x1p-24,  2.5, -4096.0, 0.0, -0.0};
     const size_t count = sizeof reals / sizeof *reals;
     redtune_dtype dtype = problem->dtype;
+    /* One NaN or two, or many in the reach of every thread. */
+    uint64_t spread = data->offset % 2 ? 1 + data->count / 2 : 4;
     uint64_t state = 88172645463325252u + data->count;
     for (uint64_t i = 0; i < data->count; i++) {
         state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -49,7 +51,7 @@ static void fill_special(const redtune_problem *problem, input *data, bool nan) 
             unsigned narrow = 64 - 8 * (unsigned)redtune_dtype_bytes(dtype);
             uint64_t bits = draw % 3 ? state : edges[draw / 3 % 5] >> narrow;
             put(problem, data, i, rdt_scalar_from_bits(dtype, bits));
-        } else if (nan && draw % (1 + data->count / 2) == 0) {
+        } else if (nan && draw % spread == 0) {
             put(problem, data, i, rdt_scalar_from_real(dtype, (double)NAN));
         } else {
             put(problem, data, i, rdt_scalar_from_real(dtype, reals[draw % count]));

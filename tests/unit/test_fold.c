@@ -142,6 +142,25 @@ static void infinity_and_nan_are_kept(void) {
     CHECK(folded(REDTUNE_FMIN, REDTUNE_F64, nan, 3).f64 == 1);
 }
 
+/* The result of no elements, such as an infinity or the index -1, is no element's. */
+static void empty_pieces_change_nothing(void) {
+    static const uint8_t element[] = {7};
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++) {
+        redtune_problem problem = {op->op, REDTUNE_U8, REDTUNE_DTYPE_NONE, 0};
+        CHECK_INT(rdt_problem_resolve(&problem, &problem, NULL), REDTUNE_OK);
+        rdt_fold fold = rdt_fold_begin(&problem);
+        rdt_reference nothing, one, wanted;
+        rdt_reference_reduce(&fold.piece, NULL, 0, &nothing);
+        rdt_reference_reduce(&fold.piece, element, 1, &one);
+        rdt_reference_reduce(&problem, element, 1, &wanted);
+        rdt_fold_add(&fold, &nothing.value, NULL, 0);
+        rdt_fold_add(&fold, &one.value, element, 1);
+        rdt_fold_add(&fold, &nothing.value, NULL, 0);
+        redtune_value value = rdt_fold_value(&fold);
+        CHECK(rdt_reference_same(problem.result, &value, &wanted.value));
+    }
+}
+
 /* Sums of the squares of a piece fit u64, and the sum of pieces is read without a sign. */
 static void squares_of_narrow_integers_have_no_sign(void) {
     static const double squares[] = {0x1p62, 0x1p62};
@@ -150,9 +169,13 @@ static void squares_of_narrow_integers_have_no_sign(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(pieces_give_the_result_of_the_whole), FACT(every_piece_is_a_problem_of_its_own),
-        FACT(integers_are_added_in_64_bits),       FACT(floats_are_compensated),
-        FACT(infinity_and_nan_are_kept),           FACT(squares_of_narrow_integers_have_no_sign),
+        FACT(pieces_give_the_result_of_the_whole),
+        FACT(every_piece_is_a_problem_of_its_own),
+        FACT(integers_are_added_in_64_bits),
+        FACT(floats_are_compensated),
+        FACT(infinity_and_nan_are_kept),
+        FACT(empty_pieces_change_nothing),
+        FACT(squares_of_narrow_integers_have_no_sign),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

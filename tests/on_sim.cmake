@@ -1,0 +1,37 @@
+# What else runs on the simulated GPU: the tests that need a GPU, the command, the examples.
+
+# redtune_sim_test_of(<name> <command>...)
+function(redtune_sim_test_of name)
+    add_test(NAME sim.${name} COMMAND ${ARGN})
+    redtune_test_properties(sim.${name})
+    redtune_on_sim(sim.${name})
+    # The longest first, so that none is left over at the end.
+    set_tests_properties(sim.${name} PROPERTIES COST 100)
+endfunction()
+
+foreach(module kernels ops floats large api)
+    if(TARGET test_gpu_${module})
+        redtune_sim_test_of(gpu.${module} test_gpu_${module})
+    endif()
+endforeach()
+
+if(REDTUNE_BASH)
+    set(header ${PROJECT_SOURCE_DIR}/include/redtune/redtune.h)
+    foreach(script gpu counters)
+        redtune_sim_test_of(cli.${script} ${REDTUNE_BASH}
+            ${CMAKE_CURRENT_SOURCE_DIR}/cli/${script}.sh $<TARGET_FILE:redtune-command> ${header})
+    endforeach()
+    # Programs that call the driver themselves are linked with the simulated one in libcuda's place:
+    # under libcuda's name, NVRTC would take it for NVIDIA's and ask it for functions that are not
+    # documented (cuGetExportTable). So does CUDA's runtime library, which is why sum_cudart is not
+    # among them.
+    separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
+    redtune_sim_test_of(readme.example ${REDTUNE_BASH} ${CMAKE_CURRENT_SOURCE_DIR}/readme/readme.sh
+        ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/include ${REDTUNE_cuda_h_DIR}
+        $<TARGET_FILE_DIR:redtune-shared> $<TARGET_FILE:redtune-sim>
+        ${CMAKE_C_COMPILER} -std=c11 ${flags})
+    add_executable(sum-on-sim ${PROJECT_SOURCE_DIR}/examples/sum.c)
+    target_link_libraries(sum-on-sim PRIVATE redtune-static redtune-sim redtune::cuda_headers m)
+    redtune_sim_test_of(examples.sum ${REDTUNE_BASH}
+        ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:sum-on-sim>)
+endif()
