@@ -6,7 +6,7 @@ function(redtune_sim_test_of name)
     redtune_test_properties(sim.${name})
     redtune_on_sim(sim.${name})
     # The longest first, so that none is left over at the end.
-    set_tests_properties(sim.${name} PROPERTIES COST 100)
+    set_tests_properties(sim.${name} PROPERTIES COST 100 TIMEOUT 900)
 endfunction()
 
 foreach(module kernels ops floats large api)

@@ -85,7 +85,8 @@ check_entry() {
 
 # ---- running -------------------------------------------------------------------------------------
 
-# tests FOLDER LOG [OPTION]: runs the tests on the templates there, until one fails. Its status is that one's.
+# tests FOLDER LOG [OPTION]: runs the tests on the templates there, until one fails, whose status it
+# returns.
 tests() {
     local program status
     REDTUNE_TEMPLATES=$1 timeout $seconds_max "$sweep" --whole ${3:-} >"$2" 2>&1
