@@ -153,7 +153,8 @@ static void start_warp(struct sim_grid *grid, struct sim_block *block, struct si
     warp->crowded_turns = 0;
     warp->at_barrier = warp->load_pending = warp->load_missed = false;
     warp->sync_count = warp->full_sync_clock = 0;
-    warp->spin_key = 0;
+    memset(warp->spin_keys, 0, sizeof warp->spin_keys);
+    warp->spin_next = 0;
     warp->wait_ns = 0;
     for (uint32_t s = 0; s < program->special_count; s++) {
         uint64_t *row = warp->rows + (size_t)program->specials[s].row * SIM_LANES;

@@ -58,19 +58,25 @@ static void read_addresses(const struct sim_run *x, const struct sim_inst *in, u
     for (uint32_t i = 0; i < SIM_LANES; i++) access->address[i] = base[i] + in->imm;
 }
 
-/* A strong read that returns to the same place over and over only waits: it is neither progress
-   nor worth a whole turn. */
+/* Whether the warp read this place among its last strong reads; remembers it. */
+static bool is_repeated(struct sim_warp *warp, uint64_t place) {
+    for (uint32_t i = 0; i < SIM_SPIN_KEYS; i++)
+        if (warp->spin_keys[i] == place) return true;
+    warp->spin_keys[warp->spin_next++ % SIM_SPIN_KEYS] = place;
+    return false;
+}
+
+/* A strong read that returns to the same place over and over only waits: it is neither progress nor
+   worth a whole turn, and how often it does so is the interpreter's schedule, not the clock's. */
 static void after_strong_read(struct sim_run *x, const struct sim_inst *in,
                               const struct sim_access *access, uint32_t lanes) {
     enum { SPIN_BUDGET = 16 };
     uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-    uint64_t key = access->address[lane] * 31 + in->line;
-    bool repeats = key == x->warp->spin_key;
-    x->warp->spin_key = key;
-    if (!repeats) {
+    if (!is_repeated(x->warp, access->address[lane] * 31 + in->line)) {
         x->grid->progress_tick = x->grid->tick;
-    } else if (x->budget > SPIN_BUDGET) {
-        x->budget = SPIN_BUDGET;
+    } else {
+        x->warp->load_pending = x->warp->load_missed = false;
+        if (x->budget > SPIN_BUDGET) x->budget = SPIN_BUDGET;
     }
     sim_order_strong_read(x);
 }

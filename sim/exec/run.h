@@ -29,6 +29,8 @@ struct sim_sync {
 
 enum { SIM_SYNC_LOG = 64, SIM_BARRIERS = 16 };
 
+enum { SIM_SPIN_KEYS = 4 };
+
 struct sim_warp {
     uint64_t *rows;
     uint32_t *predicates;
@@ -43,7 +45,10 @@ struct sim_warp {
     uint32_t full_sync_clock; /* of the last one with all live lanes */
     bool load_pending;        /* since the last instruction that waited */
     bool load_missed;         /* and one of the loads went to memory */
-    uint64_t spin_key;        /* the last strong load, to see one that only repeats */
+    /* The places of the last strong loads, to see one that only repeats; a loop may poll several.
+     */
+    uint64_t spin_keys[SIM_SPIN_KEYS];
+    uint32_t spin_next;
     double wait_ns;
 };
 
