@@ -1,7 +1,8 @@
--- The ops: what a reduction computes, in expressions of CUDA text. docs/ops.md is the specification.
+-- The ops: what a reduction computes, in expressions of CUDA text. docs/ops.md specifies them.
 --
--- An entry has a formula for people, indexed = true if it looks for an element's place, and make(t),
--- which is given the dtype, the result's dtype and the GPU architecture (90 is sm_90), and returns:
+-- An entry has a formula for people, indexed = true if it looks for an element's place, and
+-- make(t), which is given the dtype, the result's dtype and the GPU architecture (90 is sm_90), and
+-- returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
 --   map(x)              an element's value as an accumulator
@@ -13,8 +14,8 @@
 --                                      is then mapped to an accumulator by widen(n)
 --   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
 --                                      combines the lanes at the end
--- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none, and
--- key_of among its functions, in place of map.
+-- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
+-- and key_of among its functions, in place of map.
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"

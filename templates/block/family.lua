@@ -96,7 +96,7 @@ function family.launch(c, p, d)
         tile = tile(c),
         blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, d.blocks_max),
         final_threads = c.finish == "two_pass" and c.block or 0,
-        -- As the template says. An indexed op lost 1 us of 5 where it overlapped (docs/benchmarks.md).
+        -- As the template says. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
         overlap = d.major >= 9 and not p.op.indexed,
     }
 end

@@ -54,7 +54,9 @@ function words.nonzeros(dtype)
     return {
         c = "u32", zero = "0",
         step = function(n, w, per_word)
-            return each_element(dtype, per_word, n, w, function(x) return ("(%s != 0)"):format(x) end)
+            return each_element(dtype, per_word, n, w, function(x)
+                return ("(%s != 0)"):format(x)
+            end)
         end,
     }
 end
