@@ -26,6 +26,8 @@ function(redtune_library)
     target_link_libraries(redtune-shared PRIVATE ${libraries})
     # The static copies of Lua and SQLite must not be offered to whoever links libredtune.
     target_link_options(redtune-shared PRIVATE LINKER:--exclude-libs,ALL)
+    # Graphs that outlive the library call back into it: it stays mapped.
+    target_link_options(redtune-shared PRIVATE LINKER:-z,nodelete)
     if(REDTUNE_STATIC_DEPS)
         target_sources(redtune-shared PRIVATE ${PROJECT_SOURCE_DIR}/cmake/static_stdio.c)
         target_link_options(redtune-shared PRIVATE

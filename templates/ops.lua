@@ -164,7 +164,7 @@ __device__ __forceinline__ float nan_%s(float a, float b)
     return ([[
 __device__ __forceinline__ %s nan_%s(%s a, %s b)
 {
-    return a != a ? a : b != b ? b : f%s%s(a, b);
+    return a != a || b != b ? a + b : f%s%s(a, b);  // the sum is a quiet NaN
 }
 ]]):format(dtype.value, name, dtype.value, dtype.value, name, dtype.name == "f32" and "f" or "")
 end

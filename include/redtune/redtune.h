@@ -166,7 +166,8 @@ typedef struct redtune_options {
 REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
                                         redtune_error *err);
 /* Frees everything rt holds, plans made by redtune_reduce included; plans made by
- * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still run. */
+ * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still run, nor any
+ * graph that captured one run again. */
 REDTUNE_API void redtune_close(redtune *rt);
 
 /* ---- reducing ---------------------------------------------------------------------------- */
@@ -178,19 +179,27 @@ typedef struct redtune_plan redtune_plan;
  * Not during stream capture. Fails with what redtune_open and NVRTC fail with. */
 REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
                                                redtune_plan **out, redtune_error *err);
+/* plan may be NULL. None of its reductions may still run, nor any graph that captured one run
+ * again. */
 REDTUNE_API void redtune_plan_destroy(redtune_plan *plan);
 
 /* Launches the reduction of count elements at d_in into the one element at d_out, asynchronously,
  * on a stream of rt's context (NULL: the default stream). d_in needs only its element's alignment
  * and is not read outside [d_in, d_in + count); d_in may be NULL where count is 0, which gives the
  * op's identity. Any thread may run a plan, on any stream, at any time; rt's context need not be
- * current. The first call on a stream allocates its scratch; later ones only launch. */
+ * current. The first call on a stream allocates its scratch; later ones only launch.
+ *
+ * A stream must be idle when it is destroyed, for a new one may get its handle and with it its
+ * scratch. Calls may be captured into graphs, the first one, too; graphs captured apart may run
+ * side by side, but not two instances of one captured graph, and calls captured from one stream
+ * must stay in their order. */
 REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count,
                                             void *d_out, struct CUstream_st *stream,
                                             redtune_error *err);
 
 /* The same through a table of plans inside rt, one per op, dtype, result and power of two of
- * problem->count. The first call for one creates its plan. */
+ * problem->count. The first call for one creates its plan; within a capture that is
+ * REDTUNE_INVALID, and the capture goes on. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
                                           const void *d_in, void *d_out, struct CUstream_st *stream,
                                           redtune_error *err);
@@ -284,8 +293,9 @@ typedef struct redtune_tuning {
 /* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and
  * commits each measurement to the database that rt was opened with (created if it is not there).
  * Problems too large for the GPU's memory are left out. rt uses the new winners for plans created
- * afterwards. Fails with REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if the
- * database cannot be written. */
+ * afterwards; creating one on another thread waits until the tune is over. Fails with
+ * REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if the database cannot be written.
+ */
 REDTUNE_API redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning,
                                         redtune_error *err);
 

@@ -62,8 +62,10 @@ void redtune_close(redtune *rt) {
     if (!rt) return;
     bool entered = false;
     if (rt->context && !rdt_context_enter(rt->context, &entered, NULL)) {
+        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
         destroy_plans(rt);
         rdt_workspace_destroy(rt->workspace);
+        rdt_context_restore(rt->context, mode);
         rdt_context_leave(rt->context, entered);
     }
     rdt_builder_destroy(rt->builder);

@@ -42,8 +42,11 @@ static redtune_status load(redtune_plan *plan, const redtune_problem *problem,
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
+    /* Other threads may be capturing: loading touches none of their streams. */
+    CUstreamCaptureMode mode = rdt_context_relax(rt->context);
     status = rdt_builder_make(rt->builder, rt->context, choice->family, problem, &choice->config,
                               &plan->launch, &plan->kernel, err);
+    rdt_context_restore(rt->context, mode);
     rdt_context_leave(rt->context, entered);
     return status;
 }
@@ -80,7 +83,9 @@ void redtune_plan_destroy(redtune_plan *plan) {
     if (!plan) return;
     bool entered = false;
     if (plan->kernel && !rdt_context_enter(plan->rt->context, &entered, NULL)) {
+        CUstreamCaptureMode mode = rdt_context_relax(plan->rt->context);
         rdt_kernel_unload(plan->kernel);
+        rdt_context_restore(plan->rt->context, mode);
         rdt_context_leave(plan->rt->context, entered);
     }
     free(plan);
@@ -120,19 +125,21 @@ redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t c
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
+    rdt_operands operands = {
+        .input = (CUdeviceptr)(uintptr_t)d_in,
+        .count = count,
+        .output = (CUdeviceptr)(uintptr_t)d_out,
+    };
+    const rdt_span input = {operands.input, operands.input + count * plan->input_bytes};
+    const rdt_span output = {operands.output, operands.output + plan->result_bytes};
     rdt_turn turn;
-    status = rdt_workspace_begin(rt->workspace, stream, &turn, err);
+    status = rdt_workspace_begin(rt->workspace, stream, input, &turn, err);
     if (!status) {
-        rdt_operands operands = {
-            .input = (CUdeviceptr)(uintptr_t)d_in,
-            .count = count,
-            .output = (CUdeviceptr)(uintptr_t)d_out,
-            .scratch = turn.scratch,
-            .chained = turn.chained,
-        };
+        operands.scratch = turn.scratch;
+        operands.chained = turn.chained;
         status = rdt_kernel_launch(plan->kernel, &plan->launch, operands, stream, err);
     }
-    if (!status) status = rdt_workspace_end(rt->workspace, stream, &turn, err);
+    if (!status) rdt_workspace_end(rt->workspace, stream, output, &turn);
     rdt_context_leave(rt->context, entered);
     return status;
 }

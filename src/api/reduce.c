@@ -1,4 +1,5 @@
 /* Reduce: reductions through a table of plans, one per op, dtype and power of two of the count. */
+#include <inttypes.h>
 #include "api/state.h"
 
 /* 0 for no elements, else 1 + the floor of log2(count). */
@@ -14,6 +15,22 @@ static redtune_problem class_problem(const redtune_problem *problem, int size) {
     redtune_problem typical = *problem;
     typical.count = size ? UINT64_C(1) << (size - 1) : 0;
     return typical;
+}
+
+/* A plan cannot be made within a capture, and trying would end it. */
+static redtune_status refuse_capture(redtune *rt, const redtune_problem *problem,
+                                     struct CUstream_st *stream, redtune_error *err) {
+    bool entered = false, capturing = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (status) return status;
+    status = rdt_workspace_is_capturing(rt->workspace, stream, &capturing, err);
+    rdt_context_leave(rt->context, entered);
+    if (status || !capturing) return status;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu64
+                    " %s for the first time within a capture: reduce as many "
+                    "once before it, or create a plan and run that",
+                    problem->count, redtune_dtype_name(problem->dtype));
 }
 
 static redtune_status add_plan(redtune *rt, const redtune_problem *problem, int size,
@@ -41,7 +58,8 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
     int size = size_class(resolved.count);
     _Atomic(redtune_plan *) *slot = &rt->plans[resolved.op][resolved.dtype][size];
     redtune_plan *plan = atomic_load_explicit(slot, memory_order_acquire);
-    if (!plan) status = add_plan(rt, &resolved, size, slot, &plan, err);
+    if (!plan) status = refuse_capture(rt, &resolved, stream, err);
+    if (!status && !plan) status = add_plan(rt, &resolved, size, slot, &plan, err);
     if (status) return status;
     return redtune_plan_run(plan, d_in, resolved.count, d_out, stream, err);
 }

@@ -147,6 +147,7 @@ static redtune_status look_at_default(void *user, const rdt_row *row, redtune_er
     known *found = user;
     if (row->trial.is_default && row->trial.outcome == RDT_OUTCOME_GOOD &&
         row->trial.problem.count == found->problem->count &&
+        !strcmp(row->origin.templates, found->job->origin.templates) &&
         rdt_facts_same_model(&row->gpu, &found->job->rt->context->facts))
         found->default_ns = row->trial.median_ns;
     return REDTUNE_OK;

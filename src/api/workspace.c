@@ -12,7 +12,8 @@ typedef struct rdt_captured {
     CUdeviceptr address;
     cuuint64_t capture; /* of the stream that it was taken for; 0: none */
     CUstream stream;
-    CUgraphNode last;               /* the node of the launch before in that capture */
+    CUgraphNode last; /* the node of the launch before in that capture */
+    rdt_span written; /* by the launches that may still run when the next one starts */
     struct rdt_captured *next_made; /* every slab there is */
     struct rdt_captured *next_free;
     struct store *store;
@@ -81,49 +82,70 @@ void rdt_workspace_destroy(rdt_workspace *workspace) {
         free(entry);
     }
     rdt_stream_destroy(driver, workspace->stream);
-    pthread_mutex_lock(&workspace->store->lock);
+    /* No slab is made any more, and a destructor does not touch next_made. */
     for (slab *each = workspace->store->made; each; each = each->next_made)
         driver->mem_free(each->address);
+    pthread_mutex_lock(&workspace->store->lock);
     release_store(workspace->store);
     free(workspace);
 }
 
-/* Allocates and clears a slab. The lock is held. Legal while any stream is being captured: nothing
- * here touches a captured stream, and relaxed mode says so to the driver. */
-static redtune_status make_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
+/* Allocates and clears device memory. Legal while any stream is being captured: nothing here
+ * touches a captured stream, and relaxed mode says so to the driver. */
+static CUresult allocate(rdt_workspace *workspace, CUdeviceptr *out) {
     const rdt_driver *driver = workspace->context->driver;
+    const size_t bytes = RDT_SCRATCH_BYTES;
+    CUdeviceptr address = 0;
+    CUresult rc = driver->mem_alloc(&address, bytes);
+    if (rc) return rc;
+    rc = driver->memset_d8_async(address, 0, bytes, workspace->stream);
+    if (!rc) rc = driver->stream_synchronize(workspace->stream);
+    if (rc)
+        driver->mem_free(address);
+    else
+        *out = address;
+    return rc;
+}
+
+/* The lock guards lists only and is never held over a call of CUDA's: a destructor, which CUDA may
+ * run at any time on any thread, takes it, too. */
+static redtune_status make_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
+    const rdt_context *context = workspace->context;
     slab *made = calloc(1, sizeof *made);
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult rc = driver->exchange_capture_mode(&mode);
-    if (!rc) {
-        rc = driver->mem_alloc(&made->address, (size_t)RDT_SCRATCH_BYTES);
-        if (!rc)
-            rc = driver->memset_d8_async(made->address, 0, (size_t)RDT_SCRATCH_BYTES,
-                                         workspace->stream);
-        if (!rc) rc = driver->stream_synchronize(workspace->stream);
-        driver->exchange_capture_mode(&mode);
-    }
+    CUstreamCaptureMode mode = rdt_context_relax(context);
+    CUresult rc = allocate(workspace, &made->address);
+    rdt_context_restore(context, mode);
     if (rc) {
-        if (made->address) driver->mem_free(made->address);
         free(made);
-        return rdt_driver_check(driver, rc, err, "allocate %zu bytes of scratch",
+        return rdt_driver_check(context->driver, rc, err, "allocate %zu bytes of scratch",
                                 (size_t)RDT_SCRATCH_BYTES);
     }
     made->store = workspace->store;
+    pthread_mutex_lock(&workspace->store->lock);
     made->next_made = workspace->store->made;
     workspace->store->made = made;
+    pthread_mutex_unlock(&workspace->store->lock);
     *out = made;
     return REDTUNE_OK;
 }
 
-/* A free slab, or a new one. The lock is held. */
+/* A free slab, or a new one. */
 static redtune_status take_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
-    slab *taken = workspace->store->free;
+    store *slabs = workspace->store;
+    pthread_mutex_lock(&slabs->lock);
+    slab *taken = slabs->free;
+    if (taken) slabs->free = taken->next_free;
+    pthread_mutex_unlock(&slabs->lock);
     if (!taken) return make_slab(workspace, out, err);
-    workspace->store->free = taken->next_free;
     *out = taken;
     return REDTUNE_OK;
+}
+
+/* The lock is held. */
+static void put_on_free(slab *unused) {
+    unused->next_free = unused->store->free;
+    unused->store->free = unused;
 }
 
 /* The key of a stream's scratch. The per-thread default stream is one handle, but a stream of its
@@ -142,21 +164,26 @@ static slab *find_stream(rdt_workspace *workspace, uintptr_t key) {
 
 static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, slab **out,
                                  redtune_error *err) {
+    slab *taken = NULL;
+    stream_entry *entry = calloc(1, sizeof *entry);
+    if (!entry) return rdt_fail_memory(err, sizeof *entry);
+    redtune_status status = take_slab(workspace, &taken, err);
+    if (status) {
+        free(entry);
+        return status;
+    }
     pthread_mutex_lock(&workspace->store->lock);
-    redtune_status status = REDTUNE_OK;
-    slab *taken = find_stream(workspace, key); /* another thread may have been faster */
-    stream_entry *entry = taken ? NULL : calloc(1, sizeof *entry);
-    if (!taken && !entry) status = rdt_fail_memory(err, sizeof *entry);
-    if (entry) status = take_slab(workspace, &taken, err);
-    if (entry && !status) {
+    slab *found = find_stream(workspace, key); /* another thread may have been faster */
+    if (found) {
+        put_on_free(taken);
+        free(entry);
+    } else {
         *entry = (stream_entry){.key = key, .slab = taken, .next = workspace->first};
         atomic_store_explicit(&workspace->first, entry, memory_order_release);
-    } else {
-        free(entry);
     }
     pthread_mutex_unlock(&workspace->store->lock);
-    if (!status) *out = taken;
-    return status;
+    *out = found ? found : taken;
+    return REDTUNE_OK;
 }
 
 /* The graph that held the slab is gone. */
@@ -166,8 +193,7 @@ static void CUDA_CB put_back(void *user) {
     pthread_mutex_lock(&slabs->lock);
     held->capture = 0;
     held->last = NULL;
-    held->next_free = slabs->free;
-    slabs->free = held;
+    put_on_free(held);
     release_store(slabs);
 }
 
@@ -211,46 +237,66 @@ static redtune_status ask_capture(const rdt_driver *driver, CUstream stream, cap
     *out = (capture_state){.status = CU_STREAM_CAPTURE_STATUS_NONE};
     CUresult rc = driver->stream_capture_info(stream, &out->status, &out->id, &out->graph,
                                               &out->before, &out->before_count);
+    if (rc == CUDA_ERROR_LOSSY_QUERY) {
+        /* The next launch follows a programmatic event: what it follows can then not be told. */
+        out->before_count = 0;
+        rc = driver->stream_capture_info(stream, &out->status, &out->id, &out->graph, NULL, NULL);
+    }
     return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
 }
 
-/* Scratch that lives as long as the graph that the stream is captured into. The calls captured from
- * one stream follow each other in the graph, so that they share a slab; streams that are joined to
- * the capture have their own. */
-static redtune_status begin_captured(rdt_workspace *workspace, CUstream stream, rdt_turn *turn,
-                                     redtune_error *err) {
-    const rdt_driver *driver = workspace->context->driver;
-    capture_state now;
-    redtune_status status = ask_capture(driver, stream, &now, err);
-    if (status) return status;
-    pthread_mutex_lock(&workspace->store->lock);
-    slab *found = find_captured(workspace->store, now.id, stream), *taken = NULL;
-    if (!found) status = take_slab(workspace, &taken, err);
-    if (taken) {
-        workspace->store->holders++;
-        taken->capture = now.id;
+/* The slab of this capture of this stream, which is taken if there is none yet. The calls captured
+ * from one stream follow each other in the graph, so that they share a slab; streams that are
+ * joined to the capture have their own. */
+static redtune_status get_captured(rdt_workspace *workspace, CUstream stream,
+                                   const capture_state *now, slab **out, redtune_error *err) {
+    store *slabs = workspace->store;
+    pthread_mutex_lock(&slabs->lock);
+    slab *found = find_captured(slabs, now->id, stream), *taken = NULL;
+    pthread_mutex_unlock(&slabs->lock);
+    if (!found) {
+        redtune_status status = take_slab(workspace, &taken, err);
+        if (status) return status;
+        pthread_mutex_lock(&slabs->lock);
+        slabs->holders++;
+        taken->capture = now->id;
         taken->stream = stream;
+        pthread_mutex_unlock(&slabs->lock);
+        status = tie_to_graph(workspace->context->driver, taken, now->graph, err);
+        if (status) return status;
     }
-    pthread_mutex_unlock(&workspace->store->lock);
-    if (taken) status = tie_to_graph(driver, taken, now.graph, err);
+    *out = found ? found : taken;
+    return REDTUNE_OK;
+}
+
+static bool overlap(rdt_span a, rdt_span b) {
+    return a.begin < b.end && b.begin < a.end;
+}
+
+static redtune_status begin_captured(rdt_workspace *workspace, CUstream stream, rdt_span input,
+                                     rdt_turn *turn, redtune_error *err) {
+    capture_state now;
+    slab *held = NULL;
+    redtune_status status = ask_capture(workspace->context->driver, stream, &now, err);
+    if (!status) status = get_captured(workspace, stream, &now, &held, err);
     if (status) return status;
-    slab *held = found ? found : taken;
+    bool follows = now.before_count == 1 && held->last && now.before[0] == held->last;
     *turn = (rdt_turn){
         .scratch = held->address,
-        .chained = now.before_count == 1 && held->last && now.before[0] == held->last,
+        .chained = follows && !overlap(input, held->written),
         .captured = held,
     };
     return REDTUNE_OK;
 }
 
-redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rdt_turn *turn,
-                                   redtune_error *err) {
+redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rdt_span input,
+                                   rdt_turn *turn, redtune_error *err) {
     const rdt_driver *driver = workspace->context->driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult rc = driver->stream_is_capturing(stream, &capture);
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
     if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        return begin_captured(workspace, stream, turn, err);
+        return begin_captured(workspace, stream, input, turn, err);
     uintptr_t key = stream_key(stream);
     slab *found = find_stream(workspace, key);
     if (!found) {
@@ -261,11 +307,26 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rd
     return REDTUNE_OK;
 }
 
-redtune_status rdt_workspace_end(rdt_workspace *workspace, CUstream stream, const rdt_turn *turn,
-                                 redtune_error *err) {
-    if (!turn->captured) return REDTUNE_OK;
+void rdt_workspace_end(rdt_workspace *workspace, CUstream stream, rdt_span output,
+                       const rdt_turn *turn) {
+    slab *held = turn->captured;
+    if (!held) return;
     capture_state now;
-    redtune_status status = ask_capture(workspace->context->driver, stream, &now, err);
-    if (!status) turn->captured->last = now.before_count == 1 ? now.before[0] : NULL;
-    return status;
+    bool known =
+        !ask_capture(workspace->context->driver, stream, &now, NULL) && now.before_count == 1;
+    held->last = known ? now.before[0] : NULL;
+    if (turn->chained) {
+        if (held->written.begin < output.begin) output.begin = held->written.begin;
+        if (held->written.end > output.end) output.end = held->written.end;
+    }
+    held->written = output;
+}
+
+redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream stream,
+                                          bool *capturing, redtune_error *err) {
+    const rdt_driver *driver = workspace->context->driver;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult rc = driver->stream_is_capturing(stream, &capture);
+    if (!rc) *capturing = capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    return rdt_driver_check(driver, rc, err, "use the stream");
 }

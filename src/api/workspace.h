@@ -13,21 +13,30 @@ redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **
 /* Frees all scratch; graphs that captured some of it must not be replayed any more. */
 void rdt_workspace_destroy(rdt_workspace *workspace);
 
+/* Device addresses from begin up to end. */
+typedef struct rdt_span {
+    CUdeviceptr begin, end;
+} rdt_span;
+
 /* What a launch needs to know of its stream. */
 typedef struct rdt_turn {
     CUdeviceptr scratch;
-    bool
-        chained; /* the launch before is one that took its turn here, too: known in captures only */
+    /* The launch before is one that took its turn here, too, and none that may still run then
+     * writes what this one reads: its loads are for what nobody writes. Known in captures only. */
+    bool chained;
     struct rdt_captured *captured; /* for rdt_workspace_end; NULL outside captures */
 } rdt_turn;
 
 /* Before one launch on the stream, in the context, which is current. Without a lock or an
  * allocation from the second call for a stream on; a captured stream gets scratch for each
  * capture. */
-redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rdt_turn *turn,
-                                   redtune_error *err);
+redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rdt_span input,
+                                   rdt_turn *turn, redtune_error *err);
 /* After the launch. */
-redtune_status rdt_workspace_end(rdt_workspace *workspace, CUstream stream, const rdt_turn *turn,
-                                 redtune_error *err);
+void rdt_workspace_end(rdt_workspace *workspace, CUstream stream, rdt_span output,
+                       const rdt_turn *turn);
+
+redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream stream,
+                                          bool *capturing, redtune_error *err);
 
 #endif

@@ -94,7 +94,10 @@ redtune_status rdt_lua_open(rdt_lua *lua, redtune_error *err) {
     redtune_status status = rdt_source_open(&lua->source, err);
     if (status) return status;
     lua->state = lua_newstate(allocate, lua);
-    if (!lua->state) return rdt_fail_memory(err, sizeof *lua);
+    if (!lua->state) {
+        rdt_lua_close(lua);
+        return rdt_fail_memory(err, sizeof *lua);
+    }
     status = rdt_lua_call(lua, "start Lua", open_state, lua, err);
     if (status) rdt_lua_close(lua);
     return status;
@@ -102,6 +105,7 @@ redtune_status rdt_lua_open(rdt_lua *lua, redtune_error *err) {
 
 void rdt_lua_close(rdt_lua *lua) {
     if (lua->state) lua_close(lua->state);
+    rdt_source_close(&lua->source);
     *lua = (rdt_lua){0};
 }
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include "base/file.h"
 
-enum { FILE_BYTES_MAX = 1 << 20 };
+enum { FILE_BYTES_MAX = 1 << 20, FOLDER_DEPTH_MAX = 16 };
 
 static void add_to_hash(rdt_hash *hash, const char *name, const char *data, size_t bytes) {
     rdt_hash_add_string(hash, name);
@@ -21,7 +21,11 @@ static int visible(const struct dirent *entry) {
 }
 
 /* Adds every file below the folder, in the order of their names. */
-static redtune_status hash_folder(rdt_hash *hash, const char *folder, redtune_error *err) {
+static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
+                                  redtune_error *err) {
+    if (depth > FOLDER_DEPTH_MAX)
+        return rdt_fail(err, REDTUNE_FILE, 0,
+                        "cannot read templates from %.300s: its folders are too deep", folder);
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, visible, alphasort);
     if (count < 0)
@@ -40,7 +44,7 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, redtune_er
         } else if (path.failed) {
             status = rdt_fail_memory(err, path.length);
         } else if (!stat(path.data, &info) && S_ISDIR(info.st_mode)) {
-            status = hash_folder(hash, path.data, err);
+            status = hash_folder(hash, path.data, depth + 1, err);
         } else {
             status = rdt_file_read(path.data, FILE_BYTES_MAX, &data, &length, err);
             if (!status) add_to_hash(hash, entries[i]->d_name, data, length);
@@ -59,9 +63,20 @@ redtune_status rdt_source_open(rdt_source *source, redtune_error *err) {
     rdt_hash hash = rdt_hash_begin();
     for (const struct rdt_template_file *file = rdt_template_files; file->name; file++)
         add_to_hash(&hash, file->name, file->data, file->bytes);
-    redtune_status status = folder ? hash_folder(&hash, folder, err) : REDTUNE_OK;
-    if (!status) *source = (rdt_source){.folder = folder, .hash = hash};
+    /* A copy: the environment may change while templates are read. */
+    char *copy = folder ? strdup(folder) : NULL;
+    if (folder && !copy) return rdt_fail_memory(err, strlen(folder) + 1);
+    redtune_status status = copy ? hash_folder(&hash, copy, 0, err) : REDTUNE_OK;
+    if (status)
+        free(copy);
+    else
+        *source = (rdt_source){.folder = copy, .hash = hash};
     return status;
+}
+
+void rdt_source_close(rdt_source *source) {
+    free(source->folder);
+    *source = (rdt_source){.folder = NULL};
 }
 
 static redtune_status read_embedded(const char *name, char **data, size_t *length,

@@ -15,12 +15,13 @@ extern const struct rdt_template_file rdt_template_files[];
 
 /* folder may be NULL: then only the files compiled in. hash is that of every file there is. */
 typedef struct rdt_source {
-    const char *folder;
+    char *folder; /* owned */
     rdt_hash hash;
 } rdt_source;
 
 /* $REDTUNE_TEMPLATES, if it is set and not empty. REDTUNE_FILE if that cannot be read. */
 redtune_status rdt_source_open(rdt_source *source, redtune_error *err);
+void rdt_source_close(rdt_source *source);
 /* Reads a file by its relative name, freed by the caller. A file in the folder hides the one
  * compiled in. REDTUNE_TEMPLATE if there is none of that name. */
 redtune_status rdt_source_read(const rdt_source *source, const char *name, char **data,

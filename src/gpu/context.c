@@ -115,3 +115,13 @@ void rdt_context_leave(const rdt_context *context, bool entered) {
     CUcontext popped;
     if (entered) context->driver->ctx_pop(&popped);
 }
+
+CUstreamCaptureMode rdt_context_relax(const rdt_context *context) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    context->driver->exchange_capture_mode(&mode);
+    return mode;
+}
+
+void rdt_context_restore(const rdt_context *context, CUstreamCaptureMode mode) {
+    context->driver->exchange_capture_mode(&mode);
+}

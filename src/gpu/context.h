@@ -22,6 +22,11 @@ void rdt_context_close(rdt_context *context);
 redtune_status rdt_context_enter(const rdt_context *context, bool *entered, redtune_error *err);
 void rdt_context_leave(const rdt_context *context, bool entered);
 
+/* Says to the driver that what this thread does until restore touches no stream that is being
+ * captured, by whatever thread; else allocating and loading would end such captures. */
+CUstreamCaptureMode rdt_context_relax(const rdt_context *context);
+void rdt_context_restore(const rdt_context *context, CUstreamCaptureMode mode);
+
 redtune_status rdt_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
                                 redtune_error *err);
 

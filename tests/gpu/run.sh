@@ -39,6 +39,7 @@ step kernels "$tests/test_gpu_kernels"
 step floats "$tests/test_gpu_floats"
 step ops "$tests/test_gpu_ops"
 step api "$tests/test_gpu_api"
+step graphs "$tests/test_gpu_graphs"
 step large "$tests/test_gpu_large"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0

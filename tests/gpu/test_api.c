@@ -1,12 +1,11 @@
 /* Facts about redtune.h on a GPU: opening, plans, streams, captured graphs, inputs from the host,
- * tuning, and what is refused. */
+ * tuning, and what is refused. Captured graphs are in test_graphs.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
 #include "check.h"
 #include "gpu/device.h"
-#include "gpu/graph.h"
 
 static redtune_error err;
 static device gpu;
@@ -171,7 +170,7 @@ static void reduce_keeps_its_plans(void) {
     redtune_close(rt);
 }
 
-/* ---- streams, threads, graphs -------------------------------------------------------------- */
+/* ---- streams and threads --------------------------------------------------------------------- */
 
 enum { THREADS = 4, CALLS = 200 };
 
@@ -235,44 +234,6 @@ static void run_needs_no_current_context(void) {
     CHECK_OK(status, err);
     CHECK(!after);
     CHECK(result(0) == COUNT);
-    redtune_close(rt);
-}
-
-/* The plan's first call of all may be a captured one; graphs captured from one stream may be
- * replayed side by side. */
-static void calls_are_captured_into_graphs(void) {
-    NEED_GPU();
-    enum { GRAPHS = 2, REPLAYS = 200 };
-    redtune *rt = NULL;
-    redtune_plan *plan = NULL;
-    rdt_graph *graphs[GRAPHS] = {NULL};
-    CUstream streams[GRAPHS] = {NULL};
-    redtune_problem problem = sum_of(COUNT);
-    CHECK_OK(open_usual(&rt), err);
-    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
-    for (size_t i = 0; i < GRAPHS; i++) {
-        CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
-        CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-        CHECK_OK(redtune_plan_run(plan, input(), COUNT - i, output(2 * i), gpu.stream, &err), err);
-        CHECK_OK(redtune_plan_run(plan, input(), 70000 + i, output(2 * i + 1), gpu.stream, &err),
-                 err);
-        CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graphs[i], &err), err);
-    }
-    CHECK(!gpu.driver->memset_d8_async(results.address, 0xff, results.bytes, gpu.stream));
-    CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
-    for (int replay = 0; replay < REPLAYS; replay++)
-        for (size_t i = 0; i < GRAPHS; i++)
-            CHECK_OK(rdt_graph_replay(graphs[i], streams[i], &err), err);
-    for (size_t i = 0; i < GRAPHS; i++) {
-        CHECK_OK(rdt_stream_wait(gpu.driver, streams[i], &err), err);
-        CHECK(result(2 * i) == (float)(COUNT - i));
-        CHECK(result(2 * i + 1) == (float)(70000 + i));
-    }
-    for (size_t i = 0; i < GRAPHS; i++) {
-        rdt_graph_destroy(graphs[i]);
-        rdt_stream_destroy(gpu.driver, streams[i]);
-    }
-    redtune_plan_destroy(plan);
     redtune_close(rt);
 }
 
@@ -445,7 +406,6 @@ int main(int argc, char **argv) {
         FACT(reduce_keeps_its_plans),
         FACT(one_plan_runs_on_many_threads_and_streams),
         FACT(run_needs_no_current_context),
-        FACT(calls_are_captured_into_graphs),
         FACT(inputs_of_any_length_are_reduced_in_pieces),
         FACT(input_that_fails_gives_its_own_error),
         FACT(stopped_tune_is_interrupted),

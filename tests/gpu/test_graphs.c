@@ -1,0 +1,178 @@
+/* Facts about redtune.h in captured graphs on a GPU. */
+#include "check.h"
+#include "device.h"
+#include "gpu/graph.h"
+
+static redtune_error err;
+static device gpu;
+
+enum { COUNT = 300001, RESULTS = 4096 };
+
+/* COUNT f32 that are 1, and room for results. */
+static rdt_buffer ones, results;
+
+static redtune_status open_usual(redtune **rt) {
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    return redtune_open(&options, rt, &err);
+}
+
+static redtune_problem sum_of(uint64_t count) {
+    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+}
+
+static void *input(void) {
+    return (void *)(uintptr_t)ones.address;
+}
+
+static void *output(size_t index) {
+    return (void *)(uintptr_t)(results.address + index * sizeof(float));
+}
+
+static float result(size_t index) {
+    float value = -1;
+    if (rdt_buffer_read(gpu.driver, &value, results.address + index * sizeof value, sizeof value,
+                        gpu.stream, &err))
+        return -2;
+    return value;
+}
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!gpu.context) SKIP("there is no GPU");                                                 \
+    } while (0)
+
+/* The plan's first call of all may be a captured one; graphs captured from one stream may be
+ * replayed side by side. */
+static void calls_are_captured_into_graphs(void) {
+    NEED_GPU();
+    enum { GRAPHS = 2, REPLAYS = 200 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graphs[GRAPHS] = {NULL};
+    CUstream streams[GRAPHS] = {NULL};
+    redtune_problem problem = sum_of(COUNT);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    for (size_t i = 0; i < GRAPHS; i++) {
+        CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
+        CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_run(plan, input(), COUNT - i, output(2 * i), gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_run(plan, input(), 70000 + i, output(2 * i + 1), gpu.stream, &err),
+                 err);
+        CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graphs[i], &err), err);
+    }
+    CHECK(!gpu.driver->memset_d8_async(results.address, 0xff, results.bytes, gpu.stream));
+    CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
+    for (int replay = 0; replay < REPLAYS; replay++)
+        for (size_t i = 0; i < GRAPHS; i++)
+            CHECK_OK(rdt_graph_replay(graphs[i], streams[i], &err), err);
+    for (size_t i = 0; i < GRAPHS; i++) {
+        CHECK_OK(rdt_stream_wait(gpu.driver, streams[i], &err), err);
+        CHECK(result(2 * i) == (float)(COUNT - i));
+        CHECK(result(2 * i + 1) == (float)(70000 + i));
+    }
+    for (size_t i = 0; i < GRAPHS; i++) {
+        rdt_graph_destroy(graphs[i]);
+        rdt_stream_destroy(gpu.driver, streams[i]);
+    }
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+/* Reads the sums that the calls before it in the same graph wrote, each of which may still run when
+ * the next is launched. */
+static void captured_call_reads_what_those_before_wrote(void) {
+    NEED_GPU();
+    enum { CALLS = 64, REPLAYS = 100 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graph = NULL;
+    redtune_problem problem = sum_of(COUNT);
+    float wanted = 0;
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    for (size_t i = 0; i < CALLS; i++) {
+        CHECK_OK(redtune_plan_run(plan, input(), 1000 + i, output(i), gpu.stream, &err), err);
+        wanted += (float)(1000 + i);
+    }
+    CHECK_OK(redtune_plan_run(plan, output(0), CALLS, output(CALLS), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_run(plan, output(CALLS), 1, output(CALLS + 1), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    for (int replay = 0; replay < REPLAYS; replay++) {
+        CHECK(!gpu.driver->memset_d8_async(results.address, 0xff, results.bytes, gpu.stream));
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        CHECK(result(CALLS) == wanted);
+        CHECK(result(CALLS + 1) == wanted);
+    }
+    rdt_graph_destroy(graph);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+static void first_reduce_in_a_capture_is_refused_and_the_capture_goes_on(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    rdt_graph *graph = NULL;
+    redtune_problem known = sum_of(5000), unknown = sum_of(70000);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_reduce(rt, &known, input(), output(0), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_FAILS(redtune_reduce(rt, &unknown, input(), output(1), gpu.stream, &err), REDTUNE_INVALID,
+                err, "70000 f32 for the first time within a capture");
+    CHECK_OK(redtune_reduce(rt, &known, input(), output(2), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+    CHECK(result(2) == 5000);
+    rdt_graph_destroy(graph);
+    redtune_close(rt);
+}
+
+/* The graph gives its scratch back whenever it ends. */
+static void graph_may_outlive_redtune(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graph = NULL;
+    redtune_problem problem = sum_of(COUNT);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_run(plan, input(), COUNT, output(0), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+    rdt_graph_destroy(graph);
+    CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
+}
+
+static redtune_status prepare(void) {
+    redtune_status status = device_open(&gpu, &err);
+    if (status) return status;
+    float *host = malloc(COUNT * sizeof *host);
+    if (!host) return rdt_fail_memory(&err, COUNT * sizeof *host);
+    for (int i = 0; i < COUNT; i++) host[i] = 1;
+    status = rdt_buffer_create(gpu.driver, COUNT * sizeof *host, &ones, &err);
+    if (!status)
+        status = rdt_buffer_write(gpu.driver, ones.address, host, COUNT * sizeof *host, gpu.stream,
+                                  &err);
+    if (!status) status = rdt_buffer_create(gpu.driver, RESULTS * sizeof *host, &results, &err);
+    free(host);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(calls_are_captured_into_graphs),
+        FACT(captured_call_reads_what_those_before_wrote),
+        FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on),
+        FACT(graph_may_outlive_redtune),
+    };
+    redtune_status status = prepare();
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_buffer_destroy(&ones);
+    rdt_buffer_destroy(&results);
+    device_close(&gpu);
+    return rc;
+}
