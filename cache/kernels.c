@@ -16,7 +16,7 @@ enum statement { FIND, TOUCH, PUT, DROP_OLDEST, FILE_BYTES, CENSUS };
 
 static const rdt_sqlite_kind kind = {
     .what = "kernel cache",
-    .remedy = "delete it",
+    .remedy = "delete it, or set XDG_CACHE_HOME to a folder that can be written",
     /* A power cut may damage the file: the hash of each kernel tells. */
     .settings = "PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; PRAGMA cell_size_check=ON;"
                 "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY",

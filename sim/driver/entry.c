@@ -111,3 +111,11 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cu
     (void)flags; /* per-thread default streams make no difference: work runs in call order */
     SIM_ENTRY(get_address(symbol, pfn, cudaVersion, symbolStatus));
 }
+
+/* NVRTC and the CUDA runtime ask for tables of undocumented functions. NVRTC does without them. */
+CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
+    (void)pExportTableId;
+    if (!ppExportTable) return CUDA_ERROR_INVALID_VALUE;
+    *ppExportTable = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}

@@ -12,6 +12,11 @@ redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emi
         status =
             rdt_config_parse(rdt_codegen_space(codegen, *family), emission->config, config, err);
     if (!status) status = rdt_codegen_check(codegen, *family, at, config, err);
+    /* The config is the caller's own: one that is not allowed was asked for wrongly. */
+    if (status == REDTUNE_UNSUPPORTED && emission->config) {
+        status = REDTUNE_INVALID;
+        if (err) err->status = status;
+    }
     return status;
 }
 

@@ -315,9 +315,11 @@ redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_sy
                                 size_t symbol_count, void *table, redtune_error *err) {
     for (size_t i = 0; i < symbol_count; i++)
         if (!symbols[i].optional && !dlsym(library->handle, symbols[i].name))
-            return rdt_fail(err, REDTUNE_LIBRARY, 0,
-                            "cannot use %s %s: it has no %s; install a newer version",
-                            library->subject, library->path, symbols[i].name);
+            return rdt_fail(
+                err, REDTUNE_LIBRARY, 0,
+                "cannot use %s %s: it has no %s; install a newer version, or correct the "
+                "variable that names this file",
+                library->subject, library->path, symbols[i].name);
     for (size_t i = 0; i < symbol_count; i++) {
         void *address = dlsym(library->handle, symbols[i].name);
         memcpy((char *)table + symbols[i].offset, &address, sizeof address);

@@ -79,6 +79,17 @@ static redtune_status reduce(const rdt_options *options, rdt_input *input, redtu
     return status;
 }
 
+/* The index that NumPy gives counts in C order, and so does its rule for ties. */
+static redtune_status refuse_order(const rdt_options *options, const rdt_input *input,
+                                   redtune_error *err) {
+    redtune_op op = op_of(options);
+    if (!input->fortran_order || (op != REDTUNE_ARGMIN && op != REDTUNE_ARGMAX)) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_FILE, 0,
+                           "cannot find the %s of %s: its array is in Fortran order, and the index "
+                           "counts in C order; save numpy.ascontiguousarray of it",
+                           redtune_op_name(op), options->argument);
+}
+
 static int run(const rdt_options *options) {
     rdt_input input;
     redtune_reading reading;
@@ -86,6 +97,7 @@ static int run(const rdt_options *options) {
     char value[RDT_NUMBER_BYTES];
     redtune_dtype raw_dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
     redtune_status status = rdt_input_open(options->argument, raw_dtype, &input, &err);
+    if (!status) status = refuse_order(options, &input, &err);
     if (!status) status = reduce(options, &input, &reading, &err);
     if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
     rdt_input_close(&input);

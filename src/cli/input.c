@@ -116,6 +116,7 @@ static redtune_status open_npy(rdt_input *input, redtune_dtype raw_dtype, redtun
                                "its .npy header says %s, not %s; leave --dtype out",
                                redtune_dtype_name(input->dtype), redtune_dtype_name(raw_dtype));
     input->is_npy = true;
+    input->fortran_order = npy.fortran_order;
     input->count = npy.count;
     input->left_bytes = npy.count * npy.item_bytes;
     if (!bytes_ahead(input, &held)) return REDTUNE_OK;

@@ -14,8 +14,9 @@ typedef struct rdt_input {
     const char *path; /* "-" is standard input */
     int file;
     redtune_dtype dtype;
-    uint64_t count; /* elements; 0 where that is not known before the end */
-    bool is_npy;    /* then left_bytes counts down to the end of the array */
+    uint64_t count;     /* elements; 0 where that is not known before the end */
+    bool is_npy;        /* then left_bytes counts down to the end of the array */
+    bool fortran_order; /* of an .npy file with several dimensions */
     uint64_t left_bytes;
     unsigned char ahead[16]; /* bytes read in search of the magic */
     size_t ahead_begin, ahead_end;

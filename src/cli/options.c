@@ -36,7 +36,7 @@ static const option table[] = {
      "of the elements (default: i32,f32,f64)"},
     {"dtype", 0, "DTYPE", RDT_EMIT, take_dtype, MEMBER(dtypes), "of the elements (default: f32)"},
     {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtype, MEMBER(dtypes),
-     "of a file of raw elements: i32, i64, f32 or f64"},
+     "of a file of raw elements: i8 to u64, f16, bf16, f32 or f64"},
     {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(counts),
      "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..256M)"},
     {"count", 0, "COUNT", RDT_EMIT, take_count, MEMBER(counts),

@@ -80,7 +80,8 @@ static int load_families(lua_State *state) {
     rdt_lua_require(state, "dtypes");
     rdt_lua_require(state, "registry");
     int registry = lua_gettop(state);
-    luaL_checktype(state, registry, LUA_TTABLE);
+    if (!lua_istable(state, registry))
+        return luaL_error(state, "registry.lua must return a table of families' names");
     lua_Integer count = luaL_len(state, registry);
     if (count < 1 || count > RDT_FAMILY_MAX)
         return luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);

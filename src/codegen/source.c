@@ -20,7 +20,13 @@ static int visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
 
-/* Adds every file below the folder, in the order of their names. */
+/* Templates are Lua and CUDA text; whatever else lies there is not looked at. */
+static bool is_template(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot && (!strcmp(dot, ".lua") || !strcmp(dot, ".cu"));
+}
+
+/* Adds every template below the folder, in the order of their names. */
 static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
                                   redtune_error *err) {
     if (depth > FOLDER_DEPTH_MAX)
@@ -43,9 +49,10 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
         if (status) {
         } else if (path.failed) {
             status = rdt_fail_memory(err, path.length);
-        } else if (!stat(path.data, &info) && S_ISDIR(info.st_mode)) {
+        } else if (!lstat(path.data, &info) && S_ISDIR(info.st_mode)) {
             status = hash_folder(hash, path.data, depth + 1, err);
-        } else {
+        } else if (is_template(entries[i]->d_name) && !stat(path.data, &info) &&
+                   S_ISREG(info.st_mode)) {
             status = rdt_file_read(path.data, FILE_BYTES_MAX, &data, &length, err);
             if (!status) add_to_hash(hash, entries[i]->d_name, data, length);
         }
@@ -57,6 +64,21 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
     return status;
 }
 
+/* A folder of templates has a registry: another one is a mistake, and would be ignored in silence.
+ */
+static redtune_status check_folder(const char *folder, redtune_error *err) {
+    rdt_text path = {0};
+    rdt_text_addf(&path, "%s/registry.lua", folder);
+    bool found = !path.failed && rdt_file_exists(path.data);
+    rdt_text_free(&path);
+    if (found) return REDTUNE_OK;
+    return rdt_fail(
+        err, REDTUNE_FILE, 0,
+        "cannot read templates from %.300s: it has no registry.lua; set REDTUNE_TEMPLATES "
+        "to a copy of redtune's templates folder, or unset it",
+        folder);
+}
+
 redtune_status rdt_source_open(rdt_source *source, redtune_error *err) {
     const char *folder = getenv("REDTUNE_TEMPLATES");
     if (folder && !*folder) folder = NULL;
@@ -66,7 +88,8 @@ redtune_status rdt_source_open(rdt_source *source, redtune_error *err) {
     /* A copy: the environment may change while templates are read. */
     char *copy = folder ? strdup(folder) : NULL;
     if (folder && !copy) return rdt_fail_memory(err, strlen(folder) + 1);
-    redtune_status status = copy ? hash_folder(&hash, copy, 0, err) : REDTUNE_OK;
+    redtune_status status = copy ? check_folder(copy, err) : REDTUNE_OK;
+    if (copy && !status) status = hash_folder(&hash, copy, 0, err);
     if (status)
         free(copy);
     else

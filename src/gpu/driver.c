@@ -12,7 +12,9 @@ static const rdt_library_search driver_search = {
     .variable = "REDTUNE_CUDA_DRIVER",
     .names = driver_names,
     .toolkit = true,
-    .remedy = "install NVIDIA's driver, or name the file in REDTUNE_CUDA_DRIVER",
+    .remedy =
+        "install NVIDIA's driver, name its file in REDTUNE_CUDA_DRIVER, or use the simulated GPU "
+        "(--device sim)",
 };
 
 static const char *const sim_names[] = {"libredtune-sim.so", NULL};

@@ -41,7 +41,7 @@ function family.allowed(c, p, d)
             c.block, d.threads_per_block)
     end
     if c.finish == "single" and c.per_sm ~= 1 then
-        return false, "finish=single has one block, so per_sm must be 1"
+        return false, "finish=single has one block: add per_sm=1"
     end
     return true
 end

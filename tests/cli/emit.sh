@@ -55,5 +55,21 @@ wrong_parameters_are_named() {
     refuses "--family nosuch" "nosuch"
 }
 
+# Each value is one of the space's, but not together, or not with the dtype.
+configs_that_are_not_allowed_are_asked_wrongly() {
+    refuses "--config vec=16" "vec=16 of f32 is 64 bytes"
+    refuses "--config finish=single" "add per_sm=1"
+    refuses "--dtype f64 --config vec=4" "vec=4 of f64 is 32 bytes"
+}
+
+folders_without_templates_are_named() {
+    mkdir empty
+    REDTUNE_TEMPLATES=$folder/empty run "$redtune" emit
+    want_refused 1 "$folder/empty"
+    want_in_err "registry.lua"
+    want_in_err "REDTUNE_TEMPLATES"
+}
+
 check_run emit_prints_cuda emit_is_the_same_every_time emit_takes_the_config \
-    emit_shows_lines_if_asked wrong_parameters_are_named
+    emit_shows_lines_if_asked wrong_parameters_are_named \
+    configs_that_are_not_allowed_are_asked_wrongly folders_without_templates_are_named

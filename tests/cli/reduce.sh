@@ -76,7 +76,17 @@ another_dtype_than_the_headers_is_refused() {
     refuses "its .npy header says f32, not f64; leave --dtype out" floats.npy --dtype f64
 }
 
+# The index would be another one than NumPy's.
+places_in_fortran_order_are_refused() {
+    { npy "'<f4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
+    for op in argmin argmax; do
+        refuses "its array is in Fortran order" fortran.npy --op $op
+        want_in_err "numpy.ascontiguousarray"
+    done
+}
+
 check_run what_is_no_file_is_named unreadable_files_are_named \
     files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
     arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
-    damaged_headers_are_refused another_dtype_than_the_headers_is_refused
+    damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
+    places_in_fortran_order_are_refused
