@@ -4,12 +4,14 @@
 #include "base/file.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <glob.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct rdt_library {
     void *handle;
@@ -58,6 +60,30 @@ static const char *reason_of(const char *error, const char *file) {
     return named ? error + length + 2 : error;
 }
 
+/* What is wrong with a file that the loader would trust, or NULL: it maps what the program headers
+ * name, and a file that ends before (a copy or an installation cut short) kills the process. */
+static const char *defect_of(const char *path) {
+    struct stat info;
+    ElfW(Ehdr) header;
+    if (!strchr(path, '/') || stat(path, &info))
+        return NULL; /* the loader's own search, or message */
+    if (!S_ISREG(info.st_mode)) return "it is no regular file";
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    const char *defect = NULL;
+    bool known =
+        fread(&header, sizeof header, 1, file) == 1 && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+        header.e_phentsize == sizeof(ElfW(Phdr)) && !fseek(file, (long)header.e_phoff, SEEK_SET);
+    for (int i = 0; known && !defect && i < header.e_phnum; i++) {
+        ElfW(Phdr) part;
+        if (fread(&part, sizeof part, 1, file) != 1 ||
+            (part.p_type == PT_LOAD && part.p_offset + part.p_filesz > (uint64_t)info.st_size))
+            defect = "the file is cut short; install it again";
+    }
+    fclose(file);
+    return defect;
+}
+
 static void note_refusal(hunt *hunt, const char *file, const char *error) {
     rdt_text_addf(&hunt->refusals, "%s%s: %s", hunt->refusals.length ? "; " : "", file,
                   reason_of(error, file));
@@ -77,9 +103,10 @@ static void try_name(hunt *hunt, const char *name) {
 
 static void try_file(hunt *hunt, const char *path) {
     if (!rdt_file_exists(path)) return;
-    hunt->handle = dlopen(path, OPEN_MODE);
+    const char *error = defect_of(path);
+    if (!error) hunt->handle = dlopen(path, OPEN_MODE);
     if (hunt->handle) return;
-    const char *error = dlerror();
+    if (!error) error = dlerror();
     if (error) note_refusal(hunt, path, error);
 }
 
@@ -109,7 +136,7 @@ static void look_on_path(hunt *hunt) {
 }
 
 static void look_in_toolkit(hunt *hunt, const char *root) {
-    if (!root || !*root || hunt->handle) return;
+    if (!root || !*root || hunt->handle || is_noted(hunt, root)) return;
     note_place(hunt, root);
     for (const char *const *folder = toolkit_folders; *folder; folder++) {
         for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++) {
@@ -262,9 +289,10 @@ static redtune_status not_found(const hunt *hunt, redtune_error *err) {
 /* variable is NULL where the path came from the caller. */
 static redtune_status open_only(const rdt_library_search *search, const char *path,
                                 const char *variable, rdt_library **out, redtune_error *err) {
-    void *handle = dlopen(path, OPEN_MODE);
+    const char *error = defect_of(path);
+    void *handle = error ? NULL : dlopen(path, OPEN_MODE);
     if (handle) return make_library(search, handle, path, out, err);
-    const char *error = dlerror();
+    if (!error) error = dlerror();
     const char *reason = error ? reason_of(error, path) : "unknown error";
     if (!variable)
         return rdt_fail(err, REDTUNE_LIBRARY, 0, "cannot load %s from %.200s: %.300s; %s",

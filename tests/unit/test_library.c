@@ -276,6 +276,27 @@ static void library_tells_which_library_it_needs_itself(void) {
                 "librdt-named.so: cannot open shared object file");
 }
 
+/* The loader maps what the headers name: beyond the end of the file that kills the process. */
+static void files_cut_short_are_refused(void) {
+    rdt_library *library = NULL;
+    char path[8192];
+    in_root("short/librdt-answer.so.1", path);
+    CHECK(put("short/librdt-answer.so.1"));
+    char *data = NULL;
+    size_t whole = 0;
+    CHECK_OK(rdt_file_read(path, 1 << 24, &data, &whole, &err), err);
+    free(data);
+    for (size_t length = 64; length < whole / 2; length = length * 3 / 2) {
+        CHECK(!truncate(path, (off_t)length));
+        CHECK_FAILS(rdt_library_open_file(&search, path, &library, &err), REDTUNE_LIBRARY, err,
+                    "cut short");
+        CHECK_CONTAINS(err.message, path);
+        CHECK(put("short/librdt-answer.so.1"));
+    }
+    CHECK_OK(rdt_library_open_file(&search, path, &library, &err), err);
+    rdt_library_close(library);
+}
+
 static void library_open_file_loads_nothing_else(void) {
     rdt_library *library = NULL;
     char path[8192];
@@ -376,6 +397,7 @@ int main(int argc, char **argv) {
         FACT(library_message_names_file_places_and_remedy),
         FACT(library_message_keeps_the_remedy_when_places_are_long),
         FACT(library_that_does_not_load_is_told_and_passed_over),
+        FACT(files_cut_short_are_refused),
         FACT(library_open_file_loads_nothing_else),
         FACT(library_bind_fills_the_table),
         FACT(library_bind_names_what_is_lacking),
