@@ -123,20 +123,14 @@ static void look_at_templates(audience *to) {
     rdt_codegen_close(codegen);
 }
 
-static redtune_status tuning_path(const redtune_options *options, char **out, redtune_error *err) {
-    if (!options || !options->database) return rdt_file_tuning_path(out, err);
-    rdt_text text = {0};
-    rdt_text_add(&text, options->database);
-    return rdt_text_take(&text, out, err);
-}
-
 static void look_at_database(audience *to, const redtune_options *options) {
     char *path = NULL;
     rdt_tuning *tuning = NULL;
     int64_t measurements = 0, gpus = 0;
     redtune_error failure;
     rdt_text text = {0};
-    redtune_status status = tuning_path(options, &path, &failure);
+    redtune_status status =
+        rdt_file_tuning_path(options ? options->database : NULL, &path, &failure);
     if (!status && !rdt_file_exists(path)) {
         rdt_text_addf(&text, "none yet at %.400s", path);
         tell(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",
@@ -184,8 +178,7 @@ redtune_status redtune_diagnose(const redtune_options *options,
                                 void *user, int *missing, redtune_error *err) {
     if (!found) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot diagnose: found is NULL");
     audience to = {.found = found, .user = user};
-    bool simulated = options && options->device && options->device[0] == 's';
-    look_at_driver(&to, simulated);
+    look_at_driver(&to, rdt_driver_is_simulated(options ? options->device : NULL));
     look_at_compiler(&to);
     look_at_templates(&to);
     look_at_database(&to, options);

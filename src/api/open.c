@@ -6,13 +6,6 @@
 #include <string.h>
 #include "base/file.h"
 
-static redtune_status copy_path(const redtune_options *options, char **out, redtune_error *err) {
-    if (!options->database) return rdt_file_tuning_path(out, err);
-    rdt_text text = {0};
-    rdt_text_add(&text, options->database);
-    return rdt_text_take(&text, out, err);
-}
-
 redtune_status rdt_state_read_winners(redtune *rt, redtune_error *err) {
     rdt_winners winners = {0};
     redtune_status status = rdt_winners_read(rt->database, &winners, err);
@@ -34,7 +27,7 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
     rt->log = (rdt_log){options->log, options->log_user, options->log_level};
     pthread_mutex_init(&rt->lock, NULL);
     bool entered = false;
-    redtune_status status = copy_path(options, &rt->database, err);
+    redtune_status status = rdt_file_tuning_path(options->database, &rt->database, err);
     if (!status) status = rdt_state_read_winners(rt, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);

@@ -49,11 +49,6 @@ void rdt_winners_free(rdt_winners *winners) {
     *winners = (rdt_winners){0};
 }
 
-bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
-    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
-           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->bus_bits == b->bus_bits;
-}
-
 /* A simulated GPU says nothing about a real one, nor a real one about it. */
 static bool is_simulated(const rdt_facts *facts) {
     return strstr(facts->name, "simulated") != NULL;
@@ -106,8 +101,7 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     for (size_t i = 0; i < winners->count; i++) {
         const rdt_row *row = &winners->row[i];
         const redtune_problem *measured = &row->trial.problem;
-        if (measured->op != at.problem->op || measured->dtype != at.problem->dtype ||
-            measured->result != at.problem->result || row->trial.cache != RDT_CACHE_COLD)
+        if (!rdt_problem_same_class(measured, at.problem) || row->trial.cache != RDT_CACHE_COLD)
             continue;
         double gpu = gpu_distance(at.facts, &row->gpu);
         double count = count_distance(measured->count, at.problem->count);

@@ -22,9 +22,6 @@ typedef struct rdt_choice {
     const rdt_row *row; /* NULL for the default; the winners' */
 } rdt_choice;
 
-/* Whether both are the same GPU model, by everything but the serial number. */
-bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
-
 /* The row of this GPU model whose count is nearest on a log scale; else that of the nearest GPU
  * model (architecture, then bandwidth and SMs); else the first family's default. A row does not
  * count whose family or config the templates do not have or do not allow there, whose count is more

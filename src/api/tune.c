@@ -129,9 +129,8 @@ static redtune_status look_at_winner(void *user, const rdt_row *row, redtune_err
     known *found = user;
     const job *self = found->job;
     const redtune_problem *problem = &row->trial.problem;
-    if (problem->op != found->problem->op || problem->dtype != found->problem->dtype ||
-        problem->result != found->problem->result || problem->count != found->problem->count ||
-        row->trial.cache != RDT_CACHE_COLD ||
+    if (!rdt_problem_same_class(problem, found->problem) ||
+        problem->count != found->problem->count || row->trial.cache != RDT_CACHE_COLD ||
         strcmp(row->origin.templates, self->origin.templates) ||
         !rdt_facts_same_model(&row->gpu, &self->rt->context->facts))
         return REDTUNE_OK;
@@ -236,16 +235,12 @@ static redtune_status tune_class(job *self, size_t first, size_t count, redtune_
     return status;
 }
 
-static bool same_class(const redtune_problem *a, const redtune_problem *b) {
-    return a->op == b->op && a->dtype == b->dtype && a->result == b->result;
-}
-
 static redtune_status tune_all(job *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0, end; !status && first < self->problem_count; first = end) {
         end = first;
         while (end < self->problem_count &&
-               same_class(&self->problems[first], &self->problems[end]))
+               rdt_problem_same_class(&self->problems[first], &self->problems[end]))
             end++;
         status = tune_class(self, first, end - first, err);
     }

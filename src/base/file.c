@@ -80,10 +80,10 @@ static redtune_status user_path(const char *variable, const char *fallback, cons
     return rdt_text_take(&text, out, err);
 }
 
-redtune_status rdt_file_tuning_path(char **out, redtune_error *err) {
-    const char *chosen = getenv("REDTUNE_DB");
-    if (!chosen || !*chosen)
-        return user_path("XDG_DATA_HOME", ".local/share", "tuning.db", out, err);
+redtune_status rdt_file_tuning_path(const char *chosen, char **out, redtune_error *err) {
+    const char *variable = getenv("REDTUNE_DB");
+    if (!chosen && variable && *variable) chosen = variable;
+    if (!chosen) return user_path("XDG_DATA_HOME", ".local/share", "tuning.db", out, err);
     rdt_text text = {0};
     rdt_text_add(&text, chosen);
     return rdt_text_take(&text, out, err);

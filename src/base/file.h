@@ -12,8 +12,9 @@ bool rdt_file_exists(const char *path);
 /* Creates the folder that holds path, and those above it. */
 redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err);
 
-/* $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db, else ~/.local/share/redtune/tuning.db. */
-redtune_status rdt_file_tuning_path(char **out, redtune_error *err);
+/* chosen, where it is not NULL; else $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db, else
+ * ~/.local/share/redtune/tuning.db. */
+redtune_status rdt_file_tuning_path(const char *chosen, char **out, redtune_error *err);
 /* $XDG_CACHE_HOME/redtune/kernels.db, else ~/.cache/redtune/kernels.db. */
 redtune_status rdt_file_kernels_path(char **out, redtune_error *err);
 

@@ -45,7 +45,7 @@ static redtune_status find_device(const rdt_driver *driver, const char *name, CU
         rdt_driver_check(driver, driver->device_get_count(&count), err, "count the GPUs");
     if (status) return status;
     int64_t index = 0;
-    bool number = !strcmp(name, "sim") || rdt_text_to_int64(name, strlen(name), &index);
+    bool number = rdt_driver_is_simulated(name) || rdt_text_to_int64(name, strlen(name), &index);
     if (!number || index < 0 || index >= count) {
         char range[40];
         snprintf(range, sizeof range, count == 1 ? "use 0" : "use 0 to %d", count - 1);
@@ -72,7 +72,7 @@ static redtune_status adopt_current(rdt_context *context, redtune_error *err) {
 redtune_status rdt_context_open(const char *name, rdt_context **out, redtune_error *err) {
     rdt_context *context = calloc(1, sizeof *context);
     if (!context) return rdt_fail_memory(err, sizeof *context);
-    redtune_status status = rdt_driver_open(name && !strcmp(name, "sim"), &context->driver, err);
+    redtune_status status = rdt_driver_open(rdt_driver_is_simulated(name), &context->driver, err);
     if (status) goto done;
     if (name) {
         status = find_device(context->driver, name, &context->device, err);

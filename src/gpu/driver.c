@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/library.h"
 
 static const char *const driver_names[] = {"libcuda.so.1", NULL};
@@ -33,6 +34,10 @@ static const rdt_library_symbol symbols[] = {
 
 /* The macros of cuda.h must not have renamed what the table asks for. */
 _Static_assert(sizeof symbols / sizeof *symbols > 40, "the driver table is complete");
+
+bool rdt_driver_is_simulated(const char *device) {
+    return device && !strcmp(device, "sim");
+}
 
 redtune_status rdt_driver_open(bool simulated, rdt_driver **out, redtune_error *err) {
     rdt_driver *driver = calloc(1, sizeof *driver);

@@ -74,6 +74,9 @@ typedef struct rdt_driver {
     int version; /* 13000 is CUDA 13.0 */
 } rdt_driver;
 
+/* Whether redtune_options.device, which may be NULL, names the simulated device. */
+bool rdt_driver_is_simulated(const char *device);
+
 /* Loads and initialises the driver; simulated: the one in software. REDTUNE_LIBRARY if it is
  * missing or too old, REDTUNE_DEVICE if it finds no GPU or does not start. */
 redtune_status rdt_driver_open(bool simulated, rdt_driver **out, redtune_error *err);

@@ -1,6 +1,8 @@
 /* Facts: a GPU as plain data, so that layers without a driver can reason about it. */
 #include "model/facts.h"
 
+#include <string.h>
+
 double rdt_facts_peak_gbps(const rdt_facts *facts) {
     return 2.0 * facts->memory_khz * 1e3 * (facts->bus_bits / 8.0) / 1e9;
 }
@@ -21,4 +23,9 @@ static const rdt_facts typical = {
 
 const rdt_facts *rdt_facts_typical(void) {
     return &typical;
+}
+
+bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
+    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
+           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->bus_bits == b->bus_bits;
 }

@@ -17,6 +17,8 @@ typedef struct rdt_facts {
 
 /* 10^9 bytes per second of the memory bus, two transfers a clock; 0 if unknown. */
 double rdt_facts_peak_gbps(const rdt_facts *facts);
+/* Whether both are the same GPU model, by everything but the serial number. */
+bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
 /* A middling GPU to render for where none is at hand: compute capability 8.0, 108 SMs. */
 const rdt_facts *rdt_facts_typical(void);
 

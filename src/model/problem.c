@@ -185,6 +185,10 @@ redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dt
     return status;
 }
 
+bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b) {
+    return a->op == b->op && a->dtype == b->dtype && a->result == b->result;
+}
+
 void rdt_problem_describe(const redtune_problem *problem, rdt_text *out) {
     rdt_text_addf(out, "%s of %" PRIu64 " %s", redtune_op_name(problem->op), problem->count,
                   redtune_dtype_name(problem->dtype));

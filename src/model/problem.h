@@ -88,6 +88,8 @@ const rdt_op_traits *rdt_op_find(redtune_op op);
 /* Copies the problem with its result dtype filled in. REDTUNE_INVALID if it makes no sense. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
+/* Whether both differ in their count at most; both are resolved. */
+bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32"; the result dtype only where it is not the usual one. */
 void rdt_problem_describe(const redtune_problem *problem, rdt_text *out);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */

@@ -1,50 +1,17 @@
-/* Facts about redtune.h on a GPU: opening, plans, streams, captured graphs, inputs from the host,
- * tuning, and what is refused. Captured graphs are in test_graphs.c. */
+/* Facts about redtune.h on a GPU: opening, plans, streams, inputs from the host, tuning, and
+ * what is refused. Captured graphs are in test_graphs.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
-#include "check.h"
-#include "gpu/device.h"
+#include "ones.h"
 
-static redtune_error err;
-static device gpu;
 static char database[64]; /* of this run; does not exist at first */
-
-enum { COUNT = 300001 };
-
-/* A buffer of COUNT f32 that are 1, and room for results. */
-static rdt_buffer ones, results;
 
 static redtune_status open_usual(redtune **rt) {
     const redtune_options options = {.database = database};
     return redtune_open(&options, rt, &err);
 }
-
-static redtune_problem sum_of(uint64_t count) {
-    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
-}
-
-static void *input(void) {
-    return (void *)(uintptr_t)ones.address;
-}
-
-static void *output(size_t index) {
-    return (void *)(uintptr_t)(results.address + index * sizeof(float));
-}
-
-static float result(size_t index) {
-    float value = -1;
-    if (rdt_buffer_read(gpu.driver, &value, results.address + index * sizeof value, sizeof value,
-                        gpu.stream, &err))
-        return -2;
-    return value;
-}
-
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("there is no GPU");                                                 \
-    } while (0)
 
 /* ---- opening and plans --------------------------------------------------------------------- */
 
@@ -379,22 +346,6 @@ static void tuned_winner_is_used_from_then_on(void) {
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-static redtune_status prepare(void) {
-    redtune_status status = device_open(&gpu, &err);
-    if (status) return status;
-    float *host = malloc(COUNT * sizeof *host);
-    if (!host) return rdt_fail_memory(&err, COUNT * sizeof *host);
-    for (int i = 0; i < COUNT; i++) host[i] = 1;
-    status = rdt_buffer_create(gpu.driver, COUNT * sizeof *host, &ones, &err);
-    if (!status)
-        status = rdt_buffer_write(gpu.driver, ones.address, host, COUNT * sizeof *host, gpu.stream,
-                                  &err);
-    if (!status) status = rdt_buffer_create(gpu.driver, 64 * sizeof *host, &results, &err);
-    free(host);
-    snprintf(database, sizeof database, "/tmp/redtune-test-%ld.db", (long)getpid());
-    return status;
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(open_takes_the_current_context_and_leaves_it),
@@ -411,12 +362,10 @@ int main(int argc, char **argv) {
         FACT(stopped_tune_is_interrupted),
         FACT(tuned_winner_is_used_from_then_on),
     };
-    redtune_status status = prepare();
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    snprintf(database, sizeof database, "/tmp/redtune-test-%ld.db", (long)getpid());
+    ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    rdt_buffer_destroy(&ones);
-    rdt_buffer_destroy(&results);
-    device_close(&gpu);
+    ones_close();
     unlink(database);
     return rc;
 }

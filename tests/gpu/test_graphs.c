@@ -1,45 +1,11 @@
 /* Facts about redtune.h in captured graphs on a GPU. */
-#include "check.h"
-#include "device.h"
 #include "gpu/graph.h"
-
-static redtune_error err;
-static device gpu;
-
-enum { COUNT = 300001, RESULTS = 4096 };
-
-/* COUNT f32 that are 1, and room for results. */
-static rdt_buffer ones, results;
+#include "ones.h"
 
 static redtune_status open_usual(redtune **rt) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
     return redtune_open(&options, rt, &err);
 }
-
-static redtune_problem sum_of(uint64_t count) {
-    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
-}
-
-static void *input(void) {
-    return (void *)(uintptr_t)ones.address;
-}
-
-static void *output(size_t index) {
-    return (void *)(uintptr_t)(results.address + index * sizeof(float));
-}
-
-static float result(size_t index) {
-    float value = -1;
-    if (rdt_buffer_read(gpu.driver, &value, results.address + index * sizeof value, sizeof value,
-                        gpu.stream, &err))
-        return -2;
-    return value;
-}
-
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("there is no GPU");                                                 \
-    } while (0)
 
 /* The plan's first call of all may be a captured one; graphs captured from one stream may be
  * replayed side by side. */
@@ -146,21 +112,6 @@ static void graph_may_outlive_redtune(void) {
     CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
 }
 
-static redtune_status prepare(void) {
-    redtune_status status = device_open(&gpu, &err);
-    if (status) return status;
-    float *host = malloc(COUNT * sizeof *host);
-    if (!host) return rdt_fail_memory(&err, COUNT * sizeof *host);
-    for (int i = 0; i < COUNT; i++) host[i] = 1;
-    status = rdt_buffer_create(gpu.driver, COUNT * sizeof *host, &ones, &err);
-    if (!status)
-        status = rdt_buffer_write(gpu.driver, ones.address, host, COUNT * sizeof *host, gpu.stream,
-                                  &err);
-    if (!status) status = rdt_buffer_create(gpu.driver, RESULTS * sizeof *host, &results, &err);
-    free(host);
-    return status;
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(calls_are_captured_into_graphs),
@@ -168,11 +119,8 @@ int main(int argc, char **argv) {
         FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on),
         FACT(graph_may_outlive_redtune),
     };
-    redtune_status status = prepare();
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    rdt_buffer_destroy(&ones);
-    rdt_buffer_destroy(&results);
-    device_close(&gpu);
+    ones_close();
     return rc;
 }

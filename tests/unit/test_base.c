@@ -242,7 +242,7 @@ static void file_names_the_folder_it_cannot_make(void) {
 
 static bool tuning_path_is(const char *want) {
     char *path = NULL;
-    if (rdt_file_tuning_path(&path, &err)) return false;
+    if (rdt_file_tuning_path(NULL, &path, &err)) return false;
     bool same = !strcmp(path, want);
     if (!same) fprintf(stderr, "the path is %s\n", path);
     free(path);

@@ -1,0 +1,68 @@
+/* Ones: what the tests of redtune.h share: a GPU, many f32 that are 1 on it, and room for results.
+ * A file that includes it has them to itself. */
+#ifndef RDT_TESTS_GPU_ONES_H
+#define RDT_TESTS_GPU_ONES_H
+
+#include "check.h"
+#include "device.h"
+
+static redtune_error err;
+static device gpu;
+
+enum { COUNT = 300001, RESULTS = 4096 };
+
+/* COUNT f32 that are 1, and RESULTS f32. */
+static rdt_buffer ones, results;
+
+static redtune_problem sum_of(uint64_t count) {
+    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+}
+
+static void *input(void) {
+    return (void *)(uintptr_t)ones.address;
+}
+
+static void *output(size_t index) {
+    return (void *)(uintptr_t)(results.address + index * sizeof(float));
+}
+
+static float result(size_t index) {
+    float value = -1;
+    if (rdt_buffer_read(gpu.driver, &value, results.address + index * sizeof value, sizeof value,
+                        gpu.stream, &err))
+        return -2;
+    return value;
+}
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!gpu.context) SKIP("there is no GPU");                                                 \
+    } while (0)
+
+static redtune_status fill_ones(void) {
+    float *host = malloc(COUNT * sizeof *host);
+    if (!host) return rdt_fail_memory(&err, COUNT * sizeof *host);
+    for (int i = 0; i < COUNT; i++) host[i] = 1;
+    redtune_status status = rdt_buffer_create(gpu.driver, COUNT * sizeof *host, &ones, &err);
+    if (!status)
+        status = rdt_buffer_write(gpu.driver, ones.address, host, COUNT * sizeof *host, gpu.stream,
+                                  &err);
+    if (!status) status = rdt_buffer_create(gpu.driver, RESULTS * sizeof *host, &results, &err);
+    free(host);
+    return status;
+}
+
+/* Says so where there is no GPU. */
+static void ones_open(void) {
+    redtune_status status = device_open(&gpu, &err);
+    if (!status) status = fill_ones();
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+}
+
+static void ones_close(void) {
+    rdt_buffer_destroy(&ones);
+    rdt_buffer_destroy(&results);
+    device_close(&gpu);
+}
+
+#endif
