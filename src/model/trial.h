@@ -10,7 +10,8 @@
     X(GOOD, "good", "measured")                                                                    \
     X(WRONG, "wrong", "gave a wrong result")                                                       \
     X(UNCOMPILED, "uncompiled", "did not compile")                                                 \
-    X(FAULTED, "faulted", "failed to run")
+    X(FAULTED, "faulted", "failed to run")                                                         \
+    X(HUNG, "hung", "did not end in time")
 
 typedef enum rdt_outcome {
 #define ENTRY(id, name, text) RDT_OUTCOME_##id,
@@ -26,6 +27,14 @@ int rdt_outcome_find(const char *name);
 /* State of the L2 cache when a timed call starts. */
 typedef enum rdt_cache_state { RDT_CACHE_COLD = 0, RDT_CACHE_WARM = 1 } rdt_cache_state;
 
+/* What the GPU was like while it was timed; zeros: unknown. */
+typedef struct rdt_conditions {
+    int sm_mhz, memory_mhz; /* clocks */
+    int temperature_c;
+    uint64_t throttle; /* why clocks were held down: NVML's clocks event reasons, or'ed */
+    int others;        /* other processes on the GPU */
+} rdt_conditions;
+
 typedef struct rdt_trial {
     redtune_problem problem; /* resolved */
     rdt_cache_state cache;
@@ -36,6 +45,9 @@ typedef struct rdt_trial {
     double median_ns; /* per call; 0 unless good */
     double spread_ns; /* half the distance between the quartiles; 0 unless good */
     int samples;      /* timed intervals behind the median; 0 unless good */
+    int order;        /* place of the config in its template's space: simpler ones come first */
+    char cause[160];  /* why it is not good, as far as a line tells; "" if it is */
+    rdt_conditions conditions;
 } rdt_trial;
 
 #endif
