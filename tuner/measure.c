@@ -2,7 +2,6 @@
 #include "tuner/measure.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     CALLS_MAX = 32,
@@ -73,9 +72,9 @@ void rdt_measurement_close(rdt_measurement *measurement) {
     free(measurement);
 }
 
-redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_error *err) {
+redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
+                                      redtune_error *err) {
     const rdt_rig *rig = measurement->rig;
-    if (measurement->samples == RDT_SAMPLES_MAX) return REDTUNE_OK;
     /* The flush also keeps the GPU busy until the timed work is queued, so that the host's time for
      * queueing it is not in the interval. */
     redtune_status status = rdt_bank_flush(measurement->bank, err);
@@ -84,30 +83,6 @@ redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_erro
     if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);
     if (!status) status = rdt_timer_stop(&rig->timer, rig->stream, err);
     if (!status) status = rdt_timer_read(&rig->timer, &elapsed_ns, err);
-    if (status) return status;
-    measurement->sample_ns[measurement->samples++] = elapsed_ns / measurement->calls;
-    return REDTUNE_OK;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The value below which a fraction of the n sorted values lies, between neighbours linearly. */
-static double quantile(const double *sorted, int n, double fraction) {
-    double at = fraction * (n - 1);
-    int below = (int)at;
-    int above = below + 1 < n ? below + 1 : below;
-    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
-}
-
-void rdt_measurement_summary(const rdt_measurement *measurement, double *median_ns,
-                             double *spread_ns) {
-    double sorted[RDT_SAMPLES_MAX];
-    int n = measurement->samples;
-    memcpy(sorted, measurement->sample_ns, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare);
-    *median_ns = quantile(sorted, n, 0.5);
-    *spread_ns = (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / 2;
+    if (!status) *sample_ns = elapsed_ns / measurement->calls;
+    return status;
 }

@@ -4,8 +4,6 @@
 
 #include "tuner/bank.h"
 
-enum { RDT_SAMPLES_MAX = 64 };
-
 /* A kernel recorded so that it can be timed again and again. The graph holds enough calls to make
  * the timed interval long against the timer's resolution, each on another part of the dense pool,
  * so that none finds its input in L2. */
@@ -14,8 +12,6 @@ typedef struct rdt_measurement {
     const rdt_bank *bank; /* flushes */
     rdt_graph *graph;
     int calls;
-    double sample_ns[RDT_SAMPLES_MAX]; /* per call */
-    int samples;
 } rdt_measurement;
 
 redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank,
@@ -23,10 +19,8 @@ redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank,
                                     const rdt_launch *launch, rdt_measurement **out,
                                     redtune_error *err);
 void rdt_measurement_close(rdt_measurement *measurement);
-/* Flushes L2, replays the graph and adds the sample. */
-redtune_status rdt_measurement_sample(rdt_measurement *measurement, redtune_error *err);
-/* Median, and half the distance between the quartiles, of the samples so far (at least one). */
-void rdt_measurement_summary(const rdt_measurement *measurement, double *median_ns,
-                             double *spread_ns);
+/* Flushes L2 and replays the graph: ns per call. */
+redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
+                                      redtune_error *err);
 
 #endif

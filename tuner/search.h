@@ -1,8 +1,9 @@
-/* Search: the fastest config for one problem, by rounds that narrow the field. */
+/* Search: the fastest config for one problem. */
 #ifndef RDT_TUNER_SEARCH_H
 #define RDT_TUNER_SEARCH_H
 
-#include "tuner/bank.h"
+#include "codegen/codegen.h"
+#include "tuner/lab.h"
 
 /* What a search reports to; every function gets user first. */
 typedef struct rdt_search_hooks {
@@ -14,11 +15,16 @@ typedef struct rdt_search_hooks {
 } rdt_search_hooks;
 
 typedef struct rdt_search {
-    const rdt_rig *rig;
-    rdt_bank *bank;
+    const rdt_lab *lab;
     rdt_codegen *codegen;
+    const rdt_facts *facts; /* of the GPU behind the lab */
     int family;
     const redtune_problem *problem; /* resolved */
+    rdt_cache_state cache;
+    /* What is known already of this family, problem and cache state, measured with these templates
+     * on this GPU model: it is not tried again. */
+    const rdt_trial *known;
+    size_t known_count;
     const rdt_search_hooks *hooks;
 } rdt_search;
 
@@ -28,7 +34,7 @@ enum { RDT_SEARCH_FINAL_SAMPLES = 31 };
 typedef struct rdt_found {
     rdt_config winner;
     double winner_ns, default_ns; /* default_ns is 0 if the default could not be measured */
-    size_t measured, failed;
+    size_t measured, failed;      /* now, and not known before */
 } rdt_found;
 
 /* Verifies and times every point of the space once; times the best again, and the best of those

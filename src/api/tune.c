@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "api/known.h"
+#include "tuner/local.h"
 #include "tuner/search.h"
 
 /* The counts, dtypes and ops that are tuned when the caller names none. */
@@ -178,11 +180,20 @@ static void report(const job *self, const redtune_problem *problem, redtune_tune
     if (self->wanted->tuned) self->wanted->tuned(self->wanted->user, tuned);
 }
 
-static redtune_status tune_problem(job *self, const rdt_rig *rig, rdt_bank *bank,
+static redtune_status tune_problem(job *self, const rdt_lab *lab, const rdt_known *known,
                                    const redtune_problem *problem, redtune_error *err) {
     const rdt_search_hooks hooks = {.user = self, .store = store, .progress = progress};
-    rdt_search search = {rig, bank, self->codegen, 0, problem, &hooks};
+    rdt_search search = {
+        .lab = lab,
+        .codegen = self->codegen,
+        .facts = &self->rt->context->facts,
+        .problem = problem,
+        .cache = RDT_CACHE_COLD,
+        .hooks = &hooks,
+    };
     rdt_found found;
+    if (!self->wanted->again)
+        search.known_count = rdt_known_at(known, problem->count, &search.known);
     redtune_status status = rdt_search_run(&search, &found, err);
     if (status) return status;
     const rdt_space *space = rdt_codegen_space(self->codegen, 0);
@@ -198,12 +209,21 @@ static redtune_status tune_problem(job *self, const rdt_rig *rig, rdt_bank *bank
     return REDTUNE_OK;
 }
 
-/* Opens the rig only if something is left to measure. */
-static redtune_status tune_class(job *self, size_t first, size_t count, redtune_error *err) {
-    rdt_rig *rig = NULL;
-    rdt_bank *bank = NULL;
+/* Tells of a problem whose answer the database has. */
+static redtune_status recall(job *self, const redtune_problem *problem, const known *found,
+                             redtune_error *err) {
+    if (progress(self, "known", 0, 0, found->winner_ns))
+        return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "tuning was interrupted");
+    redtune_tuned tuned = {.median_ns = found->winner_ns, .default_ns = found->default_ns};
+    rdt_text_copy(tuned.family, sizeof tuned.family, found->family);
+    rdt_text_copy(tuned.config, sizeof tuned.config, found->config);
+    report(self, problem, &tuned);
+    return REDTUNE_OK;
+}
+
+static redtune_status tune_each(job *self, const rdt_lab *lab, const rdt_known *measured,
+                                size_t first, size_t count, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    const redtune_problem *largest = &self->problems[first + count - 1];
     for (size_t i = first; !status && i < first + count; i++) {
         const redtune_problem *problem = &self->problems[i];
         self->current = i;
@@ -211,27 +231,27 @@ static redtune_status tune_class(job *self, size_t first, size_t count, redtune_
         bool is_known = false;
         status = find_known(self, problem, &found, &is_known, err);
         if (status) break;
-        if (is_known) {
-            if (progress(self, "known", 0, 0, found.winner_ns)) {
-                status = rdt_fail(err, REDTUNE_INTERRUPTED, 0, "tuning was interrupted");
-                break;
-            }
-            redtune_tuned tuned = {.median_ns = found.winner_ns, .default_ns = found.default_ns};
-            rdt_text_copy(tuned.family, sizeof tuned.family, found.family);
-            rdt_text_copy(tuned.config, sizeof tuned.config, found.config);
-            report(self, problem, &tuned);
-            continue;
-        }
-        if (!rig) {
-            status = rdt_rig_open(self->rt->context, largest, &rig, err);
-            if (!status)
-                status =
-                    rdt_bank_create(rig, self->codegen, 0, problem, make_kernel, self, &bank, err);
-        }
-        if (!status) status = tune_problem(self, rig, bank, problem, err);
+        status = is_known ? recall(self, problem, &found, err)
+                          : tune_problem(self, lab, measured, problem, err);
     }
-    rdt_bank_destroy(bank);
-    rdt_rig_close(rig);
+    return status;
+}
+
+static redtune_status tune_class(job *self, size_t first, size_t count, redtune_error *err) {
+    const rdt_local_parts parts = {self->rt->context, self->codegen, make_kernel, self};
+    const redtune_problem *largest = &self->problems[first + count - 1];
+    rdt_local *local = NULL;
+    rdt_known measured = {0};
+    redtune_status status =
+        rdt_known_read(self->database, &self->rt->context->facts, self->origin.templates, largest,
+                       RDT_CACHE_COLD, &measured, err);
+    if (!status) status = rdt_local_create(&parts, largest, &local, err);
+    if (!status) {
+        rdt_lab lab = rdt_local_lab(local);
+        status = tune_each(self, &lab, &measured, first, count, err);
+    }
+    rdt_local_destroy(local);
+    rdt_known_free(&measured);
     return status;
 }
 

@@ -21,5 +21,8 @@ redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_co
                                 redtune_error *err);
 /* Whether both make the same kernel: equal but for launch parameters. */
 bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b);
+/* The config's place in the order of the space, its first parameter counting most: of two configs
+ * the one that comes earlier is the simpler. Every value is one of the space's. */
+int rdt_config_order(const rdt_space *space, const rdt_config *config);
 
 #endif

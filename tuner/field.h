@@ -1,0 +1,42 @@
+/* Field: the points of a space for one problem, and what is known of each: the part of a search
+ * that every strategy shares. */
+#ifndef RDT_TUNER_FIELD_H
+#define RDT_TUNER_FIELD_H
+
+#include "tuner/search.h"
+
+/* A point of the space. */
+typedef struct rdt_entry {
+    rdt_candidate candidate;
+    bool is_default;
+    bool known; /* its outcome is */
+    rdt_outcome outcome;
+    double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
+    int samples;
+    int order; /* in the space: simpler configs come first */
+} rdt_entry;
+
+typedef struct rdt_field {
+    const rdt_search *search;
+    rdt_entry *entry; /* in the order of the space */
+    size_t count;
+    size_t standard; /* the built-in default's index */
+    double best_ns;
+    size_t measured, failed; /* since the field was opened */
+} rdt_field;
+
+/* Fills the field with the problem's points and with what the search knows. */
+redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_error *err);
+void rdt_field_close(rdt_field *field);
+
+/* Measures the entries whose indices are given so that each has at least so many samples, or is
+ * known not to be good; a few at a time, each lot stored at once. REDTUNE_INTERRUPTED if the
+ * progress hook says so. */
+redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t count, int samples,
+                                 redtune_error *err);
+
+/* The good entries, the fast before the slow and among equals the simpler; indices has room for
+ * all. Returns how many. */
+size_t rdt_field_rank(const rdt_field *field, size_t *indices);
+
+#endif
