@@ -1,0 +1,137 @@
+/* The winner among measurements: evidence, noise, ties. */
+#include "check.h"
+#include "model/winner.h"
+
+/* A good trial of config "c=<number>", which is also its place in the space. */
+static rdt_trial good(int number, double median_ns, double spread_ns, int samples) {
+    rdt_trial trial = {.outcome = RDT_OUTCOME_GOOD,
+                       .family = "block",
+                       .median_ns = median_ns,
+                       .spread_ns = spread_ns,
+                       .samples = samples,
+                       .order = number};
+    snprintf(trial.config, sizeof trial.config, "c=%d", number);
+    return trial;
+}
+
+static rdt_trial standard(rdt_trial trial) {
+    trial.is_default = true;
+    return trial;
+}
+
+static rdt_winner choose(const rdt_trial *trials, size_t count) {
+    const rdt_trial *pointers[16] = {NULL};
+    rdt_winner found = {0};
+    for (size_t i = 0; i < count; i++) pointers[i] = &trials[i];
+    rdt_winner_choose(pointers, count, &found, NULL);
+    return found;
+}
+
+#define CHOOSE(...)                                                                                \
+    const rdt_trial trials[] = {__VA_ARGS__};                                                      \
+    rdt_winner found = choose(trials, sizeof trials / sizeof *trials)
+
+static void choose_takes_the_lowest_median(void) {
+    CHOOSE(good(1, 1200, 1, 31), good(2, 1000, 1, 31), good(3, 1100, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=2");
+    CHECK(found.fastest == found.trial);
+    CHECK(!found.standard);
+}
+
+static void choose_finds_nothing_in_nothing(void) {
+    rdt_trial wrong = {.outcome = RDT_OUTCOME_WRONG, .config = "c=1"};
+    CHECK(!choose(NULL, 0).trial);
+    CHECK(!choose(&wrong, 1).trial);
+}
+
+static void choose_never_takes_a_wrong_one(void) {
+    rdt_trial wrong = good(1, 10, 0, 31);
+    wrong.outcome = RDT_OUTCOME_WRONG;
+    CHOOSE(wrong, good(2, 1000, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=2");
+}
+
+static void choose_does_not_believe_a_quick_look(void) {
+    CHOOSE(good(1, 900, 1, 15), good(2, 1000, 1, 31), good(1, 1100, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=2");
+}
+
+static void choose_takes_half_the_samples_as_careful(void) {
+    CHOOSE(good(1, 900, 1, 16), good(2, 1000, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=1");
+}
+
+static void choose_ignores_one_flattering_outlier(void) {
+    CHOOSE(good(1, 500, 1, 31), good(1, 1100, 1, 31), good(2, 1000, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=2");
+}
+
+static void choose_lets_the_middle_stand_for_many(void) {
+    CHOOSE(good(1, 500, 1, 31), good(1, 950, 1, 31), good(1, 1500, 1, 31), good(2, 1000, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=1");
+    CHECK(found.trial->median_ns == 950);
+}
+
+static void choose_keeps_the_default_within_noise(void) {
+    CHOOSE(good(1, 1000, 1, 31), standard(good(2, 1004, 1, 31)), good(3, 999.5, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=2");
+    CHECK_TEXT(found.fastest->config, "c=3");
+    CHECK(found.standard == found.trial);
+}
+
+static void choose_takes_what_beats_the_default_beyond_noise(void) {
+    CHOOSE(good(1, 1000, 1, 31), standard(good(2, 1006, 1, 31)));
+    CHECK_TEXT(found.trial->config, "c=1");
+    CHECK_TEXT(found.standard->config, "c=2");
+}
+
+static void choose_asks_for_more_where_the_spread_is_wide(void) {
+    /* 1.858 * 30 / sqrt(31) = 10.0 each; twice their root of squares is 28. */
+    CHOOSE(good(1, 1000, 30, 31), standard(good(2, 1027, 30, 31)));
+    CHECK_TEXT(found.trial->config, "c=2");
+    const rdt_trial apart[] = {good(1, 1000, 30, 31), standard(good(2, 1030, 30, 31))};
+    CHECK_TEXT(choose(apart, 2).trial->config, "c=1");
+}
+
+static void choose_gives_ties_to_the_simpler(void) {
+    CHOOSE(good(5, 1000, 1, 31), good(3, 1003, 1, 31), good(4, 1001, 1, 31), good(1, 1100, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=3");
+    CHECK_TEXT(found.fastest->config, "c=5");
+}
+
+static void choose_is_blind_to_the_order_of_the_trials(void) {
+    rdt_trial trials[] = {good(5, 1000, 1, 31), good(3, 1003, 1, 31), good(5, 1500, 1, 31),
+                          standard(good(9, 1100, 2, 31)), good(4, 1001, 1, 31)};
+    const size_t count = sizeof trials / sizeof *trials;
+    for (size_t turn = 0; turn < count; turn++) {
+        CHECK_TEXT(choose(trials, count).trial->config, "c=3");
+        rdt_trial first = trials[0];
+        memmove(trials, trials + 1, (count - 1) * sizeof *trials);
+        trials[count - 1] = first;
+    }
+}
+
+static void choose_knows_the_default_by_its_latest_trial(void) {
+    CHOOSE(standard(good(1, 1000, 1, 31)), good(2, 1001, 1, 31), standard(good(3, 1002, 1, 31)));
+    CHECK_TEXT(found.standard->config, "c=3");
+    CHECK_TEXT(found.trial->config, "c=3");
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(choose_takes_the_lowest_median),
+        FACT(choose_finds_nothing_in_nothing),
+        FACT(choose_never_takes_a_wrong_one),
+        FACT(choose_does_not_believe_a_quick_look),
+        FACT(choose_takes_half_the_samples_as_careful),
+        FACT(choose_ignores_one_flattering_outlier),
+        FACT(choose_lets_the_middle_stand_for_many),
+        FACT(choose_keeps_the_default_within_noise),
+        FACT(choose_takes_what_beats_the_default_beyond_noise),
+        FACT(choose_asks_for_more_where_the_spread_is_wide),
+        FACT(choose_gives_ties_to_the_simpler),
+        FACT(choose_is_blind_to_the_order_of_the_trials),
+        FACT(choose_knows_the_default_by_its_latest_trial),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
