@@ -9,15 +9,20 @@ function(redtune_sim_test_of name)
     set_tests_properties(sim.${name} PROPERTIES COST 100 TIMEOUT 900)
 endfunction()
 
-foreach(module kernels ops floats large api graphs)
+foreach(module kernels ops floats ladder large api graphs)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})
     endif()
 endforeach()
 
+if(TARGET test_gpu_ladder)
+    redtune_sim_test_of(ladder.large test_gpu_ladder every_step_is_right_at_large_counts)
+    set_tests_properties(sim.ladder.large PROPERTIES LABELS sweep)
+endif()
+
 if(REDTUNE_BASH)
     set(header ${PROJECT_SOURCE_DIR}/include/redtune/redtune.h)
-    foreach(script gpu counters)
+    foreach(script gpu counters ladder)
         redtune_sim_test_of(cli.${script} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/cli/${script}.sh $<TARGET_FILE:redtune-command> ${header})
     endforeach()

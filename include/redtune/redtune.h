@@ -359,6 +359,51 @@ typedef struct redtune_counters {
 REDTUNE_API redtune_status redtune_count(const redtune_emission *emission, redtune_counters *out,
                                          redtune_error *err);
 
+/* ---- the ladder -------------------------------------------------------------------------- */
+
+/* A step of the ladder: the sum by one classic optimisation more than the step before. */
+typedef struct redtune_step {
+    char name[32];           /* "modulo"; the last is "tuned" */
+    char place[16];          /* "3"; "3b" is a variant of 3, and the next step goes on from 3 */
+    char text[320];          /* what changed and why it pays */
+    redtune_problem problem; /* result is filled in */
+    char family[32];
+    char config[256];
+    uint64_t launches; /* of kernels, for one sum */
+    uint64_t blocks;   /* of the first of them */
+    redtune_value value, exact;
+    int right;        /* nonzero: value is the exact sum */
+    double median_ns; /* cold L2, per sum in a replayed graph; 0 on a simulated GPU */
+    double spread_ns; /* half the distance between the quartiles */
+    double gbps;      /* input bytes over median_ns, in 10^9 bytes per second */
+    double gain;      /* times faster than the step before; 0 for the first, or where not timed */
+    int counted;      /* nonzero: counters are filled in, on a simulated GPU */
+    redtune_counters counters;
+} redtune_step;
+
+/* Zero fields: f32; 2^24 elements, on a simulated GPU 2^20; 256 threads per block. */
+typedef struct redtune_climb {
+    redtune_dtype dtype; /* i32, i64, f32 or f64 */
+    uint64_t count;
+    int block;     /* threads per block: 32, 64, ..., 1024 */
+    int one_block; /* nonzero: the steps that have it in the form for an array of one block */
+    /* Called once per step, in order; nonzero stops with REDTUNE_INTERRUPTED. */
+    int (*step)(void *user, const redtune_step *step);
+    void *user;
+} redtune_climb;
+
+/* Runs the steps of the ladder in order on rt's GPU, checks each sum, and times it, or counts what
+ * it does where the GPU is simulated. docs/ladder.md tells what the steps are. Fails with
+ * REDTUNE_WRONG, after the last step, if a sum was not right. */
+REDTUNE_API redtune_status redtune_ladder(redtune *rt, const redtune_climb *climb,
+                                          redtune_error *err);
+/* Renders the CUDA source of a step by its name, as climb says. Needs neither GPU nor driver.
+ * *source is freed by the caller with redtune_free. */
+REDTUNE_API redtune_status redtune_ladder_source(const redtune_climb *climb, const char *name,
+                                                 char **source, redtune_error *err);
+
+/* ---- the environment ----------------------------------------------------------------------- */
+
 typedef enum redtune_health {
     REDTUNE_HEALTH_GOOD,
     REDTUNE_HEALTH_NOTE,    /* works, but worth knowing */

@@ -16,6 +16,7 @@ typedef struct rdt_command {
 extern const rdt_command rdt_cmd_tune;
 extern const rdt_command rdt_cmd_emit;
 extern const rdt_command rdt_cmd_reduce;
+extern const rdt_command rdt_cmd_ladder;
 extern const rdt_command rdt_cmd_doctor;
 
 #endif

@@ -9,6 +9,7 @@ static const rdt_command *const commands[] = {
     &rdt_cmd_tune,
     &rdt_cmd_reduce,
     &rdt_cmd_emit,
+    &rdt_cmd_ladder,
     &rdt_cmd_doctor,
 };
 

@@ -25,6 +25,11 @@ const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family);
 redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
                                 redtune_error *err);
 
+/* A family that the registry keeps aside: it can be rendered and launched like any other, and no
+ * count or search above finds it. REDTUNE_INVALID for a name that none of them has. */
+redtune_status rdt_codegen_find_aside(const rdt_codegen *codegen, const char *name, int *family,
+                                      redtune_error *err);
+
 /* A problem on a device, as the families' rules see it. The problem is resolved. */
 typedef struct rdt_case {
     const redtune_problem *problem;
@@ -46,6 +51,15 @@ redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
                                   rdt_config **configs, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, rdt_launch *out, redtune_error *err);
+/* What a family says of a config: its function "about". */
+typedef struct rdt_about {
+    char place[16];     /* "3", or "3b" for a variant */
+    char text[320];     /* a sentence or two */
+    bool variant;       /* stands beside the step before it, and nothing goes on from it */
+    bool has_one_block; /* exists in the form for an array of one block */
+} rdt_about;
+redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_config *config,
+                                 rdt_about *out, redtune_error *err);
 /* Renders the source, freed by the caller. It depends on op, dtype, result, compute capability and
  * the config's compile-time parameters only. lines: with #line directives that lead back to the
  * template. */

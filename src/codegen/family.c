@@ -74,23 +74,31 @@ static void load_family(lua_State *state, const char *name, rdt_family *family) 
     family->table = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
+/* Loads the families that the list on top names, behind those loaded already. */
+static int load_list(lua_State *state, rdt_codegen *codegen, int loaded) {
+    int list = lua_gettop(state);
+    lua_Integer count = luaL_len(state, list);
+    if (loaded + count < 1 || loaded + count > RDT_FAMILY_MAX)
+        luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
+    for (int i = 0; i < count; i++) {
+        lua_geti(state, list, i + 1);
+        load_family(state, luaL_checkstring(state, -1), &codegen->family[loaded + i]);
+        lua_settop(state, list);
+    }
+    return (int)count;
+}
+
 static int load_families(lua_State *state) {
     rdt_codegen *codegen = lua_touserdata(state, 1);
     rdt_lua_require(state, "ops");
     rdt_lua_require(state, "dtypes");
     rdt_lua_require(state, "registry");
-    int registry = lua_gettop(state);
-    if (!lua_istable(state, registry))
+    if (!lua_istable(state, -1))
         return luaL_error(state, "registry.lua must return a table of families' names");
-    lua_Integer count = luaL_len(state, registry);
-    if (count < 1 || count > RDT_FAMILY_MAX)
-        return luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
-    for (int i = 0; i < count; i++) {
-        lua_geti(state, registry, i + 1);
-        load_family(state, luaL_checkstring(state, -1), &codegen->family[i]);
-        lua_settop(state, registry);
-    }
-    codegen->family_count = (int)count;
+    int count = load_list(state, codegen, 0), aside = 0;
+    if (lua_getfield(state, -1, "aside") == LUA_TTABLE) aside = load_list(state, codegen, count);
+    codegen->family_count = count;
+    codegen->aside_count = aside;
     return 0;
 }
 
@@ -150,6 +158,18 @@ redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, in
     return status;
 }
 
+redtune_status rdt_codegen_find_aside(const rdt_codegen *codegen, const char *name, int *family,
+                                      redtune_error *err) {
+    for (int i = codegen->family_count; i < codegen->family_count + codegen->aside_count; i++)
+        if (!strcmp(name, codegen->family[i].space.family)) {
+            *family = i;
+            return REDTUNE_OK;
+        }
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot use template '%.40s': the registry keeps none of that name aside",
+                    name);
+}
+
 /* ---- rules -------------------------------------------------------------------------------- */
 
 /* What a rule is asked, and what it answers. */
@@ -159,6 +179,7 @@ typedef struct rule_call {
     const rdt_config *config;
     rdt_config *config_out;
     rdt_launch *launch_out;
+    rdt_about *about_out;
     bool yes;
     char reason[200];
     rdt_config *points;
@@ -215,11 +236,15 @@ static int call_launch(lua_State *state) {
     lua_call(state, 3, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
     int table = lua_gettop(state);
+    lua_getfield(state, table, "partials");
+    bool partials = lua_toboolean(state, -1);
+    int64_t blocks_max = partials ? INT32_MAX : RDT_BLOCKS_MAX; /* what scratch has room for */
     *call->launch_out = (rdt_launch){
         .threads = (uint32_t)rdt_state_integer(state, table, "threads", 1, 1024),
         .tile = (uint32_t)rdt_state_integer(state, table, "tile", 1, 1 << 24),
-        .blocks_max = (uint32_t)rdt_state_integer(state, table, "blocks_max", 1, RDT_BLOCKS_MAX),
+        .blocks_max = (uint32_t)rdt_state_integer(state, table, "blocks_max", 1, blocks_max),
         .final_threads = (uint32_t)rdt_state_integer(state, table, "final_threads", 0, 1024),
+        .partials = partials,
     };
     lua_getfield(state, table, "overlap");
     call->launch_out->overlap = lua_toboolean(state, -1);
@@ -323,6 +348,33 @@ redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
         .family = &codegen->family[family], .at = at, .config = config, .launch_out = &launch};
     redtune_status status = ask(codegen, "find the launch", call_launch, &call, err);
     if (!status) *out = launch;
+    return status;
+}
+
+static int call_about(lua_State *state) {
+    rule_call *call = lua_touserdata(state, 1);
+    push_rule(state, call, "about");
+    rdt_state_push_config(state, &call->family->space, call->config, false);
+    lua_call(state, 1, 1);
+    luaL_checktype(state, -1, LUA_TTABLE);
+    rdt_about *out = call->about_out;
+    lua_getfield(state, -1, "place");
+    rdt_text_copy(out->place, sizeof out->place, luaL_checkstring(state, -1));
+    lua_getfield(state, -2, "text");
+    rdt_text_copy(out->text, sizeof out->text, luaL_checkstring(state, -1));
+    lua_getfield(state, -3, "variant");
+    out->variant = lua_toboolean(state, -1);
+    lua_getfield(state, -4, "has_one_block");
+    out->has_one_block = lua_toboolean(state, -1);
+    return 0;
+}
+
+redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_config *config,
+                                 rdt_about *out, redtune_error *err) {
+    rdt_about about = {.variant = false};
+    rule_call call = {.family = &codegen->family[family], .config = config, .about_out = &about};
+    redtune_status status = ask(codegen, "describe a config", call_about, &call, err);
+    if (!status) *out = about;
     return status;
 }
 

@@ -11,6 +11,12 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, FOLDER_DEPTH_MAX = 16 };
 
+/* Folders whose files no tuned kernel is made from: a change there is no new version of it. */
+static bool is_aside(const char *path) {
+    size_t length = strcspn(path, "/");
+    return length == 6 && (!memcmp(path, "ladder", 6) || !memcmp(path, "report", 6));
+}
+
 static void add_to_hash(rdt_hash *hash, const char *name, const char *data, size_t bytes) {
     rdt_hash_add_string(hash, name);
     rdt_hash_add(hash, data, bytes);
@@ -50,7 +56,8 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
         } else if (path.failed) {
             status = rdt_fail_memory(err, path.length);
         } else if (!lstat(path.data, &info) && S_ISDIR(info.st_mode)) {
-            status = hash_folder(hash, path.data, depth + 1, err);
+            if (depth || !is_aside(entries[i]->d_name))
+                status = hash_folder(hash, path.data, depth + 1, err);
         } else if (is_template(entries[i]->d_name) && !stat(path.data, &info) &&
                    S_ISREG(info.st_mode)) {
             status = rdt_file_read(path.data, FILE_BYTES_MAX, &data, &length, err);
@@ -84,7 +91,7 @@ redtune_status rdt_source_open(rdt_source *source, redtune_error *err) {
     if (folder && !*folder) folder = NULL;
     rdt_hash hash = rdt_hash_begin();
     for (const struct rdt_template_file *file = rdt_template_files; file->name; file++)
-        add_to_hash(&hash, file->name, file->data, file->bytes);
+        if (!is_aside(file->name)) add_to_hash(&hash, file->name, file->data, file->bytes);
     /* A copy: the environment may change while templates are read. */
     char *copy = folder ? strdup(folder) : NULL;
     if (folder && !copy) return rdt_fail_memory(err, strlen(folder) + 1);

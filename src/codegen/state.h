@@ -16,7 +16,8 @@ typedef struct rdt_family {
 
 struct rdt_codegen {
     rdt_lua lua;
-    int family_count;
+    int family_count; /* of those that are tuned; they come first */
+    int aside_count;  /* of those behind them */
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
 };

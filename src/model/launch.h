@@ -29,6 +29,8 @@ typedef struct rdt_launch {
     uint32_t tile;          /* elements that a block takes at a time, at least 1 */
     uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX */
     uint32_t final_threads; /* of the second launch; 0: there is none */
+    bool
+        partials; /* output has an element for each block; what they hold is still to be combined */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

@@ -10,9 +10,11 @@ failed=0
 made=$(mktemp)
 trap 'rm -f "$made"' EXIT
 
-# file, op, dtype, config
-while read -r name op dtype config; do
-    if ! "$redtune" emit --op "$op" --dtype "$dtype" --config "$config" >"$made"; then
+# compare NAME ARGUMENT...: the kept source of that name with what the command prints.
+compare() {
+    local name=$1
+    shift
+    if ! "$redtune" "$@" >"$made"; then
         failed=1
     elif [ "$update" = --update ]; then
         cp "$made" "$here/$name.cu"
@@ -20,6 +22,11 @@ while read -r name op dtype config; do
         echo "$name.cu differs: if that is meant, run $0 $redtune --update" >&2
         failed=1
     fi
+}
+
+# file, op, dtype, config
+while read -r name op dtype config; do
+    compare "$name" emit --op "$op" --dtype "$dtype" --config "$config"
 done <<'LIST'
 sum_f32_poll       sum    f32  block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
 sum_i32_ticket     sum    i32  block=128,vec=1,unroll=1,load=plain,tail=shared,finish=ticket
@@ -27,5 +34,16 @@ sum_f64_two_pass   sum    f64  block=64,vec=2,unroll=2,load=streaming,tail=shuff
 sum_i8_single      sum    i8   block=32,vec=16,unroll=1,tail=shuffle,finish=single,per_sm=1
 argmax_f16_poll    argmax f16  block=256,vec=8,unroll=2,tail=shared,finish=poll
 mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_pass
+LIST
+
+# file, step, dtype
+while read -r name step dtype; do
+    compare "$name" ladder --show "$step" --dtype "$dtype"
+done <<'LIST'
+ladder_modulo_f32     modulo     f32
+ladder_unrolled_f32   unrolled   f32
+ladder_vector_i32     vector     i32
+ladder_one_launch_f32 one_launch f32
+ladder_poll_f64       poll       f64
 LIST
 exit $failed

@@ -41,6 +41,7 @@ step ops "$tests/test_gpu_ops"
 step api "$tests/test_gpu_api"
 step graphs "$tests/test_gpu_graphs"
 step large "$tests/test_gpu_large"
+step ladder bash "$here/ladder.sh" "$redtune" "$tests/test_gpu_ladder"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
 step again "$redtune" --device 0

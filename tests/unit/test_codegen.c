@@ -115,6 +115,22 @@ static void family_find_lists_the_known_names(void) {
     rdt_codegen_close(codegen);
 }
 
+/* What the registry keeps aside is rendered by its own name only. */
+static void the_ladder_is_no_family_that_is_tuned(void) {
+    rdt_codegen *codegen = NULL;
+    int family = -1;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_INT(rdt_codegen_family_count(codegen), 1);
+    CHECK_FAILS(rdt_codegen_find(codegen, "ladder", &family, &err), REDTUNE_INVALID, err,
+                "'ladder'");
+    CHECK_FAILS(rdt_codegen_find_aside(codegen, "block", &family, &err), REDTUNE_INVALID, err,
+                "'block'");
+    CHECK_INT(family, -1);
+    CHECK_OK(rdt_codegen_find_aside(codegen, "ladder", &family, &err), err);
+    CHECK_TEXT(rdt_codegen_space(codegen, family)->family, "ladder");
+    rdt_codegen_close(codegen);
+}
+
 static void check_tells_why_a_config_is_not_allowed(void) {
     rdt_codegen *codegen = NULL;
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F64, REDTUNE_F64, 1 << 20};
@@ -184,6 +200,8 @@ static void make_folder(void) {
     snprintf(folder, sizeof folder, "/tmp/redtune-templates-XXXXXX");
     if (!mkdtemp(folder)) return;
     snprintf(path, sizeof path, "%s/mine", folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/ladder", folder);
     mkdir(path, 0700);
     write_template("registry.lua", "return { 'mine' }");
     write_template("mine/family.lua",
@@ -292,6 +310,22 @@ static void hash_tells_template_versions_apart(void) {
     }
 }
 
+/* The ladder and the report are read, and no tuned kernel is made from them. */
+static void hash_is_of_what_is_tuned(void) {
+    char first[RDT_HASH_TEXT_BYTES] = "";
+    for (int i = 0; i < 2; i++) {
+        rdt_codegen *codegen = NULL;
+        make_folder();
+        write_template("mine/kernel.cu", "one\n");
+        write_template("ladder/steps.lua", i ? "return 1\n" : "return 2\n");
+        CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+        if (i) CHECK_TEXT(first, rdt_codegen_hash(codegen));
+        snprintf(first, sizeof first, "%s", rdt_codegen_hash(codegen));
+        rdt_codegen_close(codegen);
+        remove_folder();
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(text_passes_through),
@@ -304,6 +338,7 @@ int main(int argc, char **argv) {
         FACT(source_does_not_depend_on_launch_parameters),
         FACT(lines_lead_back_to_the_template),
         FACT(family_find_lists_the_known_names),
+        FACT(the_ladder_is_no_family_that_is_tuned),
         FACT(check_tells_why_a_config_is_not_allowed),
         FACT(default_is_allowed_and_among_the_points),
         FACT(open_survives_every_failed_allocation),
@@ -317,6 +352,7 @@ int main(int argc, char **argv) {
         FACT(greedy_template_is_stopped),
         FACT(missing_template_folder_is_named),
         FACT(hash_tells_template_versions_apart),
+        FACT(hash_is_of_what_is_tuned),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -34,6 +34,27 @@ static redtune_match match_of(const rdt_facts *here, const rdt_facts *there) {
     return match;
 }
 
+/* A row says what was measured, and a family that is not tuned cannot have been. */
+static void a_row_of_the_ladder_is_no_winner(void) {
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_C(1) << 26};
+    const rdt_facts *here = rdt_facts_typical();
+    rdt_row row = {.gpu = *here,
+                   .trial = {.problem = problem,
+                             .family = "ladder",
+                             .config = "step=poll,block=256,form=many",
+                             .outcome = RDT_OUTCOME_GOOD,
+                             .median_ns = 1,
+                             .samples = 31}};
+    rdt_winners winners = {.row = &row, .count = 1};
+    rdt_codegen *codegen = NULL;
+    rdt_choice choice;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_OK(rdt_select(&winners, codegen, (rdt_case){&problem, here}, &choice, &err), err);
+    CHECK_INT(choice.match, REDTUNE_MATCH_DEFAULT);
+    CHECK_INT(choice.family, 0);
+    rdt_codegen_close(codegen);
+}
+
 static rdt_facts gpu_named(const char *name) {
     rdt_facts facts = *rdt_facts_typical();
     rdt_text_copy(facts.name, sizeof facts.name, name);
@@ -61,6 +82,7 @@ static void simulated_gpus_that_differ_do_not_serve_each_other(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(a_row_of_the_ladder_is_no_winner),
         FACT(a_gpu_serves_its_model_and_others),
         FACT(a_simulated_gpu_serves_no_real_one),
         FACT(simulated_gpus_that_differ_do_not_serve_each_other),

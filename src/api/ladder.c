@@ -1,0 +1,357 @@
+/* Ladder: the sum by one classic optimisation after the other, checked, and timed or counted. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "api/rung.h"
+#include "api/state.h"
+#include "gpu/counters.h"
+#include "gpu/graph.h"
+#include "model/reference.h"
+#include "tuner/rig.h"
+
+enum {
+    USUAL_COUNT = 1 << 24,
+    USUAL_COUNT_SIMULATED = 1 << 20,
+    USUAL_BLOCK = 256,
+    SAMPLES = 31,
+    CALLS_MAX = 16, /* in one timed graph, each on an input of its own */
+    INPUT_ALIGNMENT_BYTES = 256,
+};
+
+/* What all steps share. */
+typedef struct ladder {
+    redtune *rt;
+    const redtune_climb *climb;
+    redtune_problem problem; /* resolved */
+    bool simulated;
+    rdt_rig *rig;
+    redtune_plan *tuned; /* the last step; it also reads the flush buffer */
+    double before_ns;    /* of the step that the next one goes on from; 0: none */
+    char wrong[32];      /* the first step whose sum was not right; "": none */
+} ladder;
+
+/* One step of them: a rung, or the tuned plan. */
+typedef struct work {
+    const ladder *all;
+    const rdt_rung *rung; /* NULL: the plan */
+} work;
+
+/* ---- what is asked for --------------------------------------------------------------------- */
+
+static redtune_status resolve(const redtune_climb *climb, uint64_t usual_count,
+                              redtune_problem *out, redtune_error *err) {
+    redtune_dtype dtype = climb->dtype ? climb->dtype : REDTUNE_F32;
+    if (dtype != REDTUNE_I32 && dtype != REDTUNE_I64 && dtype != REDTUNE_F32 &&
+        dtype != REDTUNE_F64) {
+        const char *name = redtune_dtype_name(dtype);
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot climb the ladder with dtype %s: use i32, i64, f32 or f64",
+                        name ? name : "unknown");
+    }
+    const redtune_problem problem = {
+        .op = REDTUNE_SUM, .dtype = dtype, .count = climb->count ? climb->count : usual_count};
+    return rdt_problem_resolve(&problem, out, err);
+}
+
+/* The place of the step's name among the labels of the family's first parameter. */
+static redtune_status find_step(const rdt_space *space, const char *name, int *step,
+                                redtune_error *err) {
+    rdt_text known = {0};
+    for (int i = 0; i < space->param[0].value_count; i++) {
+        if (!strcmp(space->param[0].label[i], name)) {
+            *step = i;
+            rdt_text_free(&known);
+            return REDTUNE_OK;
+        }
+        rdt_text_addf(&known, "%s%s", i ? ", " : "", space->param[0].label[i]);
+    }
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0,
+                 "cannot show step '%.40s': the ladder has none of that name; use %s", name,
+                 known.data ? known.data : "");
+    rdt_text_free(&known);
+    return status;
+}
+
+static redtune_status make_config(const rdt_space *space, const redtune_climb *climb, int step,
+                                  rdt_config *out, redtune_error *err) {
+    char text[96];
+    rdt_config config = {{0}};
+    snprintf(text, sizeof text, "step=%s,block=%d,form=%s", space->param[0].label[step],
+             climb->block ? climb->block : USUAL_BLOCK, climb->one_block ? "one" : "many");
+    redtune_status status = rdt_config_parse(space, text, &config, err);
+    if (!status) *out = config;
+    return status;
+}
+
+/* A step that there is not as asked for was asked for wrongly. */
+static redtune_status check_config(rdt_codegen *codegen, int family, rdt_case at,
+                                   const rdt_config *config, redtune_error *err) {
+    redtune_status status = rdt_codegen_check(codegen, family, at, config, err);
+    if (status != REDTUNE_UNSUPPORTED) return status;
+    if (err) err->status = REDTUNE_INVALID;
+    return REDTUNE_INVALID;
+}
+
+redtune_status redtune_ladder_source(const redtune_climb *climb, const char *name, char **source,
+                                     redtune_error *err) {
+    const redtune_climb usual = {0};
+    redtune_problem problem;
+    rdt_codegen *codegen = NULL;
+    rdt_config config;
+    int family = 0, step = 0;
+    if (!name || !source)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot show a step: %s is NULL",
+                        name ? "source" : "name");
+    if (!climb) climb = &usual;
+    /* One element fits the form for one block, too. */
+    redtune_status status = resolve(climb, 1, &problem, err);
+    if (!status) status = rdt_codegen_open(&codegen, err);
+    if (!status) status = rdt_codegen_find_aside(codegen, "ladder", &family, err);
+    if (status) goto done;
+    const rdt_case at = {&problem, rdt_facts_typical()};
+    status = find_step(rdt_codegen_space(codegen, family), name, &step, err);
+    if (!status)
+        status = make_config(rdt_codegen_space(codegen, family), climb, step, &config, err);
+    if (!status) status = check_config(codegen, family, at, &config, err);
+    if (!status) status = rdt_codegen_render(codegen, family, at, &config, false, source, err);
+done:
+    rdt_codegen_close(codegen);
+    return status;
+}
+
+/* ---- running a step ------------------------------------------------------------------------ */
+
+static redtune_status launch(const work *self, CUdeviceptr input, uint64_t count,
+                             redtune_error *err) {
+    const rdt_rig *rig = self->all->rig;
+    const rdt_operands operands = {.input = input,
+                                   .count = count,
+                                   .output = rig->output.address,
+                                   .scratch = rig->scratch.address};
+    if (self->rung) return rdt_rung_run(self->rung, operands, rig->stream, err);
+    return redtune_plan_run(self->all->tuned, (const void *)(uintptr_t)input, count,
+                            (void *)(uintptr_t)operands.output, rig->stream, err);
+}
+
+/* Sums once from where the exact result is known, and counts what that took if it can be. */
+static redtune_status sum_once(const work *self, redtune_step *step, redtune_error *err) {
+    const rdt_rig *rig = self->all->rig;
+    const rdt_pool *pool = rig->sparse.count ? &rig->sparse : &rig->dense;
+    const redtune_problem *problem = &self->all->problem;
+    redtune_counters before, after;
+    CUresult rc = rig->driver->memset_d8_async(rig->output.address, 0xff, 16, rig->stream);
+    redtune_status status = rdt_driver_check(rig->driver, rc, err, "clear the result");
+    if (!status && self->all->simulated) status = rdt_counters_read(rig->driver, &before, err);
+    if (!status) status = launch(self, pool->buffer.address, problem->count, err);
+    if (!status) status = rdt_stream_wait(rig->driver, rig->stream, err);
+    if (!status && self->all->simulated) status = rdt_counters_read(rig->driver, &after, err);
+    if (!status)
+        status = rdt_buffer_read(rig->driver, &step->value, rig->output.address,
+                                 redtune_dtype_bytes(problem->result), rig->stream, err);
+    if (status) return status;
+    step->exact = rdt_pattern_value(pool->pattern, 0, problem->count);
+    step->right = rdt_reference_same(problem->result, &step->value, &step->exact);
+    if (self->all->simulated) {
+        step->counted = 1;
+        step->counters = rdt_counters_between(&before, &after);
+        rdt_text_copy(step->counters.config, sizeof step->counters.config, step->config);
+        rdt_text_copy(step->counters.gpu, sizeof step->counters.gpu, rig->context->facts.name);
+    }
+    return REDTUNE_OK;
+}
+
+/* ---- timing it ----------------------------------------------------------------------------- */
+
+/* Records calls on inputs side by side, so that none finds its input in L2. */
+static redtune_status record(const work *self, int *calls, rdt_graph **out, redtune_error *err) {
+    const rdt_rig *rig = self->all->rig;
+    const redtune_problem *problem = &self->all->problem;
+    size_t element = redtune_dtype_bytes(problem->dtype);
+    uint64_t unit = INPUT_ALIGNMENT_BYTES / element;
+    uint64_t stride = (problem->count + unit - 1) / unit * unit;
+    uint64_t inputs = 1 + (rig->dense.count - problem->count) / stride;
+    *calls = inputs < CALLS_MAX ? (int)inputs : CALLS_MAX;
+    redtune_status status = rdt_graph_begin(rig->driver, rig->stream, err);
+    if (status) return status;
+    for (int i = 0; !status && i < *calls; i++)
+        status = launch(self, rig->dense.buffer.address + (uint64_t)i * stride * element,
+                        problem->count, err);
+    if (status) {
+        rdt_graph_abandon(rig->driver, rig->stream);
+        return status;
+    }
+    return rdt_graph_end(rig->driver, rig->stream, out, err);
+}
+
+static redtune_status take_sample(const work *self, const rdt_graph *graph, double *elapsed_ns,
+                                  redtune_error *err) {
+    const rdt_rig *rig = self->all->rig;
+    const work flush = {self->all, NULL};
+    uint64_t elements = rig->flush.bytes / redtune_dtype_bytes(self->all->problem.dtype);
+    redtune_status status = launch(&flush, rig->flush.address, elements, err);
+    if (!status) status = rdt_timer_start(&rig->timer, rig->stream, err);
+    if (!status) status = rdt_graph_replay(graph, rig->stream, err);
+    if (!status) status = rdt_timer_stop(&rig->timer, rig->stream, err);
+    if (!status) status = rdt_timer_read(&rig->timer, elapsed_ns, err);
+    return status;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static redtune_status time_step(const work *self, redtune_step *step, redtune_error *err) {
+    const rdt_rig *rig = self->all->rig;
+    const redtune_problem *problem = &self->all->problem;
+    double sample_ns[SAMPLES];
+    rdt_graph *graph = NULL;
+    int calls = 0;
+    redtune_status status = record(self, &calls, &graph, err);
+    /* The first replay pays for uploading the graph. */
+    if (!status) status = rdt_graph_replay(graph, rig->stream, err);
+    for (int i = 0; !status && i < SAMPLES; i++)
+        status = take_sample(self, graph, &sample_ns[i], err);
+    rdt_graph_destroy(graph);
+    if (status) return status;
+    qsort(sample_ns, SAMPLES, sizeof *sample_ns, compare);
+    step->median_ns = sample_ns[SAMPLES / 2] / calls;
+    step->spread_ns = (sample_ns[3 * SAMPLES / 4] - sample_ns[SAMPLES / 4]) / 2 / calls;
+    step->gbps =
+        (double)problem->count * (double)redtune_dtype_bytes(problem->dtype) / step->median_ns;
+    return REDTUNE_OK;
+}
+
+/* ---- climbing ------------------------------------------------------------------------------ */
+
+static redtune_status climb_step(ladder *self, const rdt_rung *rung, bool variant,
+                                 redtune_step *step, redtune_error *err) {
+    const work work = {self, rung};
+    redtune_error failure;
+    redtune_status status = sum_once(&work, step, &failure);
+    if (!status && !self->simulated) status = time_step(&work, step, &failure);
+    if (status)
+        return rdt_fail(err, status, failure.code, "cannot climb past step %s: %.600s", step->name,
+                        failure.message);
+    if (self->before_ns > 0 && step->median_ns > 0) step->gain = self->before_ns / step->median_ns;
+    if (!variant) self->before_ns = step->median_ns;
+    if (!step->right && !self->wrong[0]) rdt_text_copy(self->wrong, sizeof self->wrong, step->name);
+    if (self->climb->step && self->climb->step(self->climb->user, step))
+        return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "the ladder was interrupted");
+    return REDTUNE_OK;
+}
+
+/* The step of that index, unless it has no form for one block. */
+static redtune_status climb_rung(ladder *self, rdt_codegen *codegen, int family, int index,
+                                 redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(codegen, family);
+    const rdt_case at = {&self->problem, &self->rt->context->facts};
+    redtune_step step = {.problem = self->problem};
+    rdt_config config;
+    rdt_about about;
+    rdt_rung rung = {0};
+    redtune_status status = make_config(space, self->climb, index, &config, err);
+    if (!status) status = rdt_codegen_about(codegen, family, &config, &about, err);
+    if (!status) status = check_config(codegen, family, at, &config, err);
+    if (!status)
+        status = rdt_rung_open(self->rt->builder, self->rt->context, family, &self->problem,
+                               &config, &rung, err);
+    if (status) return status;
+    rdt_text_copy(step.name, sizeof step.name, space->param[0].label[index]);
+    rdt_text_copy(step.place, sizeof step.place, about.place);
+    rdt_text_copy(step.text, sizeof step.text, about.text);
+    rdt_text_copy(step.family, sizeof step.family, space->family);
+    rdt_config_format(space, &config, step.config);
+    step.launches = rdt_rung_launches(&rung, self->problem.count);
+    step.blocks = rdt_launch_blocks(&rung.first_launch, self->problem.count);
+    status = climb_step(self, &rung, about.variant, &step, err);
+    rdt_rung_close(&rung);
+    return status;
+}
+
+/* What an application gets. */
+static redtune_status climb_tuned(ladder *self, int place, redtune_error *err) {
+    redtune_step step = {.name = "tuned", .problem = self->problem};
+    const rdt_launch *how = &self->tuned->launch;
+    redtune_info info;
+    redtune_plan_info(self->tuned, &info);
+    snprintf(step.place, sizeof step.place, "%d", place);
+    if (info.match == REDTUNE_MATCH_DEFAULT)
+        snprintf(step.text, sizeof step.text,
+                 "What redtune runs for this problem: the built-in default, for nothing near it "
+                 "is tuned yet.");
+    else
+        snprintf(step.text, sizeof step.text,
+                 "What redtune runs for this problem: the fastest of hundreds of such kernels, "
+                 "measured on %s at %" PRIu64 " elements.",
+                 info.gpu, info.tuned_count);
+    rdt_text_copy(step.family, sizeof step.family, info.family);
+    rdt_text_copy(step.config, sizeof step.config, info.config);
+    step.blocks = rdt_launch_blocks(how, self->problem.count);
+    step.launches = how->final_threads && step.blocks > 1 ? 2 : 1;
+    return climb_step(self, NULL, false, &step, err);
+}
+
+static redtune_status climb_all(ladder *self, rdt_codegen *codegen, redtune_error *err) {
+    int family = 0, last = 0;
+    redtune_status status = rdt_codegen_find_aside(codegen, "ladder", &family, err);
+    if (status) return status;
+    const rdt_space *space = rdt_codegen_space(codegen, family);
+    for (int i = 0; !status && i < space->param[0].value_count; i++) {
+        rdt_config config;
+        rdt_about about;
+        status = make_config(space, self->climb, i, &config, err);
+        if (!status) status = rdt_codegen_about(codegen, family, &config, &about, err);
+        if (status) break;
+        last = about.variant ? last : last + 1;
+        if (self->climb->one_block && !about.has_one_block) continue;
+        status = climb_rung(self, codegen, family, i, err);
+    }
+    if (!status && !self->climb->one_block) status = climb_tuned(self, last + 1, err);
+    return status;
+}
+
+static redtune_status open_ladder(ladder *self, redtune_error *err) {
+    redtune_counters counters;
+    uint64_t largest = 0;
+    redtune *rt = self->rt;
+    self->simulated = !rdt_counters_read(rt->context->driver, &counters, NULL);
+    uint64_t usual = self->simulated ? USUAL_COUNT_SIMULATED : USUAL_COUNT;
+    if (self->climb->one_block) usual = self->climb->block ? self->climb->block : USUAL_BLOCK;
+    redtune_status status = resolve(self->climb, usual, &self->problem, err);
+    if (!status) status = rdt_rig_count_max(rt->context, &self->problem, &largest, err);
+    if (status) return status;
+    if (self->problem.count > largest)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot climb the ladder with %" PRIu64 " elements: the GPU's free memory "
+                        "has room for %" PRIu64 "; ask for fewer",
+                        self->problem.count, largest);
+    status = redtune_plan_create(rt, &self->problem, &self->tuned, err);
+    if (!status) status = rdt_rig_open(rt->context, &self->problem, &self->rig, err);
+    return status;
+}
+
+redtune_status redtune_ladder(redtune *rt, const redtune_climb *climb, redtune_error *err) {
+    const redtune_climb usual = {0};
+    if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot climb the ladder: rt is NULL");
+    ladder self = {.rt = rt, .climb = climb ? climb : &usual};
+    rdt_codegen *codegen = NULL;
+    bool entered = false;
+    redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
+    if (status) return status;
+    status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        status = open_ladder(&self, err);
+        if (!status) status = climb_all(&self, codegen, err);
+        rdt_rig_close(self.rig);
+        redtune_plan_destroy(self.tuned);
+        rdt_context_leave(rt->context, entered);
+    }
+    rdt_builder_give_back(rt->builder);
+    if (!status && self.wrong[0])
+        status =
+            rdt_fail(err, REDTUNE_WRONG, 0, "cannot trust step %s: its sum is wrong", self.wrong);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* redtune ladder: the sum by one classic optimisation after the other, timed or counted. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+
+enum { TEXT_WIDTH = 92, TEXT_INDENT = 4 };
+
+typedef struct climbing {
+    bool json, started;
+    double peak_gbps;
+    const char *gpu;
+    rdt_json out;
+} climbing;
+
+/* ---- the text ------------------------------------------------------------------------------ */
+
+/* Prints words in lines of at most TEXT_WIDTH, indented. */
+static void print_wrapped(const char *text) {
+    int column = 0;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column && column + 1 + length > TEXT_WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        column += printf("%*s%.*s", column ? 1 : TEXT_INDENT, "", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static double ratio(uint64_t a, uint64_t b) {
+    return b ? (double)a / (double)b : 0;
+}
+
+static void print_title(const climbing *now, const redtune_step *step) {
+    const redtune_problem *problem = &step->problem;
+    printf("sum of %" PRIu64 " %s on %s", problem->count, redtune_dtype_name(problem->dtype),
+           now->gpu);
+    if (step->counted)
+        printf(": what each step does, counted\n\n"
+               "step            launches    instr. lanes divergent     loads transact. conflicts "
+               "barriers shuffles\n");
+    else
+        printf(", L2 cold\n\n"
+               "step            launches          us      GB/s    peak    gain\n");
+}
+
+static void print_counts(const redtune_counters *of) {
+    printf(" %9" PRIu64 " %5.1f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64
+           " %8" PRIu64,
+           of->warp_instructions, ratio(of->lane_instructions, of->warp_instructions),
+           of->divergent_branches, of->global_loads, of->global_transactions,
+           of->shared_wavefronts - of->shared_requests, of->barriers, of->shuffles);
+}
+
+static void print_times(const climbing *now, const redtune_step *step) {
+    char peak[16] = "-", gain[16] = "-";
+    if (now->peak_gbps > 0)
+        snprintf(peak, sizeof peak, "%.1f %%", 100 * step->gbps / now->peak_gbps);
+    if (step->gain > 0) snprintf(gain, sizeof gain, "%.2fx", step->gain);
+    printf("  %10.2f  %8.1f  %6s  %6s", step->median_ns / 1e3, step->gbps, peak, gain);
+}
+
+static void print_step(const climbing *now, const redtune_step *step) {
+    printf("%3s %-11s %8" PRIu64, step->place, step->name, step->launches);
+    if (step->counted)
+        print_counts(&step->counters);
+    else
+        print_times(now, step);
+    puts(step->right ? "" : "  WRONG");
+    print_wrapped(step->text);
+    if (!strcmp(step->name, "tuned")) printf("%*s%s\n", TEXT_INDENT, "", step->config);
+}
+
+static void print_notes(bool counted) {
+    if (counted)
+        puts(
+            "\nInstr.: instructions of warps; lanes: of 32, active on average. Divergent: branches "
+            "that\nlanes of one warp took differently. Loads: requests of warps to global memory; "
+            "transact.:\nthe sectors of 32 bytes that these and the stores moved. Conflicts: extra "
+            "passes over the\nbanks of shared memory. Barriers, shuffles: of warps.");
+    else
+        puts("\nMedians of 31 timed intervals, per sum in a replayed graph. Peak: of the memory "
+             "bus. Gain:\nover the step before; a variant (3b) is no step before.");
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void write_counters(rdt_json *out, const redtune_counters *of) {
+    rdt_json_begin(out, "counters", '{');
+    rdt_json_count(out, "launches", of->launches);
+    rdt_json_count(out, "blocks", of->blocks);
+    rdt_json_count(out, "warps", of->warps);
+    rdt_json_count(out, "warp_instructions", of->warp_instructions);
+    rdt_json_count(out, "lane_instructions", of->lane_instructions);
+    rdt_json_count(out, "branches", of->branches);
+    rdt_json_count(out, "divergent_branches", of->divergent_branches);
+    rdt_json_count(out, "global_loads", of->global_loads);
+    rdt_json_count(out, "global_stores", of->global_stores);
+    rdt_json_count(out, "global_transactions", of->global_transactions);
+    rdt_json_count(out, "shared_requests", of->shared_requests);
+    rdt_json_count(out, "shared_wavefronts", of->shared_wavefronts);
+    rdt_json_count(out, "barriers", of->barriers);
+    rdt_json_count(out, "shuffles", of->shuffles);
+    rdt_json_count(out, "atomics", of->atomics);
+    rdt_json_count(out, "fences", of->fences);
+    rdt_json_end(out, '}');
+}
+
+static void write_step(rdt_json *out, const redtune_step *step) {
+    rdt_json_begin(out, NULL, '{');
+    rdt_json_text(out, "place", step->place);
+    rdt_json_text(out, "name", step->name);
+    rdt_json_text(out, "text", step->text);
+    rdt_json_text(out, "dtype", redtune_dtype_name(step->problem.dtype));
+    rdt_json_count(out, "count", step->problem.count);
+    rdt_json_text(out, "family", step->family);
+    rdt_json_text(out, "config", step->config);
+    rdt_json_count(out, "launches", step->launches);
+    rdt_json_count(out, "blocks", step->blocks);
+    rdt_json_truth(out, "right", step->right);
+    if (step->counted) {
+        write_counters(out, &step->counters);
+    } else {
+        rdt_json_real(out, "median_ns", step->median_ns);
+        rdt_json_real(out, "spread_ns", step->spread_ns);
+        rdt_json_real(out, "gbps", step->gbps);
+        rdt_json_real(out, "gain", step->gain);
+    }
+    rdt_json_end(out, '}');
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int on_step(void *user, const redtune_step *step) {
+    climbing *now = user;
+    if (now->json) {
+        write_step(&now->out, step);
+        return 0;
+    }
+    if (!now->started) print_title(now, step);
+    now->started = true;
+    print_step(now, step);
+    if (!strcmp(step->name, "tuned")) print_notes(step->counted);
+    fflush(stdout);
+    return 0;
+}
+
+static redtune_status run_steps(redtune *rt, redtune_climb *climb, bool json, redtune_error *err) {
+    redtune_device_info device;
+    redtune_device_get(rt, &device);
+    climbing now = {.json = json, .peak_gbps = device.peak_gbps, .gpu = device.name};
+    now.out.out = stdout;
+    climb->step = on_step;
+    climb->user = &now;
+    if (json) {
+        rdt_json_begin(&now.out, NULL, '{');
+        rdt_json_text(&now.out, "redtune", REDTUNE_VERSION);
+        rdt_json_text(&now.out, "gpu", device.name);
+        rdt_json_real(&now.out, "peak_gbps", device.peak_gbps);
+        rdt_json_begin(&now.out, "steps", '[');
+    }
+    redtune_status status = redtune_ladder(rt, climb, err);
+    if (json) {
+        rdt_json_end(&now.out, ']');
+        rdt_json_truth(&now.out, "complete", status == REDTUNE_OK);
+        rdt_json_end(&now.out, '}');
+    }
+    return status;
+}
+
+static int show(const redtune_climb *climb, const char *name) {
+    char *source = NULL;
+    redtune_error err;
+    if (redtune_ladder_source(climb, name, &source, &err)) return rdt_message_fail(&err);
+    fputs(source, stdout);
+    redtune_free(source);
+    return RDT_EXIT_DONE;
+}
+
+static int run(const rdt_options *options) {
+    redtune *rt = NULL;
+    redtune_error err;
+    redtune_climb climb = {
+        .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE,
+        .count = options->count_count ? options->counts[0] : 0,
+        .one_block = options->one_block,
+    };
+    if (options->show) return show(&climb, options->show);
+    redtune_options open = {
+        .device = options->device ? options->device : "0",
+        .database = options->database,
+        .log = rdt_message_log,
+        .log_level = rdt_message_log_level(options->quiet, options->verbose),
+    };
+    redtune_status status = redtune_open(&open, &rt, &err);
+    if (!status) status = run_steps(rt, &climb, options->json, &err);
+    redtune_close(rt);
+    fflush(stdout);
+    return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_ladder = {
+    .name = "ladder",
+    .bit = RDT_LADDER,
+    .summary = "runs the classic steps of the parallel sum, and says what each one gains",
+    .details =
+        "Eleven steps from the textbook's tree to one launch without atomics, and last what\n"
+        "redtune has tuned. Each sum is checked. On a GPU each step is timed; on the simulated "
+        "one\n"
+        "(--device sim) it is counted what each does. docs/ladder.md tells the whole story.\n"
+        "\n"
+        "redtune ladder --show sequential prints that step's kernel, and needs no GPU.\n",
+    .run = run,
+};
