@@ -26,7 +26,8 @@ typedef struct rdt_options {
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
     size_t op_count, dtype_count, count_count;
-    int again, lines, counters, one_block, json, quiet, verbose, help, version; /* how often they were given */
+    int again, lines, counters, one_block, json, quiet, verbose, help,
+        version; /* how often they were given */
 } rdt_options;
 
 struct rdt_command;

@@ -25,9 +25,10 @@ const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family);
 redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
                                 redtune_error *err);
 
-/* A family that the registry keeps aside: it can be rendered and launched like any other, and no
- * count or search above finds it. REDTUNE_INVALID for a name that none of them has. */
-redtune_status rdt_codegen_find_aside(const rdt_codegen *codegen, const char *name, int *family,
+/* A family that the registry keeps aside, loaded when it is asked for: it can be rendered and
+ * launched like any other, and no count or search above finds it. REDTUNE_INVALID for a name that
+ * none of them has. */
+redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err);
 
 /* A problem on a device, as the families' rules see it. The problem is resolved. */

@@ -95,10 +95,15 @@ static int load_families(lua_State *state) {
     rdt_lua_require(state, "registry");
     if (!lua_istable(state, -1))
         return luaL_error(state, "registry.lua must return a table of families' names");
-    int count = load_list(state, codegen, 0), aside = 0;
-    if (lua_getfield(state, -1, "aside") == LUA_TTABLE) aside = load_list(state, codegen, count);
-    codegen->family_count = count;
-    codegen->aside_count = aside;
+    codegen->family_count = load_list(state, codegen, 0);
+    return 0;
+}
+
+static int load_aside(lua_State *state) {
+    rdt_codegen *codegen = lua_touserdata(state, 1);
+    rdt_lua_require(state, "registry");
+    if (lua_getfield(state, -1, "aside") == LUA_TTABLE)
+        codegen->aside_count = load_list(state, codegen, codegen->family_count);
     return 0;
 }
 
@@ -158,8 +163,13 @@ redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, in
     return status;
 }
 
-redtune_status rdt_codegen_find_aside(const rdt_codegen *codegen, const char *name, int *family,
+redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err) {
+    if (!codegen->aside_count) {
+        redtune_status status =
+            rdt_lua_call(&codegen->lua, "load the templates", load_aside, codegen, err);
+        if (status) return status;
+    }
     for (int i = codegen->family_count; i < codegen->family_count + codegen->aside_count; i++)
         if (!strcmp(name, codegen->family[i].space.family)) {
             *family = i;
