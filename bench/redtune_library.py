@@ -14,6 +14,7 @@ class Problem(ctypes.Structure):
         ("dtype", ctypes.c_int),
         ("result", ctypes.c_int),
         ("count", ctypes.c_uint64),
+        ("config", ctypes.c_char_p),
     ]
 
 
@@ -24,6 +25,7 @@ class Options(ctypes.Structure):
         ("log", ctypes.c_void_p),
         ("log_user", ctypes.c_void_p),
         ("log_level", ctypes.c_int),
+        ("background", ctypes.c_int),
     ]
 
 

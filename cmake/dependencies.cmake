@@ -29,6 +29,18 @@ add_library(redtune::cuda_headers INTERFACE IMPORTED)
 target_include_directories(redtune::cuda_headers INTERFACE
                            ${REDTUNE_cuda_h_DIR} ${REDTUNE_nvrtc_h_DIR})
 
+# ---- NVTX, for profilers: headers only, and redtune does without ----------------------------
+find_path(REDTUNE_NVTX_DIR nvtx3/nvToolsExt.h NO_CMAKE_FIND_ROOT_PATH
+          HINTS ${REDTUNE_cuda_h_DIR} ${wheel_includes} ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
+          PATH_SUFFIXES include)
+mark_as_advanced(REDTUNE_NVTX_DIR)
+option(REDTUNE_NVTX "Show compiling and running in profilers, where NVTX's headers are found" ON)
+add_library(redtune::nvtx INTERFACE IMPORTED)
+if(REDTUNE_NVTX AND REDTUNE_NVTX_DIR)
+    target_include_directories(redtune::nvtx INTERFACE ${REDTUNE_NVTX_DIR})
+    target_compile_definitions(redtune::nvtx INTERFACE RDT_NVTX)
+endif()
+
 # What is built here finds the wheels' NVRTC on the loader's path. Not by BUILD_RPATH: CMake ends
 # that with an empty entry where it means to rewrite it on installing, and the loader takes an empty
 # entry for the current directory.

@@ -1,4 +1,5 @@
-# Writes ${out}: a C file with every file below ${root}, sorted by its path.
+# Writes ${out}: a C file with every file below ${root}, sorted by its path, and the hash of the C
+# sources that lie in the folders ${code}, separated by "|".
 # Hidden files and editors' backups are left out.
 cmake_minimum_required(VERSION 3.25)
 
@@ -20,5 +21,18 @@ foreach(path IN LISTS paths)
     string(APPEND text "    {\"${path}\",\n     \"${data}\",\n     ${bytes}},\n")
 endforeach()
 string(APPEND text "    {0, 0, 0},\n};\n")
+
+string(REPLACE "|" ";" folders "${code}")
+set(hashes "")
+foreach(folder IN LISTS folders)
+    file(GLOB_RECURSE sources ${folder}/*.c ${folder}/*.h)
+    list(SORT sources)
+    foreach(source IN LISTS sources)
+        file(SHA256 ${source} hash)
+        string(APPEND hashes "${hash}")
+    endforeach()
+endforeach()
+string(SHA256 hash "${hashes}")
+string(APPEND text "\nconst char rdt_template_build[] = \"${hash}\";\n")
 
 file(WRITE ${out} "${text}")

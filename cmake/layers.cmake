@@ -73,9 +73,13 @@ function(redtune_embed_templates variable)
     set(root ${PROJECT_SOURCE_DIR}/templates)
     set(made ${PROJECT_BINARY_DIR}/generated/template_files.c)
     set(script ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+    set(code ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/cache)
     file(GLOB_RECURSE templates CONFIGURE_DEPENDS LIST_DIRECTORIES false ${root}/*)
+    list(TRANSFORM code APPEND /*.[ch] OUTPUT_VARIABLE patterns)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS LIST_DIRECTORIES false ${patterns})
+    list(JOIN code "|" code)
     add_custom_command(OUTPUT ${made}
-        COMMAND ${CMAKE_COMMAND} -D root=${root} -D out=${made} -P ${script}
-        DEPENDS ${templates} ${script} VERBATIM COMMENT "Embedding templates")
+        COMMAND ${CMAKE_COMMAND} -D root=${root} -D out=${made} -D code=${code} -P ${script}
+        DEPENDS ${templates} ${sources} ${script} VERBATIM COMMENT "Embedding templates")
     set(${variable} ${made} PARENT_SCOPE)
 endfunction()

@@ -43,6 +43,7 @@ typedef enum redtune_status {
     REDTUNE_FILE,        /* a file cannot be read or written; code is errno */
     REDTUNE_WRONG,       /* a kernel gave a wrong result */
     REDTUNE_INTERRUPTED, /* the caller's callback asked to stop */
+    REDTUNE_UNPREPARED,  /* within a capture: redtune_prepare must be called before it */
 } redtune_status;
 
 typedef struct redtune_error {
@@ -101,6 +102,11 @@ typedef struct redtune_problem {
     redtune_dtype dtype;
     redtune_dtype result; /* REDTUNE_DTYPE_NONE: the usual one, such as i64 for sums of i32 */
     uint64_t count;       /* elements; a plan serves any count and is fastest near this one */
+    /* NULL: what was measured to be fastest. Else the configuration that a plan must have, as
+     * redtune_plan_config gives it: with the same one, the same GPU model and count give the same
+     * bits. "block:block=256,vec=4" and "block=256,vec=4" name some parameters; the others are the
+     * default's. Read during the call only; for plans only. */
+    const char *config;
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for a value that is none. */
@@ -153,16 +159,26 @@ typedef struct redtune_options {
     const char *device;
     /* The tuning database's path. NULL: $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db. */
     const char *database;
-    redtune_log_fn *log; /* NULL: no log */
+    redtune_log_fn *log; /* NULL: no log, unless REDTUNE_LOG is set */
     void *log_user;
     redtune_log_level log_level; /* lines above it are not made */
+    /* Nonzero: a plan whose kernel must be compiled first runs the default's meanwhile, if that
+     * one's is at hand; a thread compiles, and the plan's next runs use the new kernel. Results may
+     * differ in their last bits before and after, as they do between configurations. */
+    int background;
 } redtune_options;
 
 /* Opens redtune on a CUDA context and reads that GPU's rows of the tuning database into memory;
  * the database is closed again before this returns. A database that does not exist is an empty
  * one. options may be NULL. Fails with REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a
  * device that does not exist or where no context is current, REDTUNE_DATABASE for a file that is
- * no tuning database. The caller's current context is left as it was. */
+ * no tuning database. The caller's current context is left as it was.
+ *
+ * The environment is read here: REDTUNE_CONFIG is a configuration that every plan of rt must have,
+ * as problem.config, which it overrules (for debugging; plans that it does not fit fail).
+ * REDTUNE_LOG (warning, info or debug) raises log_level, and without a log function prints the
+ * lines to stderr. A child of fork() opens its own, and CUDA must not have been used before the
+ * fork. */
 REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
                                         redtune_error *err);
 /* Frees everything rt holds, plans made by redtune_reduce included; plans made by
@@ -183,26 +199,58 @@ REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_proble
  * again. */
 REDTUNE_API void redtune_plan_destroy(redtune_plan *plan);
 
+/* The plan's whole configuration as text, "block:block=256,vec=4,...", which problem.config takes
+ * in another process or on another machine. Lives as long as the plan. */
+REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
+
 /* Launches the reduction of count elements at d_in into the one element at d_out, asynchronously,
  * on a stream of rt's context (NULL: the default stream). d_in needs only its element's alignment
  * and is not read outside [d_in, d_in + count); d_in may be NULL where count is 0, which gives the
  * op's identity. Any thread may run a plan, on any stream, at any time; rt's context need not be
  * current. The first call on a stream allocates its scratch; later ones only launch.
  *
- * A stream must be idle when it is destroyed, for a new one may get its handle and with it its
- * scratch. Calls may be captured into graphs, the first one, too; graphs captured apart may run
- * side by side, but not two instances of one captured graph, and calls captured from one stream
- * must stay in their order. */
+ * Scratch belongs to the stream: with a driver of CUDA 12.0 or newer to the stream itself, with
+ * older ones to its handle, so that a stream must then be idle when it is destroyed. Calls may be
+ * captured into graphs, the first one, too: each capture has scratch of its own, which is given
+ * back when the graph and all its instances are gone. Graphs captured apart may run side by side,
+ * but not two instances of one captured graph, and calls captured from one stream must stay in
+ * their order. */
 REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count,
                                             void *d_out, struct CUstream_st *stream,
                                             redtune_error *err);
 
 /* The same through a table of plans inside rt, one per op, dtype, result and power of two of
- * problem->count. The first call for one creates its plan; within a capture that is
- * REDTUNE_INVALID, and the capture goes on. */
+ * problem->count. The first call for one creates its plan, unless redtune_prepare has; within a
+ * capture that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
                                           const void *d_in, void *d_out, struct CUstream_st *stream,
                                           redtune_error *err);
+
+/* Creates the plans that redtune_reduce will look for, several at a time. All that can be are, and
+ * the first failure is returned. Not during stream capture on this thread. */
+REDTUNE_API redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems,
+                                           size_t count, redtune_error *err);
+
+/* Scratch of the caller's own, for those who manage their memory, or who run one plan on several
+ * graphs and streams in ways that redtune cannot see. */
+typedef struct redtune_workspace redtune_workspace;
+
+/* Bytes that a workspace takes, for any plan. */
+REDTUNE_API size_t redtune_workspace_bytes(void);
+/* Makes a workspace of the caller's device memory, aligned to 256 bytes, which must live as long
+ * as the workspace and is the caller's again afterwards; d_memory NULL: of memory that redtune
+ * allocates. The memory is cleared on the stream; runs on other streams must come after that.
+ * Not while the stream is captured. */
+REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t bytes,
+                                                    struct CUstream_st *stream,
+                                                    redtune_workspace **out, redtune_error *err);
+/* workspace may be NULL. As for redtune_plan_destroy; before rt is closed. */
+REDTUNE_API void redtune_workspace_destroy(redtune_workspace *workspace);
+/* redtune_plan_run with scratch of the caller's: no two runs in one workspace may overlap in time,
+ * be they called or replayed, on whatever stream. */
+REDTUNE_API redtune_status redtune_plan_run_in(redtune_plan *plan, redtune_workspace *workspace,
+                                               const void *d_in, uint64_t count, void *d_out,
+                                               struct CUstream_st *stream, redtune_error *err);
 
 /* Where a plan's configuration came from, best first. */
 typedef enum redtune_match {
@@ -210,6 +258,7 @@ typedef enum redtune_match {
     REDTUNE_MATCH_SIZE,    /* measured on this GPU model at the nearest count */
     REDTUNE_MATCH_GPU,     /* measured on the nearest GPU model */
     REDTUNE_MATCH_DEFAULT, /* the template's built-in default */
+    REDTUNE_MATCH_PINNED,  /* asked for by problem.config or REDTUNE_CONFIG */
 } redtune_match;
 
 typedef struct redtune_info {
@@ -220,10 +269,16 @@ typedef struct redtune_info {
     uint64_t tuned_count; /* the measured count the configuration won at; 0 for the default */
     double tuned_ns;      /* median time there, cold L2; 0 for the default */
     char gpu[96];         /* the model it was measured on; "" for the default */
+    /* What it was measured with; 0 and "" for the default and a pinned one. */
+    char machine[64];                  /* the label that was chosen for the machine */
+    char templates[40];                /* version of the templates */
+    int driver_version, nvrtc_version; /* 13000 is CUDA 13.0 */
+    int64_t date;                      /* seconds since 1970, UTC */
+    int pending; /* nonzero: the default's kernel, until another is compiled in the background */
 } redtune_info;
 
 REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info);
-/* "exact", "nearest size", "nearest GPU", "default". */
+/* "exact", "nearest size", "nearest GPU", "default", "pinned". */
 REDTUNE_API const char *redtune_match_name(redtune_match match);
 
 /* Gives the next bytes of an input: fills at most capacity bytes and says how many; a whole number

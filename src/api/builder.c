@@ -3,20 +3,26 @@
 #include "api/builder.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/file.h"
+#include "base/trace.h"
 #include "cache/kernels.h"
 #include "compiler/compiler.h"
 
 struct rdt_builder {
     const rdt_log *log;
-    pthread_mutex_t lock; /* recursive: make is called by those who have borrowed codegen */
+    pthread_mutex_t lock; /* of codegen; recursive: make is called by those who have borrowed it */
     rdt_codegen *codegen;
+    char templates[RDT_HASH_TEXT_BYTES]; /* "": not asked for yet */
+    pthread_mutex_t compiler_lock;       /* of its opening: compiling needs none */
     rdt_compiler *compiler;
+    pthread_mutex_t kernels_lock;
     rdt_kernels *kernels;
     bool kernels_tried;
-    bool ptx; /* the driver takes no cubin of ours: one in software, say */
+    atomic_bool ptx; /* the driver takes no cubin of ours: one in software, say */
 };
 
 redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune_error *err) {
@@ -28,6 +34,8 @@ redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&builder->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
+    pthread_mutex_init(&builder->compiler_lock, NULL);
+    pthread_mutex_init(&builder->kernels_lock, NULL);
     *out = builder;
     return REDTUNE_OK;
 }
@@ -38,13 +46,20 @@ void rdt_builder_destroy(rdt_builder *builder) {
     rdt_compiler_close(builder->compiler);
     rdt_kernels_close(builder->kernels);
     pthread_mutex_destroy(&builder->lock);
+    pthread_mutex_destroy(&builder->compiler_lock);
+    pthread_mutex_destroy(&builder->kernels_lock);
     free(builder);
 }
 
+/* ---- templates ----------------------------------------------------------------------------- */
+
 redtune_status rdt_builder_borrow(rdt_builder *builder, rdt_codegen **codegen, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
     pthread_mutex_lock(&builder->lock);
-    redtune_status status =
-        builder->codegen ? REDTUNE_OK : rdt_codegen_open(&builder->codegen, err);
+    if (!builder->codegen) {
+        rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "starting Lua for the templates");
+        status = rdt_codegen_open(&builder->codegen, err);
+    }
     if (status)
         pthread_mutex_unlock(&builder->lock);
     else
@@ -56,13 +71,47 @@ void rdt_builder_give_back(rdt_builder *builder) {
     pthread_mutex_unlock(&builder->lock);
 }
 
-static redtune_status need_compiler(rdt_builder *builder, redtune_error *err) {
-    return builder->compiler ? REDTUNE_OK : rdt_compiler_open(&builder->compiler, err);
+/* Under the lock of the kernels, which nobody holds for long. */
+redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEXT_BYTES],
+                                     redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->kernels_lock);
+    if (!builder->templates[0]) status = rdt_codegen_version(builder->templates, err);
+    if (!status) memcpy(out, builder->templates, sizeof builder->templates);
+    pthread_mutex_unlock(&builder->kernels_lock);
+    return status;
 }
 
-/* Losing the kernel cache costs time only. */
-static void try_kernels(rdt_builder *builder) {
-    if (builder->kernels_tried) return;
+/* ---- NVRTC --------------------------------------------------------------------------------- */
+
+static redtune_status need_compiler(rdt_builder *builder, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->compiler_lock);
+    if (!builder->compiler) {
+        rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "loading NVRTC");
+        status = rdt_compiler_open(&builder->compiler, err);
+    }
+    pthread_mutex_unlock(&builder->compiler_lock);
+    return status;
+}
+
+redtune_status rdt_builder_nvrtc(rdt_builder *builder, int *version, redtune_error *err) {
+    redtune_status status = need_compiler(builder, err);
+    if (!status) *version = rdt_compiler_version(builder->compiler);
+    return status;
+}
+
+void rdt_builder_compiler_path(rdt_builder *builder, char *out, size_t bytes) {
+    pthread_mutex_lock(&builder->compiler_lock);
+    rdt_text_copy(out, bytes, builder->compiler ? rdt_compiler_path(builder->compiler) : "");
+    pthread_mutex_unlock(&builder->compiler_lock);
+}
+
+/* ---- the kernel cache ---------------------------------------------------------------------- */
+
+/* Losing the kernel cache costs time only. The lock is held. */
+static rdt_kernels *try_kernels(rdt_builder *builder) {
+    if (builder->kernels_tried) return builder->kernels;
     builder->kernels_tried = true;
     char *path = NULL;
     redtune_error failure;
@@ -72,19 +121,85 @@ static void try_kernels(rdt_builder *builder) {
         rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "working without a kernel cache: %s",
                       failure.message);
     free(path);
+    return builder->kernels;
 }
 
-static redtune_status make_key(const rdt_builder *builder, const char *source,
-                               const rdt_facts *facts, char key[RDT_HASH_TEXT_BYTES],
-                               redtune_error *err) {
+static redtune_status find_image(rdt_builder *builder, const char *key, rdt_image *out,
+                                 redtune_error *err) {
+    rdt_image found = {0};
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->kernels_lock);
+    rdt_kernels *kernels = try_kernels(builder);
+    if (kernels)
+        status = rdt_kernels_find(kernels, key, &found.data, &found.bytes, &found.ptx, err);
+    pthread_mutex_unlock(&builder->kernels_lock);
+    if (!status && found.data) *out = found;
+    return status;
+}
+
+static bool put_image(rdt_builder *builder, const char *key, const rdt_image *image) {
+    redtune_error failure;
+    bool kept = false;
+    pthread_mutex_lock(&builder->kernels_lock);
+    rdt_kernels *kernels = try_kernels(builder);
+    if (kernels) {
+        kept = !rdt_kernels_put(kernels, key, image->data, image->bytes, image->ptx, &failure);
+        if (!kept) rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+    }
+    pthread_mutex_unlock(&builder->kernels_lock);
+    return kept;
+}
+
+redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **data, size_t *bytes,
+                                redtune_error *err) {
+    rdt_image found = {0};
+    redtune_status status = find_image(builder, key, &found, err);
+    if (status || !found.data) return status;
+    *data = found.data;
+    *bytes = found.bytes;
+    return REDTUNE_OK;
+}
+
+void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, size_t bytes) {
+    const rdt_image record = {(void *)data, bytes, false};
+    put_image(builder, key, &record);
+}
+
+redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
+                                bool final, rdt_kernel **out, redtune_error *err) {
+    rdt_image image = {0};
+    redtune_status status = find_image(builder, key, &image, err);
+    if (status || !image.data) return status;
+    rdt_kernel *kernel = NULL;
+    status = rdt_kernel_load(context->driver, image.data, final, &kernel, err);
+    if (!status) {
+        rdt_text_copy(kernel->key, sizeof kernel->key, key);
+        *out = kernel;
+    }
+    free(image.data);
+    return status;
+}
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+/* What a kernel is made of. */
+typedef struct order {
+    const char *source;
+    char name[64]; /* of the source, for messages */
+    const rdt_facts *facts;
+    bool ptx, cached_only;
+} order;
+
+static redtune_status make_key(const rdt_builder *builder, const order *wanted,
+                               char key[RDT_HASH_TEXT_BYTES], redtune_error *err) {
     rdt_text options = {0};
-    redtune_status status = rdt_compiler_options(builder->compiler, facts->major, facts->minor,
-                                                 builder->ptx, &options, err);
+    redtune_status status = rdt_compiler_options(builder->compiler, wanted->facts->major,
+                                                 wanted->facts->minor, wanted->ptx, &options, err);
     if (!status && options.failed) status = rdt_fail_memory(err, options.length);
     if (!status) {
         rdt_hash hash = rdt_hash_begin();
         int version = rdt_compiler_version(builder->compiler);
-        rdt_hash_add_string(&hash, source);
+        rdt_hash_add_string(&hash, wanted->source);
         rdt_hash_add_string(&hash, options.data);
         rdt_hash_add(&hash, &version, sizeof version);
         rdt_hash_text(&hash, key);
@@ -93,80 +208,92 @@ static redtune_status make_key(const rdt_builder *builder, const char *source,
     return status;
 }
 
-/* The compiled source, from the kernel cache or the compiler. */
-static redtune_status get_image(rdt_builder *builder, const char *source, const char *name,
-                                const rdt_facts *facts, rdt_image *out, redtune_error *err) {
-    char key[RDT_HASH_TEXT_BYTES];
-    redtune_status status = make_key(builder, source, facts, key, err);
-    if (status) return status;
-    redtune_error ignored;
-    rdt_image image = {0};
-    if (builder->kernels)
-        rdt_kernels_find(builder->kernels, key, &image.data, &image.bytes, &image.ptx, &ignored);
-    if (!image.data) {
-        status = rdt_compiler_compile(builder->compiler, source, name, facts->major, facts->minor,
-                                      builder->ptx, &image, err);
-        if (status) return status;
-        if (builder->kernels &&
-            rdt_kernels_put(builder->kernels, key, image.data, image.bytes, image.ptx, &ignored))
-            rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s", ignored.message);
-    }
-    *out = image;
-    return REDTUNE_OK;
+static redtune_status compile(rdt_builder *builder, const order *wanted, rdt_image *out,
+                              redtune_error *err) {
+    rdt_trace_push("redtune compile");
+    redtune_status status =
+        rdt_compiler_compile(builder->compiler, wanted->source, wanted->name, wanted->facts->major,
+                             wanted->facts->minor, wanted->ptx, out, err);
+    rdt_trace_pop();
+    return status;
+}
+
+/* The compiled source, from the kernel cache or the compiler. key is "" where the cache has it not
+ * afterwards. */
+static redtune_status get_image(rdt_builder *builder, const order *wanted,
+                                char key[RDT_HASH_TEXT_BYTES], rdt_image *out, redtune_error *err) {
+    redtune_status status = make_key(builder, wanted, key, err);
+    if (!status) status = find_image(builder, key, out, err);
+    if (status || out->data || wanted->cached_only) return status;
+    status = compile(builder, wanted, out, err);
+    if (!status && !put_image(builder, key, out)) key[0] = '\0';
+    return status;
 }
 
 static redtune_status make_from_source(rdt_builder *builder, const rdt_context *context,
-                                       const char *source, const char *name,
-                                       const rdt_launch *launch, rdt_kernel **out,
+                                       order *wanted, bool final, rdt_kernel **out,
                                        redtune_error *err) {
     redtune_error failure = {0};
     for (;;) {
         rdt_image image = {0};
-        redtune_status status = get_image(builder, source, name, &context->facts, &image, &failure);
-        if (!status) {
-            status = rdt_kernel_load(context->driver, image.data, launch->final_threads != 0, out,
-                                     &failure);
-            free(image.data);
+        char key[RDT_HASH_TEXT_BYTES];
+        wanted->ptx = atomic_load(&builder->ptx);
+        redtune_status status = get_image(builder, wanted, key, &image, &failure);
+        if (!status && image.data) {
+            rdt_kernel *kernel = NULL;
+            status = rdt_kernel_load(context->driver, image.data, final, &kernel, &failure);
+            if (!status) {
+                rdt_text_copy(kernel->key, sizeof kernel->key, key);
+                *out = kernel;
+            }
         }
+        free(image.data);
         bool refused = status == REDTUNE_DEVICE && (failure.code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
                                                     failure.code == CUDA_ERROR_INVALID_IMAGE);
-        if (!refused || builder->ptx) {
+        if (!refused || wanted->ptx) {
             if (status && err) *err = failure;
             return status;
         }
-        builder->ptx = true;
+        atomic_store(&builder->ptx, true);
     }
+}
+
+/* The source, freed by the caller, and its name. */
+static redtune_status render(rdt_builder *builder, int family, rdt_case at,
+                             const rdt_config *config, char name[64], char **source,
+                             redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    char text[RDT_CONFIG_TEXT_BYTES];
+    const rdt_space *space = rdt_codegen_space(codegen, family);
+    rdt_config_format(space, config, text);
+    rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s %s of %s", space->family,
+                  text, redtune_dtype_name(at.problem->dtype));
+    snprintf(name, 64, "%s.cu", space->family);
+    status = rdt_codegen_render(codegen, family, at, config, true, source, err);
+    rdt_builder_give_back(builder);
+    return status;
+}
+
+redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context, int family,
+                               const redtune_problem *problem, const rdt_config *config,
+                               const rdt_launch *launch, bool cached_only, rdt_kernel **out,
+                               redtune_error *err) {
+    char *source = NULL;
+    order wanted = {.facts = &context->facts, .cached_only = cached_only};
+    redtune_status status = render(builder, family, (rdt_case){problem, &context->facts}, config,
+                                   wanted.name, &source, err);
+    if (!status) status = need_compiler(builder, err);
+    wanted.source = source;
+    if (!status)
+        status = make_from_source(builder, context, &wanted, launch->final_threads != 0, out, err);
+    free(source);
+    return status;
 }
 
 redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context, int family,
                                 const redtune_problem *problem, const rdt_config *config,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
-    rdt_codegen *codegen = NULL;
-    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
-    if (status) return status;
-    char *source = NULL;
-    status = rdt_codegen_render(codegen, family, (rdt_case){problem, &context->facts}, config, true,
-                                &source, err);
-    if (!status) status = need_compiler(builder, err);
-    if (!status) {
-        try_kernels(builder);
-        char text[RDT_CONFIG_TEXT_BYTES], name[64];
-        const rdt_space *space = rdt_codegen_space(codegen, family);
-        rdt_config_format(space, config, text);
-        rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s %s of %s",
-                      space->family, text, redtune_dtype_name(problem->dtype));
-        snprintf(name, sizeof name, "%s.cu", space->family);
-        status = make_from_source(builder, context, source, name, launch, out, err);
-    }
-    free(source);
-    rdt_builder_give_back(builder);
-    return status;
-}
-
-redtune_status rdt_builder_nvrtc(rdt_builder *builder, int *version, redtune_error *err) {
-    pthread_mutex_lock(&builder->lock);
-    redtune_status status = need_compiler(builder, err);
-    if (!status) *version = rdt_compiler_version(builder->compiler);
-    pthread_mutex_unlock(&builder->lock);
-    return status;
+    return rdt_builder_get(builder, context, family, problem, config, launch, false, out, err);
 }

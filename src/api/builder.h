@@ -20,10 +20,30 @@ redtune_status rdt_builder_borrow(rdt_builder *builder, rdt_codegen **codegen, r
 void rdt_builder_give_back(rdt_builder *builder);
 
 /* Renders, compiles unless the kernel cache has it, and loads into the current context. problem is
- * resolved. Borrows codegen meanwhile. */
+ * resolved. Borrows codegen while it renders. */
 redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context, int family,
                                 const redtune_problem *problem, const rdt_config *config,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
+/* Likewise; cached_only: leaves *out alone where it would have to compile. */
+redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context, int family,
+                               const redtune_problem *problem, const rdt_config *config,
+                               const rdt_launch *launch, bool cached_only, rdt_kernel **out,
+                               redtune_error *err);
+
+/* Loads the kernel of that key from the kernel cache; where it is not there, leaves *out alone. */
+redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
+                                bool final, rdt_kernel **out, redtune_error *err);
+/* What is kept in the kernel cache besides kernels. A miss is REDTUNE_OK with *data as it was; else
+ * it is freed by the caller. */
+redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **data, size_t *bytes,
+                                redtune_error *err);
+void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, size_t bytes);
+
+/* The version of the templates, as rdt_codegen_hash, without Lua. */
+redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEXT_BYTES],
+                                     redtune_error *err);
+/* NVRTC's file; "" where it is not loaded. */
+void rdt_builder_compiler_path(rdt_builder *builder, char *out, size_t bytes);
 
 /* The version of NVRTC; REDTUNE_LIBRARY if it is missing. */
 redtune_status rdt_builder_nvrtc(rdt_builder *builder, int *version, redtune_error *err);

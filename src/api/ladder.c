@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/plan.h"
 #include "api/rung.h"
-#include "api/state.h"
 #include "gpu/counters.h"
 #include "gpu/graph.h"
 #include "model/reference.h"
@@ -274,7 +274,7 @@ static redtune_status climb_rung(ladder *self, rdt_codegen *codegen, int family,
 /* What an application gets. */
 static redtune_status climb_tuned(ladder *self, int place, redtune_error *err) {
     redtune_step step = {.name = "tuned", .problem = self->problem};
-    const rdt_launch *how = &self->tuned->launch;
+    const rdt_launch *how = &rdt_plan_variant(self->tuned)->launch;
     redtune_info info;
     redtune_plan_info(self->tuned, &info);
     snprintf(step.place, sizeof step.place, "%d", place);

@@ -2,9 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "api/state.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
+#include "base/trace.h"
 
 redtune_status rdt_state_read_winners(redtune *rt, redtune_error *err) {
     rdt_winners winners = {0};
@@ -18,22 +21,73 @@ redtune_status rdt_state_read_winners(redtune *rt, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-redtune_status redtune_open(const redtune_options *options, redtune **out, redtune_error *err) {
-    const redtune_options usual = {0};
-    if (!options) options = &usual;
-    if (!out) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot open redtune: out is NULL");
-    redtune *rt = calloc(1, sizeof *rt);
-    if (!rt) return rdt_fail_memory(err, sizeof *rt);
-    rt->log = (rdt_log){options->log, options->log_user, options->log_level};
-    pthread_mutex_init(&rt->lock, NULL);
+redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
+                                      redtune_error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(out, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!rc) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_MEMORY, rc, "cannot start a thread: %s", strerror(rc));
+}
+
+static void print_line(void *user, redtune_log_level level, const char *line) {
+    (void)user;
+    (void)level;
+    fprintf(stderr, "redtune: %s\n", line);
+}
+
+/* REDTUNE_LOG raises the level, and prints where nobody listens. */
+static redtune_status open_log(const redtune_options *options, rdt_log *out, redtune_error *err) {
+    static const char *const names[] = {"none", "warning", "info", "debug"};
+    const char *wanted = getenv("REDTUNE_LOG");
+    rdt_log log = {options->log, options->log_user, options->log_level};
+    if (wanted && *wanted) {
+        int level = 0;
+        while (level <= REDTUNE_LOG_DEBUG && strcmp(wanted, names[level])) level++;
+        if (level > REDTUNE_LOG_DEBUG)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot use REDTUNE_LOG=%.40s: it may be none, warning, info or debug",
+                            wanted);
+        if ((redtune_log_level)level > log.level) log.level = (redtune_log_level)level;
+        if (!log.write) log = (rdt_log){print_line, NULL, (redtune_log_level)level};
+    }
+    *out = log;
+    return REDTUNE_OK;
+}
+
+static redtune_status copy_pin(redtune *rt, redtune_error *err) {
+    const char *pin = getenv("REDTUNE_CONFIG");
+    if (!pin || !*pin) return REDTUNE_OK;
+    rt->pin = strdup(pin);
+    return rt->pin ? REDTUNE_OK : rdt_fail_memory(err, strlen(pin) + 1);
+}
+
+static redtune_status fill(redtune *rt, const redtune_options *options, redtune_error *err) {
     bool entered = false;
-    redtune_status status = rdt_file_tuning_path(options->database, &rt->database, err);
+    redtune_status status = open_log(options, &rt->log, err);
+    if (!status) status = copy_pin(rt, err);
+    if (!status) status = rdt_file_tuning_path(options->database, &rt->database, err);
     if (!status) status = rdt_state_read_winners(rt, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);
     if (!status) status = rdt_workspace_create(rt->context, &rt->workspace, err);
     if (rt->context) rdt_context_leave(rt->context, entered);
+    return status;
+}
+
+redtune_status redtune_open(const redtune_options *options, redtune **out, redtune_error *err) {
+    const redtune_options usual = {0};
+    if (!options) options = &usual;
+    if (!out) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot open redtune: out is NULL");
+    redtune *rt = calloc(1, sizeof *rt);
+    if (!rt) return rdt_fail_memory(err, sizeof *rt);
+    rt->background = options->background != 0;
+    pthread_mutex_init(&rt->lock, NULL);
+    rdt_trace_start();
+    redtune_status status = fill(rt, options, err);
     if (status) {
         redtune_close(rt);
         return status;
@@ -44,19 +98,12 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
     return REDTUNE_OK;
 }
 
-static void destroy_plans(redtune *rt) {
-    for (int op = 0; op < RDT_REDUCE_OPS; op++)
-        for (int dtype = 0; dtype < RDT_REDUCE_DTYPES; dtype++)
-            for (int size = 0; size < RDT_REDUCE_SIZES; size++)
-                redtune_plan_destroy(rt->plans[op][dtype][size]);
-}
-
 void redtune_close(redtune *rt) {
     if (!rt) return;
     bool entered = false;
     if (rt->context && !rdt_context_enter(rt->context, &entered, NULL)) {
         CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-        destroy_plans(rt);
+        rdt_state_clear_shelves(rt);
         rdt_workspace_destroy(rt->workspace);
         rdt_context_restore(rt->context, mode);
         rdt_context_leave(rt->context, entered);
@@ -66,6 +113,7 @@ void redtune_close(redtune *rt) {
     rdt_winners_free(&rt->winners);
     pthread_mutex_destroy(&rt->lock);
     free(rt->database);
+    free(rt->pin);
     free(rt);
 }
 

@@ -1,54 +1,31 @@
-/* Plan: a kernel chosen and loaded for a problem, and running it. */
-#include "api/state.h"
+/* Plan: a variant chosen and loaded for a problem, and running it. */
+#include "api/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include "base/trace.h"
 
-/* Chooses the config and fills what the plan tells about it. */
-static redtune_status choose(redtune_plan *plan, const redtune_problem *problem, rdt_choice *choice,
-                             redtune_error *err) {
-    redtune *rt = plan->rt;
-    rdt_codegen *codegen = NULL;
-    redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
-    if (status) return status;
-    rdt_case at = {problem, &rt->context->facts};
-    pthread_mutex_lock(&rt->lock);
-    status = rdt_select(&rt->winners, codegen, at, choice, err);
-    if (!status) {
-        redtune_info *info = &plan->info;
-        const rdt_space *space = rdt_codegen_space(codegen, choice->family);
-        info->problem = *problem;
-        info->match = choice->match;
-        rdt_text_copy(info->family, sizeof info->family, space->family);
-        rdt_config_format(space, &choice->config, info->config);
-        if (choice->row) {
-            info->tuned_count = choice->row->trial.problem.count;
-            info->tuned_ns = choice->row->trial.median_ns;
-            rdt_text_copy(info->gpu, sizeof info->gpu, choice->row->gpu.name);
-        }
-        choice->row = NULL; /* the winners may be read anew once the lock is gone */
+/* ---- making -------------------------------------------------------------------------------- */
+
+/* Makes what the plan will run from then on; without it the plan stays as it is. */
+static void *finish_plan(void *user) {
+    redtune_plan *plan = user;
+    redtune_error failure;
+    rdt_variant *made = NULL;
+    if (rdt_variant_create(plan->rt, &plan->problem, false, &made, &failure)) {
+        rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with the default: %s",
+                      failure.message);
+        return NULL;
     }
-    pthread_mutex_unlock(&rt->lock);
-    if (!status)
-        status =
-            rdt_codegen_launch(codegen, choice->family, at, &choice->config, &plan->launch, err);
-    rdt_builder_give_back(rt->builder);
-    return status;
+    plan->later = made;
+    atomic_store_explicit(&plan->now, made, memory_order_release);
+    return NULL;
 }
 
-static redtune_status load(redtune_plan *plan, const redtune_problem *problem,
-                           const rdt_choice *choice, redtune_error *err) {
-    redtune *rt = plan->rt;
-    bool entered = false;
-    redtune_status status = rdt_context_enter(rt->context, &entered, err);
-    if (status) return status;
-    /* Other threads may be capturing: loading touches none of their streams. */
-    CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-    status = rdt_builder_make(rt->builder, rt->context, choice->family, problem, &choice->config,
-                              &plan->launch, &plan->kernel, err);
-    rdt_context_restore(rt->context, mode);
-    rdt_context_leave(rt->context, entered);
-    return status;
+/* Compiling here and now is as good where there can be no thread. */
+static void finish_in_background(redtune_plan *plan) {
+    plan->threaded = !rdt_state_start_thread(finish_plan, plan, &plan->thread, NULL);
+    if (!plan->threaded) finish_plan(plan);
 }
 
 redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
@@ -65,39 +42,46 @@ redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, 
     plan->input_bytes = redtune_dtype_bytes(resolved.dtype);
     plan->result_bytes = redtune_dtype_bytes(resolved.result);
     plan->count_max = rdt_problem_count_max(resolved.dtype);
-    rdt_choice choice;
-    status = choose(plan, &resolved, &choice, err);
-    if (!status) status = load(plan, &resolved, &choice, err);
+    status = rdt_variant_create(rt, &resolved, rt->background, &plan->first, err);
     if (status) {
-        redtune_plan_destroy(plan);
+        free(plan);
         return status;
     }
-    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %" PRIu64 " %s: %s %s (%s)", resolved.count,
-                  redtune_dtype_name(resolved.dtype), plan->info.family, plan->info.config,
-                  redtune_match_name(plan->info.match));
+    resolved.config = NULL; /* the caller's */
+    plan->problem = resolved;
+    atomic_init(&plan->now, plan->first);
+    if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
     return REDTUNE_OK;
 }
 
 void redtune_plan_destroy(redtune_plan *plan) {
     if (!plan) return;
-    bool entered = false;
-    if (plan->kernel && !rdt_context_enter(plan->rt->context, &entered, NULL)) {
-        CUstreamCaptureMode mode = rdt_context_relax(plan->rt->context);
-        rdt_kernel_unload(plan->kernel);
-        rdt_context_restore(plan->rt->context, mode);
-        rdt_context_leave(plan->rt->context, entered);
-    }
+    if (plan->threaded) pthread_join(plan->thread, NULL);
+    rdt_variant_destroy(plan->rt, plan->first);
+    rdt_variant_destroy(plan->rt, plan->later);
     free(plan);
 }
 
 void redtune_plan_info(const redtune_plan *plan, redtune_info *info) {
-    *info = plan->info;
+    *info = rdt_plan_variant(plan)->info;
 }
+
+const char *redtune_plan_config(const redtune_plan *plan) {
+    return rdt_plan_variant(plan)->text;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
 
 /* The lowest bits that must be zero are those below the element's size, a power of two. */
 static bool misaligned(const void *pointer, size_t bytes) {
     return ((uintptr_t)pointer & (bytes - 1)) != 0;
+}
+
+static bool makes_sense(const redtune_plan *plan, const void *d_in, uint64_t count,
+                        const void *d_out) {
+    return plan && count <= plan->count_max && d_out && !misaligned(d_out, plan->result_bytes) &&
+           !misaligned(d_in, plan->input_bytes) && (d_in || !count);
 }
 
 static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_t count,
@@ -116,30 +100,135 @@ static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_
                     plan->input_bytes);
 }
 
-redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count, void *d_out,
-                                struct CUstream_st *stream, redtune_error *err) {
-    if (!plan || count > plan->count_max || !d_out || misaligned(d_out, plan->result_bytes) ||
-        misaligned(d_in, plan->input_bytes) || (!d_in && count))
-        return refuse(plan, d_in, count, d_out, err);
-    const redtune *rt = plan->rt;
-    bool entered = false;
-    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+/* In scratch of the stream's. */
+static redtune_status run_here(redtune_plan *plan, const rdt_variant *variant,
+                               rdt_operands operands, CUstream stream, redtune_error *err) {
+    rdt_workspace *workspace = plan->rt->workspace;
+    const CUdeviceptr in = operands.input, out = operands.output;
+    const rdt_span input = {in, in + operands.count * plan->input_bytes};
+    rdt_turn turn;
+    redtune_status status = rdt_workspace_begin(workspace, stream, input, &turn, err);
     if (status) return status;
-    rdt_operands operands = {
+    operands.scratch = turn.scratch;
+    operands.chained = turn.chained;
+    status = rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err);
+    if (!status)
+        rdt_workspace_end(workspace, stream, (rdt_span){out, out + plan->result_bytes}, &turn);
+    return status;
+}
+
+/* In scratch of the caller's where it is not 0. */
+static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in, uint64_t count,
+                          void *d_out, CUstream stream, redtune_error *err) {
+    if (!makes_sense(plan, d_in, count, d_out)) return refuse(plan, d_in, count, d_out, err);
+    const rdt_context *context = plan->rt->context;
+    const rdt_variant *variant = rdt_plan_variant(plan);
+    const rdt_operands operands = {
         .input = (CUdeviceptr)(uintptr_t)d_in,
         .count = count,
         .output = (CUdeviceptr)(uintptr_t)d_out,
+        .scratch = scratch,
     };
-    const rdt_span input = {operands.input, operands.input + count * plan->input_bytes};
-    const rdt_span output = {operands.output, operands.output + plan->result_bytes};
-    rdt_turn turn;
-    status = rdt_workspace_begin(rt->workspace, stream, input, &turn, err);
-    if (!status) {
-        operands.scratch = turn.scratch;
-        operands.chained = turn.chained;
-        status = rdt_kernel_launch(plan->kernel, &plan->launch, operands, stream, err);
-    }
-    if (!status) rdt_workspace_end(rt->workspace, stream, output, &turn);
-    rdt_context_leave(rt->context, entered);
+    bool entered = false;
+    redtune_status status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    rdt_trace_push("redtune run");
+    if (scratch)
+        status = rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err);
+    else
+        status = run_here(plan, variant, operands, stream, err);
+    rdt_trace_pop();
+    rdt_context_leave(context, entered);
     return status;
+}
+
+redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count, void *d_out,
+                                struct CUstream_st *stream, redtune_error *err) {
+    return run(plan, 0, d_in, count, d_out, stream, err);
+}
+
+/* ---- the caller's scratch ------------------------------------------------------------------ */
+
+struct redtune_workspace {
+    redtune *rt;
+    CUdeviceptr address;
+    bool owned;
+};
+
+enum { WORKSPACE_ALIGNMENT = 256 };
+
+size_t redtune_workspace_bytes(void) {
+    return RDT_SCRATCH_BYTES;
+}
+
+static redtune_status set_up(redtune_workspace *workspace, CUstream stream, redtune_error *err) {
+    const rdt_driver *driver = workspace->rt->context->driver;
+    bool capturing = false;
+    redtune_status status =
+        rdt_workspace_is_capturing(workspace->rt->workspace, stream, &capturing, err);
+    if (status) return status;
+    if (capturing)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a workspace while its stream is captured: create it before");
+    CUstreamCaptureMode mode = rdt_context_relax(workspace->rt->context);
+    CUresult rc = CUDA_SUCCESS;
+    if (workspace->owned) rc = driver->mem_alloc(&workspace->address, RDT_SCRATCH_BYTES);
+    if (!rc) rc = driver->memset_d8_async(workspace->address, 0, RDT_SCRATCH_BYTES, stream);
+    if (rc && workspace->owned && workspace->address) driver->mem_free(workspace->address);
+    rdt_context_restore(workspace->rt->context, mode);
+    return rdt_driver_check(driver, rc, err, "set up a workspace of %zu bytes",
+                            (size_t)RDT_SCRATCH_BYTES);
+}
+
+redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t bytes,
+                                        struct CUstream_st *stream, redtune_workspace **out,
+                                        redtune_error *err) {
+    if (!rt || !out)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a workspace: %s is NULL",
+                        rt ? "out" : "rt");
+    if (d_memory && bytes < RDT_SCRATCH_BYTES)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a workspace of %zu bytes: it takes %zu, as "
+                        "redtune_workspace_bytes says",
+                        bytes, (size_t)RDT_SCRATCH_BYTES);
+    if (misaligned(d_memory, WORKSPACE_ALIGNMENT))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a workspace at %p: it must be aligned to %d bytes", d_memory,
+                        WORKSPACE_ALIGNMENT);
+    redtune_workspace *workspace = calloc(1, sizeof *workspace);
+    if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
+    *workspace = (redtune_workspace){rt, (CUdeviceptr)(uintptr_t)d_memory, !d_memory};
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        status = set_up(workspace, stream, err);
+        rdt_context_leave(rt->context, entered);
+    }
+    if (status)
+        free(workspace);
+    else
+        *out = workspace;
+    return status;
+}
+
+void redtune_workspace_destroy(redtune_workspace *workspace) {
+    if (!workspace) return;
+    const rdt_context *context = workspace->rt->context;
+    bool entered = false;
+    if (workspace->owned && !rdt_context_enter(context, &entered, NULL)) {
+        CUstreamCaptureMode mode = rdt_context_relax(context);
+        context->driver->mem_free(workspace->address);
+        rdt_context_restore(context, mode);
+        rdt_context_leave(context, entered);
+    }
+    free(workspace);
+}
+
+redtune_status redtune_plan_run_in(redtune_plan *plan, redtune_workspace *workspace,
+                                   const void *d_in, uint64_t count, void *d_out,
+                                   struct CUstream_st *stream, redtune_error *err) {
+    if (!workspace || (plan && workspace->rt != plan->rt))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the workspace is %s",
+                        workspace ? "of another redtune than the plan" : "NULL");
+    return run(plan, workspace->address, d_in, count, d_out, stream, err);
 }

@@ -14,28 +14,34 @@ enum {
     RDT_REDUCE_SIZES = 65, /* 0, then powers of two */
 };
 
+/* redtune_reduce's plans for one op, dtype and result, by size class: never replaced. */
+typedef struct rdt_shelf {
+    _Atomic(redtune_plan *) plan[RDT_REDUCE_SIZES];
+} rdt_shelf;
+
 struct redtune {
     rdt_log log;
     rdt_context *context;
     rdt_workspace *workspace;
     rdt_builder *builder;
-    char *database;       /* path */
-    pthread_mutex_t lock; /* guards winners, and the making of plans for the table */
+    char *database; /* path */
+    char *pin;      /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
+    bool background;
+    pthread_mutex_t lock; /* guards winners */
     rdt_winners winners;
-    /* redtune_reduce's plans: read without the lock, added under it, never replaced. */
-    _Atomic(redtune_plan *) plans[RDT_REDUCE_OPS][RDT_REDUCE_DTYPES][RDT_REDUCE_SIZES];
-};
-
-struct redtune_plan {
-    redtune *rt;
-    rdt_kernel *kernel;
-    rdt_launch launch;
-    size_t input_bytes, result_bytes; /* of one element */
-    uint64_t count_max;
-    redtune_info info;
+    /* Read without a lock, shelves and plans added by compare and exchange. A problem that leaves
+     * its result to redtune has a shelf of its own, whose plans are those of the usual result's. */
+    _Atomic(rdt_shelf *) shelves[RDT_REDUCE_OPS][RDT_REDUCE_DTYPES][RDT_REDUCE_DTYPES];
 };
 
 /* Reads the winners again; plans made from now on use them. */
 redtune_status rdt_state_read_winners(redtune *rt, redtune_error *err);
+
+/* Starts a thread that runs no signal handler of the program's. */
+redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
+                                      redtune_error *err);
+
+/* Frees redtune_reduce's plans. */
+void rdt_state_clear_shelves(redtune *rt);
 
 #endif

@@ -5,223 +5,132 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "model/launch.h"
 
-/* One piece of scratch, its counters and words zero unless a launch is using it. */
-typedef struct rdt_captured {
-    CUdeviceptr address;
-    cuuint64_t capture; /* of the stream that it was taken for; 0: none */
-    CUstream stream;
-    CUgraphNode last; /* the node of the launch before in that capture */
-    rdt_span written; /* by the launches that may still run when the next one starts */
-    struct rdt_captured *next_made; /* every slab there is */
-    struct rdt_captured *next_free;
-    struct store *store;
-} slab;
+enum {
+    STREAM_BUCKETS = 64, /* a power of two */
+    /* One for the first stream, one for the first capture. */
+    RESERVED_SLABS = 2,
+};
 
-/* The slabs. Outlives the workspace while graphs hold slabs: their destructors run whenever the
- * graphs end, and put a slab back without calling CUDA, which a destructor must not. */
-typedef struct store {
-    pthread_mutex_t lock;
-    slab *made, *free;
-    int holders; /* the workspace, and each slab in a graph */
-} store;
-
-/* A stream and its slab; entries are never removed, so that readers need no lock. */
+/* A stream's handle, the stream that has it now, and that one's slab. Entries are never removed, so
+ * that readers need no lock; a handle that is used again for another stream keeps its entry, and
+ * readers of the stream before are gone, since its handle is. */
 typedef struct stream_entry {
     uintptr_t key;
-    slab *slab;
+    _Atomic(unsigned long long) id;
+    _Atomic(rdt_slab *) slab; /* written before id is */
     struct stream_entry *next;
 } stream_entry;
 
 struct rdt_workspace {
     const rdt_context *context;
-    CUstream stream; /* for clearing new slabs */
-    store *store;
-    _Atomic(stream_entry *) first;
+    rdt_store *store;
+    pthread_mutex_t lock; /* guards the adding and changing of entries */
+    _Atomic(stream_entry *) streams[STREAM_BUCKETS];
 };
-
-/* Drops one holder; the lock is held and is released. The slabs' host memory goes with the last. */
-static void release_store(store *slabs) {
-    bool last = --slabs->holders == 0;
-    pthread_mutex_unlock(&slabs->lock);
-    if (!last) return;
-    for (slab *each = slabs->made, *next; each; each = next) {
-        next = each->next_made;
-        free(each);
-    }
-    pthread_mutex_destroy(&slabs->lock);
-    free(slabs);
-}
 
 redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
                                     redtune_error *err) {
     rdt_workspace *workspace = calloc(1, sizeof *workspace);
-    store *slabs = calloc(1, sizeof *slabs);
-    redtune_status status = REDTUNE_OK;
-    if (!workspace || !slabs) status = rdt_fail_memory(err, sizeof *workspace);
-    if (!status) status = rdt_stream_create(context->driver, &workspace->stream, err);
+    if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
+    redtune_status status = rdt_store_create(context, &workspace->store, err);
     if (status) {
-        free(slabs);
         free(workspace);
         return status;
     }
-    pthread_mutex_init(&slabs->lock, NULL);
-    slabs->holders = 1;
     workspace->context = context;
-    workspace->store = slabs;
+    pthread_mutex_init(&workspace->lock, NULL);
     *out = workspace;
     return REDTUNE_OK;
 }
 
 void rdt_workspace_destroy(rdt_workspace *workspace) {
     if (!workspace) return;
-    const rdt_driver *driver = workspace->context->driver;
-    for (stream_entry *entry = workspace->first, *next; entry; entry = next) {
-        next = entry->next;
-        free(entry);
-    }
-    rdt_stream_destroy(driver, workspace->stream);
-    /* No slab is made any more, and a destructor does not touch next_made. */
-    for (slab *each = workspace->store->made; each; each = each->next_made)
-        driver->mem_free(each->address);
-    pthread_mutex_lock(&workspace->store->lock);
-    release_store(workspace->store);
+    for (int i = 0; i < STREAM_BUCKETS; i++)
+        for (stream_entry *entry = workspace->streams[i], *next; entry; entry = next) {
+            next = entry->next;
+            free(entry);
+        }
+    rdt_store_destroy(workspace->store);
+    pthread_mutex_destroy(&workspace->lock);
     free(workspace);
 }
 
-/* Allocates and clears device memory. Legal while any stream is being captured: nothing here
- * touches a captured stream, and relaxed mode says so to the driver. */
-static CUresult allocate(rdt_workspace *workspace, CUdeviceptr *out) {
-    const rdt_driver *driver = workspace->context->driver;
-    const size_t bytes = RDT_SCRATCH_BYTES;
-    CUdeviceptr address = 0;
-    CUresult rc = driver->mem_alloc(&address, bytes);
-    if (rc) return rc;
-    rc = driver->memset_d8_async(address, 0, bytes, workspace->stream);
-    if (!rc) rc = driver->stream_synchronize(workspace->stream);
-    if (rc)
-        driver->mem_free(address);
-    else
-        *out = address;
-    return rc;
+redtune_status rdt_workspace_reserve(rdt_workspace *workspace, redtune_error *err) {
+    return rdt_store_reserve(workspace->store, RESERVED_SLABS, err);
 }
 
-/* The lock guards lists only and is never held over a call of CUDA's: a destructor, which CUDA may
- * run at any time on any thread, takes it, too. */
-static redtune_status make_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
-    const rdt_context *context = workspace->context;
-    slab *made = calloc(1, sizeof *made);
-    if (!made) return rdt_fail_memory(err, sizeof *made);
-    CUstreamCaptureMode mode = rdt_context_relax(context);
-    CUresult rc = allocate(workspace, &made->address);
-    rdt_context_restore(context, mode);
-    if (rc) {
-        free(made);
-        return rdt_driver_check(context->driver, rc, err, "allocate %zu bytes of scratch",
-                                (size_t)RDT_SCRATCH_BYTES);
-    }
-    made->store = workspace->store;
-    pthread_mutex_lock(&workspace->store->lock);
-    made->next_made = workspace->store->made;
-    workspace->store->made = made;
-    pthread_mutex_unlock(&workspace->store->lock);
-    *out = made;
-    return REDTUNE_OK;
-}
+/* ---- streams ------------------------------------------------------------------------------- */
 
-/* A free slab, or a new one. */
-static redtune_status take_slab(rdt_workspace *workspace, slab **out, redtune_error *err) {
-    store *slabs = workspace->store;
-    pthread_mutex_lock(&slabs->lock);
-    slab *taken = slabs->free;
-    if (taken) slabs->free = taken->next_free;
-    pthread_mutex_unlock(&slabs->lock);
-    if (!taken) return make_slab(workspace, out, err);
-    *out = taken;
-    return REDTUNE_OK;
-}
-
-/* The lock is held. */
-static void put_on_free(slab *unused) {
-    unused->next_free = unused->store->free;
-    unused->store->free = unused;
-}
-
-/* The key of a stream's scratch. The per-thread default stream is one handle, but a stream of its
- * own for each thread: there the thread's own address is the key. */
+/* The key of a stream's entry. The per-thread default stream is one handle, but a stream of its own
+ * for each thread: there the thread's own address is the key. */
 static uintptr_t stream_key(CUstream stream) {
     static _Thread_local char thread;
     return stream == CU_STREAM_PER_THREAD ? (uintptr_t)&thread : (uintptr_t)stream;
 }
 
-static slab *find_stream(rdt_workspace *workspace, uintptr_t key) {
-    stream_entry *entry = atomic_load_explicit(&workspace->first, memory_order_acquire);
-    for (; entry; entry = entry->next)
-        if (entry->key == key) return entry->slab;
-    return NULL;
+static _Atomic(stream_entry *) *bucket_of(rdt_workspace *workspace, uintptr_t key) {
+    return &workspace->streams[(key >> 4 ^ key >> 10 ^ key >> 16) % STREAM_BUCKETS];
 }
 
-static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, slab **out,
-                                 redtune_error *err) {
-    slab *taken = NULL;
-    stream_entry *entry = calloc(1, sizeof *entry);
-    if (!entry) return rdt_fail_memory(err, sizeof *entry);
-    redtune_status status = take_slab(workspace, &taken, err);
+static stream_entry *find_stream(rdt_workspace *workspace, uintptr_t key) {
+    stream_entry *entry = atomic_load_explicit(bucket_of(workspace, key), memory_order_acquire);
+    while (entry && entry->key != key) entry = entry->next;
+    return entry;
+}
+
+/* Handles are used again, ids are not: a new stream may get the handle of one that was destroyed
+ * and whose last launches still run. Drivers before CUDA 12.0 tell no ids. */
+static CUresult stream_id(const rdt_driver *driver, CUstream stream, unsigned long long *out) {
+    *out = 0;
+    return driver->stream_get_id ? driver->stream_get_id(stream, out) : CUDA_SUCCESS;
+}
+
+static bool serves(stream_entry *entry, unsigned long long id) {
+    return entry && atomic_load_explicit(&entry->id, memory_order_acquire) == id;
+}
+
+/* The lock is held. The entry's stream is gone: the handle is another's now. */
+static void pass_entry_on(stream_entry *entry, unsigned long long id, rdt_slab *taken) {
+    rdt_store_retire(atomic_load_explicit(&entry->slab, memory_order_relaxed));
+    atomic_store_explicit(&entry->slab, taken, memory_order_relaxed);
+    atomic_store_explicit(&entry->id, id, memory_order_release);
+}
+
+/* The stream's first call. */
+static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, unsigned long long id,
+                                 rdt_slab **out, redtune_error *err) {
+    rdt_slab *taken = NULL;
+    stream_entry *fresh = calloc(1, sizeof *fresh);
+    if (!fresh) return rdt_fail_memory(err, sizeof *fresh);
+    redtune_status status = rdt_store_take(workspace->store, &taken, err);
     if (status) {
-        free(entry);
+        free(fresh);
         return status;
     }
-    pthread_mutex_lock(&workspace->store->lock);
-    slab *found = find_stream(workspace, key); /* another thread may have been faster */
-    if (found) {
-        put_on_free(taken);
-        free(entry);
+    pthread_mutex_lock(&workspace->lock);
+    stream_entry *entry = find_stream(workspace, key);
+    if (serves(entry, id)) { /* another thread was faster */
+        rdt_store_give_back(taken);
+    } else if (entry) {
+        pass_entry_on(entry, id, taken);
     } else {
-        *entry = (stream_entry){.key = key, .slab = taken, .next = workspace->first};
-        atomic_store_explicit(&workspace->first, entry, memory_order_release);
+        _Atomic(stream_entry *) *bucket = bucket_of(workspace, key);
+        fresh->key = key;
+        atomic_init(&fresh->id, id);
+        atomic_init(&fresh->slab, taken);
+        fresh->next = atomic_load_explicit(bucket, memory_order_relaxed);
+        atomic_store_explicit(bucket, fresh, memory_order_release);
+        entry = fresh;
+        fresh = NULL;
     }
-    pthread_mutex_unlock(&workspace->store->lock);
-    *out = found ? found : taken;
+    *out = atomic_load_explicit(&entry->slab, memory_order_relaxed);
+    pthread_mutex_unlock(&workspace->lock);
+    free(fresh);
     return REDTUNE_OK;
 }
 
-/* The graph that held the slab is gone. */
-static void CUDA_CB put_back(void *user) {
-    slab *held = user;
-    store *slabs = held->store;
-    pthread_mutex_lock(&slabs->lock);
-    held->capture = 0;
-    held->last = NULL;
-    put_on_free(held);
-    release_store(slabs);
-}
-
-/* Ties the slab to the graph: it is put back when the graph and all that was made of it are gone.
- */
-static redtune_status tie_to_graph(const rdt_driver *driver, slab *taken, CUgraph graph,
-                                   redtune_error *err) {
-    CUuserObject object = NULL;
-    CUresult rc =
-        driver->user_object_create(&object, taken, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-    if (rc) {
-        put_back(taken);
-        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
-    }
-    rc = driver->graph_retain_user_object(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
-    if (rc) {
-        driver->user_object_release(object, 1); /* calls put_back */
-        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
-    }
-    return REDTUNE_OK;
-}
-
-/* The slab of this capture of this stream, if it has one. The lock is held. */
-static slab *find_captured(const store *slabs, cuuint64_t capture, CUstream stream) {
-    for (slab *each = slabs->made; each; each = each->next_made)
-        if (each->capture == capture && each->stream == stream) return each;
-    return NULL;
-}
+/* ---- captures ------------------------------------------------------------------------------ */
 
 /* Where a capture stands: its graph, and the nodes that the next launch will follow. */
 typedef struct capture_state {
@@ -249,23 +158,14 @@ static redtune_status ask_capture(const rdt_driver *driver, CUstream stream, cap
  * from one stream follow each other in the graph, so that they share a slab; streams that are
  * joined to the capture have their own. */
 static redtune_status get_captured(rdt_workspace *workspace, CUstream stream,
-                                   const capture_state *now, slab **out, redtune_error *err) {
-    store *slabs = workspace->store;
-    pthread_mutex_lock(&slabs->lock);
-    slab *found = find_captured(slabs, now->id, stream), *taken = NULL;
-    pthread_mutex_unlock(&slabs->lock);
+                                   const capture_state *now, rdt_slab **out, redtune_error *err) {
+    rdt_slab *found = rdt_store_find(workspace->store, now->id, stream);
     if (!found) {
-        redtune_status status = take_slab(workspace, &taken, err);
-        if (status) return status;
-        pthread_mutex_lock(&slabs->lock);
-        slabs->holders++;
-        taken->capture = now->id;
-        taken->stream = stream;
-        pthread_mutex_unlock(&slabs->lock);
-        status = tie_to_graph(workspace->context->driver, taken, now->graph, err);
+        redtune_status status = rdt_store_take(workspace->store, &found, err);
+        if (!status) status = rdt_store_tie(found, now->graph, now->id, stream, err);
         if (status) return status;
     }
-    *out = found ? found : taken;
+    *out = found;
     return REDTUNE_OK;
 }
 
@@ -276,7 +176,7 @@ static bool overlap(rdt_span a, rdt_span b) {
 static redtune_status begin_captured(rdt_workspace *workspace, CUstream stream, rdt_span input,
                                      rdt_turn *turn, redtune_error *err) {
     capture_state now;
-    slab *held = NULL;
+    rdt_slab *held = NULL;
     redtune_status status = ask_capture(workspace->context->driver, stream, &now, err);
     if (!status) status = get_captured(workspace, stream, &now, &held, err);
     if (status) return status;
@@ -297,19 +197,25 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rd
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
     if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return begin_captured(workspace, stream, input, turn, err);
+    unsigned long long id;
+    rc = stream_id(driver, stream, &id);
+    if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
     uintptr_t key = stream_key(stream);
-    slab *found = find_stream(workspace, key);
-    if (!found) {
-        redtune_status status = add_stream(workspace, key, &found, err);
+    stream_entry *entry = find_stream(workspace, key);
+    rdt_slab *held = NULL;
+    if (serves(entry, id)) {
+        held = atomic_load_explicit(&entry->slab, memory_order_relaxed);
+    } else {
+        redtune_status status = add_stream(workspace, key, id, &held, err);
         if (status) return status;
     }
-    *turn = (rdt_turn){.scratch = found->address};
+    *turn = (rdt_turn){.scratch = held->address};
     return REDTUNE_OK;
 }
 
 void rdt_workspace_end(rdt_workspace *workspace, CUstream stream, rdt_span output,
                        const rdt_turn *turn) {
-    slab *held = turn->captured;
+    rdt_slab *held = turn->captured;
     if (!held) return;
     capture_state now;
     bool known =

@@ -3,8 +3,7 @@
 #ifndef RDT_API_WORKSPACE_H
 #define RDT_API_WORKSPACE_H
 
-#include "gpu/buffer.h"
-#include "gpu/context.h"
+#include "api/slab.h"
 
 typedef struct rdt_workspace rdt_workspace;
 
@@ -13,10 +12,8 @@ redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **
 /* Frees all scratch; graphs that captured some of it must not be replayed any more. */
 void rdt_workspace_destroy(rdt_workspace *workspace);
 
-/* Device addresses from begin up to end. */
-typedef struct rdt_span {
-    CUdeviceptr begin, end;
-} rdt_span;
+/* Allocates beforehand what the next first calls on streams and in captures take. */
+redtune_status rdt_workspace_reserve(rdt_workspace *workspace, redtune_error *err);
 
 /* What a launch needs to know of its stream. */
 typedef struct rdt_turn {
@@ -24,7 +21,7 @@ typedef struct rdt_turn {
     /* The launch before is one that took its turn here, too, and none that may still run then
      * writes what this one reads: its loads are for what nobody writes. Known in captures only. */
     bool chained;
-    struct rdt_captured *captured; /* for rdt_workspace_end; NULL outside captures */
+    rdt_slab *captured; /* for rdt_workspace_end; NULL outside captures */
 } rdt_turn;
 
 /* Before one launch on the stream, in the context, which is current. Without a lock or an

@@ -19,6 +19,7 @@ static const char *const status_names[] = {
     [REDTUNE_FILE] = "file error",
     [REDTUNE_WRONG] = "wrong result",
     [REDTUNE_INTERRUPTED] = "interrupted",
+    [REDTUNE_UNPREPARED] = "not prepared",
 };
 
 const char *redtune_status_name(redtune_status status) {

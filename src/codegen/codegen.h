@@ -15,6 +15,10 @@ redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err);
 void rdt_codegen_close(rdt_codegen *codegen);
 /* Hash of every template file, as text: the version of the templates. */
 const char *rdt_codegen_hash(const rdt_codegen *codegen);
+/* The same, read without starting Lua. */
+redtune_status rdt_codegen_version(char out[RDT_HASH_TEXT_BYTES], redtune_error *err);
+/* Hash of the C sources that redtune was built from. */
+const char *rdt_codegen_build(void);
 /* The user's template folder, or NULL for the templates compiled in. */
 const char *rdt_codegen_folder(const rdt_codegen *codegen);
 

@@ -128,6 +128,19 @@ void rdt_codegen_close(rdt_codegen *codegen) {
     free(codegen);
 }
 
+redtune_status rdt_codegen_version(char out[RDT_HASH_TEXT_BYTES], redtune_error *err) {
+    rdt_source source;
+    redtune_status status = rdt_source_open(&source, err);
+    if (status) return status;
+    rdt_hash_text(&source.hash, out);
+    rdt_source_close(&source);
+    return REDTUNE_OK;
+}
+
+const char *rdt_codegen_build(void) {
+    return rdt_template_build;
+}
+
 const char *rdt_codegen_hash(const rdt_codegen *codegen) {
     return codegen->hash;
 }

@@ -12,6 +12,8 @@ struct rdt_template_file {
     size_t bytes;
 };
 extern const struct rdt_template_file rdt_template_files[];
+/* Likewise: hash of the C sources below src/ and cache/. */
+extern const char rdt_template_build[];
 
 /* folder may be NULL: then only the files compiled in. hash is that of every file there is. */
 typedef struct rdt_source {

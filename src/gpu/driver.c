@@ -30,6 +30,9 @@ static const rdt_library_symbol symbols[] = {
 #define ENTRY(field, symbol, type) {#symbol, offsetof(rdt_driver, field), false},
     RDT_DRIVER_LIST(ENTRY)
 #undef ENTRY
+#define ENTRY(field, symbol, type) {#symbol, offsetof(rdt_driver, field), true},
+        RDT_DRIVER_OPTIONAL_LIST(ENTRY)
+#undef ENTRY
 };
 
 /* The macros of cuda.h must not have renamed what the table asks for. */
@@ -49,7 +52,12 @@ redtune_status rdt_driver_open(bool simulated, rdt_driver **out, redtune_error *
                                   driver, err);
     if (!status) {
         CUresult rc = driver->init(0);
-        if (rc == CUDA_ERROR_NO_DEVICE)
+        if (rc == CUDA_ERROR_NOT_INITIALIZED)
+            status = rdt_fail(err, REDTUNE_DEVICE, rc,
+                              "cannot start the CUDA driver %s: the process was forked after CUDA "
+                              "was started; start CUDA after fork() only, or exec() a new program",
+                              rdt_driver_path(driver));
+        else if (rc == CUDA_ERROR_NO_DEVICE)
             status =
                 rdt_fail(err, REDTUNE_DEVICE, rc,
                          "cannot find a GPU: the CUDA driver %s sees none; check nvidia-smi and "

@@ -14,6 +14,9 @@ typedef CUresult CUDAAPI rdt_capture_info_fn(CUstream stream, CUstreamCaptureSta
                                              cuuint64_t *id, CUgraph *graph,
                                              const CUgraphNode **dependencies, size_t *count);
 
+/* The headers of CUDA 11 have it not. */
+typedef CUresult CUDAAPI rdt_stream_id_fn(CUstream stream, unsigned long long *id);
+
 /* field, entry point, type */
 #define RDT_DRIVER_LIST(X)                                                                         \
     X(init, cuInit, __typeof__(cuInit))                                                            \
@@ -43,7 +46,8 @@ typedef CUresult CUDAAPI rdt_capture_info_fn(CUstream stream, CUstreamCaptureSta
     X(module_load_data, cuModuleLoadData, __typeof__(cuModuleLoadData))                            \
     X(module_unload, cuModuleUnload, __typeof__(cuModuleUnload))                                   \
     X(module_get_function, cuModuleGetFunction, __typeof__(cuModuleGetFunction))                   \
-    X(launch_kernel, cuLaunchKernelEx, __typeof__(cuLaunchKernelEx))                               \
+    X(launch_kernel, cuLaunchKernel, __typeof__(cuLaunchKernel))                                   \
+    X(launch_kernel_ex, cuLaunchKernelEx, __typeof__(cuLaunchKernelEx))                            \
     X(stream_create, cuStreamCreate, __typeof__(cuStreamCreate))                                   \
     X(stream_destroy, cuStreamDestroy_v2, __typeof__(cuStreamDestroy_v2))                          \
     X(stream_synchronize, cuStreamSynchronize, __typeof__(cuStreamSynchronize))                    \
@@ -66,9 +70,14 @@ typedef CUresult CUDAAPI rdt_capture_info_fn(CUstream stream, CUstreamCaptureSta
     X(event_elapsed, cuEventElapsedTime, rdt_event_elapsed_fn)                                     \
     X(event_destroy, cuEventDestroy_v2, __typeof__(cuEventDestroy_v2))
 
+/* Likewise; NULL in the table where the driver is too old for it. */
+#define RDT_DRIVER_OPTIONAL_LIST(X)                                                                \
+    X(stream_get_id, cuStreamGetId, rdt_stream_id_fn) /* since CUDA 12.0 */
+
 typedef struct rdt_driver {
 #define ENTRY(field, symbol, type) type *field;
     RDT_DRIVER_LIST(ENTRY)
+    RDT_DRIVER_OPTIONAL_LIST(ENTRY)
 #undef ENTRY
     struct rdt_library *library;
     int version; /* 13000 is CUDA 13.0 */

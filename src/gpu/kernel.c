@@ -32,8 +32,8 @@ void rdt_kernel_unload(rdt_kernel *kernel) {
     free(kernel);
 }
 
-static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
-                       uint32_t threads, bool overlap, CUstream stream, void **args) {
+static CUresult launch_overlapping(const rdt_driver *driver, CUfunction function, uint32_t blocks,
+                                   uint32_t threads, CUstream stream, void **args) {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     attribute.value.programmaticStreamSerializationAllowed = 1;
     const CUlaunchConfig config = {
@@ -45,9 +45,15 @@ static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t b
         .blockDimZ = 1,
         .hStream = stream,
         .attrs = &attribute,
-        .numAttrs = overlap ? 1 : 0,
+        .numAttrs = 1,
     };
-    return driver->launch_kernel(&config, function, args, NULL);
+    return driver->launch_kernel_ex(&config, function, args, NULL);
+}
+
+static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
+                       uint32_t threads, bool overlap, CUstream stream, void **args) {
+    if (overlap) return launch_overlapping(driver, function, blocks, threads, stream, args);
+    return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
 }
 
 redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how,

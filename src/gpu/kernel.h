@@ -9,6 +9,7 @@ typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
     CUfunction reduce, finish; /* finish only where the image has it */
+    char key[40];              /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
 
 /* image is a cubin, or PTX with its NUL; final: it holds redtune_finish too. */

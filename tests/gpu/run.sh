@@ -40,11 +40,15 @@ step floats "$tests/test_gpu_floats"
 step ops "$tests/test_gpu_ops"
 step api "$tests/test_gpu_api"
 step graphs "$tests/test_gpu_graphs"
+step captures "$tests/test_gpu_captures"
+step runtime "$tests/test_gpu_runtime"
 step large "$tests/test_gpu_large"
 step ladder bash "$here/ladder.sh" "$redtune" "$tests/test_gpu_ladder"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
 step again "$redtune" --device 0
+step host_cost "$tests/test_gpu_host_cost"
+step first "$tests/test_gpu_first_result"
 step sum "$build/examples/sum"
 step sum_cudart "$build/examples/sum_cudart"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000

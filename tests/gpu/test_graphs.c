@@ -84,8 +84,8 @@ static void first_reduce_in_a_capture_is_refused_and_the_capture_goes_on(void) {
     CHECK_OK(open_usual(&rt), err);
     CHECK_OK(redtune_reduce(rt, &known, input(), output(0), gpu.stream, &err), err);
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-    CHECK_FAILS(redtune_reduce(rt, &unknown, input(), output(1), gpu.stream, &err), REDTUNE_INVALID,
-                err, "70000 f32 for the first time within a capture");
+    CHECK_FAILS(redtune_reduce(rt, &unknown, input(), output(1), gpu.stream, &err),
+                REDTUNE_UNPREPARED, err, "70000 f32 for the first time within a capture");
     CHECK_OK(redtune_reduce(rt, &known, input(), output(2), gpu.stream, &err), err);
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);

@@ -18,7 +18,8 @@ set(may_sim base)
 
 # Where alone a package's headers and its library's name may stand.
 # sim/sim.h is the interface of a library that is loaded at run time, like those of the others.
-set(package_headers cuda.h nvrtc.h lua.h lauxlib.h lualib.h sqlite3.h sim/sim.h)
+set(package_headers cuda.h nvrtc.h lua.h lauxlib.h lualib.h sqlite3.h sim/sim.h
+    nvtx3/nvToolsExt.h)
 set(home_of_cuda.h gpu sim)
 set(home_of_sim/sim.h gpu)
 set(home_of_nvrtc.h compiler)
@@ -26,6 +27,7 @@ set(home_of_lua.h codegen)
 set(home_of_lauxlib.h codegen)
 set(home_of_lualib.h codegen)
 set(home_of_sqlite3.h cache)
+set(home_of_nvtx3/nvToolsExt.h base)
 set(package_libraries libcuda.so libnvrtc.so)
 set(home_of_libcuda.so gpu sim)
 set(home_of_libnvrtc.so compiler)

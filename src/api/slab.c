@@ -1,0 +1,224 @@
+/* Slab: one piece of scratch, and the store that all of a workspace's slabs belong to. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/slab.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include "gpu/buffer.h"
+#include "model/launch.h"
+
+/* So many slabs of streams that are gone wait until they are freed together. */
+enum { RETIRED_MAX = 16 };
+
+/* Outlives the workspace while graphs hold slabs: their destructors run whenever the graphs end,
+ * and put a slab back without calling CUDA, which a destructor must not. The lock guards the lists
+ * only and is never held over a call of CUDA's, since a destructor takes it, too. */
+struct rdt_store {
+    const rdt_context *context;
+    CUstream stream; /* for clearing new slabs */
+    pthread_mutex_t lock;
+    rdt_slab *made, *free, *retired;
+    int free_count, retired_count;
+    int holders; /* the workspace, and each slab in a graph */
+};
+
+redtune_status rdt_store_create(const rdt_context *context, rdt_store **out, redtune_error *err) {
+    rdt_store *store = calloc(1, sizeof *store);
+    if (!store) return rdt_fail_memory(err, sizeof *store);
+    redtune_status status = rdt_stream_create(context->driver, &store->stream, err);
+    if (status) {
+        free(store);
+        return status;
+    }
+    pthread_mutex_init(&store->lock, NULL);
+    store->context = context;
+    store->holders = 1;
+    *out = store;
+    return REDTUNE_OK;
+}
+
+/* Drops one holder; the lock is held and is released. The slabs' host memory goes with the last. */
+static void release(rdt_store *store) {
+    bool last = --store->holders == 0;
+    pthread_mutex_unlock(&store->lock);
+    if (!last) return;
+    for (rdt_slab *each = store->made, *next; each; each = next) {
+        next = each->next_made;
+        free(each);
+    }
+    pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+void rdt_store_destroy(rdt_store *store) {
+    if (!store) return;
+    const rdt_driver *driver = store->context->driver;
+    rdt_stream_destroy(driver, store->stream);
+    /* No slab is made any more, and a destructor does not touch next_made. */
+    for (rdt_slab *each = store->made; each; each = each->next_made)
+        driver->mem_free(each->address);
+    pthread_mutex_lock(&store->lock);
+    release(store);
+}
+
+/* ---- making and freeing -------------------------------------------------------------------- */
+
+/* Allocates and clears device memory. Legal while any stream is being captured: nothing here
+ * touches a captured stream, and relaxed mode says so to the driver. */
+static CUresult allocate(const rdt_store *store, CUdeviceptr *out) {
+    const rdt_driver *driver = store->context->driver;
+    const size_t bytes = RDT_SCRATCH_BYTES;
+    CUdeviceptr address = 0;
+    CUresult rc = driver->mem_alloc(&address, bytes);
+    if (rc) return rc;
+    rc = driver->memset_d8_async(address, 0, bytes, store->stream);
+    if (!rc) rc = driver->stream_synchronize(store->stream);
+    if (rc)
+        driver->mem_free(address);
+    else
+        *out = address;
+    return rc;
+}
+
+/* The slabs of a full list of retired ones, which are unlinked; NULL where it is not full. */
+static rdt_slab *unlink_retired(rdt_store *store) {
+    rdt_slab *unlinked = NULL;
+    pthread_mutex_lock(&store->lock);
+    if (store->retired_count >= RETIRED_MAX) {
+        unlinked = store->retired;
+        store->retired = NULL;
+        store->retired_count = 0;
+        for (rdt_slab *each = unlinked; each; each = each->next) {
+            rdt_slab **link = &store->made;
+            while (*link != each) link = &(*link)->next_made;
+            *link = each->next_made;
+        }
+    }
+    pthread_mutex_unlock(&store->lock);
+    return unlinked;
+}
+
+/* Freeing waits for the launches that still use the memory. */
+static void free_retired(rdt_store *store) {
+    for (rdt_slab *each = unlink_retired(store), *next; each; each = next) {
+        next = each->next;
+        store->context->driver->mem_free(each->address);
+        free(each);
+    }
+}
+
+static redtune_status make(rdt_store *store, rdt_slab **out, redtune_error *err) {
+    rdt_slab *made = calloc(1, sizeof *made);
+    if (!made) return rdt_fail_memory(err, sizeof *made);
+    CUstreamCaptureMode mode = rdt_context_relax(store->context);
+    free_retired(store);
+    CUresult rc = allocate(store, &made->address);
+    rdt_context_restore(store->context, mode);
+    if (rc) {
+        free(made);
+        return rdt_driver_check(store->context->driver, rc, err, "allocate %zu bytes of scratch",
+                                (size_t)RDT_SCRATCH_BYTES);
+    }
+    made->store = store;
+    pthread_mutex_lock(&store->lock);
+    made->next_made = store->made;
+    store->made = made;
+    pthread_mutex_unlock(&store->lock);
+    *out = made;
+    return REDTUNE_OK;
+}
+
+/* ---- taking and giving back ---------------------------------------------------------------- */
+
+/* The lock is held. */
+static void put_on_free(rdt_slab *unused) {
+    unused->next = unused->store->free;
+    unused->store->free = unused;
+    unused->store->free_count++;
+}
+
+void rdt_store_give_back(rdt_slab *slab) {
+    pthread_mutex_lock(&slab->store->lock);
+    put_on_free(slab);
+    pthread_mutex_unlock(&slab->store->lock);
+}
+
+void rdt_store_retire(rdt_slab *slab) {
+    rdt_store *store = slab->store;
+    pthread_mutex_lock(&store->lock);
+    slab->next = store->retired;
+    store->retired = slab;
+    store->retired_count++;
+    pthread_mutex_unlock(&store->lock);
+}
+
+redtune_status rdt_store_take(rdt_store *store, rdt_slab **out, redtune_error *err) {
+    pthread_mutex_lock(&store->lock);
+    rdt_slab *taken = store->free;
+    if (taken) {
+        store->free = taken->next;
+        store->free_count--;
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (!taken) return make(store, out, err);
+    *out = taken;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_store_reserve(rdt_store *store, int count, redtune_error *err) {
+    for (;;) {
+        pthread_mutex_lock(&store->lock);
+        bool enough = store->free_count >= count;
+        pthread_mutex_unlock(&store->lock);
+        if (enough) return REDTUNE_OK;
+        rdt_slab *made = NULL;
+        redtune_status status = make(store, &made, err);
+        if (status) return status;
+        rdt_store_give_back(made);
+    }
+}
+
+/* ---- graphs -------------------------------------------------------------------------------- */
+
+/* The graph that held the slab is gone. */
+static void CUDA_CB put_back(void *user) {
+    rdt_slab *held = user;
+    rdt_store *store = held->store;
+    pthread_mutex_lock(&store->lock);
+    held->capture = 0;
+    held->last = NULL;
+    put_on_free(held);
+    release(store);
+}
+
+redtune_status rdt_store_tie(rdt_slab *slab, CUgraph graph, cuuint64_t capture, CUstream stream,
+                             redtune_error *err) {
+    rdt_store *store = slab->store;
+    const rdt_driver *driver = store->context->driver;
+    pthread_mutex_lock(&store->lock);
+    store->holders++;
+    slab->capture = capture;
+    slab->stream = stream;
+    pthread_mutex_unlock(&store->lock);
+    CUuserObject object = NULL;
+    CUresult rc =
+        driver->user_object_create(&object, slab, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (rc) {
+        put_back(slab);
+        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    }
+    rc = driver->graph_retain_user_object(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (rc) {
+        driver->user_object_release(object, 1); /* calls put_back */
+        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    }
+    return REDTUNE_OK;
+}
+
+rdt_slab *rdt_store_find(rdt_store *store, cuuint64_t capture, CUstream stream) {
+    pthread_mutex_lock(&store->lock);
+    rdt_slab *each = store->made;
+    while (each && (each->capture != capture || each->stream != stream)) each = each->next_made;
+    pthread_mutex_unlock(&store->lock);
+    return each;
+}

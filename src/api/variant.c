@@ -1,0 +1,159 @@
+/* Variant: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
+#include "api/variant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "api/recipe.h"
+
+/* What is being made, and for what. */
+typedef struct making {
+    redtune *rt;
+    const redtune_problem *problem;
+    const char *pin; /* the configuration asked for; NULL: none */
+    rdt_choice choice;
+    rdt_variant *variant;
+} making;
+
+/* ---- choosing ------------------------------------------------------------------------------ */
+
+/* "family:parameters", or parameters of the first family. Those that are not named are the
+ * default's. */
+static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_case at,
+                               rdt_choice *out, redtune_error *err) {
+    rdt_choice choice = {.match = REDTUNE_MATCH_PINNED};
+    char family[RDT_NAME_BYTES];
+    const char *colon = strchr(self->pin, ':');
+    size_t length = colon ? (size_t)(colon - self->pin) : 0;
+    snprintf(family, sizeof family, "%.*s", length < sizeof family ? (int)length : 0, self->pin);
+    redtune_status status = rdt_codegen_find(codegen, colon ? family : NULL, &choice.family, err);
+    if (!status) status = rdt_codegen_default(codegen, choice.family, at, &choice.config, err);
+    if (!status)
+        status = rdt_config_parse(rdt_codegen_space(codegen, choice.family),
+                                  colon ? colon + 1 : self->pin, &choice.config, err);
+    if (!status) status = rdt_codegen_check(codegen, choice.family, at, &choice.config, err);
+    if (!status) *out = choice;
+    if (!status || !self->rt->pin) return status;
+    return rdt_fail_within(err, status, "REDTUNE_CONFIG=%.100s", self->pin);
+}
+
+static void tell_origin(redtune_info *info, const rdt_row *row) {
+    info->tuned_count = row->trial.problem.count;
+    info->tuned_ns = row->trial.median_ns;
+    info->driver_version = row->origin.driver_version;
+    info->nvrtc_version = row->origin.nvrtc_version;
+    info->date = row->date;
+    rdt_text_copy(info->gpu, sizeof info->gpu, row->gpu.name);
+    rdt_text_copy(info->machine, sizeof info->machine, row->origin.machine);
+    rdt_text_copy(info->templates, sizeof info->templates, row->origin.templates);
+}
+
+static void tell(const making *self, const rdt_space *space) {
+    redtune_info *info = &self->variant->info;
+    *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
+    info->problem.config = NULL;
+    rdt_text_copy(info->family, sizeof info->family, space->family);
+    rdt_config_format(space, &self->choice.config, info->config);
+    if (self->choice.row) tell_origin(info, self->choice.row);
+    snprintf(self->variant->text, sizeof self->variant->text, "%s:%s", info->family, info->config);
+}
+
+/* Chooses, and fills what the variant tells about it. fallback: the default, whatever is known. */
+static redtune_status choose(making *self, bool fallback, redtune_error *err) {
+    redtune *rt = self->rt;
+    rdt_codegen *codegen = NULL;
+    redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
+    if (status) return status;
+    static const rdt_winners none = {.row = NULL};
+    rdt_case at = {self->problem, &rt->context->facts};
+    pthread_mutex_lock(&rt->lock);
+    if (self->pin)
+        status = take_pin(self, codegen, at, &self->choice, err);
+    else
+        status = rdt_select(fallback ? &none : &rt->winners, codegen, at, &self->choice, err);
+    if (!status) tell(self, rdt_codegen_space(codegen, self->choice.family));
+    self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
+    pthread_mutex_unlock(&rt->lock);
+    if (!status)
+        status = rdt_codegen_launch(codegen, self->choice.family, at, &self->choice.config,
+                                    &self->variant->launch, err);
+    rdt_builder_give_back(rt->builder);
+    return status;
+}
+
+/* ---- loading ------------------------------------------------------------------------------- */
+
+static redtune_status load(const making *self, bool cached_only, redtune_error *err) {
+    return rdt_builder_get(self->rt->builder, self->rt->context, self->choice.family, self->problem,
+                           &self->choice.config, &self->variant->launch, cached_only,
+                           &self->variant->kernel, err);
+}
+
+/* Where compiling can wait: the default's kernel, if the cache has that one and not the other. */
+static redtune_status load_something(making *self, redtune_error *err) {
+    redtune_status status = load(self, true, err);
+    if (status || self->variant->kernel || self->variant->info.match == REDTUNE_MATCH_DEFAULT)
+        return status;
+    const rdt_choice chosen = self->choice;
+    const rdt_variant told = *self->variant;
+    status = choose(self, true, err);
+    if (!status) status = load(self, true, err);
+    self->variant->info.pending = self->variant->kernel != NULL;
+    if (!self->variant->kernel) {
+        self->choice = chosen;
+        *self->variant = told;
+    }
+    return status;
+}
+
+static redtune_status make(making *self, bool at_once, redtune_error *err) {
+    rdt_recipe_key key;
+    redtune_status status = rdt_recipe_name(self->rt, self->problem, self->pin, key, err);
+    if (status || rdt_recipe_follow(self->rt, key, self->variant)) return status;
+    status = choose(self, false, err);
+    if (!status && at_once && !self->pin) status = load_something(self, err);
+    if (!status && !self->variant->kernel) status = load(self, false, err);
+    if (!status && !self->variant->info.pending) rdt_recipe_write(self->rt, key, self->variant);
+    return status;
+}
+
+redtune_status rdt_variant_create(redtune *rt, const redtune_problem *problem, bool at_once,
+                                  rdt_variant **out, redtune_error *err) {
+    rdt_variant *variant = calloc(1, sizeof *variant);
+    if (!variant) return rdt_fail_memory(err, sizeof *variant);
+    making self = {.rt = rt, .problem = problem, .variant = variant};
+    self.pin = rt->pin ? rt->pin : problem->config;
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        /* Other threads may be capturing: loading touches none of their streams. */
+        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
+        status = make(&self, at_once, err);
+        if (!status) status = rdt_workspace_reserve(rt->workspace, err);
+        rdt_context_restore(rt->context, mode);
+        rdt_context_leave(rt->context, entered);
+    }
+    if (status) {
+        rdt_variant_destroy(rt, variant);
+        return status;
+    }
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s of %" PRIu64 " %s: %s (%s)%s",
+                  redtune_op_name(problem->op), problem->count, redtune_dtype_name(problem->dtype),
+                  variant->text, redtune_match_name(variant->info.match),
+                  variant->info.pending ? " while another is compiled" : "");
+    *out = variant;
+    return REDTUNE_OK;
+}
+
+void rdt_variant_destroy(redtune *rt, rdt_variant *variant) {
+    if (!variant) return;
+    bool entered = false;
+    if (variant->kernel && !rdt_context_enter(rt->context, &entered, NULL)) {
+        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
+        rdt_kernel_unload(variant->kernel);
+        rdt_context_restore(rt->context, mode);
+        rdt_context_leave(rt->context, entered);
+    }
+    free(variant);
+}

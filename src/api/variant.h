@@ -1,0 +1,24 @@
+/* Variant: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
+#ifndef RDT_API_VARIANT_H
+#define RDT_API_VARIANT_H
+
+#include "api/state.h"
+
+enum { RDT_VARIANT_TEXT_BYTES = RDT_NAME_BYTES + RDT_CONFIG_TEXT_BYTES };
+
+typedef struct rdt_variant {
+    rdt_kernel *kernel;
+    rdt_launch launch;
+    redtune_info info;
+    char text[RDT_VARIANT_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
+} rdt_variant;
+
+/* Chooses for the problem, which is resolved, or takes the configuration that is asked for. With a
+ * recipe and its kernel in the cache, needs neither Lua nor NVRTC. at_once: where the kernel would
+ * have to be compiled and the default's need not, gives the default's, with info.pending set. */
+redtune_status rdt_variant_create(redtune *rt, const redtune_problem *problem, bool at_once,
+                                  rdt_variant **out, redtune_error *err);
+/* variant may be NULL. No launch may still run. */
+void rdt_variant_destroy(redtune *rt, rdt_variant *variant);
+
+#endif

@@ -1,0 +1,163 @@
+/* What a call costs the host: redtune_plan_run and redtune_reduce in turns with a bare
+ * cuLaunchKernel of the same kernel with the same arguments. Prints the medians; on a GPU, fails
+ * where they are further apart than promised. On the simulated one, where a launch runs the kernel,
+ * the driver's functions are replaced by empty ones: what is left is redtune's own. */
+#define _POSIX_C_SOURCE 200809L
+#include <time.h>
+#include "api/plan.h"
+#include "ones.h"
+
+enum { CONTESTANTS = 3, CALLS = 100000, QUEUE = 128 };
+
+static const struct {
+    const char *name;
+    double over_ns_max; /* over the bare launch */
+} contestants[CONTESTANTS] = {
+    {"cuLaunchKernel", 0},
+    {"redtune_plan_run", 100},
+    {"redtune_reduce", 200},
+};
+
+typedef struct bench {
+    redtune *rt;
+    redtune_plan *plan;
+    redtune_problem problem;
+    rdt_buffer scratch; /* of the bare launch */
+} bench;
+
+static double now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static CUresult launch_bare(const bench *self) {
+    const rdt_variant *variant = atomic_load(&self->plan->now);
+    CUdeviceptr in = ones.address, out = results.address, scratch = self->scratch.address;
+    uint64_t count = self->problem.count;
+    void *arguments[] = {&in, &count, &out, &scratch};
+    return self->rt->context->driver->launch_kernel(
+        variant->kernel->reduce, rdt_launch_blocks(&variant->launch, count), 1, 1,
+        variant->launch.threads, 1, 1, 0, gpu.stream, arguments, NULL);
+}
+
+static bool call(const bench *self, int contestant) {
+    uint64_t count = self->problem.count;
+    if (contestant == 0) return !launch_bare(self);
+    if (contestant == 1)
+        return !redtune_plan_run(self->plan, input(), count, output(1), gpu.stream, &err);
+    return !redtune_reduce(self->rt, &self->problem, input(), output(2), gpu.stream, &err);
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Fills medians; false where a call failed. The queue is emptied before it is full, for a launch
+ * would then wait for the GPU. */
+static bool race(const bench *self, size_t calls, double *samples, double medians[CONTESTANTS]) {
+    for (size_t i = 0; i < calls; i++) {
+        for (size_t k = 0; k < CONTESTANTS; k++) {
+            size_t who = (i + k) % CONTESTANTS;
+            double start = now_ns();
+            bool good = call(self, (int)who);
+            samples[who * calls + i] = now_ns() - start;
+            if (!good) return false;
+        }
+        if (i % QUEUE == QUEUE - 1 && rdt_stream_wait(gpu.driver, gpu.stream, &err)) return false;
+    }
+    if (rdt_stream_wait(gpu.driver, gpu.stream, &err)) return false;
+    for (size_t who = 0; who < CONTESTANTS; who++) {
+        qsort(samples + who * calls, calls, sizeof *samples, by_size);
+        medians[who] = samples[who * calls + calls / 2];
+    }
+    return true;
+}
+
+static CUresult launch_nothing(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                               unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                               CUstream stream, void **arguments, void **extra) {
+    (void)function, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
+    (void)stream, (void)arguments, (void)extra;
+    return CUDA_SUCCESS;
+}
+
+static CUresult capture_nothing(CUstream stream, CUstreamCaptureStatus *status) {
+    (void)stream;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+static unsigned long long stream_number;
+
+static CUresult answer_number(CUstream stream, unsigned long long *id) {
+    (void)stream;
+    *id = stream_number;
+    return CUDA_SUCCESS;
+}
+
+static CUcontext current_context;
+
+static CUresult answer_context(CUcontext *context) {
+    *context = current_context;
+    return CUDA_SUCCESS;
+}
+
+/* redtune's own table is in memory of its own, and not const there. */
+static void empty_driver(const bench *self) {
+    rdt_driver *driver = self->rt->context->driver;
+    driver->stream_get_id(gpu.stream, &stream_number);
+    driver->ctx_get_current(&current_context);
+    driver->launch_kernel = launch_nothing;
+    driver->stream_is_capturing = capture_nothing;
+    driver->stream_get_id = answer_number;
+    driver->ctx_get_current = answer_context;
+}
+
+static void restore_driver(const bench *self) {
+    rdt_driver *driver = self->rt->context->driver;
+    driver->launch_kernel = gpu.driver->launch_kernel;
+    driver->stream_is_capturing = gpu.driver->stream_is_capturing;
+    driver->stream_get_id = gpu.driver->stream_get_id;
+    driver->ctx_get_current = gpu.driver->ctx_get_current;
+}
+
+static void calls_cost_little_more_than_a_bare_launch(void) {
+    NEED_GPU();
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    bool simulated = device_is_simulated(&gpu);
+    size_t calls = CALLS;
+    bench self = {.problem = sum_of(1000)};
+    double medians[CONTESTANTS];
+    CHECK_OK(redtune_open(&options, &self.rt, &err), err);
+    CHECK_OK(redtune_plan_create(self.rt, &self.problem, &self.plan, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, redtune_workspace_bytes(), &self.scratch, &err), err);
+    CHECK(!gpu.driver->memset_d8_async(self.scratch.address, 0, self.scratch.bytes, gpu.stream));
+    for (int who = 0; who < CONTESTANTS; who++) CHECK(call(&self, who)); /* first calls */
+    double *samples = malloc(CONTESTANTS * calls * sizeof *samples);
+    CHECK(samples);
+    if (simulated) empty_driver(&self);
+    bool raced = race(&self, calls, samples, medians);
+    if (simulated) restore_driver(&self);
+    free(samples);
+    CHECK(raced);
+    for (int who = 0; who < CONTESTANTS; who++) {
+        printf("%-16s %7.0f ns, %+6.0f\n", contestants[who].name, medians[who],
+               medians[who] - medians[0]);
+        CHECK(result((size_t)who) == 1000);
+    }
+    for (int who = 1; who < CONTESTANTS && !simulated; who++)
+        CHECK(medians[who] - medians[0] <= contestants[who].over_ns_max);
+    rdt_buffer_destroy(&self.scratch);
+    redtune_plan_destroy(self.plan);
+    redtune_close(self.rt);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {FACT(calls_cost_little_more_than_a_bare_launch)};
+    ones_open();
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    ones_close();
+    return rc;
+}
