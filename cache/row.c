@@ -1,6 +1,7 @@
 /* Row: a measurement between C and SQL: its columns, and what a row may hold. */
 #include "cache/row.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* The same bounds as the CHECKs of the schema. */
@@ -12,6 +13,9 @@
 #define VERSION_MAX    1000000000
 #define SAMPLES_MAX    1000000000
 #define TIME_NS_MAX    1e15
+#define MHZ_MAX        1000000
+#define CELSIUS_MAX    1000
+#define OTHERS_MAX     1000000000
 
 static const char *const cache_names[] = {
     [RDT_CACHE_COLD] = "cold",
@@ -57,6 +61,12 @@ static bool times_fit(const rdt_trial *trial) {
            trial->spread_ns <= TIME_NS_MAX && within(trial->samples, 1, SAMPLES_MAX);
 }
 
+static bool conditions_fit(const rdt_conditions *conditions) {
+    return within(conditions->sm_mhz, 0, MHZ_MAX) && within(conditions->memory_mhz, 0, MHZ_MAX) &&
+           within(conditions->temperature_c, 0, CELSIUS_MAX) && conditions->throttle <= INT64_MAX &&
+           within(conditions->others, 0, OTHERS_MAX);
+}
+
 static const char *check_trial(const rdt_trial *trial) {
     redtune_problem resolved;
     if (!trial->problem.result || rdt_problem_resolve(&trial->problem, &resolved, NULL))
@@ -67,6 +77,9 @@ static const char *check_trial(const rdt_trial *trial) {
         return "its family has no valid name";
     if (!is_plain(trial->config, sizeof trial->config)) return "its config is no valid text";
     if (trial->outcome < 0 || trial->outcome >= RDT_OUTCOME_COUNT) return "it has no such outcome";
+    if (!is_plain(trial->cause, sizeof trial->cause)) return "its cause is no valid text";
+    if (!conditions_fit(&trial->conditions) || trial->order < 0)
+        return "its place or a condition it was timed under is out of range";
     return times_fit(trial) ? NULL : "its times do not fit its outcome or are out of range";
 }
 
@@ -121,6 +134,23 @@ static void take_null(reader *from) {
     if (sqlite3_column_type(from->statement, from->column++) != SQLITE_NULL) from->good = false;
 }
 
+/* missing stands for NULL. */
+static int64_t take_optional(reader *from, int64_t low, int64_t high, int64_t missing) {
+    if (sqlite3_column_type(from->statement, from->column) != SQLITE_NULL)
+        return take_integer(from, low, high);
+    from->column++;
+    return missing;
+}
+
+static void take_optional_text(reader *from, char *out, size_t bytes) {
+    if (sqlite3_column_type(from->statement, from->column) != SQLITE_NULL) {
+        take_text(from, out, bytes);
+    } else {
+        from->column++;
+        out[0] = '\0';
+    }
+}
+
 static void take_problem(reader *from, redtune_problem *problem) {
     char op[RDT_NAME_BYTES], dtype[RDT_NAME_BYTES], result[RDT_NAME_BYTES];
     take_text(from, op, sizeof op);
@@ -163,6 +193,14 @@ static void take_trial(reader *from, rdt_trial *trial) {
     } else {
         for (int i = 0; i < 3; i++) take_null(from);
     }
+    trial->order = (int)take_optional(from, 0, INT_MAX, INT_MAX);
+    take_optional_text(from, trial->cause, sizeof trial->cause);
+    rdt_conditions *conditions = &trial->conditions;
+    conditions->sm_mhz = (int)take_optional(from, 1, MHZ_MAX, 0);
+    conditions->memory_mhz = (int)take_optional(from, 1, MHZ_MAX, 0);
+    conditions->temperature_c = (int)take_optional(from, 1, CELSIUS_MAX, 0);
+    conditions->throttle = (uint64_t)take_optional(from, 0, INT64_MAX, 0);
+    conditions->others = (int)take_optional(from, 0, OTHERS_MAX, 0);
 }
 
 static void take_gpu(reader *from, rdt_facts *gpu) {
@@ -187,6 +225,8 @@ bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
     *row = (rdt_row){0};
     take_trial(&from, &row->trial);
     row->date = take_integer(&from, 0, INT64_MAX);
+    row->import = take_optional(&from, INT64_MIN, INT64_MAX, 0);
+    row->trial.received = row->import != 0;
     take_gpu(&from, &row->gpu);
     take_origin(&from, &row->origin);
     *gpu = take_integer(&from, INT64_MIN, INT64_MAX);
@@ -217,6 +257,23 @@ static void give_time(binder *to, double value) {
 static void give_null(binder *to) {
     int rc = sqlite3_bind_null(to->statement, ++to->parameter);
     if (!to->rc) to->rc = rc;
+}
+
+static void give_optional(binder *to, int64_t value, bool known) {
+    if (known)
+        give_integer(to, value);
+    else
+        give_null(to);
+}
+
+static void give_conditions(binder *to, const rdt_conditions *conditions) {
+    bool any = conditions->sm_mhz || conditions->memory_mhz || conditions->temperature_c ||
+               conditions->throttle || conditions->others;
+    give_optional(to, conditions->sm_mhz, conditions->sm_mhz);
+    give_optional(to, conditions->memory_mhz, conditions->memory_mhz);
+    give_optional(to, conditions->temperature_c, conditions->temperature_c);
+    give_optional(to, (int64_t)conditions->throttle, any);
+    give_optional(to, conditions->others, any);
 }
 
 int rdt_row_bind_gpu(sqlite3_stmt *statement, const rdt_facts *gpu) {
@@ -262,7 +319,14 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
     } else {
         for (int i = 0; i < 3; i++) give_null(&to);
     }
+    give_optional(&to, trial->order, trial->order != INT_MAX);
+    if (trial->cause[0])
+        give_text(&to, trial->cause);
+    else
+        give_null(&to);
+    give_conditions(&to, &trial->conditions);
     give_integer(&to, row->date);
+    give_optional(&to, row->import, row->import);
     return to.rc;
 }
 

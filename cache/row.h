@@ -8,14 +8,16 @@
 /* What rdt_row_read reads, from the tables measurement m, gpu g and origin o. */
 #define RDT_ROW_COLUMNS                                                                            \
     "m.op, m.dtype, m.result, m.count, m.cache_state, m.family, m.config, m.is_default,"           \
-    " m.outcome, m.median_ns, m.spread_ns, m.samples, m.date,"                                     \
+    " m.outcome, m.median_ns, m.spread_ns, m.samples, m.place, m.cause, m.sm_mhz,"                 \
+    " m.memory_mhz, m.temperature_c, m.throttle, m.others, m.date, m.import,"                      \
     " g.name, g.major, g.minor, g.sm_count, g.l2_bytes, g.bus_bits, g.memory_khz,"                 \
     " o.machine, o.driver_version, o.nvrtc_version, o.templates, m.gpu"
 
 /* What rdt_row_bind_measurement binds, in order. */
 #define RDT_ROW_MEASUREMENT                                                                        \
     "gpu, origin, op, dtype, result, count, cache_state, family, config, is_default, outcome,"     \
-    " median_ns, spread_ns, samples, date"
+    " median_ns, spread_ns, samples, place, cause, sm_mhz, memory_mhz, temperature_c, throttle,"   \
+    " others, date, import"
 
 /* NULL if the row is one that may be stored, else what is wrong: "its count is out of range". */
 const char *rdt_row_check(const rdt_row *row);

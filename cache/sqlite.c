@@ -193,7 +193,7 @@ static redtune_status check_header(const rdt_sqlite *file, const unsigned char *
              (unsigned)version, schema->version);
     if (version > (uint32_t)schema->version)
         return fail_open(file, REDTUNE_DATABASE, 0, reason, "update redtune", err);
-    if (version < (uint32_t)schema->version) return rdt_sqlite_refuse(file, reason, err);
+    if (!rdt_schema_knows(schema, version)) return rdt_sqlite_refuse(file, reason, err);
     if (header[WRITE_FORMAT_AT] != 1 || header[READ_FORMAT_AT] != 1)
         return fail_open(file, REDTUNE_DATABASE, 0, "it is in WAL mode, which redtune avoids",
                          "run PRAGMA journal_mode=DELETE on it in the sqlite3 shell", err);
@@ -213,18 +213,33 @@ static redtune_status read_header(const rdt_sqlite *file, unsigned char header[H
     return fail_open(file, REDTUNE_FILE, rc, sqlite3_errstr(rc), file->kind->remedy, err);
 }
 
-redtune_status rdt_sqlite_identify(const rdt_sqlite *file, bool *empty, redtune_error *err) {
+/* A copy in memory has no file to look at; what it is a copy of was identified. */
+static redtune_status identify_loaded(rdt_sqlite *file, redtune_error *err) {
+    sqlite3_stmt *version = NULL;
+    int rc = sqlite3_prepare_v2(file->db, "PRAGMA user_version", -1, &version, NULL);
+    if (!rc) rc = sqlite3_step(version);
+    if (rc == SQLITE_ROW) file->version = (uint32_t)sqlite3_column_int(version, 0);
+    int ended = sqlite3_finalize(version);
+    return ended ? rdt_sqlite_fail(file, "open", ended, err) : REDTUNE_OK;
+}
+
+redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error *err) {
+    *empty = false;
+    if (file->loaded) return identify_loaded(file, err);
     unsigned char header[HEADER_BYTES];
     sqlite3_int64 bytes = 0;
     redtune_status status = read_header(file, header, &bytes, err);
     if (!status && bytes) status = check_header(file, header, err);
-    if (!status) *empty = !bytes;
-    return status;
+    if (status) return status;
+    file->version = bytes ? big_endian(header + VERSION_AT) : 0;
+    *empty = !bytes;
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err) {
     unsigned char header[HEADER_BYTES];
     sqlite3_int64 bytes = 0;
+    if (file->loaded) return REDTUNE_OK;
     redtune_status status = read_header(file, header, &bytes, err);
     if (status) return status;
     unsigned page = (unsigned)header[PAGE_BYTES_AT] << 8 | header[PAGE_BYTES_AT + 1];
@@ -240,6 +255,27 @@ redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *
     if (faccessat(AT_FDCWD, real, W_OK, AT_EACCESS))
         return fail_access(file, "it cannot be written", err);
     return check_folder(file, real, err);
+}
+
+redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
+    rdt_sqlite copy = {.kind = file->kind, .path = file->path, .loaded = true};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+    int rc = sqlite3_open_v2(":memory:", &copy.db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+    if (!rc) rc = guard(copy.db, RDT_SQLITE_WRITE, 0);
+    sqlite3_backup *backup = rc ? NULL : sqlite3_backup_init(copy.db, "main", file->db, "main");
+    if (!rc && !backup) rc = sqlite3_errcode(copy.db);
+    if (!rc) sqlite3_backup_step(backup, -1);
+    if (!rc) rc = sqlite3_backup_finish(backup);
+    if (rc) {
+        redtune_status status = rdt_sqlite_fail(&copy, "open", rc, err);
+        sqlite3_close(copy.db);
+        return status;
+    }
+    for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
+    sqlite3_close(file->db);
+    copy.version = file->version;
+    *file = copy;
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,

@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "cache/schema.h"
 
-enum { RDT_SQLITE_STATEMENT_MAX = 8 };
+enum { RDT_SQLITE_STATEMENT_MAX = 24 };
 
 /* What all files of one kind share. */
 typedef struct rdt_sqlite_kind {
@@ -24,7 +24,9 @@ typedef struct rdt_sqlite_kind {
 
 typedef struct rdt_sqlite {
     const rdt_sqlite_kind *kind;
-    char *path; /* as the caller wrote it */
+    char *path;       /* as the caller wrote it */
+    uint32_t version; /* of its schema, once identified; 0: it is empty */
+    bool loaded;      /* db is a copy in memory */
     sqlite3 *db;
     sqlite3_stmt *prepared[RDT_SQLITE_STATEMENT_MAX]; /* NULL until first used */
 } rdt_sqlite;
@@ -40,13 +42,16 @@ redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, co
 void rdt_sqlite_close(rdt_sqlite *file);
 
 /* Looks at the header's bytes, without a lock and without SQL: REDTUNE_DATABASE unless it is that
- * of the schema's application and version. *empty: the file has no bytes. */
-redtune_status rdt_sqlite_identify(const rdt_sqlite *file, bool *empty, redtune_error *err);
+ * of the schema's application and a version that it knows. *empty: the file has no bytes. */
+redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error *err);
 /* REDTUNE_DATABASE if the last page is not whole, which SQLite does not notice. Only while a
  * statement is being read: its lock keeps writers, who may be at that page, out. */
 redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err);
 /* REDTUNE_FILE if the file, or the folder where its journal goes, cannot be written. */
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err);
+
+/* Exchanges the connection for one on a copy of the file in memory, which may be written. */
+redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err);
 
 /* Runs constant SQL that gives no rows. verb as in "cannot <verb> tuning database". */
 redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,

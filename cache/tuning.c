@@ -4,14 +4,39 @@
 #include <stdlib.h>
 #include <time.h>
 #include "cache/row.h"
+#include "cache/rows.h"
 #include "cache/sqlite.h"
 
-enum statement { ADD_GPU, FIND_GPU, ADD_ORIGIN, FIND_ORIGIN, ADD, EACH, EACH_WINNER, CENSUS };
+enum statement {
+    ADD_GPU,
+    FIND_GPU,
+    ADD_ORIGIN,
+    FIND_ORIGIN,
+    ADD,
+    EACH,
+    EACH_CONTENDER,
+    CONTENDERS,
+    CENSUS
+};
 
 #define GPU_KEY    "name, major, minor, sm_count, l2_bytes, bus_bits, memory_khz"
 #define ORIGIN_KEY "machine, driver_version, nvrtc_version, templates"
 #define JOIN_ORIGINS                                                                               \
     " CROSS JOIN gpu AS g ON g.id = m.gpu CROSS JOIN origin AS o ON o.id = m.origin"
+
+/* The rows that may have a say in who wins, by the rule in model/winner.h: good ones measured with
+ * enough care, the default's, and those that ended badly. They are told by the index alone. where
+ * names the class, or is "". */
+#define CONTENDERS_OF(where)                                                                       \
+    "WITH sampled AS (SELECT op, dtype, result, cache_state, gpu, count, origin,"                  \
+    "  min(max(samples), 32) AS most FROM measurement WHERE outcome = 'good'"                      \
+    "  AND samples <= 1000000000" where                                                            \
+    "  GROUP BY op, dtype, result, cache_state, gpu, count, origin)"                               \
+    " SELECT " RDT_ROW_COLUMNS " FROM sampled AS s CROSS JOIN measurement AS m"                    \
+    "  ON m.op = s.op AND m.dtype = s.dtype AND m.result = s.result"                               \
+    "  AND m.cache_state = s.cache_state AND m.gpu = s.gpu AND m.count = s.count"                  \
+    "  AND m.origin = s.origin AND (m.outcome <> 'good' OR m.is_default"                           \
+    "  OR m.samples >= s.most - s.most / 2)" JOIN_ORIGINS
 
 static const rdt_sqlite_kind kind = {
     .what = "tuning database",
@@ -29,22 +54,13 @@ static const rdt_sqlite_kind kind = {
                            " ON CONFLICT(" ORIGIN_KEY ") DO NOTHING",
             [FIND_ORIGIN] = "SELECT id FROM origin WHERE (" ORIGIN_KEY ") = (?,?,?,?)",
             [ADD] = "INSERT INTO measurement(" RDT_ROW_MEASUREMENT ")"
-                    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
                      " WHERE m.op = ? AND m.dtype = ? AND m.result = ? AND m.cache_state = ?"
                      " ORDER BY m.count, m.gpu, m.date, m.id",
-            /* Of each problem those with enough samples, the best first. */
-            [EACH_WINNER] =
-                "WITH sampled AS (SELECT op, dtype, result, cache_state, count, gpu,"
-                "  max(samples) AS most FROM measurement"
-                "  WHERE outcome = 'good' AND samples <= 1000000000"
-                "  GROUP BY op, dtype, result, cache_state, count, gpu)"
-                " SELECT " RDT_ROW_COLUMNS " FROM sampled AS s CROSS JOIN measurement AS m"
-                "  ON m.op = s.op AND m.dtype = s.dtype AND m.result = s.result"
-                "  AND m.cache_state = s.cache_state AND m.count = s.count AND m.gpu = s.gpu"
-                "  AND m.outcome = 'good' AND m.samples >= (s.most + 1) / 2" JOIN_ORIGINS
-                " ORDER BY s.op, s.dtype, s.result, s.cache_state, s.count, s.gpu,"
-                "  m.median_ns, m.date, m.id",
+            [EACH_CONTENDER] = CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.cache_state",
+            [CONTENDERS] = CONTENDERS_OF(" AND op = ? AND dtype = ? AND result = ?"
+                                         " AND cache_state = ?"),
             [CENSUS] = "SELECT (SELECT count(*) FROM measurement), (SELECT count(*) FROM gpu)",
         },
 };
@@ -64,6 +80,17 @@ static redtune_status fill(rdt_sqlite *file, redtune_error *err) {
     return rdt_sqlite_end(file, status, err);
 }
 
+/* Takes an older file forward, unless another process has done so meanwhile. */
+static redtune_status migrate(rdt_sqlite *file, redtune_error *err) {
+    bool empty = false;
+    redtune_status status = rdt_sqlite_begin(file, err);
+    if (status) return status;
+    status = rdt_sqlite_identify(file, &empty, err);
+    if (!status) status = rdt_schema_check(file, err);
+    if (!status && rdt_schema_is_past(file)) status = rdt_schema_migrate(file, err);
+    return rdt_sqlite_end(file, status, err);
+}
+
 static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redtune_error *err) {
     rdt_sqlite *file = &tuning->file;
     bool write = access == RDT_SQLITE_WRITE, empty;
@@ -75,7 +102,10 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     if (!status && write && empty) status = fill(file, err);
     tuning->empty = !status && empty && !write;
     if (status || tuning->empty) return status;
-    return rdt_schema_check(file, err);
+    if (!rdt_schema_is_past(file)) return rdt_schema_check(file, err);
+    /* Who only reads takes a copy forward. */
+    if (!write) status = rdt_sqlite_load(file, err);
+    return status ? status : migrate(file, err);
 }
 
 static redtune_status open_as(const char *path, rdt_sqlite_access access, rdt_tuning **out,
@@ -180,65 +210,88 @@ redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rd
     return rdt_sqlite_end(&tuning->file, status, err);
 }
 
-/* What a winner is the winner of. */
-typedef struct group {
-    redtune_problem problem;
-    rdt_cache_state cache;
-    int64_t gpu; /* its id */
-} group;
-
-static bool same_group(const group *a, const group *b) {
-    return a->gpu == b->gpu && a->cache == b->cache && a->problem.count == b->problem.count &&
-           a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
-           a->problem.result == b->problem.result;
-}
-
-/* Gives rows to each; where winners are asked for only the first of each group, as the statement
- * gives the best first. A row that does not fit the model is left out, and then wins nothing. */
-static redtune_status give_rows(rdt_tuning *tuning, sqlite3_stmt *statement, bool winners,
+/* Gives rows to each. A row that does not fit the model is left out, and then wins nothing. */
+static redtune_status give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
                                 rdt_tuning_each_fn *each, void *user, redtune_error *err) {
     rdt_row row;
-    group last = {0};
     redtune_status status = REDTUNE_OK;
     while (!status) {
         bool more = false;
         int64_t gpu = 0;
         status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
         if (status || !more) return status;
-        if (!rdt_row_read(statement, &row, &gpu)) {
+        if (rdt_row_read(statement, &row, &gpu)) {
+            status = each(user, &row, err);
+        } else {
             int rc = sqlite3_errcode(tuning->file.db);
             if (rc == SQLITE_NOMEM) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
-            continue;
         }
-        group now = {row.trial.problem, row.trial.cache, gpu};
-        if (winners && same_group(&now, &last)) continue;
-        last = now;
-        status = each(user, &row, err);
     }
     sqlite3_reset(statement);
     return status;
 }
 
-redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,
-                               rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
-                               redtune_error *err) {
+/* Gives the rows of a statement whose parameters are the problem's class. */
+static redtune_status give_class(rdt_tuning *tuning, int number, const redtune_problem *problem,
+                                 rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+                                 redtune_error *err) {
     redtune_problem resolved;
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
     if (status || tuning->empty) return status;
     sqlite3_stmt *statement;
-    status = rdt_sqlite_statement(&tuning->file, EACH, &statement, err);
+    status = rdt_sqlite_statement(&tuning->file, number, &statement, err);
     if (status) return status;
     int rc = rdt_row_bind_problem(statement, &resolved, cache);
     if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    return give_rows(tuning, statement, false, each, user, err);
+    return give_rows(tuning, statement, each, user, err);
+}
+
+redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,
+                               rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+                               redtune_error *err) {
+    return give_class(tuning, EACH, problem, cache, each, user, err);
+}
+
+redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,
+                                         rdt_cache_state cache, rdt_tuning_each_fn *each,
+                                         void *user, redtune_error *err) {
+    return give_class(tuning, CONTENDERS, problem, cache, each, user, err);
+}
+
+/* The contenders of one class at a time. */
+typedef struct ranking {
+    rdt_rows rows;
+    rdt_tuning_each_fn *each;
+    void *user;
+} ranking;
+
+static redtune_status give_winner(void *user, const rdt_standing *standing, redtune_error *err) {
+    ranking *self = user;
+    return self->each(self->user, standing->winner, err);
+}
+
+static redtune_status take_contender(void *user, const rdt_row *row, redtune_error *err) {
+    ranking *self = user;
+    rdt_rows *rows = &self->rows;
+    redtune_status status = REDTUNE_OK;
+    if (rows->count && (!rdt_problem_same_class(&rows->row[0].trial.problem, &row->trial.problem) ||
+                        rows->row[0].trial.cache != row->trial.cache)) {
+        status = rdt_rows_rank(rows, give_winner, self, err);
+        rows->count = 0;
+    }
+    return status ? status : rdt_rows_add(rows, row, err);
 }
 
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err) {
+    ranking self = {.each = each, .user = user};
     sqlite3_stmt *statement;
     if (tuning->empty) return REDTUNE_OK;
-    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_WINNER, &statement, err);
-    return status ? status : give_rows(tuning, statement, true, each, user, err);
+    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_CONTENDER, &statement, err);
+    if (!status) status = give_rows(tuning, statement, take_contender, &self, err);
+    if (!status) status = rdt_rows_rank(&self.rows, give_winner, &self, err);
+    rdt_rows_free(&self.rows);
+    return status;
 }
 
 redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,

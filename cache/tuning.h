@@ -23,17 +23,20 @@ typedef struct rdt_row {
     rdt_trial trial;
     rdt_facts gpu; /* the fingerprint's fields only: name, capability, SMs, L2, bus, memory clock */
     rdt_origin origin;
-    int64_t date; /* seconds since 1970, UTC */
+    int64_t date;   /* seconds since 1970, UTC */
+    int64_t import; /* the import that brought it; 0: measured into this file */
 } rdt_row;
 
 /* Opens for writing, creating the file and its folder if they are not there, with the schema; a
- * file without a byte is a new one. What an interrupted writer left half done is undone.
+ * file without a byte is a new one. What an interrupted writer left half done is undone, and a file
+ * of an older version is taken forward.
  * REDTUNE_DATABASE for a file that is no tuning database, is damaged or of a newer version (it is
  * left untouched), REDTUNE_FILE for a file or folder that cannot be created, read or written. */
 redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err);
 /* Opens for reading, and writes nothing whatever happens: neither the file nor its folder need be
- * writable. A file that does not exist is an error here (REDTUNE_FILE); one that a writer left half
- * done is REDTUNE_DATABASE until rdt_tuning_open has repaired it. */
+ * writable. A file of an older version is copied into memory and taken forward there. A file that
+ * does not exist is an error here (REDTUNE_FILE); one that a writer left half done is
+ * REDTUNE_DATABASE until rdt_tuning_open has repaired it. */
 redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_error *err);
 /* tuning may be NULL. */
 void rdt_tuning_close(rdt_tuning *tuning);
@@ -53,10 +56,14 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
                                rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                redtune_error *err);
 
-/* The winners: per GPU model, op, dtype, result, count and cache state the good measurement with
- * the lowest median among those with at least half the samples of the best-sampled one (a quick
- * look never beats a careful one); ties go to the earlier row. By op, dtype, result and cache
- * state, and then in the order of rdt_tuning_each, for all problems. */
+/* The same, in no order, but only the rows that may have a say in who wins at their count. */
+redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,
+                                         rdt_cache_state cache, rdt_tuning_each_fn *each,
+                                         void *user, redtune_error *err);
+
+/* The winners by the rule in model/winner.h, one per op, dtype, result, cache state, count, GPU
+ * model and version of the templates: the row that stands for the winning config. By class, then in
+ * that order. */
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err);
 

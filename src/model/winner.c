@@ -27,30 +27,69 @@ static int compare_configs(const rdt_trial *a, const rdt_trial *b) {
     return family ? family : strcmp(a->config, b->config);
 }
 
-/* By config, then from fast to slow; the age of equals does not matter. */
-static int compare(const void *a, const void *b) {
-    const rdt_trial *x = *(const rdt_trial *const *)a, *y = *(const rdt_trial *const *)b;
-    int config = compare_configs(x, y);
-    return config ? config : (x->median_ns > y->median_ns) - (x->median_ns < y->median_ns);
+typedef struct entry {
+    const rdt_trial *trial;
+    size_t age; /* its place among those given */
+    bool counts;
+} entry;
+
+static int compare_numbers(double a, double b) {
+    return (a > b) - (a < b);
 }
 
-/* Leaves the trials that count, sorted, one for each config. */
-static size_t reduce(const rdt_trial **trials, size_t count) {
+/* By config, those that count first, from fast to slow; never by age. */
+static int compare(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    int config = compare_configs(x->trial, y->trial);
+    if (config) return config;
+    if (x->counts != y->counts) return x->counts ? -1 : 1;
+    int median = compare_numbers(x->trial->median_ns, y->trial->median_ns);
+    if (median) return median;
+    int spread = compare_numbers(x->trial->spread_ns, y->trial->spread_ns);
+    return spread ? spread : x->trial->samples - y->trial->samples;
+}
+
+/* How many samples make a trial a careful one. */
+static int find_careful(const entry *entries, size_t count) {
     int most = 0;
-    size_t careful = 0, kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (trials[i]->outcome == RDT_OUTCOME_GOOD && trials[i]->samples > most)
-            most = trials[i]->samples;
-    for (size_t i = 0; i < count; i++)
-        if (trials[i]->outcome == RDT_OUTCOME_GOOD && trials[i]->samples >= most - most / 2)
-            trials[careful++] = trials[i];
-    qsort(trials, careful, sizeof *trials, compare);
-    for (size_t first = 0, end; first < careful; first = end) {
-        end = first + 1;
-        while (end < careful && !compare_configs(trials[first], trials[end])) end++;
-        trials[kept++] = trials[first + (end - first) / 2];
+    for (size_t i = 0; i < count; i++) {
+        const rdt_trial *trial = entries[i].trial;
+        if (trial->outcome == RDT_OUTCOME_GOOD && trial->samples > most) most = trial->samples;
     }
-    return kept;
+    return most < RDT_WINNER_SAMPLES ? most - most / 2 : RDT_WINNER_SAMPLES / 2;
+}
+
+/* The trial that stands for the config whose trials these are; NULL: it cannot win. */
+static const rdt_trial *represent(entry *entries, size_t count, int careful) {
+    const entry *latest = NULL;
+    size_t counting = 0;
+    bool own = false;
+    for (size_t i = 0; i < count; i++) own = own || !entries[i].trial->received;
+    for (size_t i = 0; i < count; i++) {
+        const rdt_trial *trial = entries[i].trial;
+        bool heard = !own || !trial->received;
+        entries[i].counts =
+            heard && trial->outcome == RDT_OUTCOME_GOOD && trial->samples >= careful;
+        if (heard && (!latest || entries[i].age > latest->age)) latest = &entries[i];
+        counting += entries[i].counts;
+    }
+    if (!counting || latest->trial->outcome != RDT_OUTCOME_GOOD) return NULL;
+    qsort(entries, count, sizeof *entries, compare);
+    return entries[counting / 2].trial;
+}
+
+/* Leaves in kept the trials that stand for their configs. */
+static size_t reduce(entry *entries, size_t count, const rdt_trial **kept) {
+    size_t kept_count = 0;
+    int careful = find_careful(entries, count);
+    qsort(entries, count, sizeof *entries, compare);
+    for (size_t first = 0, end; first < count; first = end) {
+        end = first + 1;
+        while (end < count && !compare_configs(entries[first].trial, entries[end].trial)) end++;
+        const rdt_trial *trial = represent(&entries[first], end - first, careful);
+        if (trial) kept[kept_count++] = trial;
+    }
+    return kept_count;
 }
 
 /* The latest trial says which config the default is. */
@@ -90,11 +129,13 @@ static rdt_winner judge(const rdt_trial *const *kept, size_t count, const rdt_tr
 
 redtune_status rdt_winner_choose(const rdt_trial *const *trials, size_t count, rdt_winner *out,
                                  redtune_error *err) {
-    const rdt_trial **kept = malloc((count ? count : 1) * sizeof *kept);
-    if (!kept) return rdt_fail_memory(err, count * sizeof *kept);
-    if (count) memcpy(kept, trials, count * sizeof *kept);
-    size_t kept_count = reduce(kept, count);
+    size_t bytes = (count ? count : 1) * (sizeof(entry) + sizeof(rdt_trial *));
+    entry *entries = malloc(bytes);
+    if (!entries) return rdt_fail_memory(err, bytes);
+    const rdt_trial **kept = (const rdt_trial **)(entries + count);
+    for (size_t i = 0; i < count; i++) entries[i] = (entry){trials[i], i, false};
+    size_t kept_count = reduce(entries, count, kept);
     *out = judge(kept, kept_count, find_standard(trials, count, kept, kept_count));
-    free(kept);
+    free(entries);
     return REDTUNE_OK;
 }

@@ -11,7 +11,9 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
            a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
            a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
            a->is_default == b->is_default && a->outcome == b->outcome &&
-           a->median_ns == b->median_ns && a->spread_ns == b->spread_ns && a->samples == b->samples;
+           a->median_ns == b->median_ns && a->spread_ns == b->spread_ns &&
+           a->samples == b->samples && a->order == b->order && !strcmp(a->cause, b->cause) &&
+           !memcmp(&a->conditions, &b->conditions, sizeof a->conditions);
 }
 
 static void each_gives_every_field_that_was_put(void) {
@@ -26,6 +28,9 @@ static void each_gives_every_field_that_was_put(void) {
         .median_ns = 1234.0625,
         .spread_ns = 0.1,
         .samples = 77,
+        .order = 12345,
+        .cause = "said so",
+        .conditions = {1980, 3201, 47, UINT64_C(1) << 62, 3},
     };
     int64_t before = (int64_t)time(NULL);
     CHECK_OK(put(&trial, 1), err);
@@ -49,7 +54,8 @@ static void each_gives_every_outcome(void) {
         CHECK_INT(take_all(&sum_f32), outcome + 1);
         CHECK(same_trial(&taken.row[outcome].trial, &trial));
     }
-    CHECK_INT(ask("SELECT count(*) FROM measurement WHERE median_ns IS NULL"), 3);
+    CHECK_INT(ask("SELECT count(*) FROM measurement WHERE median_ns IS NULL"),
+              RDT_OUTCOME_COUNT - 1);
 }
 
 static void put_takes_texts_that_fill_their_buffers(void) {
@@ -72,7 +78,7 @@ static void put_takes_texts_that_fill_their_buffers(void) {
 
 static void put_refuses_what_is_outside_the_model(void) {
     const rdt_trial good = trials_make(1024, "block=32", 10, 9);
-    rdt_trial bad[16];
+    rdt_trial bad[32];
     int n = 0;
 #define BAD(change) (bad[n] = good, bad[n].change, n++)
     BAD(median_ns = 0);
@@ -91,6 +97,11 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(family[0] = '\0');
     BAD(config[2] = '\n');
     BAD(config[2] = 0x1b);
+    BAD(cause[0] = 0x1b);
+    BAD(order = -1);
+    BAD(conditions.sm_mhz = -1);
+    BAD(conditions.temperature_c = 1001);
+    BAD(conditions.throttle = UINT64_MAX);
 #undef BAD
     CHECK(begin());
     for (int i = 0; i < n; i++)
@@ -139,6 +150,15 @@ static const struct {
     {"samples = -3", true},
     {"samples = 1 << 40", true},
     {"date = -1", true},
+    {"place = -1", true},
+    {"place = 1 << 31", true},
+    {"cause = printf('%.*c', 160, 'c')", true},
+    {"cause = char(27) || '[2J'", false},
+    {"sm_mhz = 0", true},
+    {"memory_mhz = -1", true},
+    {"temperature_c = 5000", true},
+    {"throttle = -1", true},
+    {"others = -1", true},
     {"gpu = 99", true},
     {"origin = 99", true},
 };

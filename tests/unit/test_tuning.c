@@ -1,6 +1,7 @@
 /* Facts about cache/tuning.h: what is put comes back in order, the winners, many users at once. */
 #define _GNU_SOURCE
 #include "trials.h"
+#include "cache/rows.h"
 #include "faults.h"
 
 #include <math.h>
@@ -99,6 +100,14 @@ static void each_ends_with_the_status_of_its_callback(void) {
     CHECK_INT(take_all(&sum_f32), 2);
 }
 
+static int ranked;
+
+static redtune_status rank(void *user, const rdt_standing *standing, redtune_error *error) {
+    (void)error;
+    ((rdt_standing *)user)[ranked++] = *standing;
+    return REDTUNE_OK;
+}
+
 /* ---- winners --------------------------------------------------------------------------------- */
 
 static void winner_has_the_lowest_median(void) {
@@ -129,12 +138,79 @@ static void winner_is_good(void) {
     CHECK_TEXT(winner(), "right");
 }
 
-static void winner_of_a_tie_is_the_earlier(void) {
+static void winner_of_a_tie_is_the_simpler(void) {
     CHECK(begin());
-    CHECK(put_one(1024, "first", 10, 9) && put_one(1024, "second", 10, 12));
+    rdt_trial trials[2] = {trials_make(1024, "second", 10, 9), trials_make(1024, "first", 10, 9)};
+    trials[0].order = 7, trials[1].order = 3;
+    CHECK_OK(put(trials, 2), err);
     CHECK_TEXT(winner(), "first");
-    CHECK(sql("UPDATE measurement SET date = date - 1 WHERE config = 'second'"));
+    CHECK(sql("UPDATE measurement SET place = NULL WHERE config = 'first'"));
     CHECK_TEXT(winner(), "second");
+}
+
+static void winner_was_measured_here(void) {
+    CHECK(begin());
+    CHECK(put_one(1024, "own", 10, 9) && put_one(1024, "received", 30, 9));
+    CHECK(put_one(1024, "received", 5, 9) && put_one(1024, "received", 6, 9));
+    CHECK(sql("INSERT INTO import VALUES(3, 'file', 0);"
+              "UPDATE measurement SET import = 3 WHERE median_ns < 10"));
+    CHECK_TEXT(winner(), "own");
+    CHECK(sql("DELETE FROM measurement WHERE median_ns = 30"));
+    CHECK_TEXT(winner(), "received");
+    CHECK(taken.row[0].trial.received);
+    CHECK_INT(taken.row[0].import, 3);
+    CHECK(taken.row[0].trial.median_ns == 6);
+}
+
+static void winners_of_other_templates_do_not_compete(void) {
+    CHECK(begin());
+    rdt_origin older = trials_origin;
+    rdt_trial trial = trials_make(1024, "older", 5, 9);
+    older.templates[0] = 'x';
+    CHECK_OK(rdt_tuning_put(tuning, &trials_gpu, &older, &trial, 1, &err), err);
+    CHECK(put_one(1024, "newer", 10, 9));
+    CHECK_INT(take_winners(), 2);
+    CHECK_TEXT(taken.row[0].trial.config, "newer");
+    CHECK_TEXT(taken.row[1].trial.config, "older");
+}
+
+/* Contenders are told in SQL, and winners in C: both must mean the same. */
+static void contenders_give_the_winners_of_all_rows(void) {
+    CHECK(begin());
+    static rdt_trial trials[400];
+    unsigned seed = 1;
+    for (int i = 0; i < 400; i++) {
+        char config[16];
+        seed = seed * 1103515245 + 12345;
+        snprintf(config, sizeof config, "c%d", (int)(seed >> 16) % 12);
+        trials[i] = trials_make(1024u << i % 8, config, 100 + (seed >> 20) % 50,
+                                (int[]){3, 9, 20, 31, 63}[(seed >> 8) % 5]);
+        trials[i].is_default = !strcmp(config, "c5");
+        if ((seed >> 12) % 17 == 0) {
+            trials[i].outcome = RDT_OUTCOME_HUNG;
+            trials[i].median_ns = trials[i].spread_ns = trials[i].samples = 0;
+        }
+    }
+    CHECK_OK(put(trials, 400), err);
+    rdt_rows all = {0}, some = {0};
+    CHECK_OK(rdt_tuning_each(tuning, &sum_f32, RDT_CACHE_COLD, rdt_rows_keep, &all, &err), err);
+    CHECK_OK(
+        rdt_tuning_each_contender(tuning, &sum_f32, RDT_CACHE_COLD, rdt_rows_keep, &some, &err),
+        err);
+    CHECK_INT(all.count, 400);
+    CHECK(some.count < 350);
+    static rdt_standing standings[2][16];
+    for (int i = 0; i < 2; i++) {
+        ranked = 0;
+        CHECK_OK(rdt_rows_rank(i ? &some : &all, rank, standings[i], &err), err);
+        CHECK_INT(ranked, 8);
+    }
+    for (int i = 0; i < 8; i++) {
+        CHECK_TEXT(standings[0][i].winner->trial.config, standings[1][i].winner->trial.config);
+        CHECK(standings[0][i].winner->trial.median_ns == standings[1][i].winner->trial.median_ns);
+    }
+    rdt_rows_free(&all);
+    rdt_rows_free(&some);
 }
 
 static void winner_may_be_the_default(void) {
@@ -164,8 +240,9 @@ static void winners_are_one_per_gpu_and_problem(void) {
         CHECK_OK(rdt_tuning_put(tuning, i == 1 ? &other : &trials_gpu, &trials_origin, &trial[i], 1,
                                 &err),
                  err);
-    for (int i = 0; i < 6; i++) trial[i].median_ns = 11;
-    CHECK_OK(put(trial, 6), err);
+    for (int i = 0; i < 6; i++) trial[i].median_ns = 9;
+    CHECK_OK(put(trial, 1), err);
+    CHECK_OK(put(trial + 2, 4), err);
     CHECK_INT(take_winners(), 6);
     for (int i = 0; i < 6; i++) {
         CHECK_INT(taken.row[i].trial.config[0], order[i]);
@@ -177,7 +254,11 @@ static void winners_are_one_per_gpu_and_problem(void) {
 static void winners_are_found_among_many(void) {
     CHECK(begin());
     static rdt_trial trials[2000];
-    for (int i = 0; i < 2000; i++) trials[i] = trials_make(1024u << i % 20, "c", 1 + i, 5);
+    for (int i = 0; i < 2000; i++) {
+        char config[16];
+        snprintf(config, sizeof config, "c%d", i);
+        trials[i] = trials_make(1024u << i % 20, config, 1 + i, 5);
+    }
     CHECK_OK(put(trials, 2000), err);
     CHECK_INT(take_winners(), 20);
     for (int i = 0; i < 20; i++) CHECK(taken.row[i].trial.median_ns == 1 + i);
@@ -306,7 +387,10 @@ int main(int argc, char **argv) {
         FACT(winner_has_the_lowest_median),
         FACT(winner_is_no_quick_look),
         FACT(winner_is_good),
-        FACT(winner_of_a_tie_is_the_earlier),
+        FACT(winner_of_a_tie_is_the_simpler),
+        FACT(winner_was_measured_here),
+        FACT(winners_of_other_templates_do_not_compete),
+        FACT(contenders_give_the_winners_of_all_rows),
         FACT(winner_may_be_the_default),
         FACT(winners_are_one_per_gpu_and_problem),
         FACT(winners_are_found_among_many),

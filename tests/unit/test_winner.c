@@ -117,6 +117,43 @@ static void choose_knows_the_default_by_its_latest_trial(void) {
     CHECK_TEXT(found.trial->config, "c=3");
 }
 
+static void choose_caps_what_careful_means(void) {
+    CHOOSE(good(1, 900, 1, 16), good(2, 1000, 1, 1000000000));
+    CHECK_TEXT(found.trial->config, "c=1");
+}
+
+static rdt_trial received(rdt_trial trial) {
+    trial.received = true;
+    return trial;
+}
+
+static void choose_believes_what_was_measured_here(void) {
+    CHOOSE(good(1, 1100, 1, 31), received(good(1, 500, 1, 31)), received(good(1, 510, 1, 31)),
+           good(2, 1000, 1, 31));
+    CHECK_TEXT(found.trial->config, "c=2");
+    const rdt_trial only[] = {received(good(1, 500, 1, 31)), good(2, 1000, 1, 31)};
+    CHECK_TEXT(choose(only, 2).trial->config, "c=1");
+}
+
+static rdt_trial bad(int number, rdt_outcome outcome) {
+    rdt_trial trial = good(number, 0, 0, 0);
+    trial.outcome = outcome;
+    return trial;
+}
+
+static void choose_leaves_out_what_went_wrong_last(void) {
+    CHOOSE(good(1, 900, 1, 31), good(2, 1000, 1, 31), bad(1, RDT_OUTCOME_WRONG));
+    CHECK_TEXT(found.trial->config, "c=2");
+    const rdt_trial mended[] = {bad(1, RDT_OUTCOME_HUNG), good(1, 900, 1, 31),
+                                good(2, 1000, 1, 31)};
+    CHECK_TEXT(choose(mended, 3).trial->config, "c=1");
+}
+
+static void choose_lets_nobody_else_declare_a_config_bad(void) {
+    CHOOSE(good(1, 900, 1, 31), good(2, 1000, 1, 31), received(bad(1, RDT_OUTCOME_WRONG)));
+    CHECK_TEXT(found.trial->config, "c=1");
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(choose_takes_the_lowest_median),
@@ -132,6 +169,10 @@ int main(int argc, char **argv) {
         FACT(choose_gives_ties_to_the_simpler),
         FACT(choose_is_blind_to_the_order_of_the_trials),
         FACT(choose_knows_the_default_by_its_latest_trial),
+        FACT(choose_caps_what_careful_means),
+        FACT(choose_believes_what_was_measured_here),
+        FACT(choose_leaves_out_what_went_wrong_last),
+        FACT(choose_lets_nobody_else_declare_a_config_bad),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

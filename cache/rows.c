@@ -1,0 +1,108 @@
+/* Rows: measurements in memory, from one database or several, and what wins among them. */
+#include "cache/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "model/winner.h"
+
+redtune_status rdt_rows_add(rdt_rows *rows, const rdt_row *row, redtune_error *err) {
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
+        rdt_row *grown = realloc(rows->row, capacity * sizeof *grown);
+        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
+        rows->row = grown;
+        rows->capacity = capacity;
+    }
+    rows->row[rows->count++] = *row;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_rows_keep(void *user, const rdt_row *row, redtune_error *err) {
+    return rdt_rows_add(user, row, err);
+}
+
+void rdt_rows_free(rdt_rows *rows) {
+    free(rows->row);
+    *rows = (rdt_rows){0};
+}
+
+/* ---- their order --------------------------------------------------------------------------- */
+
+static int sign(double a, double b) {
+    return (a > b) - (a < b);
+}
+
+static int compare_problem(const rdt_trial *a, const rdt_trial *b) {
+    int order = (int)a->problem.op - (int)b->problem.op;
+    if (!order) order = (int)a->problem.dtype - (int)b->problem.dtype;
+    if (!order) order = (int)a->problem.result - (int)b->problem.result;
+    if (!order) order = (int)a->cache - (int)b->cache;
+    if (!order)
+        order = (a->problem.count > b->problem.count) - (a->problem.count < b->problem.count);
+    return order;
+}
+
+static int compare_gpu(const rdt_facts *a, const rdt_facts *b) {
+    int order = strcmp(a->name, b->name);
+    if (!order) order = a->major - b->major;
+    if (!order) order = a->minor - b->minor;
+    if (!order) order = a->sm_count - b->sm_count;
+    if (!order) order = (a->l2_bytes > b->l2_bytes) - (a->l2_bytes < b->l2_bytes);
+    return order ? order : a->bus_bits - b->bus_bits;
+}
+
+/* What rows have in common that compete. */
+static int compare_group(const rdt_row *a, const rdt_row *b) {
+    int order = compare_problem(&a->trial, &b->trial);
+    if (!order) order = compare_gpu(&a->gpu, &b->gpu);
+    return order ? order : strcmp(a->origin.templates, b->origin.templates);
+}
+
+/* Within a group by age, and where that is equal by content, never by where a row came from. */
+static int compare(const void *a, const void *b) {
+    const rdt_row *x = *(const rdt_row *const *)a, *y = *(const rdt_row *const *)b;
+    int order = compare_group(x, y);
+    if (!order) order = (x->date > y->date) - (x->date < y->date);
+    if (!order) order = strcmp(x->trial.family, y->trial.family);
+    if (!order) order = strcmp(x->trial.config, y->trial.config);
+    /* Of the same second the good one is the older: what is bad then is out. */
+    if (!order) order = (int)x->trial.outcome - (int)y->trial.outcome;
+    if (!order) order = sign(x->trial.median_ns, y->trial.median_ns);
+    if (!order) order = sign(x->trial.spread_ns, y->trial.spread_ns);
+    return order ? order : x->trial.samples - y->trial.samples;
+}
+
+/* ---- what wins ----------------------------------------------------------------------------- */
+
+static redtune_status rank_group(const rdt_row *const *rows, size_t count, const rdt_trial **trials,
+                                 rdt_rows_rank_fn *each, void *user, redtune_error *err) {
+    rdt_winner found;
+    for (size_t i = 0; i < count; i++) trials[i] = &rows[i]->trial;
+    redtune_status status = rdt_winner_choose(trials, count, &found, err);
+    if (status || !found.trial) return status;
+    rdt_standing standing = {.count = count};
+    for (size_t i = 0; i < count; i++) {
+        if (trials[i] == found.trial) standing.winner = rows[i];
+        if (trials[i] == found.fastest) standing.fastest = rows[i];
+        if (trials[i] == found.standard) standing.standard = rows[i];
+    }
+    return each(user, &standing, err);
+}
+
+redtune_status rdt_rows_rank(const rdt_rows *rows, rdt_rows_rank_fn *each, void *user,
+                             redtune_error *err) {
+    size_t bytes = (rows->count + 1) * (sizeof(rdt_row *) + sizeof(rdt_trial *));
+    const rdt_row **sorted = malloc(bytes);
+    if (!sorted) return rdt_fail_memory(err, bytes);
+    const rdt_trial **trials = (const rdt_trial **)(sorted + rows->count);
+    for (size_t i = 0; i < rows->count; i++) sorted[i] = &rows->row[i];
+    qsort(sorted, rows->count, sizeof *sorted, compare);
+    redtune_status status = REDTUNE_OK;
+    for (size_t first = 0, end; !status && first < rows->count; first = end) {
+        end = first + 1;
+        while (end < rows->count && !compare_group(sorted[first], sorted[end])) end++;
+        status = rank_group(&sorted[first], end - first, trials, each, user, err);
+    }
+    free(sorted);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* Rows: measurements in memory, from one database or several, and what wins among them. */
+#ifndef RDT_CACHE_ROWS_H
+#define RDT_CACHE_ROWS_H
+
+#include "cache/tuning.h"
+
+/* Valid when zeroed: empty. */
+typedef struct rdt_rows {
+    rdt_row *row;
+    size_t count, capacity;
+} rdt_rows;
+
+redtune_status rdt_rows_add(rdt_rows *rows, const rdt_row *row, redtune_error *err);
+/* An rdt_tuning_each_fn that adds; user is the rdt_rows. */
+redtune_status rdt_rows_keep(void *user, const rdt_row *row, redtune_error *err);
+void rdt_rows_free(rdt_rows *rows);
+
+/* How one problem stands on one GPU model in one cache state with one version of the templates;
+ * measurements with different templates do not compete. */
+typedef struct rdt_standing {
+    const rdt_row *winner;   /* by model/winner.h */
+    const rdt_row *fastest;  /* by the median alone */
+    const rdt_row *standard; /* the built-in default; NULL: not measured so carefully */
+    size_t count;            /* rows looked at */
+} rdt_standing;
+
+typedef redtune_status rdt_rows_rank_fn(void *user, const rdt_standing *standing,
+                                        redtune_error *err);
+/* Calls each for every problem that has a winner, by op, dtype, result, cache state, count, GPU and
+ * templates. The result does not depend on the order of the rows. A status other than OK ends it
+ * with that. */
+redtune_status rdt_rows_rank(const rdt_rows *rows, rdt_rows_rank_fn *each, void *user,
+                             redtune_error *err);
+
+#endif
