@@ -10,79 +10,139 @@ enum { LOT = 8 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static const rdt_space *space_of(const rdt_search *search) {
-    return rdt_codegen_space(search->codegen, search->family);
+long rdt_field_find(const rdt_field *field, const rdt_config *config) {
+    int order = rdt_config_order(field->space, config);
+    size_t low = 0, high = field->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (field->entry[middle].order < order)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found =
+        low < field->count && !memcmp(&field->entry[low].candidate.config, config, sizeof *config);
+    return found ? (long)low : -1;
 }
 
-/* The entry whose config is written so, or NULL. */
-static rdt_entry *find_written(const rdt_field *field, const char *text) {
-    const rdt_space *space = space_of(field->search);
+/* The index of the entry whose config is written so, or -1. */
+static long find_written(const rdt_field *field, const char *text) {
     rdt_config config = {{0}};
-    if (rdt_config_parse(space, text, &config, NULL)) return NULL;
-    for (size_t i = 0; i < field->count; i++)
-        if (!memcmp(&field->entry[i].candidate.config, &config, sizeof config))
-            return &field->entry[i];
-    return NULL;
+    if (rdt_config_parse(field->space, text, &config, NULL)) return -1;
+    return rdt_field_find(field, &config);
 }
 
-/* Of several trials of a config the one with the most samples counts, and of those the latest; one
- * that failed counts only while none was good. */
-static void take_known(rdt_field *field, const rdt_trial *trial) {
-    rdt_entry *each = find_written(field, trial->config);
-    if (!each || trial->samples < each->samples) return;
+/* What is right, or wrong, once is so with any state of the cache. */
+static void take_verdict(rdt_field *field, long at, const rdt_trial *trial) {
+    rdt_entry *each = at >= 0 ? &field->entry[at] : NULL;
     bool is_good = trial->outcome == RDT_OUTCOME_GOOD;
-    if (!is_good && each->known && each->outcome == RDT_OUTCOME_GOOD) return;
-    each->known = true;
+    if (!each || (each->verified && !is_good)) return;
+    each->verified = true;
     each->outcome = trial->outcome;
-    each->median_ns = is_good ? trial->median_ns : 0;
-    each->spread_ns = is_good ? trial->spread_ns : 0;
-    each->samples = is_good ? trial->samples : 0;
 }
 
+static redtune_status take_known(rdt_field *field, redtune_error *err) {
+    const rdt_trials *known = field->search->known, *verified = field->search->verified;
+    for (size_t i = 0; verified && i < verified->count; i++)
+        take_verdict(field, find_written(field, verified->trial[i].config), &verified->trial[i]);
+    if (!known || !known->count) return REDTUNE_OK;
+    field->known_at = malloc(known->count * sizeof *field->known_at);
+    if (!field->known_at) return rdt_fail_memory(err, known->count * sizeof *field->known_at);
+    for (size_t i = 0; i < known->count; i++) {
+        field->known_at[i] = find_written(field, known->trial[i].config);
+        take_verdict(field, field->known_at[i], &known->trial[i]);
+    }
+    return REDTUNE_OK;
+}
+
+static rdt_case case_of(const rdt_search *search) {
+    return (rdt_case){search->problem, search->facts};
+}
+
+/* points are in the order of the space, the default among them. */
 static redtune_status fill(rdt_field *field, const rdt_config *points, const rdt_config *standard,
                            redtune_error *err) {
     const rdt_search *search = field->search;
-    rdt_case at = {search->problem, search->facts};
+    field->entry = calloc(field->count, sizeof *field->entry);
+    if (!field->entry) return rdt_fail_memory(err, field->count * sizeof *field->entry);
     for (size_t i = 0; i < field->count; i++) {
         rdt_entry *each = &field->entry[i];
         each->candidate.config = points[i];
-        each->order = rdt_config_order(space_of(search), &points[i]);
+        each->order = rdt_config_order(field->space, &points[i]);
         each->is_default = !memcmp(&points[i], standard, sizeof *standard);
         if (each->is_default) field->standard = i;
-        redtune_status status = rdt_codegen_launch(search->codegen, search->family, at, &points[i],
-                                                   &each->candidate.launch, err);
+        redtune_status status = rdt_codegen_launch(search->codegen, search->family, case_of(search),
+                                                   &points[i], &each->candidate.launch, err);
         if (status) return status;
     }
-    return REDTUNE_OK;
+    return take_known(field, err);
+}
+
+static rdt_field begin(const rdt_search *search) {
+    return (rdt_field){.search = search,
+                       .space = rdt_codegen_space(search->codegen, search->family)};
 }
 
 redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_error *err) {
-    rdt_case at = {search->problem, search->facts};
     rdt_config *points = NULL, standard;
-    rdt_field field = {.search = search};
+    rdt_field field = begin(search);
     redtune_status status =
-        rdt_codegen_default(search->codegen, search->family, at, &standard, err);
+        rdt_codegen_default(search->codegen, search->family, case_of(search), &standard, err);
     if (!status)
-        status =
-            rdt_codegen_points(search->codegen, search->family, at, &points, &field.count, err);
-    if (status) return status;
-    field.entry = calloc(field.count ? field.count : 1, sizeof *field.entry);
-    if (!field.entry)
-        status = rdt_fail_memory(err, field.count * sizeof *field.entry);
-    else
-        status = fill(&field, points, &standard, err);
+        status = rdt_codegen_points(search->codegen, search->family, case_of(search), &points,
+                                    &field.count, err);
+    if (!status) status = fill(&field, points, &standard, err);
     free(points);
-    if (status) {
+    if (status)
         rdt_field_close(&field);
-        return status;
-    }
-    for (size_t i = 0; i < search->known_count; i++) take_known(&field, &search->known[i]);
-    *out = field;
-    return REDTUNE_OK;
+    else
+        *out = field;
+    return status;
+}
+
+/* Whether the config is a point here. */
+static bool is_point(const rdt_search *search, const rdt_config *config) {
+    bool useful = false;
+    return !rdt_codegen_check(search->codegen, search->family, case_of(search), config, NULL) &&
+           !rdt_codegen_useful(search->codegen, search->family, case_of(search), config, &useful,
+                               NULL) &&
+           useful;
+}
+
+/* Puts the config where it belongs by order, unless it is there. */
+static void insert(const rdt_space *space, rdt_config *points, size_t *count,
+                   const rdt_config *config) {
+    int order = rdt_config_order(space, config);
+    size_t at = *count;
+    while (at && rdt_config_order(space, &points[at - 1]) > order) at--;
+    if (at && !memcmp(&points[at - 1], config, sizeof *config)) return;
+    memmove(&points[at + 1], &points[at], (*count - at) * sizeof *points);
+    points[at] = *config;
+    ++*count;
+}
+
+redtune_status rdt_field_open_some(const rdt_search *search, const rdt_config *configs,
+                                   size_t count, rdt_field *out, redtune_error *err) {
+    rdt_config *points = malloc((count + 1) * sizeof *points), standard;
+    rdt_field field = begin(search);
+    if (!points) return rdt_fail_memory(err, (count + 1) * sizeof *points);
+    redtune_status status =
+        rdt_codegen_default(search->codegen, search->family, case_of(search), &standard, err);
+    if (!status) insert(field.space, points, &field.count, &standard);
+    for (size_t i = 0; !status && i < count; i++)
+        if (is_point(search, &configs[i])) insert(field.space, points, &field.count, &configs[i]);
+    if (!status) status = fill(&field, points, &standard, err);
+    free(points);
+    if (status)
+        rdt_field_close(&field);
+    else
+        *out = field;
+    return status;
 }
 
 void rdt_field_close(rdt_field *field) {
     free(field->entry);
+    free(field->known_at);
     *field = (rdt_field){0};
 }
 
@@ -120,10 +180,10 @@ static rdt_batch batch_of(const rdt_field *field, const rdt_candidate *candidate
     return (rdt_batch){field->search->problem, field->search->family, candidates, count};
 }
 
-static rdt_trial describe(const rdt_search *search, const rdt_entry *each) {
+static rdt_trial describe(const rdt_field *field, const rdt_entry *each) {
     rdt_trial trial = {
-        .problem = *search->problem,
-        .cache = search->cache,
+        .problem = *field->search->problem,
+        .cache = field->search->cache,
         .is_default = each->is_default,
         .outcome = each->outcome,
         .median_ns = each->median_ns,
@@ -131,8 +191,8 @@ static rdt_trial describe(const rdt_search *search, const rdt_entry *each) {
         .samples = each->samples,
         .order = each->order,
     };
-    rdt_text_copy(trial.family, sizeof trial.family, space_of(search)->family);
-    rdt_config_format(space_of(search), &each->candidate.config, trial.config);
+    rdt_text_copy(trial.family, sizeof trial.family, field->space->family);
+    rdt_config_format(field->space, &each->candidate.config, trial.config);
     return trial;
 }
 
@@ -140,7 +200,7 @@ static redtune_status store(const rdt_field *field, const lot *lot, redtune_erro
     const rdt_search_hooks *hooks = field->search->hooks;
     rdt_trial trials[LOT];
     for (size_t i = 0; i < lot->count; i++) {
-        trials[i] = describe(field->search, &field->entry[lot->index[i]]);
+        trials[i] = describe(field, &field->entry[lot->index[i]]);
         rdt_text_copy(trials[i].cause, sizeof trials[i].cause, lot->verdicts[i].cause);
         trials[i].conditions = lot->conditions[i];
     }
@@ -154,7 +214,7 @@ static redtune_status verify(const rdt_field *field, lot *lot, redtune_error *er
     size_t at[LOT], count = 0;
     for (size_t i = 0; i < lot->count; i++) {
         lot->verdicts[i] = (rdt_verdict){.outcome = RDT_OUTCOME_GOOD};
-        if (field->entry[lot->index[i]].known) continue;
+        if (field->entry[lot->index[i]].verified) continue;
         at[count] = i;
         unknown[count++] = lot->candidates[i];
     }
@@ -166,23 +226,29 @@ static redtune_status verify(const rdt_field *field, lot *lot, redtune_error *er
     return status;
 }
 
-/* Leaves only those in the lot of which something new is known. */
+/* What came of an entry; median and spread are of that many samples, none for a failure. */
+static void take(rdt_field *field, rdt_entry *each, rdt_outcome outcome, double median_ns,
+                 double spread_ns, int samples) {
+    field->tried += !each->tried;
+    each->tried = each->verified = true;
+    each->outcome = outcome;
+    each->median_ns = median_ns;
+    each->spread_ns = spread_ns;
+    each->samples = samples;
+    if (samples && (!field->best_ns || median_ns < field->best_ns)) field->best_ns = median_ns;
+}
+
 static void take_times(rdt_field *field, const lot *lot, int samples, double *sample_ns) {
     for (size_t i = 0; i < lot->count; i++) {
         rdt_entry *each = &field->entry[lot->index[i]];
-        bool was_good = each->samples > 0;
-        each->known = true;
-        each->outcome = lot->verdicts[i].outcome;
-        each->median_ns = each->spread_ns = 0;
-        each->samples = 0;
-        if (each->outcome != RDT_OUTCOME_GOOD) {
-            field->failed++;
-            continue;
-        }
-        rdt_summarise(&sample_ns[i * (size_t)samples], samples, &each->median_ns, &each->spread_ns);
-        each->samples = samples;
-        field->measured += !was_good;
-        if (!field->best_ns || each->median_ns < field->best_ns) field->best_ns = each->median_ns;
+        rdt_outcome outcome = lot->verdicts[i].outcome;
+        double median_ns = 0, spread_ns = 0;
+        bool is_good = outcome == RDT_OUTCOME_GOOD;
+        if (is_good)
+            rdt_summarise(&sample_ns[i * (size_t)samples], samples, &median_ns, &spread_ns);
+        field->now.measured += is_good && !each->tried;
+        field->now.failed += !is_good;
+        take(field, each, outcome, median_ns, spread_ns, is_good ? samples : 0);
     }
 }
 
@@ -204,14 +270,40 @@ static redtune_status measure_lot(rdt_field *field, lot *lot, int samples, redtu
     return status;
 }
 
-/* Whether the entry needs to be measured to have so many samples. */
-static bool wants(const rdt_entry *each, int samples) {
-    return !each->known || (each->outcome == RDT_OUTCOME_GOOD && each->samples < samples);
+/* Gives the entry what is known of it, as if it were measured now: so that a search goes the same
+ * way when it goes on after a stop, only what is asked for becomes known, and of several trials
+ * that of the fewest samples that suffice, the latest of such. Where none suffices, a failure
+ * counts. */
+static bool recall(rdt_field *field, size_t index, int samples) {
+    const rdt_trials *known = field->search->known;
+    const rdt_trial *found = NULL, *failed = NULL;
+    rdt_entry *each = &field->entry[index];
+    for (size_t i = 0; known && i < known->count; i++) {
+        const rdt_trial *trial = &known->trial[i];
+        if (field->known_at[i] != (long)index) continue;
+        if (trial->outcome != RDT_OUTCOME_GOOD)
+            failed = trial;
+        else if (trial->samples >= samples && (!found || trial->samples <= found->samples))
+            found = trial;
+    }
+    bool is_bad = !found && (failed || (each->verified && each->outcome != RDT_OUTCOME_GOOD));
+    if (found)
+        take(field, each, found->outcome, found->median_ns, found->spread_ns, found->samples);
+    else if (is_bad)
+        take(field, each, failed ? failed->outcome : each->outcome, 0, 0, 0);
+    return found || is_bad;
 }
 
-static void prepare(const rdt_field *field, const size_t *indices, size_t count) {
+/* Whether the entry needs to be measured to have so many samples. */
+static bool wants(rdt_field *field, size_t index, int samples) {
+    const rdt_entry *each = &field->entry[index];
+    bool has_failed = each->tried && !each->samples;
+    return !has_failed && each->samples < samples && !recall(field, index, samples);
+}
+
+void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count) {
     const rdt_lab *lab = field->search->lab;
-    rdt_candidate *candidates = lab->prepare ? malloc(count * sizeof *candidates) : NULL;
+    rdt_candidate *candidates = lab->prepare && count ? malloc(count * sizeof *candidates) : NULL;
     if (!candidates) return;
     for (size_t i = 0; i < count; i++) candidates[i] = field->entry[indices[i]].candidate;
     rdt_batch batch = batch_of(field, candidates, count);
@@ -222,14 +314,14 @@ static void prepare(const rdt_field *field, const size_t *indices, size_t count)
 redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t count, int samples,
                                  redtune_error *err) {
     const rdt_search_hooks *hooks = field->search->hooks;
-    size_t *wanted = malloc((count ? count : 1) * sizeof *wanted), left = 0;
+    size_t *wanted = calloc(count ? count : 1, sizeof *wanted), left = 0;
     if (!wanted) return rdt_fail_memory(err, count * sizeof *wanted);
     for (size_t i = 0; i < count; i++)
-        if (wants(&field->entry[indices[i]], samples)) wanted[left++] = indices[i];
-    if (left) prepare(field, wanted, left);
+        if (wants(field, indices[i], samples)) wanted[left++] = indices[i];
+    rdt_field_prepare(field, wanted, left);
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0; !status && first < left; first += LOT) {
-        if (hooks->progress(hooks->user, "measure", first, left, field->best_ns)) {
+        if (hooks->progress(hooks->user, first, left, field->best_ns)) {
             status = rdt_fail(err, REDTUNE_INTERRUPTED, 0,
                               "tuning was interrupted; what was measured is kept");
             break;

@@ -9,7 +9,9 @@
 typedef struct rdt_entry {
     rdt_candidate candidate;
     bool is_default;
-    bool known; /* its outcome is */
+    bool verified;    /* its outcome is known */
+    bool tried;       /* it has been measured, or failed, or is not worth it: it was wrong before */
+    bool expanded[2]; /* its neighbours have been looked at; a strategy's to use */
     rdt_outcome outcome;
     double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
     int samples;
@@ -18,16 +20,28 @@ typedef struct rdt_entry {
 
 typedef struct rdt_field {
     const rdt_search *search;
-    rdt_entry *entry; /* in the order of the space */
+    const rdt_space *space;
+    rdt_entry *entry; /* by order */
     size_t count;
     size_t standard; /* the built-in default's index */
+    long *known_at;  /* for each trial that the search knows its entry, or -1 */
+    size_t tried;    /* entries */
     double best_ns;
-    size_t measured, failed; /* since the field was opened */
+    rdt_search_count now; /* since the field was opened */
 } rdt_field;
 
 /* Fills the field with the problem's points and with what the search knows. */
 redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_error *err);
+/* The same with these configs only, as far as they are points; the default is always among them. */
+redtune_status rdt_field_open_some(const rdt_search *search, const rdt_config *configs,
+                                   size_t count, rdt_field *out, redtune_error *err);
 void rdt_field_close(rdt_field *field);
+
+/* The entry's index, or -1 for what is no point here. */
+long rdt_field_find(const rdt_field *field, const rdt_config *config);
+
+/* Says which entries may be asked for next, so that their kernels can be made meanwhile. */
+void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count);
 
 /* Measures the entries whose indices are given so that each has at least so many samples, or is
  * known not to be good; a few at a time, each lot stored at once. REDTUNE_INTERRUPTED if the

@@ -85,14 +85,15 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
 }
 
 /* Records the candidate's calls; *out stays NULL if it is not good. */
-static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, size_t i,
-                               rdt_verdict *verdict, rdt_measurement **out, redtune_error *err) {
+static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rdt_cache_state cache,
+                               size_t i, rdt_verdict *verdict, rdt_measurement **out,
+                               redtune_error *err) {
     const rdt_kernel *kernel = NULL;
     if (verdict->outcome != RDT_OUTCOME_GOOD) return REDTUNE_OK;
     redtune_status status = get_kernel(self, batch, i, &kernel, verdict, err);
     if (status || verdict->outcome != RDT_OUTCOME_GOOD) return status;
-    return rdt_measurement_open(self->rig, self->bank, batch->problem, kernel,
-                                &batch->candidates[i].launch, out, err);
+    rdt_measured what = {batch->problem, cache, kernel, &batch->candidates[i].launch};
+    return rdt_measurement_open(self->rig, self->bank, what, out, err);
 }
 
 static redtune_status time_opened(const rdt_batch *batch, rdt_measurement *const *opened,
@@ -115,8 +116,6 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     rdt_local *self = user;
     rdt_measurement **opened = NULL;
     size_t at = 0;
-    if (cache != RDT_CACHE_COLD)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot time with a warm L2 cache");
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
     opened = calloc(batch->count ? batch->count : 1, sizeof *opened);
@@ -124,7 +123,7 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     for (size_t i = 0; !status && i < batch->count; i++) {
         conditions[i] = (rdt_conditions){0};
         at = i;
-        status = open_one(self, batch, i, &verdicts[i], &opened[i], err);
+        status = open_one(self, batch, cache, i, &verdicts[i], &opened[i], err);
     }
     if (!status) status = time_opened(batch, opened, samples, sample_ns, &at, err);
     if (status) status = within(self, batch, at, status, err);

@@ -1,44 +1,40 @@
-/* Measure: the time of one call of a kernel, L2 cold, from events around replayed graphs. */
+/* Measure: the time of one call of a kernel, from events around replayed graphs. */
 #include "tuner/measure.h"
 
 #include <stdlib.h>
 
-enum {
-    CALLS_MAX = 32,
-    INTERVAL_NS = 60000, /* the aim; the timer resolves about 500 */
-    CALL_NS = 2000,      /* a small call, at the least */
-    ALIGNMENT_BYTES = 256,
-};
+enum { CALL_NS = 2000 /* a small call, at the least */, ALIGNMENT_BYTES = 256 };
 
-static int choose_calls(const rdt_rig *rig, const redtune_problem *problem, uint64_t stride) {
+static int choose_calls(const rdt_rig *rig, rdt_measured what, uint64_t stride) {
+    const uint64_t count = what.problem->count;
     double peak = rdt_facts_peak_gbps(&rig->context->facts); /* bytes per ns */
-    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
+    double bytes = (double)count * (double)redtune_dtype_bytes(what.problem->dtype);
     double call_ns = CALL_NS + (peak > 0 ? bytes / peak : 0);
-    int calls = (int)(INTERVAL_NS / call_ns) + 1;
-    if (calls > CALLS_MAX) calls = CALLS_MAX;
+    int calls = (int)(RDT_RIG_INTERVAL_NS / call_ns) + 1;
+    if (calls > RDT_RIG_CALLS_MAX) calls = RDT_RIG_CALLS_MAX;
+    if (!count || what.cache == RDT_CACHE_WARM) return calls;
     /* As many as have an input of their own. */
-    uint64_t inputs = problem->count ? 1 + (rig->dense.count - problem->count) / stride : CALLS_MAX;
+    uint64_t inputs = 1 + (rig->dense.count - count) / stride;
     return inputs < (uint64_t)calls ? (int)inputs : calls;
 }
 
-static redtune_status record(rdt_measurement *measurement, const redtune_problem *problem,
-                             const rdt_kernel *kernel, const rdt_launch *launch,
-                             redtune_error *err) {
+static redtune_status record(rdt_measurement *measurement, rdt_measured what, redtune_error *err) {
     const rdt_rig *rig = measurement->rig;
-    size_t element = redtune_dtype_bytes(problem->dtype);
-    uint64_t unit = ALIGNMENT_BYTES / element;
-    uint64_t stride = (problem->count + unit - 1) / unit * unit;
-    measurement->calls = choose_calls(rig, problem, stride);
+    const size_t element = redtune_dtype_bytes(what.problem->dtype);
+    const uint64_t count = what.problem->count, unit = ALIGNMENT_BYTES / element;
+    const uint64_t stride = (count + unit - 1) / unit * unit;
+    measurement->calls = choose_calls(rig, what, stride);
     redtune_status status = rdt_graph_begin(rig->driver, rig->stream, err);
     if (status) return status;
     for (int i = 0; !status && i < measurement->calls; i++) {
+        uint64_t first = what.cache == RDT_CACHE_WARM ? 0 : (uint64_t)i * stride;
         rdt_operands operands = {
-            .input = rig->dense.buffer.address + (uint64_t)i * stride * element,
-            .count = problem->count,
+            .input = rig->dense.buffer.address + first * element,
+            .count = count,
             .output = rig->output.address,
             .scratch = rig->scratch.address,
         };
-        status = rdt_kernel_launch(kernel, launch, operands, rig->stream, err);
+        status = rdt_kernel_launch(what.kernel, what.launch, operands, rig->stream, err);
     }
     if (status) {
         rdt_graph_abandon(rig->driver, rig->stream);
@@ -47,15 +43,14 @@ static redtune_status record(rdt_measurement *measurement, const redtune_problem
     return rdt_graph_end(rig->driver, rig->stream, &measurement->graph, err);
 }
 
-redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank,
-                                    const redtune_problem *problem, const rdt_kernel *kernel,
-                                    const rdt_launch *launch, rdt_measurement **out,
-                                    redtune_error *err) {
+redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank, rdt_measured what,
+                                    rdt_measurement **out, redtune_error *err) {
     rdt_measurement *measurement = calloc(1, sizeof *measurement);
     if (!measurement) return rdt_fail_memory(err, sizeof *measurement);
     measurement->rig = rig;
     measurement->bank = bank;
-    redtune_status status = record(measurement, problem, kernel, launch, err);
+    measurement->cache = what.cache;
+    redtune_status status = record(measurement, what, err);
     /* The first replay pays for uploading the graph, which is not the kernel's time. */
     if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);
     if (status) {
@@ -75,9 +70,11 @@ void rdt_measurement_close(rdt_measurement *measurement) {
 redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
                                       redtune_error *err) {
     const rdt_rig *rig = measurement->rig;
-    /* The flush also keeps the GPU busy until the timed work is queued, so that the host's time for
-     * queueing it is not in the interval. */
-    redtune_status status = rdt_bank_flush(measurement->bank, err);
+    /* The flush, or the replay that fills the cache, also keeps the GPU busy until the timed work
+     * is queued, so that the host's time for queueing it is not in the interval. */
+    redtune_status status = measurement->cache == RDT_CACHE_WARM
+                                ? rdt_graph_replay(measurement->graph, rig->stream, err)
+                                : rdt_bank_flush(measurement->bank, err);
     double elapsed_ns = 0;
     if (!status) status = rdt_timer_start(&rig->timer, rig->stream, err);
     if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);

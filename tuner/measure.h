@@ -1,25 +1,32 @@
-/* Measure: the time of one call of a kernel, L2 cold, from events around replayed graphs. */
+/* Measure: the time of one call of a kernel, from events around replayed graphs. */
 #ifndef RDT_TUNER_MEASURE_H
 #define RDT_TUNER_MEASURE_H
 
 #include "tuner/bank.h"
 
 /* A kernel recorded so that it can be timed again and again. The graph holds enough calls to make
- * the timed interval long against the timer's resolution, each on another part of the dense pool,
- * so that none finds its input in L2. */
+ * the timed interval long against the timer's resolution: each on another part of the dense pool,
+ * so that none finds its input in L2, or all on the same part, so that all do. */
 typedef struct rdt_measurement {
     const rdt_rig *rig;
     const rdt_bank *bank; /* flushes */
+    rdt_cache_state cache;
     rdt_graph *graph;
     int calls;
 } rdt_measurement;
 
-redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank,
-                                    const redtune_problem *problem, const rdt_kernel *kernel,
-                                    const rdt_launch *launch, rdt_measurement **out,
-                                    redtune_error *err);
+/* The problem, and in which state the cache should be. */
+typedef struct rdt_measured {
+    const redtune_problem *problem;
+    rdt_cache_state cache;
+    const rdt_kernel *kernel;
+    const rdt_launch *launch;
+} rdt_measured;
+
+redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank, rdt_measured what,
+                                    rdt_measurement **out, redtune_error *err);
 void rdt_measurement_close(rdt_measurement *measurement);
-/* Flushes L2 and replays the graph: ns per call. */
+/* Flushes L2, or fills it with the input, and replays the graph: ns per call. */
 redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
                                       redtune_error *err);
 

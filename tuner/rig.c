@@ -7,14 +7,14 @@
 
 enum {
     SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */
-    POOL_BYTES_MIN = 32 << 20,  /* so that small inputs can be rotated */
+    POOL_BYTES_MIN = 32 << 20,  /* so that small inputs can be rotated, where the bus is unknown */
     FREE_BYTES_MIN = 256 << 20, /* left to others */
-    FLUSH_BYTES_MIN = 8 << 20,
+    FLUSH_BYTES_UNKNOWN = 8 << 20, /* of an L2 of unknown size */
 };
 
 static size_t flush_bytes(const rdt_context *context) {
-    size_t bytes = 2 * context->facts.l2_bytes;
-    return bytes > FLUSH_BYTES_MIN ? bytes : FLUSH_BYTES_MIN;
+    size_t l2 = context->facts.l2_bytes;
+    return l2 ? 2 * l2 : FLUSH_BYTES_UNKNOWN;
 }
 
 redtune_status rdt_rig_count_max(const rdt_context *context, const redtune_problem *problem,
@@ -55,11 +55,18 @@ static void empty(rdt_pool *pool) {
     rdt_buffer_destroy(&pool->buffer);
 }
 
+/* What the GPU can read in a timed interval, so that no call of it needs to read anything twice. */
+static uint64_t rotated_elements(const rdt_rig *rig) {
+    double peak = rdt_facts_peak_gbps(&rig->context->facts); /* bytes per ns */
+    double bytes = peak > 0 ? RDT_RIG_INTERVAL_NS * peak : (double)POOL_BYTES_MIN;
+    return (uint64_t)bytes / redtune_dtype_bytes(rig->dtype);
+}
+
 static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, redtune_error *err) {
     uint64_t dense_exact = rdt_pattern_dense_max(&rig->problem);
-    uint64_t rotated = POOL_BYTES_MIN / redtune_dtype_bytes(rig->dtype);
-    uint64_t elements = count_max > rotated ? count_max : rotated;
-    if (elements > 16 * count_max) elements = 16 * count_max;
+    uint64_t rotated = rotated_elements(rig), all = RDT_RIG_CALLS_MAX * count_max;
+    uint64_t elements = rotated < all ? rotated : all;
+    if (elements < count_max) elements = count_max;
     redtune_status status =
         fill(rig, &rig->dense, elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
              elements + SPARE_ELEMENTS, err);

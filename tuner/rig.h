@@ -17,7 +17,14 @@ typedef struct rdt_pool {
     uint64_t count; /* elements */
 } rdt_pool;
 
-enum { RDT_RIG_OUTPUTS = 256, RDT_RIG_HOT_BYTES = 1 << 20 };
+enum {
+    RDT_RIG_OUTPUTS = 256,
+    RDT_RIG_HOT_BYTES = 1 << 20,
+    /* A timed interval: so many calls at most, each with an input of its own, and about so long;
+     * the timer resolves about 500 ns. */
+    RDT_RIG_CALLS_MAX = 32,
+    RDT_RIG_INTERVAL_NS = 60000,
+};
 
 typedef struct rdt_rig {
     const rdt_context *context;

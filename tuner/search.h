@@ -1,18 +1,30 @@
-/* Search: the fastest config for one problem. */
+/* Search: the measurements that find the fastest config for one problem. */
 #ifndef RDT_TUNER_SEARCH_H
 #define RDT_TUNER_SEARCH_H
 
 #include "codegen/codegen.h"
+#include "model/trials.h"
 #include "tuner/lab.h"
+#include "tuner/strategy.h"
 
 /* What a search reports to; every function gets user first. */
 typedef struct rdt_search_hooks {
     void *user;
     /* Takes trials for keeping as soon as there are any. */
     redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
-    /* Candidate i of n in a stage ("verify", "measure"); true stops the search. */
-    bool (*progress)(void *user, const char *stage, size_t i, size_t n, double best_ns);
+    /* Candidate i of the n that are about to be measured; true stops the search. */
+    bool (*progress)(void *user, size_t i, size_t n, double best_ns);
 } rdt_search_hooks;
+
+/* What was measured on a problem that is like the one at hand. */
+typedef struct rdt_near {
+    const rdt_trials *trials;
+    /* How its count compares: 1 for a smaller one, whose best configs are tried with their
+     * parameters one step up, too; -1 for a larger one; 0 for the same. */
+    int shift;
+} rdt_near;
+
+enum { RDT_NEAR_MAX = 4 };
 
 typedef struct rdt_search {
     const rdt_lab *lab;
@@ -21,25 +33,28 @@ typedef struct rdt_search {
     int family;
     const redtune_problem *problem; /* resolved */
     rdt_cache_state cache;
-    /* What is known already of this family, problem and cache state, measured with these templates
-     * on this GPU model: it is not tried again. */
-    const rdt_trial *known;
-    size_t known_count;
+    const rdt_strategy *strategy;
+    uint64_t seed;
+    /* What is known of this family, problem and cache state, measured with these templates on this
+     * GPU model: it is not measured again. NULL: nothing. */
+    const rdt_trials *known;
+    /* The same in the other cache state: it is not verified again. NULL: nothing. */
+    const rdt_trials *verified;
+    rdt_near near[RDT_NEAR_MAX]; /* the most alike first */
+    size_t near_count;
+    /* Whether no more candidates should be looked at, since time is short. NULL: never. */
+    bool (*is_late)(void *user);
     const rdt_search_hooks *hooks;
 } rdt_search;
 
-/* A winner has been timed so often. */
-enum { RDT_SEARCH_FINAL_SAMPLES = 31 };
+typedef struct rdt_search_count {
+    size_t measured, failed; /* candidates, now and not known before */
+} rdt_search_count;
 
-typedef struct rdt_found {
-    rdt_config winner;
-    double winner_ns, default_ns; /* default_ns is 0 if the default could not be measured */
-    size_t measured, failed;      /* now, and not known before */
-} rdt_found;
-
-/* Verifies and times every point of the space once; times the best again, and the best of those
- * once more, in turns. REDTUNE_WRONG if no candidate is good; REDTUNE_INTERRUPTED if a hook said
- * stop. What was measured has been stored in any case. */
-redtune_status rdt_search_run(const rdt_search *search, rdt_found *out, redtune_error *err);
+/* Goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
+ * REDTUNE_INTERRUPTED if a hook said stop. What was measured has been stored in any case, and
+ * *count is valid. */
+redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
+                              redtune_error *err);
 
 #endif

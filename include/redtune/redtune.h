@@ -308,24 +308,41 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
 
 /* ---- tuning ------------------------------------------------------------------------------ */
 
+/* How thoroughly a problem's candidates are searched (docs/tuning.md). */
+typedef enum redtune_effort {
+    REDTUNE_EFFORT_STANDARD = 0, /* what was seen to find the best, or one as good, for a seventh */
+    REDTUNE_EFFORT_QUICK,        /* half of that, and fewer samples */
+    REDTUNE_EFFORT_EXHAUSTIVE,   /* every candidate */
+} redtune_effort;
+
+/* "standard", "quick", "exhaustive"; "unknown" for what is none. */
+REDTUNE_API const char *redtune_effort_name(redtune_effort effort);
+REDTUNE_API redtune_status redtune_effort_find(const char *name, redtune_effort *effort,
+                                               redtune_error *err);
+
 /* One problem's tuning result. */
 typedef struct redtune_tuned {
     redtune_problem problem; /* result is filled in */
     char family[32];
     char config[256];
     double median_ns;  /* the winner, cold L2, per call in a replayed graph */
+    double spread_ns;  /* half the distance between the quartiles of its samples */
     double default_ns; /* the built-in default, likewise; 0 if it could not be measured */
+    int is_default;    /* nonzero: nothing beat the default by more than the noise */
     double gbps;       /* input bytes over median_ns, in 10^9 bytes per second */
     double peak_gbps;  /* of the memory bus; 0 if unknown */
     uint64_t measured; /* candidates measured now; 0: the database had the answer */
     uint64_t failed;   /* candidates that did not compile, failed to run or gave a wrong result */
+    /* The winner with the input in L2; "" and 0 where it does not fit in there. */
+    char warm_config[256];
+    double warm_ns;
 } redtune_tuned;
 
 typedef struct redtune_progress {
     const redtune_problem *problem;
     uint64_t problem_index, problem_count;     /* problem i of n, from 0 */
-    uint64_t candidate_index, candidate_count; /* in the stage at hand */
-    const char *stage;                         /* "known", "verify", "measure" */
+    uint64_t candidate_index, candidate_count; /* of those about to be measured */
+    const char *stage;                         /* "known", "cold", "warm", "border" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */
 } redtune_progress;
 
@@ -338,6 +355,11 @@ typedef struct redtune_tuning {
     const uint64_t *counts;
     size_t count_count;
     int again; /* nonzero: measure also what the database has already */
+    redtune_effort effort;
+    /* Seconds that the tune should take; 0: as long as it does. A search that runs late looks at
+     * fewer candidates; each looks at a few in any case, so it may take longer. */
+    double budget_s;
+    uint64_t seed; /* the same seed, database and GPU give the same candidates in the same order */
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);
     /* Called once per finished problem, in order. */

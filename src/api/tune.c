@@ -5,7 +5,7 @@
 #include <string.h>
 #include "api/known.h"
 #include "tuner/local.h"
-#include "tuner/search.h"
+#include "tuner/series.h"
 
 /* The counts, dtypes and ops that are tuned when the caller names none. */
 static const redtune_op usual_ops[] = {REDTUNE_SUM};
@@ -19,7 +19,10 @@ typedef struct job {
     rdt_tuning *database;
     rdt_origin origin;
     redtune_problem *problems; /* by op and dtype, then count */
-    size_t problem_count, current;
+    size_t problem_count;
+    size_t first; /* of the class at hand */
+    const rdt_strategy *strategy;
+    rdt_budget budget;
 } job;
 
 /* ---- the list of problems ------------------------------------------------------------------ */
@@ -91,14 +94,15 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
                           err);
 }
 
-static bool progress(void *user, const char *stage, size_t i, size_t n, double best_ns) {
+static bool progress(void *user, size_t problem, const char *stage, size_t i, size_t n,
+                     double best_ns) {
     job *self = user;
     if (!self->wanted->progress) return false;
-    const redtune_problem *problem = &self->problems[self->current];
-    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
+    const redtune_problem *at = &self->problems[self->first + problem];
+    double bytes = (double)at->count * (double)redtune_dtype_bytes(at->dtype);
     redtune_progress report = {
-        .problem = problem,
-        .problem_index = self->current,
+        .problem = at,
+        .problem_index = self->first + problem,
         .problem_count = self->problem_count,
         .candidate_index = i,
         .candidate_count = n,
@@ -106,6 +110,32 @@ static bool progress(void *user, const char *stage, size_t i, size_t n, double b
         .best_gbps = best_ns > 0 ? bytes / best_ns : 0,
     };
     return self->wanted->progress(self->wanted->user, &report) != 0;
+}
+
+static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]) {
+    const job *self = user;
+    if (!self->wanted->tuned) return;
+    const rdt_trial *winner = &finding[RDT_CACHE_COLD].winner;
+    redtune_tuned result = {
+        .problem = self->problems[self->first + problem],
+        .median_ns = winner->median_ns,
+        .spread_ns = winner->spread_ns,
+        .default_ns = finding[RDT_CACHE_COLD].default_ns,
+        .is_default = winner->is_default,
+        .warm_ns = finding[RDT_CACHE_WARM].winner.median_ns,
+        .peak_gbps = rdt_facts_peak_gbps(&self->rt->context->facts),
+    };
+    double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);
+    result.gbps = result.median_ns > 0 ? bytes / result.median_ns : 0;
+    for (int i = 0; i < RDT_CACHE_STATES; i++) {
+        result.measured += finding[i].now.measured;
+        result.failed += finding[i].now.failed;
+    }
+    rdt_text_copy(result.family, sizeof result.family, winner->family);
+    rdt_text_copy(result.config, sizeof result.config, winner->config);
+    rdt_text_copy(result.warm_config, sizeof result.warm_config,
+                  finding[RDT_CACHE_WARM].winner.config);
+    self->wanted->tuned(self->wanted->user, &result);
 }
 
 static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
@@ -116,142 +146,70 @@ static redtune_status make_kernel(void *user, int family, const redtune_problem 
                             out, err);
 }
 
-/* ---- what is measured already -------------------------------------------------------------- */
-
-typedef struct known {
-    const job *job;
-    const redtune_problem *problem;
-    int samples;
-    double winner_ns, default_ns;
-    char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
-} known;
-
-static redtune_status look_at_winner(void *user, const rdt_row *row, redtune_error *err) {
-    (void)err;
-    known *found = user;
-    const job *self = found->job;
-    const redtune_problem *problem = &row->trial.problem;
-    if (!rdt_problem_same_class(problem, found->problem) ||
-        problem->count != found->problem->count || row->trial.cache != RDT_CACHE_COLD ||
-        strcmp(row->origin.templates, self->origin.templates) ||
-        !rdt_facts_same_model(&row->gpu, &self->rt->context->facts))
-        return REDTUNE_OK;
-    found->samples = row->trial.samples;
-    found->winner_ns = row->trial.median_ns;
-    rdt_text_copy(found->family, sizeof found->family, row->trial.family);
-    rdt_text_copy(found->config, sizeof found->config, row->trial.config);
-    return REDTUNE_OK;
-}
-
-static redtune_status look_at_default(void *user, const rdt_row *row, redtune_error *err) {
-    (void)err;
-    known *found = user;
-    if (row->trial.is_default && row->trial.outcome == RDT_OUTCOME_GOOD &&
-        row->trial.problem.count == found->problem->count &&
-        !strcmp(row->origin.templates, found->job->origin.templates) &&
-        rdt_facts_same_model(&row->gpu, &found->job->rt->context->facts))
-        found->default_ns = row->trial.median_ns;
-    return REDTUNE_OK;
-}
-
-/* Whether the database has a winner of these templates that a whole search chose. */
-static redtune_status find_known(const job *self, const redtune_problem *problem, known *out,
-                                 bool *is_known, redtune_error *err) {
-    known found = {.job = self, .problem = problem};
-    redtune_status status = REDTUNE_OK;
-    if (!self->wanted->again)
-        status = rdt_tuning_each_winner(self->database, look_at_winner, &found, err);
-    if (status) return status;
-    *is_known = found.samples >= RDT_SEARCH_FINAL_SAMPLES;
-    if (*is_known)
-        status =
-            rdt_tuning_each(self->database, problem, RDT_CACHE_COLD, look_at_default, &found, err);
-    *out = found;
-    return status;
-}
-
 /* ---- tuning -------------------------------------------------------------------------------- */
 
-static void report(const job *self, const redtune_problem *problem, redtune_tuned *tuned) {
-    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
-    tuned->problem = *problem;
-    tuned->gbps = tuned->median_ns > 0 ? bytes / tuned->median_ns : 0;
-    tuned->peak_gbps = rdt_facts_peak_gbps(&self->rt->context->facts);
-    if (self->wanted->tuned) self->wanted->tuned(self->wanted->user, tuned);
-}
-
-static redtune_status tune_problem(job *self, const rdt_lab *lab, const rdt_known *known,
-                                   const redtune_problem *problem, redtune_error *err) {
-    const rdt_search_hooks hooks = {.user = self, .store = store, .progress = progress};
-    rdt_search search = {
-        .lab = lab,
-        .codegen = self->codegen,
-        .facts = &self->rt->context->facts,
-        .problem = problem,
-        .cache = RDT_CACHE_COLD,
-        .hooks = &hooks,
-    };
-    rdt_found found;
-    if (!self->wanted->again)
-        search.known_count = rdt_known_at(known, problem->count, &search.known);
-    redtune_status status = rdt_search_run(&search, &found, err);
-    if (status) return status;
-    const rdt_space *space = rdt_codegen_space(self->codegen, 0);
-    redtune_tuned tuned = {
-        .median_ns = found.winner_ns,
-        .default_ns = found.default_ns,
-        .measured = found.measured,
-        .failed = found.failed,
-    };
-    rdt_text_copy(tuned.family, sizeof tuned.family, space->family);
-    rdt_config_format(space, &found.winner, tuned.config);
-    report(self, problem, &tuned);
-    return REDTUNE_OK;
-}
-
-/* Tells of a problem whose answer the database has. */
-static redtune_status recall(job *self, const redtune_problem *problem, const known *found,
-                             redtune_error *err) {
-    if (progress(self, "known", 0, 0, found->winner_ns))
-        return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "tuning was interrupted");
-    redtune_tuned tuned = {.median_ns = found->winner_ns, .default_ns = found->default_ns};
-    rdt_text_copy(tuned.family, sizeof tuned.family, found->family);
-    rdt_text_copy(tuned.config, sizeof tuned.config, found->config);
-    report(self, problem, &tuned);
-    return REDTUNE_OK;
-}
-
-static redtune_status tune_each(job *self, const rdt_lab *lab, const rdt_known *measured,
-                                size_t first, size_t count, redtune_error *err) {
+/* Another dtype with elements of the same size that has been tuned: what is best for one is good
+ * for the other. */
+static redtune_status read_alike(job *self, rdt_series *series, redtune_error *err) {
+    const redtune_problem *here = series->problems;
     redtune_status status = REDTUNE_OK;
-    for (size_t i = first; !status && i < first + count; i++) {
-        const redtune_problem *problem = &self->problems[i];
-        self->current = i;
-        known found;
-        bool is_known = false;
-        status = find_known(self, problem, &found, &is_known, err);
-        if (status) break;
-        status = is_known ? recall(self, problem, &found, err)
-                          : tune_problem(self, lab, measured, problem, err);
+    for (const rdt_dtype_traits *each = rdt_dtype_table; !status && each->name; each++) {
+        redtune_problem like = {here->op, each->dtype, REDTUNE_DTYPE_NONE, 0};
+        if (each->dtype == here->dtype || each->bytes != redtune_dtype_bytes(here->dtype) ||
+            rdt_problem_resolve(&like, &like, NULL))
+            continue;
+        for (int state = 0; !status && state < RDT_CACHE_STATES; state++)
+            if (!series->alike[state].count)
+                status = rdt_known_read(self->database, series->facts, self->origin.templates,
+                                        &like, (rdt_cache_state)state, &series->alike[state], err);
     }
     return status;
+}
+
+static redtune_status read_known(job *self, rdt_series *series, redtune_error *err) {
+    redtune_status status = read_alike(self, series, err);
+    for (int state = 0; !status && !self->wanted->again && state < RDT_CACHE_STATES; state++)
+        status =
+            rdt_known_read(self->database, series->facts, self->origin.templates, series->problems,
+                           (rdt_cache_state)state, &series->known[state], err);
+    return status;
+}
+
+static size_t searches_after(const job *self, size_t first) {
+    size_t searches = 0;
+    for (size_t i = first; i < self->problem_count; i++)
+        searches += rdt_series_searches(&self->rt->context->facts, &self->problems[i]);
+    return searches;
 }
 
 static redtune_status tune_class(job *self, size_t first, size_t count, redtune_error *err) {
     const rdt_local_parts parts = {self->rt->context, self->codegen, make_kernel, self};
-    const redtune_problem *largest = &self->problems[first + count - 1];
+    const rdt_series_hooks hooks = {self, store, progress, tuned};
     rdt_local *local = NULL;
-    rdt_known measured = {0};
-    redtune_status status =
-        rdt_known_read(self->database, &self->rt->context->facts, self->origin.templates, largest,
-                       RDT_CACHE_COLD, &measured, err);
-    if (!status) status = rdt_local_create(&parts, largest, &local, err);
+    rdt_series series = {
+        .codegen = self->codegen,
+        .facts = &self->rt->context->facts,
+        .problems = &self->problems[first],
+        .count = count,
+        .strategy = self->strategy,
+        .seed = self->wanted->seed,
+        .budget = &self->budget,
+        .searches_after = searches_after(self, first + count),
+        .hooks = &hooks,
+    };
+    self->first = first;
+    redtune_status status = read_known(self, &series, err);
+    if (!status) status = rdt_local_create(&parts, &series.problems[count - 1], &local, err);
     if (!status) {
-        rdt_lab lab = rdt_local_lab(local);
-        status = tune_each(self, &lab, &measured, first, count, err);
+        const rdt_lab lab = rdt_local_lab(local);
+        series.lab = &lab;
+        status = rdt_series_run(&series, err);
     }
     rdt_local_destroy(local);
-    rdt_known_free(&measured);
+    for (int state = 0; state < RDT_CACHE_STATES; state++) {
+        rdt_trials_free(&series.known[state]);
+        rdt_trials_free(&series.alike[state]);
+    }
     return status;
 }
 
@@ -283,6 +241,11 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     const redtune_tuning usual = {0};
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: rt is NULL");
     job self = {.rt = rt, .wanted = tuning ? tuning : &usual};
+    self.strategy = rdt_strategy_find(self.wanted->effort);
+    if (!self.strategy)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: effort %d is none",
+                        (int)self.wanted->effort);
+    rdt_budget_start(&self.budget, self.wanted->budget_s);
     bool entered = false;
     redtune_status status = rdt_builder_borrow(rt->builder, &self.codegen, err);
     if (status) return status;

@@ -1,0 +1,20 @@
+/* Trials: a growing list of them. */
+#ifndef RDT_MODEL_TRIALS_H
+#define RDT_MODEL_TRIALS_H
+
+#include "model/trial.h"
+
+/* Valid when zeroed: empty. */
+typedef struct rdt_trials {
+    rdt_trial *trial;
+    size_t count, capacity;
+} rdt_trials;
+
+redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t count,
+                              redtune_error *err);
+/* Copies those of problems of so many elements, in their order. out starts zeroed. */
+redtune_status rdt_trials_select(const rdt_trials *trials, uint64_t count, rdt_trials *out,
+                                 redtune_error *err);
+void rdt_trials_free(rdt_trials *trials);
+
+#endif

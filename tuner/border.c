@@ -1,0 +1,128 @@
+/* Border: between two neighbouring sizes with different winners, the size at which one takes over
+ * from the other. */
+#include "tuner/border.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/winner.h"
+#include "tuner/field.h"
+
+enum {
+    HALVINGS = 2,     /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
+    NEIGHBOURS = 4,   /* times: sizes further apart have more than one border between them */
+    LOOK_SAMPLES = 9, /* of a winner at the other's size */
+};
+
+/* A size, and how the two winners compare there. */
+typedef struct place {
+    uint64_t count;
+    rdt_trial side[2]; /* the winners of the lower and the upper end, here */
+    bool known[2];     /* false: no candidate here, or not good */
+} place;
+
+typedef struct border {
+    rdt_series *series;
+    rdt_config config[2]; /* the winner of the lower end, and of the upper */
+} border;
+
+/* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
+static int compare(const place *at) {
+    if (!at->known[0] || !at->known[1]) return at->known[0] ? -1 : at->known[1] ? 1 : 0;
+    double difference = at->side[0].median_ns - at->side[1].median_ns;
+    if (fabs(difference) <= rdt_winner_noise_ns(&at->side[0], &at->side[1])) return 0;
+    return difference < 0 ? -1 : 1;
+}
+
+/* Measures both winners, and the default, at the place's size. */
+static redtune_status measure(const border *self, place *at, int samples, redtune_error *err) {
+    rdt_series *series = self->series;
+    redtune_problem problem = series->problems[0];
+    problem.count = at->count;
+    const rdt_search_hooks hooks = rdt_series_hooks_of(series);
+    rdt_search search = rdt_series_search(series, &problem, RDT_CACHE_COLD, &hooks);
+    rdt_trials known = {0};
+    rdt_field field = {.entry = NULL};
+    redtune_status status =
+        rdt_trials_select(&series->known[RDT_CACHE_COLD], problem.count, &known, err);
+    search.known = &known;
+    if (!status) status = rdt_field_open_some(&search, self->config, 2, &field, err);
+    size_t indices[3], count = 0;
+    for (size_t i = 0; !status && i < field.count; i++) indices[count++] = i;
+    if (!status) status = rdt_field_measure(&field, indices, count, samples, err);
+    for (int side = 0; !status && side < 2; side++) {
+        long entry = rdt_field_find(&field, &self->config[side]);
+        at->known[side] = entry >= 0 && field.entry[entry].samples > 0;
+        if (!at->known[side]) continue;
+        at->side[side] = (rdt_trial){.median_ns = field.entry[entry].median_ns,
+                                     .spread_ns = field.entry[entry].spread_ns,
+                                     .samples = field.entry[entry].samples};
+    }
+    rdt_field_close(&field);
+    rdt_trials_free(&known);
+    return status;
+}
+
+/* On the log scale. */
+static uint64_t middle(uint64_t low, uint64_t high) {
+    return (uint64_t)llround(sqrt((double)low) * sqrt((double)high));
+}
+
+static redtune_status halve(const border *self, place low, place high, redtune_error *err) {
+    const int samples = rdt_strategy_samples(self->series->strategy);
+    for (int i = 0; i < HALVINGS; i++) {
+        place between = {.count = middle(low.count, high.count)};
+        if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
+        redtune_status status = measure(self, &between, samples, err);
+        int faster = compare(&between);
+        if (status || !faster) return status;
+        if (faster < 0)
+            low = between;
+        else
+            high = between;
+    }
+    return REDTUNE_OK;
+}
+
+/* The winner of a problem, as a config. */
+static redtune_status find_winner(const rdt_series *series, uint64_t count, rdt_config *out,
+                                  bool *found, redtune_error *err) {
+    const rdt_trials *all = &series->known[RDT_CACHE_COLD];
+    const rdt_trial **trials = malloc((all->count + 1) * sizeof *trials);
+    size_t trial_count = 0;
+    rdt_winner winner = {0};
+    if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->trial[i].problem.count == count) trials[trial_count++] = &all->trial[i];
+    redtune_status status = rdt_winner_choose(trials, trial_count, &winner, err);
+    const rdt_space *space = rdt_codegen_space(series->codegen, series->family);
+    *out = (rdt_config){{0}};
+    *found = !status && winner.trial && !rdt_config_parse(space, winner.trial->config, out, NULL);
+    free(trials);
+    return status;
+}
+
+static redtune_status cross(rdt_series *series, size_t i, redtune_error *err) {
+    border self = {.series = series};
+    place low = {.count = series->problems[i].count};
+    place high = {.count = series->problems[i + 1].count};
+    bool found[2] = {false};
+    if (low.count < 1 || high.count / low.count > NEIGHBOURS) return REDTUNE_OK;
+    redtune_status status = find_winner(series, low.count, &self.config[0], &found[0], err);
+    if (!status) status = find_winner(series, high.count, &self.config[1], &found[1], err);
+    if (status || !found[0] || !found[1] ||
+        !memcmp(&self.config[0], &self.config[1], sizeof self.config[0]))
+        return status;
+    series->current = i;
+    series->stage = "border";
+    status = measure(&self, &low, LOOK_SAMPLES, err);
+    if (!status) status = measure(&self, &high, LOOK_SAMPLES, err);
+    if (status || (!compare(&low) && !compare(&high))) return status;
+    return halve(&self, low, high, err);
+}
+
+redtune_status rdt_border_run(rdt_series *series, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i + 1 < series->count; i++) status = cross(series, i, err);
+    return status;
+}

@@ -1,0 +1,248 @@
+/* Explore: which points of a field a strategy looks at first. */
+#include "tuner/explore.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/random.h"
+#include "tuner/moves.h"
+#include "tuner/near.h"
+
+enum {
+    RANDOM_POINTS = 4, /* at a time */
+    BEAM = 4,          /* of the best, their neighbours are looked at */
+};
+
+static const double beam_margin = 1.1;  /* times the best's time: slower ones lead nowhere */
+static const double other_margin = 1.2; /* for the best of each kind, likewise */
+
+/* A first look under way. */
+typedef struct explorer {
+    const rdt_strategy *strategy;
+    rdt_field *field;
+    rdt_random random;
+    size_t most;            /* points to look at */
+    size_t *wish, *scratch; /* indices of entries; room for all */
+    size_t wish_count;
+} explorer;
+
+/* ---- wishes -------------------------------------------------------------------------------- */
+
+static bool is_wished(const explorer *self, size_t index) {
+    for (size_t i = 0; i < self->wish_count; i++)
+        if (self->wish[i] == index) return true;
+    return false;
+}
+
+static size_t left(const explorer *self) {
+    size_t used = self->field->tried + self->wish_count;
+    return used < self->most ? self->most - used : 0;
+}
+
+static void wish(explorer *self, const rdt_config *config) {
+    long at = rdt_field_find(self->field, config);
+    if (at >= 0 && !is_wished(self, (size_t)at)) self->wish[self->wish_count++] = (size_t)at;
+}
+
+/* A wish for what has no outcome yet, as far as there is room. */
+static void wish_new(void *user, const rdt_config *config) {
+    explorer *self = user;
+    long at = rdt_field_find(self->field, config);
+    if (at >= 0 && !self->field->entry[at].tried && left(self)) wish(self, config);
+}
+
+static redtune_status grant(explorer *self, redtune_error *err) {
+    redtune_status status =
+        rdt_field_measure(self->field, self->wish, self->wish_count, self->strategy->samples, err);
+    self->wish_count = 0;
+    return status;
+}
+
+/* ---- drawing at random --------------------------------------------------------------------- */
+
+/* The entries still open of the kind that entry `like` is; their count, and the pick-th of them. */
+static size_t count_kind(const explorer *self, size_t like, size_t pick, size_t *out) {
+    const rdt_field *field = self->field;
+    size_t count = 0;
+    for (size_t i = 0; i < field->count; i++) {
+        if (field->entry[i].tried || is_wished(self, i) ||
+            !rdt_moves_same_kind(field->space, &field->entry[i].candidate.config,
+                                 &field->entry[like].candidate.config))
+            continue;
+        if (count++ == pick) *out = i;
+    }
+    return count;
+}
+
+/* One entry of each kind, in the order of the field. */
+static size_t list_kinds(const explorer *self, size_t *kinds) {
+    const rdt_field *field = self->field;
+    size_t count = 0;
+    for (size_t i = 0; i < field->count; i++) {
+        bool is_new = true;
+        for (size_t k = 0; is_new && k < count; k++)
+            is_new = !rdt_moves_same_kind(field->space, &field->entry[i].candidate.config,
+                                          &field->entry[kinds[k]].candidate.config);
+        if (is_new) kinds[count++] = i;
+    }
+    return count;
+}
+
+/* As many of each kind, so that what is rare among the points is looked at, too. */
+static void wish_random(explorer *self, size_t wanted) {
+    size_t kind_count = list_kinds(self, self->scratch), missed = 0;
+    if (wanted > left(self)) wanted = left(self);
+    for (size_t i = 0; wanted && missed < kind_count; i++) {
+        size_t kind = self->scratch[i % kind_count], at = 0;
+        size_t open = count_kind(self, kind, SIZE_MAX, &at);
+        missed = open ? 0 : missed + 1;
+        if (!open) continue;
+        count_kind(self, kind, rdt_random_below(&self->random, open), &at);
+        self->wish[self->wish_count++] = at;
+        wanted--;
+    }
+}
+
+/* ---- moving -------------------------------------------------------------------------------- */
+
+/* Lets the lab make the kernels of all neighbours while some are measured. */
+static void collect(void *user, const rdt_config *config) {
+    explorer *self = user;
+    long at = rdt_field_find(self->field, config);
+    if (at >= 0 && !self->field->entry[at].tried) self->scratch[self->wish_count++] = (size_t)at;
+}
+
+static void speculate(const explorer *self, size_t index) {
+    explorer ahead = *self;
+    ahead.wish_count = 0;
+    const rdt_config *config = &self->field->entry[index].candidate.config;
+    for (int stage = 0; stage < RDT_MOVES_STAGES; stage++)
+        rdt_moves_each(self->field->space, config, stage, collect, &ahead);
+    rdt_field_prepare(self->field, ahead.scratch, ahead.wish_count);
+}
+
+/* Wishes for the neighbours of an entry that have not been looked at: the near ones, and only when
+ * there are none of them, those two steps away. */
+static void wish_around(explorer *self, size_t index) {
+    rdt_entry *each = &self->field->entry[index];
+    for (int stage = 0; stage < RDT_MOVES_STAGES && !self->wish_count; stage++) {
+        if (each->expanded[stage]) continue;
+        each->expanded[stage] = true;
+        rdt_moves_each(self->field->space, &each->candidate.config, stage, wish_new, self);
+    }
+    if (self->wish_count) speculate(self, index);
+}
+
+/* Whether entry `at` of the ranked is the best of its kind. */
+static bool leads(const explorer *self, const size_t *ranked, size_t at) {
+    const rdt_field *field = self->field;
+    for (size_t i = 0; i < at; i++)
+        if (rdt_moves_same_kind(field->space, &field->entry[ranked[i]].candidate.config,
+                                &field->entry[ranked[at]].candidate.config))
+            return false;
+    return true;
+}
+
+/* The best comes first, then the best of each kind, then the others near the top. */
+static void wish_around_best(explorer *self) {
+    const rdt_field *field = self->field;
+    size_t *ranked = self->scratch + field->count, good = rdt_field_rank(field, ranked);
+    if (!good) return;
+    const double best_ns = field->entry[ranked[0]].median_ns;
+    wish_around(self, ranked[0]);
+    for (size_t i = 1; i < good && !self->wish_count; i++)
+        if (field->entry[ranked[i]].median_ns < best_ns * other_margin && leads(self, ranked, i))
+            wish_around(self, ranked[i]);
+    for (size_t i = 1; i < good && i < BEAM && !self->wish_count; i++)
+        if (field->entry[ranked[i]].median_ns < best_ns * beam_margin) wish_around(self, ranked[i]);
+}
+
+/* ---- looking around ------------------------------------------------------------------------ */
+
+static size_t choose_most(const explorer *self) {
+    const rdt_strategy *strategy = self->strategy;
+    size_t count = self->field->count, most = (size_t)(strategy->share * (double)count);
+    size_t least = self->field->search->near_count ? strategy->least : strategy->alone;
+    if (most < least) most = least;
+    return most < count ? most : count;
+}
+
+static bool is_late(const rdt_field *field) {
+    const rdt_search *search = field->search;
+    return search->is_late && search->is_late(search->hooks->user);
+}
+
+static redtune_status begin(explorer *self, redtune_error *err) {
+    rdt_field *field = self->field;
+    rdt_near_list seeds = {0};
+    redtune_status status = rdt_near_collect(field->search, &seeds, err);
+    if (status) return status;
+    self->wish[self->wish_count++] = field->standard;
+    for (size_t i = 0; i < seeds.count && self->wish_count < self->most / 2; i++)
+        wish(self, &seeds.config[i]);
+    rdt_near_free(&seeds);
+    rdt_field_prepare(field, self->wish, self->wish_count);
+    for (size_t i = 0; i < self->wish_count && i < 3; i++) speculate(self, self->wish[i]);
+    status = grant(self, err);
+    if (status) return status;
+    wish_random(self, RANDOM_POINTS);
+    return grant(self, err);
+}
+
+static redtune_status look_around(explorer *self, redtune_error *err) {
+    redtune_status status = begin(self, err);
+    while (!status && left(self) && !is_late(self->field)) {
+        wish_around_best(self);
+        if (!self->wish_count) wish_random(self, RANDOM_POINTS);
+        if (!self->wish_count) break;
+        status = grant(self, err);
+    }
+    return status;
+}
+
+/* Every problem has a sequence of its own, whatever else is tuned. */
+static rdt_random start_random(const rdt_search *search) {
+    rdt_random random = {search->seed};
+    rdt_random_mix(&random, (uint64_t)search->problem->op);
+    rdt_random_mix(&random, (uint64_t)search->problem->dtype);
+    rdt_random_mix(&random, (uint64_t)search->problem->result);
+    rdt_random_mix(&random, search->problem->count);
+    rdt_random_mix(&random, (uint64_t)search->cache);
+    return random;
+}
+
+redtune_status rdt_explore_near(const rdt_strategy *strategy, rdt_field *field,
+                                redtune_error *err) {
+    explorer self = {.strategy = strategy, .field = field, .random = start_random(field->search)};
+    size_t *room = malloc(3 * field->count * sizeof *room);
+    if (!room) return rdt_fail_memory(err, 3 * field->count * sizeof *room);
+    self.wish = room;
+    self.scratch = room + field->count;
+    self.most = choose_most(&self);
+    redtune_status status = look_around(&self, err);
+    free(room);
+    return status;
+}
+
+/* Fisher and Yates: where the time may not suffice for all, no part of the space is left out. */
+static void shuffle(size_t *indices, size_t count, rdt_random random) {
+    for (size_t i = count; i > 1; i--) {
+        size_t other = rdt_random_below(&random, i), moved = indices[i - 1];
+        indices[i - 1] = indices[other];
+        indices[other] = moved;
+    }
+}
+
+redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_field *field, redtune_error *err) {
+    enum { STRIDE = 32 };
+    size_t *indices = malloc(field->count * sizeof *indices);
+    if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
+    for (size_t i = 0; i < field->count; i++) indices[i] = i;
+    if (field->search->is_late) shuffle(indices, field->count, start_random(field->search));
+    redtune_status status = rdt_field_measure(field, &field->standard, 1, strategy->samples, err);
+    for (size_t i = 0; !status && i < field->count && !is_late(field); i += STRIDE) {
+        size_t count = field->count - i < STRIDE ? field->count - i : STRIDE;
+        status = rdt_field_measure(field, indices + i, count, strategy->samples, err);
+    }
+    free(indices);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* Moves: the neighbours of a point. Parameters that count something are steps of a ladder; those
+ * whose values have names are kinds. */
+#ifndef RDT_TUNER_MOVES_H
+#define RDT_TUNER_MOVES_H
+
+#include "model/config.h"
+
+/* Stage 0: one step in one number, or another name. Stage 1: one number up and another down, which
+ * leaves their product about as it was. */
+enum { RDT_MOVES_STAGES = 2 };
+
+typedef void rdt_moves_fn(void *user, const rdt_config *neighbour);
+/* Not every neighbour need be a point. */
+void rdt_moves_each(const rdt_space *space, const rdt_config *config, int stage, rdt_moves_fn *each,
+                    void *user);
+
+/* Sets *out to the config with parameter i moved by so many steps; false beyond the ladder's end,
+ * and for names. */
+bool rdt_moves_step(const rdt_space *space, const rdt_config *config, int i, int steps,
+                    rdt_config *out);
+
+/* Whether all parameters whose values have names agree. */
+bool rdt_moves_same_kind(const rdt_space *space, const rdt_config *a, const rdt_config *b);
+
+#endif

@@ -1,0 +1,100 @@
+/* Near: what was best on problems like the one at hand, as a start for its search. */
+#include "tuner/near.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "tuner/moves.h"
+
+enum {
+    BEST = 4,   /* of each problem */
+    MOVED = 3,  /* and of these the neighbours towards the size at hand, where it differs */
+    LEADERS = 8 /* kinds of which the best is taken at most */
+};
+
+/* A config and its time there. */
+typedef struct rival {
+    rdt_config config;
+    double median_ns;
+    int samples, order;
+} rival;
+
+static int compare(const void *a, const void *b) {
+    const rival *x = a, *y = b;
+    if (x->median_ns != y->median_ns) return x->median_ns < y->median_ns ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Of several trials of one config the last with the most samples counts. */
+static size_t rank(const rdt_space *space, const rdt_trials *trials, rival *rivals) {
+    size_t count = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        const rdt_trial *trial = &trials->trial[i];
+        rdt_config config = {{0}};
+        if (trial->outcome != RDT_OUTCOME_GOOD ||
+            rdt_config_parse(space, trial->config, &config, NULL))
+            continue;
+        size_t at = 0;
+        while (at < count && memcmp(&rivals[at].config, &config, sizeof config)) at++;
+        if (at < count && rivals[at].samples > trial->samples) continue;
+        if (at == count) count++;
+        rivals[at] =
+            (rival){config, trial->median_ns, trial->samples, rdt_config_order(space, &config)};
+    }
+    qsort(rivals, count, sizeof *rivals, compare);
+    return count;
+}
+
+static void add(rdt_near_list *list, const rdt_config *config) {
+    list->config[list->count++] = *config;
+}
+
+/* The best of each kind: which kind is best may change with the size. */
+static void add_leaders(const rdt_space *space, const rival *rivals, size_t count,
+                        rdt_near_list *list) {
+    size_t leaders = 0;
+    for (size_t i = 0; i < count && leaders < LEADERS; i++) {
+        bool leads = true;
+        for (size_t k = 0; leads && k < i; k++)
+            leads = !rdt_moves_same_kind(space, &rivals[k].config, &rivals[i].config);
+        if (!leads) continue;
+        add(list, &rivals[i].config);
+        leaders++;
+    }
+}
+
+static redtune_status add_near(const rdt_space *space, const rdt_near *near, rdt_near_list *list,
+                               redtune_error *err) {
+    size_t room = list->count + BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX;
+    rival *rivals = malloc((near->trials->count + 1) * sizeof *rivals);
+    rdt_config *grown = realloc(list->config, room * sizeof *grown);
+    if (grown) list->config = grown;
+    if (!rivals || !grown) {
+        free(rivals);
+        return rdt_fail_memory(err, room * sizeof *grown);
+    }
+    size_t count = rank(space, near->trials, rivals);
+    for (size_t i = 0; i < count && i < BEST / 2; i++) add(list, &rivals[i].config);
+    add_leaders(space, rivals, count, list);
+    for (size_t i = BEST / 2; i < count && i < BEST; i++) add(list, &rivals[i].config);
+    for (size_t i = 0; near->shift && i < count && i < MOVED; i++)
+        for (int k = space->param_count - 1; k >= 0; k--) {
+            rdt_config moved;
+            if (rdt_moves_step(space, &rivals[i].config, k, near->shift, &moved)) add(list, &moved);
+        }
+    free(rivals);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_near_collect(const rdt_search *search, rdt_near_list *out, redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < search->near_count; i++)
+        status = add_near(space, &search->near[i], out, err);
+    if (status) rdt_near_free(out);
+    return status;
+}
+
+void rdt_near_free(rdt_near_list *list) {
+    free(list->config);
+    *list = (rdt_near_list){0};
+}

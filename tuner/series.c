@@ -1,0 +1,205 @@
+/* Series: the problems of one class, searched one after another. */
+#include "tuner/series.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "model/winner.h"
+#include "tuner/border.h"
+#include "tuner/field.h"
+
+/* ---- hooks of the searches ----------------------------------------------------------------- */
+
+static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+    rdt_series *self = user;
+    redtune_status status = rdt_trials_add(&self->known[trials->cache], trials, count, err);
+    return status ? status : self->hooks->store(self->hooks->user, trials, count, err);
+}
+
+static bool progress(void *user, size_t i, size_t n, double best_ns) {
+    const rdt_series *self = user;
+    return self->hooks->progress(self->hooks->user, self->current, self->stage, i, n, best_ns);
+}
+
+static bool is_late(void *user) {
+    return rdt_budget_is_late(((const rdt_series *)user)->budget);
+}
+
+rdt_search_hooks rdt_series_hooks_of(rdt_series *self) {
+    return (rdt_search_hooks){.user = self, .store = store, .progress = progress};
+}
+
+rdt_search rdt_series_search(rdt_series *self, const redtune_problem *problem,
+                             rdt_cache_state cache, const rdt_search_hooks *hooks) {
+    return (rdt_search){
+        .lab = self->lab,
+        .codegen = self->codegen,
+        .facts = self->facts,
+        .family = self->family,
+        .problem = problem,
+        .cache = cache,
+        .strategy = self->strategy,
+        .seed = self->seed,
+        .is_late = self->budget && self->budget->end_ns > 0 ? is_late : NULL,
+        .hooks = hooks,
+    };
+}
+
+/* ---- what is known ------------------------------------------------------------------------- */
+
+static redtune_status choose(const rdt_trials *trials, rdt_finding *out, redtune_error *err) {
+    const rdt_trial **pointers = malloc((trials->count + 1) * sizeof *pointers);
+    rdt_winner winner;
+    if (!pointers) return rdt_fail_memory(err, (trials->count + 1) * sizeof *pointers);
+    for (size_t i = 0; i < trials->count; i++) pointers[i] = &trials->trial[i];
+    redtune_status status = rdt_winner_choose(pointers, trials->count, &winner, err);
+    free(pointers);
+    if (status) return status;
+    out->found = winner.trial != NULL;
+    if (winner.trial) out->winner = *winner.trial;
+    out->default_ns = winner.standard ? winner.standard->median_ns : 0;
+    return REDTUNE_OK;
+}
+
+static size_t count_configs(const rdt_trials *trials) {
+    size_t count = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        bool is_new = true;
+        for (size_t k = 0; is_new && k < i; k++)
+            is_new = strcmp(trials->trial[k].config, trials->trial[i].config) != 0;
+        count += is_new;
+    }
+    return count;
+}
+
+/* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
+ * last round, and as many candidates as it looks at. */
+static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
+                                  redtune_error *err) {
+    const rdt_strategy *strategy = search->strategy;
+    const size_t configs = count_configs(search->known);
+    *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
+    if (!*out || (strategy->share > 0 && configs >= strategy->least)) return REDTUNE_OK;
+    rdt_field field;
+    redtune_status status = rdt_field_open(search, &field, err);
+    if (status) return status;
+    *out = configs >= field.count;
+    rdt_field_close(&field);
+    return REDTUNE_OK;
+}
+
+/* Of the counts that were searched the nearest below, or above; 0 if there is none. */
+static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
+    enum { SEARCHED = 8 }; /* trials: at a border there are fewer */
+    uint64_t nearest = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        uint64_t each = trials->trial[i].problem.count;
+        bool is_nearer =
+            above ? each > count && (!nearest || each < nearest) : each < count && each > nearest;
+        size_t same = 0;
+        for (size_t k = 0; is_nearer && same < SEARCHED && k < trials->count; k++)
+            same += trials->trial[k].problem.count == each;
+        if (is_nearer && same == SEARCHED) nearest = each;
+    }
+    return nearest;
+}
+
+/* ---- searching ----------------------------------------------------------------------------- */
+
+/* What a search is started from; owned here. */
+typedef struct start {
+    rdt_trials known, other, alike, below, above;
+} start;
+
+static void free_start(start *start) {
+    rdt_trials_free(&start->known);
+    rdt_trials_free(&start->other);
+    rdt_trials_free(&start->alike);
+    rdt_trials_free(&start->below);
+    rdt_trials_free(&start->above);
+}
+
+static void add_near(rdt_search *search, const rdt_trials *trials, int shift) {
+    if (trials->count) search->near[search->near_count++] = (rdt_near){trials, shift};
+}
+
+static redtune_status collect(const rdt_series *self, rdt_search *search, start *start,
+                              redtune_error *err) {
+    const uint64_t count = search->problem->count;
+    const rdt_trials *same = &self->known[search->cache];
+    uint64_t below = nearest_count(same, count, false), above = nearest_count(same, count, true);
+    redtune_status status =
+        rdt_trials_select(&self->known[!search->cache], count, &start->other, err);
+    if (!status) status = rdt_trials_select(same, count, &start->known, err);
+    if (!status) status = rdt_trials_select(&self->alike[search->cache], count, &start->alike, err);
+    if (!status && below) status = rdt_trials_select(same, below, &start->below, err);
+    if (!status && above) status = rdt_trials_select(same, above, &start->above, err);
+    search->known = &start->known;
+    search->verified = &start->other;
+    if (search->cache == RDT_CACHE_WARM) add_near(search, &start->other, 0);
+    add_near(search, &start->alike, 0);
+    add_near(search, &start->below, 1);
+    add_near(search, &start->above, -1);
+    return status;
+}
+
+static redtune_status interrupted(redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
+                    "tuning was interrupted; what was measured is kept");
+}
+
+static redtune_status find(rdt_series *self, const redtune_problem *problem, rdt_cache_state cache,
+                           rdt_finding *out, redtune_error *err) {
+    const rdt_search_hooks hooks = rdt_series_hooks_of(self);
+    rdt_search search = rdt_series_search(self, problem, cache, &hooks);
+    start start = {.known = {0}};
+    rdt_trials all = {0};
+    bool complete = false;
+    redtune_status status = collect(self, &search, &start, err);
+    if (!status) status = choose(&start.known, out, err);
+    if (!status) status = is_complete(&search, out, &complete, err);
+    if (status) goto done;
+    if (complete) {
+        self->stage = "known";
+        if (progress(self, 0, 0, out->winner.median_ns)) status = interrupted(err);
+        goto done;
+    }
+    self->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
+    status = rdt_search_run(&search, &out->now, err);
+    if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
+    if (!status) status = choose(&all, out, err);
+done:
+    rdt_trials_free(&all);
+    free_start(&start);
+    return status;
+}
+
+size_t rdt_series_searches(const rdt_facts *facts, const redtune_problem *problem) {
+    uint64_t element = redtune_dtype_bytes(problem->dtype);
+    return problem->count <= facts->l2_bytes / element ? RDT_CACHE_STATES : 1;
+}
+
+static size_t searches_left(const rdt_series *self, size_t problem, size_t state) {
+    size_t searches = self->searches_after;
+    for (size_t i = problem; i < self->count; i++)
+        searches += rdt_series_searches(self->facts, &self->problems[i]);
+    return searches - state;
+}
+
+static redtune_status tune(rdt_series *self, size_t i, redtune_error *err) {
+    const redtune_problem *problem = &self->problems[i];
+    rdt_finding finding[RDT_CACHE_STATES] = {{.found = false}};
+    redtune_status status = REDTUNE_OK;
+    self->current = i;
+    for (size_t state = 0; !status && state < rdt_series_searches(self->facts, problem); state++) {
+        if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
+        status = find(self, problem, (rdt_cache_state)state, &finding[state], err);
+    }
+    if (!status) self->hooks->tuned(self->hooks->user, i, finding);
+    return status;
+}
+
+redtune_status rdt_series_run(rdt_series *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < self->count; i++) status = tune(self, i, err);
+    return status ? status : rdt_border_run(self, err);
+}

@@ -1,0 +1,62 @@
+/* Series: the problems of one class, searched one after another, each started from what was best on
+ * those before, and the borders between them. */
+#ifndef RDT_TUNER_SERIES_H
+#define RDT_TUNER_SERIES_H
+
+#include "tuner/budget.h"
+#include "tuner/search.h"
+
+enum { RDT_CACHE_STATES = 2 };
+
+/* What came of a problem in one state of the cache. */
+typedef struct rdt_finding {
+    bool found;        /* false: not looked for, as it could not differ from the cold one */
+    rdt_trial winner;  /* by the rule of model/winner.h, over all that is known */
+    double default_ns; /* 0: it is not among what was measured as carefully */
+    rdt_search_count now;
+} rdt_finding;
+
+/* Every function gets user first; problem is an index. */
+typedef struct rdt_series_hooks {
+    void *user;
+    redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
+    /* Candidate i of the n that are about to be measured; stage is "known", "cold", "warm" or
+     * "border". true stops the series. */
+    bool (*progress)(void *user, size_t problem, const char *stage, size_t i, size_t n,
+                     double best_ns);
+    void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]);
+} rdt_series_hooks;
+
+typedef struct rdt_series {
+    const rdt_lab *lab;
+    rdt_codegen *codegen;
+    const rdt_facts *facts; /* of the GPU behind the lab */
+    int family;
+    const redtune_problem *problems; /* of one class, resolved, by count */
+    size_t count;
+    const rdt_strategy *strategy;
+    uint64_t seed;
+    /* By cache state: what is known of the class, and the same of a class like it (of the same op,
+     * with elements of the same size), which may be empty. Measured with these templates on this
+     * GPU model. Nothing that is known is measured again; what is measured is added to known. */
+    rdt_trials known[RDT_CACHE_STATES], alike[RDT_CACHE_STATES];
+    rdt_budget *budget;
+    size_t searches_after; /* of the tune, beside this series': they share the budget */
+    const rdt_series_hooks *hooks;
+    size_t current; /* the series' own */
+    const char *stage;
+} rdt_series;
+
+/* How many searches a problem takes: one for each cache state in which it can differ. */
+size_t rdt_series_searches(const rdt_facts *facts, const redtune_problem *problem);
+
+/* As rdt_search_run for each problem, then the borders. */
+redtune_status rdt_series_run(rdt_series *series, redtune_error *err);
+
+/* A search of the series, as far as it is the same for all problems. */
+rdt_search rdt_series_search(rdt_series *series, const redtune_problem *problem,
+                             rdt_cache_state cache, const rdt_search_hooks *hooks);
+/* The hooks of its searches. */
+rdt_search_hooks rdt_series_hooks_of(rdt_series *series);
+
+#endif

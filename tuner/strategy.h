@@ -1,0 +1,37 @@
+/* Strategy: how a search goes about it. The table of them. */
+#ifndef RDT_TUNER_STRATEGY_H
+#define RDT_TUNER_STRATEGY_H
+
+#include "base/fail.h"
+
+struct rdt_field;
+
+/* A round measures the best `keep` of those before it, and the built-in default, with so many
+ * samples each. */
+typedef struct rdt_round {
+    size_t keep;
+    int samples;
+} rdt_round;
+
+enum { RDT_ROUNDS_MAX = 4 };
+
+typedef struct rdt_strategy {
+    const char *name;
+    redtune_effort effort;
+    /* The first look: which points are measured, with `samples` each. */
+    redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_field *field,
+                              redtune_error *err);
+    int samples;
+    /* Of a space of n points, so many are looked at: share * n, or least if that is more; where
+     * nothing like the problem is known, alone. Exploring everything has no use for them. */
+    double share;
+    size_t least, alone;
+    rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
+} rdt_strategy;
+
+/* NULL for an effort that is none. */
+const rdt_strategy *rdt_strategy_find(redtune_effort effort);
+/* Samples of the last round: a winner has been timed so often. */
+int rdt_strategy_samples(const rdt_strategy *strategy);
+
+#endif
