@@ -11,7 +11,7 @@ typedef struct reading {
 
 static redtune_status keep(void *user, const rdt_row *row, redtune_error *err) {
     reading *self = user;
-    if (strcmp(row->origin.templates, self->templates) ||
+    if (row->trial.received || strcmp(row->origin.templates, self->templates) ||
         !rdt_facts_same_model(&row->gpu, self->gpu))
         return REDTUNE_OK;
     return rdt_trials_add(&self->trials, &row->trial, 1, err);

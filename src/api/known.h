@@ -5,8 +5,8 @@
 #include "cache/tuning.h"
 #include "model/trials.h"
 
-/* Reads the rows of the problem's class and cache state that were measured on this GPU model with
- * templates of this hash, by count and then by age. The problem's count does not matter. */
+/* Reads the rows of the problem's class and cache state that were measured here, on this GPU model
+ * with templates of this hash, by count and then by age. The problem's count does not matter. */
 redtune_status rdt_known_read(rdt_tuning *tuning, const rdt_facts *gpu, const char *templates,
                               const redtune_problem *problem, rdt_cache_state cache,
                               rdt_trials *out, redtune_error *err);

@@ -14,7 +14,7 @@ void rdt_state_push_entry(lua_State *state, const char *file, const char *name) 
 
 void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
                            bool compiled_only) {
-    lua_newtable(state);
+    lua_createtable(state, 0, space->param_count);
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
         if (compiled_only && param->launch) continue;

@@ -1,0 +1,42 @@
+/* Oracle: labs whose answers are known, so that a search can be held against the best there is: a
+ * model of time, and the record of a real GPU. Both count what they are asked for. */
+#ifndef RDT_TESTS_ORACLE_H
+#define RDT_TESTS_ORACLE_H
+
+#include "codegen/codegen.h"
+#include "tuner/lab.h"
+
+typedef struct oracle_record oracle_record;
+
+typedef struct oracle {
+    rdt_codegen *codegen;
+    const rdt_facts *facts;
+    const oracle_record *record; /* NULL: the model answers */
+    double noise;                /* of the model: standard deviation, as a share of the time */
+    double outliers;             /* and the share of samples that are far too slow */
+    uint64_t salt;               /* of the noise */
+    rdt_text *log;               /* what was asked, a line a candidate; NULL: not kept */
+    /* Faults, by the place of the config in the space: each such candidate fails, or is flattered
+     * at first: its first samples are half the truth. -1: none. */
+    int wrong, faulted, hung, flattered;
+    size_t verified, timed, samples; /* asked for so far */
+} oracle;
+
+/* No record, no noise, no faults. */
+oracle oracle_model(rdt_codegen *codegen, const rdt_facts *facts);
+rdt_lab oracle_lab(oracle *self);
+
+/* Without noise: what the candidate takes. 0: the record does not have it. */
+double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
+                       const rdt_candidate *candidate);
+/* The best of all points of the problem, and how many there are. */
+double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
+                      size_t *points);
+
+/* Reads tests/data/h200.txt, or says why not and returns NULL. */
+oracle_record *oracle_record_read(const char *path);
+void oracle_record_free(oracle_record *record);
+/* The GPU it was recorded on. */
+extern const rdt_facts oracle_h200;
+
+#endif
