@@ -281,7 +281,7 @@ static void see(void *user, const redtune_tuned *tuned) {
 
 static int watch(void *user, const redtune_progress *progress) {
     const witness *self = user;
-    return self->stop && !strcmp(progress->stage, "measure");
+    return self->stop && !strcmp(progress->stage, "cold");
 }
 
 static redtune_status tune(redtune *rt, witness *seen) {
