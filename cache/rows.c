@@ -32,7 +32,7 @@ static int sign(double a, double b) {
     return (a > b) - (a < b);
 }
 
-static int compare_problem(const rdt_trial *a, const rdt_trial *b) {
+int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b) {
     int order = (int)a->problem.op - (int)b->problem.op;
     if (!order) order = (int)a->problem.dtype - (int)b->problem.dtype;
     if (!order) order = (int)a->problem.result - (int)b->problem.result;
@@ -42,7 +42,7 @@ static int compare_problem(const rdt_trial *a, const rdt_trial *b) {
     return order;
 }
 
-static int compare_gpu(const rdt_facts *a, const rdt_facts *b) {
+int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b) {
     int order = strcmp(a->name, b->name);
     if (!order) order = a->major - b->major;
     if (!order) order = a->minor - b->minor;
@@ -53,8 +53,8 @@ static int compare_gpu(const rdt_facts *a, const rdt_facts *b) {
 
 /* What rows have in common that compete. */
 static int compare_group(const rdt_row *a, const rdt_row *b) {
-    int order = compare_problem(&a->trial, &b->trial);
-    if (!order) order = compare_gpu(&a->gpu, &b->gpu);
+    int order = rdt_rows_compare_problem(&a->trial, &b->trial);
+    if (!order) order = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
     return order ? order : strcmp(a->origin.templates, b->origin.templates);
 }
 

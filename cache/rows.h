@@ -15,6 +15,10 @@ redtune_status rdt_rows_add(rdt_rows *rows, const rdt_row *row, redtune_error *e
 redtune_status rdt_rows_keep(void *user, const rdt_row *row, redtune_error *err);
 void rdt_rows_free(rdt_rows *rows);
 
+/* Their order, 0 where they are equal: of problem and cache state, and of the GPU model. */
+int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b);
+int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b);
+
 /* How one problem stands on one GPU model in one cache state with one version of the templates;
  * measurements with different templates do not compete. */
 typedef struct rdt_standing {

@@ -13,9 +13,10 @@ enum statement {
     ADD_ORIGIN,
     FIND_ORIGIN,
     ADD,
+    EVERY,
     EACH,
+    EVERY_CONTENDER,
     EACH_CONTENDER,
-    CONTENDERS,
     CENSUS
 };
 
@@ -55,12 +56,14 @@ static const rdt_sqlite_kind kind = {
             [FIND_ORIGIN] = "SELECT id FROM origin WHERE (" ORIGIN_KEY ") = (?,?,?,?)",
             [ADD] = "INSERT INTO measurement(" RDT_ROW_MEASUREMENT ")"
                     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
                      " WHERE m.op = ? AND m.dtype = ? AND m.result = ? AND m.cache_state = ?"
                      " ORDER BY m.count, m.gpu, m.date, m.id",
-            [EACH_CONTENDER] = CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.cache_state",
-            [CONTENDERS] = CONTENDERS_OF(" AND op = ? AND dtype = ? AND result = ?"
-                                         " AND cache_state = ?"),
+            [EVERY_CONTENDER] =
+                CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.cache_state",
+            [EACH_CONTENDER] = CONTENDERS_OF(" AND op = ? AND dtype = ? AND result = ?"
+                                             " AND cache_state = ?"),
             [CENSUS] = "SELECT (SELECT count(*) FROM measurement), (SELECT count(*) FROM gpu)",
         },
 };
@@ -231,17 +234,18 @@ static redtune_status give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
     return status;
 }
 
-/* Gives the rows of a statement whose parameters are the problem's class. */
+/* Gives the rows of a statement whose parameters are the problem's class; of the one before it,
+ * which has none, where there is no problem. */
 static redtune_status give_class(rdt_tuning *tuning, int number, const redtune_problem *problem,
                                  rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                  redtune_error *err) {
     redtune_problem resolved;
-    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    redtune_status status = problem ? rdt_problem_resolve(problem, &resolved, err) : REDTUNE_OK;
     if (status || tuning->empty) return status;
     sqlite3_stmt *statement;
-    status = rdt_sqlite_statement(&tuning->file, number, &statement, err);
+    status = rdt_sqlite_statement(&tuning->file, problem ? number : number - 1, &statement, err);
     if (status) return status;
-    int rc = rdt_row_bind_problem(statement, &resolved, cache);
+    int rc = problem ? rdt_row_bind_problem(statement, &resolved, cache) : SQLITE_OK;
     if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
     return give_rows(tuning, statement, each, user, err);
 }
@@ -255,7 +259,7 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
 redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err) {
-    return give_class(tuning, CONTENDERS, problem, cache, each, user, err);
+    return give_class(tuning, EACH_CONTENDER, problem, cache, each, user, err);
 }
 
 /* The contenders of one class at a time. */
@@ -285,10 +289,8 @@ static redtune_status take_contender(void *user, const rdt_row *row, redtune_err
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err) {
     ranking self = {.each = each, .user = user};
-    sqlite3_stmt *statement;
-    if (tuning->empty) return REDTUNE_OK;
-    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_CONTENDER, &statement, err);
-    if (!status) status = give_rows(tuning, statement, take_contender, &self, err);
+    redtune_status status =
+        give_class(tuning, EACH_CONTENDER, NULL, RDT_CACHE_COLD, take_contender, &self, err);
     if (!status) status = rdt_rows_rank(&self.rows, give_winner, &self, err);
     rdt_rows_free(&self.rows);
     return status;

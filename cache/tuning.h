@@ -25,6 +25,7 @@ typedef struct rdt_row {
     rdt_origin origin;
     int64_t date;   /* seconds since 1970, UTC */
     int64_t import; /* the import that brought it; 0: measured into this file */
+    int layer;      /* for who reads several databases: which one it is of */
 } rdt_row;
 
 /* Opens for writing, creating the file and its folder if they are not there, with the schema; a
@@ -48,15 +49,16 @@ redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rd
                               const rdt_trial *trials, size_t count, redtune_error *err);
 
 /* Calls each with every stored measurement of op, dtype, result and cache state (of all GPUs and
- * counts), by count, gpu and then age. each returns a status; another than OK ends it with that.
- * The row lives during the call. While each runs no writer can commit, and it must not use tuning:
- * it should only take what it needs. Rows that do not fit the model are left out. */
+ * counts), by count, gpu and then age; of all, in no order, where problem is NULL. each returns a
+ * status; another than OK ends it with that. The row lives during the call. While each runs no
+ * writer can commit, and it must not use tuning: it should only take what it needs. Rows that do
+ * not fit the model are left out. */
 typedef redtune_status rdt_tuning_each_fn(void *user, const rdt_row *row, redtune_error *err);
 redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,
                                rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                redtune_error *err);
 
-/* The same, in no order, but only the rows that may have a say in who wins at their count. */
+/* The same, by class only, but the rows that may have a say in who wins at their count. */
 redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err);

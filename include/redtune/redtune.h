@@ -157,7 +157,10 @@ typedef struct redtune_options {
     /* NULL: the CUDA context that is current on the calling thread. "0", "1", ...: that device's
      * primary context. "sim": the simulated device of libredtune-sim.so. */
     const char *device;
-    /* The tuning database's path. NULL: $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db. */
+    /* The tuning database, or several with ':' between, of which the first is written. NULL:
+     * $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db. Below them are read: the system's,
+     * /etc/redtune/tuning.db and /usr/share/redtune/tuning.db, and the rows that redtune comes
+     * with; or those of $REDTUNE_SYSTEM_DB instead. */
     const char *database;
     redtune_log_fn *log; /* NULL: no log, unless REDTUNE_LOG is set */
     void *log_user;
@@ -390,6 +393,64 @@ typedef struct redtune_device_info {
 REDTUNE_API void redtune_device_get(const redtune *rt, redtune_device_info *info);
 /* The database that rt was opened with; lives as long as rt. */
 REDTUNE_API const char *redtune_database_path(const redtune *rt);
+
+/* ---- what was measured ------------------------------------------------------------------- */
+
+/* Which measurements to give. Zero fields: all. */
+typedef struct redtune_rows_query {
+    /* As redtune_options.database: these databases, and the system's below them. */
+    const char *database;
+    const char *gpu;            /* the GPU's name, or a part of it in any case */
+    const redtune_op *op;       /* NULL: any */
+    const redtune_dtype *dtype; /* NULL: any */
+    uint64_t count;             /* 0: any */
+    int winners;                /* nonzero: the winners only */
+} redtune_rows_query;
+
+/* One measurement. Its strings live during the call. */
+typedef struct redtune_row {
+    redtune_device_info gpu; /* memory_bytes and driver_version are 0: unknown */
+    redtune_problem problem; /* result is filled in */
+    int warm;                /* nonzero: the input was in L2, as far as it fits; 0: L2 was cold */
+    char family[32];
+    char config[256];
+    int order; /* the config's place in its template's space, simpler ones first; -1: unknown */
+    const char *outcome; /* "good", "wrong", "uncompiled", "faulted", "hung" */
+    const char *cause;   /* why it is not good, if that is known; else "" */
+    double median_ns;    /* of one call; this and the next three are 0 unless good */
+    double spread_ns;    /* half the distance between the quartiles of the samples */
+    double gbps;         /* input bytes over median_ns, in 10^9 bytes per second */
+    int samples;
+    /* What the winner of the same problem on the same GPU and the built-in default take; 0: there
+     * is none, or it was not measured. */
+    double winner_ns, default_ns;
+    int is_winner;  /* it stands for the config that wins there */
+    int is_default; /* it was the built-in default when it was measured */
+    /* The GPU while it was timed; -1: unknown. */
+    int sm_mhz, memory_mhz, temperature_c, others;
+    int64_t throttle; /* NVML's reasons for lower clocks, or'ed */
+    /* What it was measured with. */
+    const char *machine;               /* the label that was chosen for the machine */
+    const char *templates;             /* version of the templates */
+    int templates_differ;              /* nonzero: from those of this redtune */
+    int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
+    int64_t date;                      /* seconds since 1970, UTC */
+    int received;                      /* nonzero: imported, not measured into this database */
+    const char *database;              /* where it lies */
+} redtune_row;
+
+/* Another status than REDTUNE_OK ends the enumeration with it. */
+typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtune_error *err);
+
+/* Calls each with measurements of the databases, by GPU, op, dtype, result, cache state and count,
+ * and then the good ones first, from fast to slow. Needs neither GPU nor driver. A problem's winner
+ * is that among measurements with this redtune's templates; where there are none, with those of
+ * the latest winner. Databases that do not exist are empty ones. REDTUNE_DATABASE for a file that
+ * is no tuning database. */
+REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,
+                                             void *user, redtune_error *err);
+
+/* ---- sources and counters ---------------------------------------------------------------- */
 
 typedef struct redtune_emission {
     redtune_problem problem;

@@ -12,6 +12,7 @@ cd "$folder" || exit 1
 
 # Nothing here may touch the user's databases, or depend on the user's settings.
 unset REDTUNE_DB REDTUNE_TEMPLATES
+export REDTUNE_SYSTEM_DB=
 export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache
 
 # Runs a command.

@@ -9,6 +9,7 @@ shift 2
 here=$(dirname "$(realpath "$0")")
 export XDG_DATA_HOME=$logs/home XDG_CACHE_HOME=/tmp/redtune-gpu-cache
 unset REDTUNE_DB REDTUNE_TEMPLATES
+export REDTUNE_SYSTEM_DB=
 redtune=$build/redtune
 table=()
 failed=0

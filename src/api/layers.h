@@ -1,0 +1,34 @@
+/* Layers: the databases that are read one over another, those of the user first. */
+#ifndef RDT_API_LAYERS_H
+#define RDT_API_LAYERS_H
+
+#include "cache/rows.h"
+
+enum { RDT_LAYER_MAX = 16 };
+
+typedef struct rdt_layers {
+    char *path[RDT_LAYER_MAX]; /* those that may be there; the first is the one that is written */
+    int count;
+    int own; /* so many of them are the user's: below are the system's, and redtune's own */
+} rdt_layers;
+
+/* chosen: a list of paths with ':' between, as in --db; NULL: $REDTUNE_DB, else the user's. Below
+ * them lie those of $REDTUNE_SYSTEM_DB (empty: none), if it is set, else /etc/redtune/tuning.db,
+ * /usr/share/redtune/tuning.db and the rows that redtune comes with. */
+redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err);
+void rdt_layers_free(rdt_layers *layers);
+
+/* Reads rows of every layer that exists: with a problem those of its class and cache state, else
+ * all; of contenders only those that may have a say in who wins. A layer of the user's that cannot
+ * be read fails; of the others nothing is read then, and note, which may be NULL, is told why. */
+typedef struct rdt_layers_wanted {
+    const redtune_problem *problem; /* NULL: all, in every cache state */
+    rdt_cache_state cache;
+    bool contenders;
+    void (*note)(void *user, const char *line);
+    void *user;
+} rdt_layers_wanted;
+redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
+                               rdt_rows *rows, redtune_error *err);
+
+#endif

@@ -1,0 +1,213 @@
+/* redtune show: the winners of the tuning database, or every measurement in it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/table.h"
+
+typedef struct listing {
+    const rdt_options *options;
+    bool json;
+    rdt_json out;
+    rdt_table table;
+    redtune_device_info gpu; /* the table's */
+    size_t row_count, gpu_count;
+} listing;
+
+/* ---- the tables ---------------------------------------------------------------------------- */
+
+static const char *const winner_titles[] = {"op",   "dtype", "size", "L2",     "us",
+                                            "GB/s", "gain",  "peak", "family", "config"};
+static const char *const all_titles[] = {"op",   "dtype",   "size",  "L2",    "us",
+                                         "+-",   "samples", "gain",  "place", "outcome",
+                                         "made", "family",  "config"};
+
+static bool is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
+    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
+           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
+}
+
+static void print_table(listing *self) {
+    if (!self->table.cell_count) return;
+    const redtune_device_info *gpu = &self->gpu;
+    printf("%s%s, compute capability %d.%d, %d SMs", self->gpu_count++ ? "\n" : "", gpu->name,
+           gpu->major, gpu->minor, gpu->sm_count);
+    if (gpu->peak_gbps > 0) printf(", bus %.0f GB/s", gpu->peak_gbps);
+    puts("\n");
+    rdt_table_print(&self->table, stdout);
+    rdt_table_free(&self->table);
+}
+
+static void begin_table(listing *self, const redtune_row *row) {
+    bool all = self->options->all != 0;
+    const char *const *titles = all ? all_titles : winner_titles;
+    self->gpu = row->gpu;
+    self->table =
+        (rdt_table){.column_count = all ? 13 : 10, .right = all ? "llrlrrrrrllll" : "llrlrrrrll"};
+    for (size_t i = 0; i < self->table.column_count; i++)
+        rdt_table_add(&self->table, "%s", titles[i]);
+}
+
+static void add_ratio(rdt_table *table, double above, double below) {
+    if (above > 0 && below > 0)
+        rdt_table_add(table, "%.2fx", above / below);
+    else
+        rdt_table_add(table, "-");
+}
+
+static void add_number(rdt_table *table, const char *format, double number, bool known) {
+    char text[64];
+    snprintf(text, sizeof text, format, number);
+    rdt_table_add(table, "%s", known ? text : "-");
+}
+
+static void add_problem(rdt_table *table, const redtune_row *row) {
+    char count[RDT_NUMBER_BYTES];
+    rdt_number_print_count(count, row->problem.count);
+    rdt_table_add(table, "%s", redtune_op_name(row->problem.op));
+    rdt_table_add(table, "%s", redtune_dtype_name(row->problem.dtype));
+    rdt_table_add(table, "%s", count);
+    rdt_table_add(table, "%s", row->warm ? "warm" : "cold");
+}
+
+static void add_winner(rdt_table *table, const redtune_row *row) {
+    double peak = row->warm ? 0 : row->gpu.peak_gbps;
+    add_problem(table, row);
+    rdt_table_add(table, "%.2f", row->median_ns / 1e3);
+    rdt_table_add(table, "%.1f", row->gbps);
+    add_ratio(table, row->default_ns, row->median_ns);
+    add_number(table, "%.1f %%", peak > 0 ? 100 * row->gbps / peak : 0, peak > 0);
+    rdt_table_add(table, "%s", row->family);
+    rdt_table_add(table, "%s%s", row->config, row->is_default ? " (default)" : "");
+}
+
+static void add_any(rdt_table *table, const redtune_row *row) {
+    bool good = row->median_ns > 0;
+    add_problem(table, row);
+    add_number(table, "%.2f", row->median_ns / 1e3, good);
+    add_number(table, "%.2f", row->spread_ns / 1e3, good);
+    add_number(table, "%.0f", row->samples, good);
+    add_ratio(table, row->default_ns, row->median_ns);
+    add_number(table, "%.0f", row->order, row->order >= 0);
+    rdt_table_add(table, "%s%s%s", row->is_winner ? "winner" : row->outcome,
+                  row->is_default ? ", default" : "",
+                  row->templates_differ ? ", other templates" : "");
+    rdt_table_add(table, "%s", row->received ? "elsewhere" : "here");
+    rdt_table_add(table, "%s", row->family);
+    rdt_table_add(table, "%s%s%s", row->config, *row->cause ? ": " : "", row->cause);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void write_known(rdt_json *json, const char *name, int64_t value) {
+    if (value < 0)
+        rdt_json_real(json, name, NAN);
+    else
+        rdt_json_count(json, name, (uint64_t)value);
+}
+
+static void write_row(rdt_json *json, const redtune_row *row) {
+    rdt_json_begin(json, NULL, '{');
+    rdt_json_text(json, "gpu", row->gpu.name);
+    rdt_json_count(json, "sm_count", (uint64_t)row->gpu.sm_count);
+    rdt_json_real(json, "peak_gbps", row->gpu.peak_gbps);
+    rdt_json_text(json, "op", redtune_op_name(row->problem.op));
+    rdt_json_text(json, "dtype", redtune_dtype_name(row->problem.dtype));
+    rdt_json_text(json, "value_dtype", redtune_dtype_name(row->problem.result));
+    rdt_json_count(json, "count", row->problem.count);
+    rdt_json_text(json, "cache", row->warm ? "warm" : "cold");
+    rdt_json_text(json, "family", row->family);
+    rdt_json_text(json, "config", row->config);
+    write_known(json, "place", row->order);
+    rdt_json_text(json, "outcome", row->outcome);
+    rdt_json_text(json, "cause", row->cause);
+    rdt_json_real(json, "median_ns", row->median_ns);
+    rdt_json_real(json, "spread_ns", row->spread_ns);
+    rdt_json_real(json, "gbps", row->gbps);
+    rdt_json_count(json, "samples", (uint64_t)row->samples);
+    rdt_json_real(json, "winner_ns", row->winner_ns);
+    rdt_json_real(json, "default_ns", row->default_ns);
+    rdt_json_truth(json, "winner", row->is_winner);
+    rdt_json_truth(json, "default", row->is_default);
+    rdt_json_truth(json, "received", row->received);
+    write_known(json, "sm_mhz", row->sm_mhz);
+    write_known(json, "memory_mhz", row->memory_mhz);
+    write_known(json, "temperature_c", row->temperature_c);
+    write_known(json, "throttle", row->throttle);
+    write_known(json, "others", row->others);
+    rdt_json_text(json, "machine", row->machine);
+    rdt_json_text(json, "templates", row->templates);
+    rdt_json_truth(json, "templates_differ", row->templates_differ);
+    rdt_json_count(json, "driver_version", (uint64_t)row->driver_version);
+    rdt_json_count(json, "nvrtc_version", (uint64_t)row->nvrtc_version);
+    rdt_json_count(json, "date", (uint64_t)row->date);
+    rdt_json_text(json, "database", row->database);
+    rdt_json_end(json, '}');
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static redtune_status take(void *user, const redtune_row *row, redtune_error *err) {
+    (void)err;
+    listing *self = user;
+    self->row_count++;
+    if (self->json) {
+        write_row(&self->out, row);
+        return REDTUNE_OK;
+    }
+    if (!self->table.cell_count || !is_same_gpu(&self->gpu, &row->gpu)) {
+        print_table(self);
+        begin_table(self, row);
+    }
+    (self->options->all ? add_any : add_winner)(&self->table, row);
+    return REDTUNE_OK;
+}
+
+static int run(const rdt_options *options) {
+    listing self = {.options = options, .json = options->json != 0, .out = {.out = stdout}};
+    const redtune_rows_query query = {
+        .database = options->database,
+        .gpu = options->gpu,
+        .op = options->op_count ? options->ops : NULL,
+        .dtype = options->dtype_count ? options->dtypes : NULL,
+        .count = options->count_count ? options->counts[0] : 0,
+        .winners = !options->all,
+    };
+    redtune_error err;
+    if (self.json) {
+        rdt_json_begin(&self.out, NULL, '{');
+        rdt_json_text(&self.out, "redtune", REDTUNE_VERSION);
+        rdt_json_begin(&self.out, "rows", '[');
+    }
+    redtune_status status = redtune_rows_each(&query, take, &self, &err);
+    if (self.json) {
+        rdt_json_end(&self.out, ']');
+        rdt_json_truth(&self.out, "complete", status == REDTUNE_OK);
+        rdt_json_end(&self.out, '}');
+    } else {
+        print_table(&self);
+    }
+    rdt_table_free(&self.table);
+    fflush(stdout);
+    if (status) return rdt_message_fail(&err);
+    if (!self.row_count && !options->quiet)
+        rdt_message_print("no measurement is there for this; redtune --device 0 makes some, and "
+                          "redtune import takes in those of others");
+    return RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_show = {
+    .name = "show",
+    .bit = RDT_SHOW,
+    .summary = "prints the winners that are known, or every measurement",
+    .details =
+        "Needs no GPU. The table gives microseconds per call, the gain over the built-in default,\n"
+        "and the share of the memory bus's peak; L2 is cold if the cache was flushed before each\n"
+        "call. With --all: the spread, how many samples, the config's place in its space, how it\n"
+        "ended, and whether it was measured here or imported.\n"
+        "\n"
+        "For example: redtune show --all --op sum --dtype f32 --count 1M\n",
+    .run = run,
+};
