@@ -12,7 +12,11 @@ struct rdt_local {
     rdt_rig *rig;   /* NULL until the first use */
     rdt_bank *bank; /* of one family; likewise */
     int family;
+    bool gave_up; /* the clocks stayed down however often samples were taken again */
 };
+
+/* How often a turn is taken again in a batch while the GPU's clocks are held down. */
+enum { RETAKES_MAX = 3 };
 
 /* The rig, and the bank of the batch's family. */
 static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_error *err) {
@@ -96,39 +100,71 @@ static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rd
     return rdt_measurement_open(self->rig, self->bank, what, out, err);
 }
 
-static redtune_status time_opened(const rdt_batch *batch, rdt_measurement *const *opened,
-                                  int samples, double *sample_ns, size_t *at, redtune_error *err) {
-    for (int j = 0; j < samples; j++)
-        for (size_t i = 0; i < batch->count; i++) {
-            double *sample = &sample_ns[i * (size_t)samples + (size_t)j];
-            *at = i;
-            *sample = 0;
-            redtune_status status =
-                opened[i] ? rdt_measurement_sample(opened[i], sample, err) : REDTUNE_OK;
-            if (status) return status;
-        }
+/* A batch that is being timed. */
+typedef struct timing {
+    const rdt_batch *batch;
+    rdt_measurement **opened; /* NULL for a candidate that is not good */
+    int samples;
+    double *sample_ns;
+    size_t at; /* the candidate at hand */
+    int retakes;
+    uint64_t throttle; /* what held the clocks down in the turns that were kept */
+} timing;
+
+/* Sample j of each. */
+static redtune_status take_turn(timing *self, int j, redtune_error *err) {
+    for (size_t i = 0; i < self->batch->count; i++) {
+        double *sample = &self->sample_ns[i * (size_t)self->samples + (size_t)j];
+        self->at = i;
+        *sample = 0;
+        redtune_status status =
+            self->opened[i] ? rdt_measurement_sample(self->opened[i], sample, err) : REDTUNE_OK;
+        if (status) return status;
+    }
     return REDTUNE_OK;
+}
+
+/* Whether the turn just taken should be taken again, since the clocks were held down meanwhile. It
+ * is not, where that was seen to be of no use. */
+static bool is_spoilt(rdt_local *self, timing *timing) {
+    uint64_t throttle = rdt_nvml_throttle(self->parts.nvml);
+    bool is_down = rdt_conditions_held_down(&(rdt_conditions){.throttle = throttle});
+    if (is_down && !self->gave_up && timing->retakes++ < RETAKES_MAX) return true;
+    self->gave_up = is_down;
+    timing->throttle |= throttle;
+    return false;
+}
+
+static redtune_status take_turns(rdt_local *self, timing *timing, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int j = 0; !status && j < timing->samples; j++) do
+            status = take_turn(timing, j, err);
+        while (!status && is_spoilt(self, timing));
+    return status;
 }
 
 static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_state cache,
                                  int samples, double *sample_ns, rdt_verdict *verdicts,
                                  rdt_conditions *conditions, redtune_error *err) {
     rdt_local *self = user;
-    rdt_measurement **opened = NULL;
-    size_t at = 0;
+    timing timing = {.batch = batch, .samples = samples, .sample_ns = sample_ns};
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
-    opened = calloc(batch->count ? batch->count : 1, sizeof *opened);
-    if (!opened) return rdt_fail_memory(err, batch->count * sizeof *opened);
+    timing.opened = calloc(batch->count ? batch->count : 1, sizeof(rdt_measurement *));
+    if (!timing.opened) return rdt_fail_memory(err, batch->count * sizeof(rdt_measurement *));
     for (size_t i = 0; !status && i < batch->count; i++) {
-        conditions[i] = (rdt_conditions){0};
-        at = i;
-        status = open_one(self, batch, cache, i, &verdicts[i], &opened[i], err);
+        timing.at = i;
+        status = open_one(self, batch, cache, i, &verdicts[i], &timing.opened[i], err);
     }
-    if (!status) status = time_opened(batch, opened, samples, sample_ns, &at, err);
-    if (status) status = within(self, batch, at, status, err);
-    for (size_t i = 0; i < batch->count; i++) rdt_measurement_close(opened[i]);
-    free(opened);
+    if (!status) status = take_turns(self, &timing, err);
+    if (status) status = within(self, batch, timing.at, status, err);
+    rdt_conditions now = rdt_nvml_look(self->parts.nvml);
+    now.throttle |= timing.throttle;
+    for (size_t i = 0; i < batch->count; i++) {
+        conditions[i] = timing.opened[i] ? now : (rdt_conditions){0};
+        rdt_measurement_close(timing.opened[i]);
+    }
+    free(timing.opened);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RDT_TUNER_LOCAL_H
 #define RDT_TUNER_LOCAL_H
 
+#include "gpu/nvml.h"
 #include "tuner/bank.h"
 #include "tuner/lab.h"
 
@@ -12,7 +13,8 @@ typedef struct rdt_local_parts {
     const rdt_context *context; /* current whenever the lab is used */
     rdt_codegen *codegen;
     rdt_make_kernel_fn *make;
-    void *user; /* for make */
+    void *user;     /* for make */
+    rdt_nvml *nvml; /* may be NULL */
 } rdt_local_parts;
 
 /* A lab for problems like `largest`, which is resolved, of up to its count. It takes GPU memory on

@@ -261,10 +261,15 @@ redtune_value rdt_pattern_value(const rdt_pattern *pattern, uint64_t first, uint
 
 redtune_value rdt_pattern_planted(const rdt_pattern *pattern, uint64_t first, uint64_t count,
                                   uint64_t at) {
-    rdt_fold fold = rdt_fold_begin(&pattern->problem);
     redtune_value decider = rdt_pattern_decider(&pattern->problem);
+    return rdt_pattern_planted_value(pattern, first, count, at, &decider);
+}
+
+redtune_value rdt_pattern_planted_value(const rdt_pattern *pattern, uint64_t first, uint64_t count,
+                                        uint64_t at, const redtune_value *value) {
+    rdt_fold fold = rdt_fold_begin(&pattern->problem);
     add(pattern, &fold, first, at);
-    add_one(&fold, &decider, 1);
+    add_one(&fold, value, 1);
     add(pattern, &fold, first + at + 1, count - at - 1);
     return rdt_fold_value(&fold);
 }

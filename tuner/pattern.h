@@ -38,6 +38,10 @@ redtune_value rdt_pattern_value(const rdt_pattern *pattern, uint64_t first, uint
 redtune_value rdt_pattern_planted(const rdt_pattern *pattern, uint64_t first, uint64_t count,
                                   uint64_t at);
 
+/* The same with this value there. */
+redtune_value rdt_pattern_planted_value(const rdt_pattern *pattern, uint64_t first, uint64_t count,
+                                        uint64_t at, const redtune_value *value);
+
 /* Whether the result shows only some of the elements, so that a decider has to be planted. */
 bool rdt_pattern_hides(const redtune_problem *problem);
 

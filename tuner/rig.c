@@ -2,8 +2,10 @@
  * and timed. */
 #include "tuner/rig.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include "model/launch.h"
+#include "model/scalar.h"
 
 enum {
     SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */
@@ -76,6 +78,16 @@ static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, redtune_error
     return status;
 }
 
+static redtune_status open_output(rdt_rig *rig, redtune_error *err) {
+    enum { RESULTS_BYTES = RDT_RIG_OUTPUTS * 16 };
+    redtune_status status = rdt_buffer_create(rig->driver, RESULTS_BYTES + 16, &rig->output, err);
+    if (status || !rdt_scalar_is_float(rig->dtype)) return status;
+    redtune_value nan = rdt_scalar_from_real(rig->dtype, (double)NAN);
+    rig->nan = rig->output.address + RESULTS_BYTES;
+    return rdt_buffer_write(rig->driver, rig->nan, &nan, redtune_dtype_bytes(rig->dtype),
+                            rig->stream, err);
+}
+
 static redtune_status open_hot(rdt_rig *rig, redtune_error *err) {
     redtune_value neutral = rdt_pattern_neutral(&rig->problem);
     redtune_value decider = rdt_pattern_decider(&rig->problem);
@@ -95,7 +107,7 @@ redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *p
     redtune_status status = rdt_stream_create(rig->driver, &rig->stream, err);
     if (!status) status = rdt_timer_create(rig->driver, &rig->timer, err);
     if (!status) status = rdt_buffer_create(rig->driver, flush_bytes(context), &rig->flush, err);
-    if (!status) status = rdt_buffer_create(rig->driver, RDT_RIG_OUTPUTS * 16, &rig->output, err);
+    if (!status) status = open_output(rig, err);
     if (!status)
         status = rdt_buffer_create(rig->driver, (size_t)RDT_SCRATCH_BYTES, &rig->scratch, err);
     if (!status) status = fill_pools(rig, problem->count, err);

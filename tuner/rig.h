@@ -37,6 +37,7 @@ typedef struct rdt_rig {
     rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
                         * data that the timed kernel has to wait for until it is in memory */
     rdt_buffer output; /* RDT_RIG_OUTPUTS results of 16 bytes */
+    CUdeviceptr nan;   /* a NaN of the dtype, where it has one; in output, behind the results */
     rdt_buffer scratch;
     CUstream stream;
     rdt_timer timer;

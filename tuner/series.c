@@ -1,6 +1,8 @@
 /* Series: the problems of one class, searched one after another. */
 #include "tuner/series.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model/winner.h"
@@ -9,8 +11,30 @@
 
 /* ---- hooks of the searches ----------------------------------------------------------------- */
 
+/* Says once what spoils the measurements. */
+static void warn(rdt_series *self, const rdt_conditions *now) {
+    char line[160];
+    void *user = self->hooks->user;
+    if (!self->hooks->warn) return;
+    if (now->others && !self->warned_of_others) {
+        snprintf(line, sizeof line, "%d other %s the GPU: what is measured now may be too slow",
+                 now->others, now->others == 1 ? "process uses" : "processes use");
+        self->hooks->warn(user, line);
+        self->warned_of_others = true;
+    }
+    if (rdt_conditions_held_down(now) && !self->warned_of_clocks) {
+        snprintf(line, sizeof line,
+                 "the GPU's clocks are held down by heat or power (NVML's reasons 0x%" PRIx64
+                 ", %d C): what is measured now may be too slow",
+                 now->throttle, now->temperature_c);
+        self->hooks->warn(user, line);
+        self->warned_of_clocks = true;
+    }
+}
+
 static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
     rdt_series *self = user;
+    for (size_t i = 0; i < count; i++) warn(self, &trials[i].conditions);
     redtune_status status = rdt_trials_add(&self->known[trials->cache], trials, count, err);
     return status ? status : self->hooks->store(self->hooks->user, trials, count, err);
 }

@@ -25,6 +25,9 @@ typedef struct rdt_series_hooks {
     bool (*progress)(void *user, size_t problem, const char *stage, size_t i, size_t n,
                      double best_ns);
     void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]);
+    /* Takes a line about what spoils the measurements, each kind once a series. NULL: nobody does.
+     */
+    void (*warn)(void *user, const char *line);
 } rdt_series_hooks;
 
 typedef struct rdt_series {
@@ -43,8 +46,9 @@ typedef struct rdt_series {
     rdt_budget *budget;
     size_t searches_after; /* of the tune, beside this series': they share the budget */
     const rdt_series_hooks *hooks;
-    size_t current; /* the series' own */
+    size_t current; /* the series' own, here and below */
     const char *stage;
+    bool warned_of_others, warned_of_clocks;
 } rdt_series;
 
 /* How many searches a problem takes: one for each cache state in which it can differ. */

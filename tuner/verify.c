@@ -2,9 +2,11 @@
 #include "tuner/verify.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model/reference.h"
+#include "model/scalar.h"
 
 enum { CHECKS_MAX = RDT_RIG_OUTPUTS - 1, OUTPUT_BYTES = 16, POISON = 0xa5, EDGE_BLOCKS = 3 };
 
@@ -19,7 +21,7 @@ typedef struct check {
     CUdeviceptr input;
     uint64_t first, count; /* first: elements behind a 16-byte boundary, or in the pool */
     int64_t decider;       /* its index, -1 and count being just outside; or NO_DECIDER */
-    bool planted;          /* the decider is put there for this call only */
+    CUdeviceptr planted;   /* this element is put in its place for this call only; 0: none */
     redtune_value expected;
 } check;
 
@@ -60,7 +62,7 @@ static redtune_status launch_check(const subject *self, size_t i, redtune_error 
     CUdeviceptr saved = rig->output.address + SAVED * OUTPUT_BYTES;
     CUdeviceptr place = each->input + (uint64_t)each->decider * redtune_dtype_bytes(rig->dtype);
     redtune_status status = copy_element(self, saved, place, err);
-    if (!status) status = copy_element(self, place, rdt_hot_window(&rig->hot, 0, 0), err);
+    if (!status) status = copy_element(self, place, each->planted, err);
     if (!status)
         status = rdt_kernel_launch(self->kernel, &self->launch, operands, rig->stream, err);
     if (!status) status = copy_element(self, place, saved, err);
@@ -156,8 +158,22 @@ static void add_planted(subject *self, const rdt_pool *pool, uint64_t count, uin
                   .input = pool->buffer.address,
                   .count = count,
                   .decider = (int64_t)at,
-                  .planted = true,
+                  .planted = rdt_hot_window(&self->rig->hot, 0, 0),
                   .expected = rdt_pattern_planted(pool->pattern, 0, count, at),
+              });
+}
+
+/* A NaN among numbers: docs/ops.md says what every op makes of it. */
+static void add_nan(subject *self, uint64_t count, uint64_t at) {
+    const rdt_pool *pool = &self->rig->dense;
+    const redtune_value nan = rdt_scalar_from_real(self->rig->dtype, (double)NAN);
+    if (at >= count || count > pool->count || count > pool->pattern->count_max) return;
+    add(self, (check){
+                  .input = pool->buffer.address,
+                  .count = count,
+                  .decider = (int64_t)at,
+                  .planted = self->rig->nan,
+                  .expected = rdt_pattern_planted_value(pool->pattern, 0, count, at, &nan),
               });
 }
 
@@ -225,6 +241,16 @@ static void add_outside(subject *self) {
         }
 }
 
+/* One NaN in each part of the way of an element: a vector's first and last, a warp's, a tile's,
+ * what is left over before and behind. */
+static void add_nans(subject *self) {
+    const uint64_t tile = self->launch.tile, count = 3 * tile + 7;
+    const uint64_t at[] = {0, 1, 15, 16, 31, 32, tile - 1, tile, 2 * tile, 3 * tile, count - 1};
+    if (!self->rig->nan) return;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) add_nan(self, count, at[i]);
+    add_nan(self, 1, 0);
+}
+
 redtune_status rdt_verify_edges(const rdt_rig *rig, const redtune_problem *problem,
                                 const rdt_kernel *kernel, const rdt_launch *launch,
                                 redtune_error *err) {
@@ -234,6 +260,7 @@ redtune_status rdt_verify_edges(const rdt_rig *rig, const redtune_problem *probl
     add_counts(&self);
     add_sweep(&self);
     add_outside(&self);
+    add_nans(&self);
     return run_checks(&self, err);
 }
 

@@ -23,6 +23,7 @@ typedef struct job {
     size_t first; /* of the class at hand */
     const rdt_strategy *strategy;
     rdt_budget budget;
+    rdt_nvml *nvml; /* NULL: there is none */
 } job;
 
 /* ---- the list of problems ------------------------------------------------------------------ */
@@ -138,6 +139,11 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
     self->wanted->tuned(self->wanted->user, &result);
 }
 
+static void warn(void *user, const char *line) {
+    const job *self = user;
+    rdt_log_write(&self->rt->log, REDTUNE_LOG_WARNING, "%s", line);
+}
+
 static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
                                   const rdt_config *config, const rdt_launch *launch,
                                   rdt_kernel **out, redtune_error *err) {
@@ -183,8 +189,8 @@ static size_t searches_after(const job *self, size_t first) {
 }
 
 static redtune_status tune_class(job *self, size_t first, size_t count, redtune_error *err) {
-    const rdt_local_parts parts = {self->rt->context, self->codegen, make_kernel, self};
-    const rdt_series_hooks hooks = {self, store, progress, tuned};
+    const rdt_local_parts parts = {self->rt->context, self->codegen, make_kernel, self, self->nvml};
+    const rdt_series_hooks hooks = {self, store, progress, tuned, warn};
     rdt_local *local = NULL;
     rdt_series series = {
         .codegen = self->codegen,
@@ -251,7 +257,9 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     if (status) return status;
     status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {
+        self.nvml = rdt_nvml_open(rt->context);
         status = run_job(&self, err);
+        rdt_nvml_close(self.nvml);
         rdt_context_leave(rt->context, entered);
     }
     rdt_builder_give_back(rt->builder);

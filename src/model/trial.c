@@ -18,3 +18,11 @@ int rdt_outcome_find(const char *name) {
         if (!strcmp(names[i], name)) return i;
     return -1;
 }
+
+/* NVML's bits: a cap on power, slowdown by hardware, heat as software sees it and as hardware does,
+ * the power brake. */
+enum { POWER_CAP = 0x4, SLOWDOWN = 0x8, SOFTWARE_HEAT = 0x20, HARDWARE_HEAT = 0x40, BRAKE = 0x80 };
+
+bool rdt_conditions_held_down(const rdt_conditions *conditions) {
+    return conditions->throttle & (POWER_CAP | SLOWDOWN | SOFTWARE_HEAT | HARDWARE_HEAT | BRAKE);
+}

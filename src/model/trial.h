@@ -35,6 +35,10 @@ typedef struct rdt_conditions {
     int others;        /* other processes on the GPU */
 } rdt_conditions;
 
+/* Whether heat, power or a fault held the clocks down, so that times are not the GPU's own: neither
+ * being idle does, nor clocks that someone has set. */
+bool rdt_conditions_held_down(const rdt_conditions *conditions);
+
 typedef struct rdt_trial {
     redtune_problem problem; /* resolved */
     rdt_cache_state cache;
