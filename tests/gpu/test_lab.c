@@ -1,0 +1,258 @@
+/* Facts about the lab of a GPU in this process: what it refuses, what it times, and what it tells
+ * of the GPU. NVML is stood in for (tests/fixtures/nvml.c). */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include "compiler/compiler.h"
+#include "subject.h"
+#include "tuner/local.h"
+
+static redtune_error err;
+static device gpu;
+static workshop shop;
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!gpu.context) SKIP("no GPU: %s", err.message);                                         \
+    } while (0)
+
+/* A lab with one candidate, the default. */
+typedef struct bench {
+    redtune_problem problem;
+    redtune_op other; /* whose kernel is made instead */
+    bool makes_other, forgets;
+    rdt_candidate candidate;
+    rdt_batch batch;
+    rdt_nvml *nvml;
+    rdt_local *local;
+    rdt_lab lab;
+    rdt_verdict verdict;
+    rdt_conditions conditions;
+} bench;
+
+/* Max, but for NaNs, which it passes over: a fault that numbers alone do not show. */
+static const char forgetful[] =
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"
+    "                                          float *output, void *scratch) {\n"
+    "    float most = -__int_as_float(0x7f800000);\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++) most = fmaxf(most, input[i]);\n"
+    "    *output = most;\n"
+    "}\n";
+
+static redtune_status make_forgetful(rdt_kernel **out, redtune_error *failure) {
+    const rdt_facts *facts = &gpu.context->facts;
+    rdt_compiler *compiler = NULL;
+    rdt_image image = {.data = NULL};
+    redtune_status status = rdt_compiler_open(&compiler, failure);
+    if (!status)
+        status = rdt_compiler_compile(compiler, forgetful, "forgetful.cu", facts->major,
+                                      facts->minor, device_is_simulated(&gpu), &image, failure);
+    if (!status) status = rdt_kernel_load(gpu.driver, image.data, false, out, failure);
+    free(image.data);
+    rdt_compiler_close(compiler);
+    return status;
+}
+
+static redtune_status make(void *user, int family, const redtune_problem *problem,
+                           const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
+                           redtune_error *failure) {
+    const bench *self = user;
+    redtune_problem made = *problem;
+    if (self->forgets) return make_forgetful(out, failure);
+    if (self->makes_other) made.op = self->other;
+    return rdt_builder_make(shop.builder, gpu.context, family, &made, config, launch, out, failure);
+}
+
+static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype, uint64_t count) {
+    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
+    rdt_case at = {&self->problem, &gpu.context->facts};
+    rdt_problem_resolve(&problem, &self->problem, NULL);
+    self->nvml = rdt_nvml_open(gpu.context);
+    const rdt_local_parts parts = {.context = gpu.context,
+                                   .codegen = shop.codegen,
+                                   .make = make,
+                                   .user = self,
+                                   .nvml = self->nvml};
+    redtune_status status = rdt_codegen_default(shop.codegen, 0, at, &self->candidate.config, &err);
+    if (!status)
+        status = rdt_codegen_launch(shop.codegen, 0, at, &self->candidate.config,
+                                    &self->candidate.launch, &err);
+    if (!status) status = rdt_local_create(&parts, &self->problem, &self->local, &err);
+    if (status) return status;
+    self->lab = rdt_local_lab(self->local);
+    self->batch = (rdt_batch){&self->problem, 0, &self->candidate, 1};
+    return REDTUNE_OK;
+}
+
+static void bench_close(bench *self) {
+    rdt_local_destroy(self->local);
+    rdt_nvml_close(self->nvml);
+}
+
+/* The median of three is the second: they are all the same on the simulated GPU. */
+static redtune_status bench_time(bench *self, rdt_cache_state cache, double *sample_ns) {
+    double samples[3];
+    redtune_status status = self->lab.time(self->lab.self, &self->batch, cache, 3, samples,
+                                           &self->verdict, &self->conditions, &err);
+    *sample_ns = samples[1];
+    return status;
+}
+
+/* ---- verifying ------------------------------------------------------------------------------ */
+
+static void a_right_kernel_is_good(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
+    CHECK_OK(self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+    CHECK_TEXT(self.verdict.cause, "");
+    bench_close(&self);
+}
+
+static void a_kernel_that_loses_a_nan_is_wrong(void) {
+    NEED_GPU();
+    bench self = {.forgets = true};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
+    CHECK_OK(self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(self.verdict.cause, "should be nan");
+    bench_close(&self);
+}
+
+static void a_wrong_kernel_says_what_it_gave_and_what_it_should(void) {
+    NEED_GPU();
+    bench self = {.makes_other = true, .other = REDTUNE_XOR};
+    CHECK_OK(bench_open(&self, REDTUNE_OR, REDTUNE_U32, 3000), err);
+    CHECK_OK(self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(self.verdict.cause, "wrong result: or of ");
+    CHECK_CONTAINS(self.verdict.cause, " is ");
+    CHECK_CONTAINS(self.verdict.cause, " and should be ");
+    bench_close(&self);
+}
+
+/* ---- timing --------------------------------------------------------------------------------- */
+
+static void a_warm_cache_is_faster_than_a_cold_one(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double cold_ns = 0, warm_ns = 0;
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 100000), err);
+    CHECK_OK(bench_time(&self, RDT_CACHE_COLD, &cold_ns), err);
+    CHECK_OK(bench_time(&self, RDT_CACHE_WARM, &warm_ns), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+    CHECK(warm_ns > 0 && warm_ns < cold_ns);
+    bench_close(&self);
+}
+
+static void what_is_not_good_is_not_timed(void) {
+    NEED_GPU();
+    bench self = {.verdict = {.outcome = RDT_OUTCOME_WRONG}};
+    double sample_ns = 77;
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 1000), err);
+    CHECK_OK(bench_time(&self, RDT_CACHE_COLD, &sample_ns), err);
+    CHECK(sample_ns == 0);
+    bench_close(&self);
+}
+
+/* ---- NVML ----------------------------------------------------------------------------------- */
+
+/* What NVML says after a candidate was timed. */
+static rdt_conditions observe(const char *fails, const char *throttle, const char *others) {
+    bench self = {.makes_other = false};
+    double sample_ns = 0;
+    setenv("REDTUNE_NVML", RDT_TEST_NVML_FILE, 1);
+    setenv("RDT_TEST_NVML_FAILS", fails, 1);
+    setenv("RDT_TEST_NVML_THROTTLE", throttle, 1);
+    setenv("RDT_TEST_NVML_OTHERS", others, 1);
+    if (!bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 1000)) {
+        bench_time(&self, RDT_CACHE_COLD, &sample_ns);
+        if (!(sample_ns > 0)) self.conditions.sm_mhz = -1;
+    }
+    bench_close(&self);
+    return self.conditions;
+}
+
+static void conditions_are_kept(void) {
+    NEED_GPU();
+    rdt_conditions now = observe("", "0", "0");
+    CHECK_INT(now.sm_mhz, 1980);
+    CHECK_INT(now.memory_mhz, 3201);
+    CHECK_INT(now.temperature_c, 61);
+    CHECK_INT(now.throttle, 0);
+    CHECK_INT(now.others, 0);
+}
+
+static void no_nvml_is_no_error(void) {
+    NEED_GPU();
+    static const char *const failing[] = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2"};
+    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
+        CHECK_INT(observe(failing[i], "0x20", "3").sm_mhz, 0);
+    setenv("REDTUNE_NVML", "/nowhere/libnvidia-ml.so.1", 1);
+    CHECK(!rdt_nvml_open(gpu.context));
+    CHECK_INT(rdt_nvml_look(NULL).sm_mhz, 0);
+    CHECK_INT(rdt_nvml_throttle(NULL), 0);
+}
+
+static void an_answer_that_fails_is_unknown(void) {
+    NEED_GPU();
+    CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").sm_mhz, 0);
+    CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").temperature_c, 61);
+    CHECK_INT(observe("nvmlDeviceGetTemperature", "0", "0").temperature_c, 0);
+    CHECK_INT(observe("nvmlDeviceGetCurrentClocksThrottleReasons", "0x20", "0").throttle, 0);
+    CHECK_INT(observe("nvmlDeviceGetComputeRunningProcesses_v3", "0", "3").others, 0);
+}
+
+/* The stand-in says so twice only: what was kept was taken after that. */
+static void a_throttled_sample_is_taken_again(void) {
+    NEED_GPU();
+    CHECK_INT(observe("", "0x20:2", "0").throttle, 0);
+    CHECK_INT(observe("", "0x8:3", "0").throttle, 0);
+}
+
+static void throttling_that_stays_is_told(void) {
+    NEED_GPU();
+    CHECK_INT(observe("", "0x20", "0").throttle, 0x20);
+    CHECK_INT(observe("", "0x20:5", "0").throttle, 0x20);
+}
+
+static void an_idle_gpu_is_not_throttled(void) {
+    NEED_GPU();
+    rdt_conditions now = observe("", "0x3", "0");
+    CHECK_INT(now.throttle, 0x3);
+    CHECK(!rdt_conditions_held_down(&now));
+}
+
+static void other_processes_are_counted(void) {
+    NEED_GPU();
+    CHECK_INT(observe("", "0", "3").others, 3);
+    CHECK_INT(observe("", "0", "hidden").others, 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_right_kernel_is_good),
+        FACT(a_kernel_that_loses_a_nan_is_wrong),
+        FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
+        FACT(a_warm_cache_is_faster_than_a_cold_one),
+        FACT(what_is_not_good_is_not_timed),
+        FACT(conditions_are_kept),
+        FACT(no_nvml_is_no_error),
+        FACT(an_answer_that_fails_is_unknown),
+        FACT(a_throttled_sample_is_taken_again),
+        FACT(throttling_that_stays_is_told),
+        FACT(an_idle_gpu_is_not_throttled),
+        FACT(other_processes_are_counted),
+    };
+    if (device_open(&gpu, &err)) {
+        gpu.context = NULL;
+    } else if (workshop_open(&gpu, &shop, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    workshop_close(&shop);
+    device_close(&gpu);
+    return rc;
+}
