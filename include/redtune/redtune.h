@@ -540,6 +540,32 @@ REDTUNE_API redtune_status redtune_ladder(redtune *rt, const redtune_climb *clim
 REDTUNE_API redtune_status redtune_ladder_source(const redtune_climb *climb, const char *name,
                                                  char **source, redtune_error *err);
 
+/* ---- the report -------------------------------------------------------------------------- */
+
+typedef enum redtune_format {
+    REDTUNE_FORMAT_HTML = 0, /* one page that needs no other file and no script; well-formed XML */
+    REDTUNE_FORMAT_CSV,      /* the winners, one a line */
+    REDTUNE_FORMAT_JSON,
+} redtune_format;
+
+typedef struct redtune_reporting {
+    const char *database; /* as in redtune_options */
+    const char *gpu;      /* the name of a GPU model; NULL: the one with the most winners */
+    /* Whose candidates are shown: op, count, and dtype if it is not zero. A count of 0: the problem
+     * with the greatest gain, of those that most candidates were tried for. */
+    redtune_problem problem;
+    const redtune_step *steps; /* of the ladder, as redtune_ladder gives them; may be NULL */
+    size_t step_count;
+    redtune_format format;
+} redtune_reporting;
+
+/* Writes what a tuning database knows of one GPU model as a document, from the templates in
+ * report/. Needs neither GPU nor driver. Every text of the database is escaped. *text is
+ * NUL-terminated UTF-8 and freed by the caller with redtune_free. The same database and steps give
+ * the same bytes. reporting may be NULL. */
+REDTUNE_API redtune_status redtune_report(const redtune_reporting *reporting, char **text,
+                                          redtune_error *err);
+
 /* ---- the environment ----------------------------------------------------------------------- */
 
 typedef enum redtune_health {

@@ -18,6 +18,7 @@ extern const rdt_command rdt_cmd_emit;
 extern const rdt_command rdt_cmd_reduce;
 extern const rdt_command rdt_cmd_ladder;
 extern const rdt_command rdt_cmd_show;
+extern const rdt_command rdt_cmd_report;
 extern const rdt_command rdt_cmd_doctor;
 
 #endif

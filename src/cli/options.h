@@ -14,20 +14,21 @@ enum {
     RDT_BARE = 16, /* redtune with no command named */
     RDT_LADDER = 32,
     RDT_SHOW = 64,
-    RDT_ALL = 127,
+    RDT_REPORT = 128,
+    RDT_ALL = 255,
 };
 
 enum { RDT_OPTIONS_LIST_MAX = 32 };
 
 /* What was asked for. Zero and NULL mean that the option was not given. */
 typedef struct rdt_options {
-    const char *device, *database, *family, *config, *show, *gpu;
+    const char *device, *database, *family, *config, *show, *gpu, *output;
     const char *argument; /* what stands beside the options, such as a file */
     redtune_op ops[RDT_OPTIONS_LIST_MAX];
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
     size_t op_count, dtype_count, count_count;
-    int again, all, lines, counters, one_block, json, quiet, verbose, help,
+    int again, all, lines, counters, one_block, csv, json, quiet, verbose, help,
         version; /* how often they were given */
 } rdt_options;
 

@@ -1,0 +1,137 @@
+/* redtune report: what a tuning database says of a GPU, as a page, a table or JSON. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/command.h"
+#include "cli/message.h"
+
+enum { STEPS_MAX = 32 };
+
+typedef struct climbed {
+    redtune_step step[STEPS_MAX];
+    size_t count;
+} climbed;
+
+static int keep_step(void *user, const redtune_step *step) {
+    climbed *all = user;
+    if (all->count < STEPS_MAX) all->step[all->count++] = *step;
+    return 0;
+}
+
+static redtune_status climb(const rdt_options *options, climbed *out, redtune_error *err) {
+    redtune *rt = NULL;
+    redtune_options open = {
+        .device = options->device,
+        .database = options->database,
+        .log = rdt_message_log,
+        .log_level = rdt_message_log_level(options->quiet, options->verbose),
+    };
+    redtune_climb wanted = {.step = keep_step, .user = out};
+    redtune_status status = redtune_open(&open, &rt, err);
+    if (!status) status = redtune_ladder(rt, &wanted, err);
+    redtune_close(rt);
+    return status;
+}
+
+/* ---- the file ------------------------------------------------------------------------------ */
+
+static redtune_status cannot_write(const char *path, redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_FILE, errno, "cannot write %.300s: %s", path,
+                           strerror(errno));
+}
+
+static bool write_all(int file, const char *text) {
+    size_t left = strlen(text);
+    while (left) {
+        ssize_t written = write(file, text, left);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        text += written;
+        left -= (size_t)written;
+    }
+    return true;
+}
+
+/* Beside the file and then in its place, so that there is never half a report. */
+static redtune_status put_file(const char *path, const char *text, redtune_error *err) {
+    size_t bytes = strlen(path) + sizeof ".XXXXXX";
+    char *beside = malloc(bytes);
+    if (!beside)
+        return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot write %.300s: out of host memory",
+                               path);
+    snprintf(beside, bytes, "%s.XXXXXX", path);
+    int file = mkstemp(beside);
+    bool good = file >= 0 && write_all(file, text);
+    /* mkstemp gives the file to its owner alone; a report is for others, too. */
+    mode_t mask = umask(0);
+    umask(mask);
+    if (good) good = !fchmod(file, 0666 & ~mask);
+    if (file >= 0 && close(file)) good = false;
+    if (good) good = !rename(beside, path);
+    redtune_status status = good ? REDTUNE_OK : cannot_write(path, err);
+    if (!good && file >= 0) unlink(beside);
+    free(beside);
+    return status;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static redtune_status check_options(const rdt_options *options, redtune_error *err) {
+    if (options->csv && options->json)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot report: --csv and --json ask for two formats; give one");
+    if ((options->op_count || options->dtype_count) && !options->count_count)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot report: --op and --dtype choose a problem together with "
+                               "--count; add it");
+    return REDTUNE_OK;
+}
+
+static int run(const rdt_options *options) {
+    static climbed steps;
+    char *text = NULL;
+    redtune_error err;
+    redtune_status status = check_options(options, &err);
+    if (!status && options->device) status = climb(options, &steps, &err);
+    redtune_reporting reporting = {
+        .database = options->database,
+        .gpu = options->gpu,
+        .steps = steps.step,
+        .step_count = steps.count,
+        .format = options->csv    ? REDTUNE_FORMAT_CSV
+                  : options->json ? REDTUNE_FORMAT_JSON
+                                  : REDTUNE_FORMAT_HTML,
+    };
+    if (options->count_count)
+        reporting.problem = (redtune_problem){
+            .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
+            .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE,
+            .count = options->counts[0],
+        };
+    if (!status) status = redtune_report(&reporting, &text, &err);
+    if (!status && options->output && strcmp(options->output, "-"))
+        status = put_file(options->output, text, &err);
+    else if (!status)
+        fputs(text, stdout);
+    redtune_free(text);
+    return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_report = {
+    .name = "report",
+    .bit = RDT_REPORT,
+    .summary = "writes what was measured as one HTML page, a table or JSON; needs no GPU",
+    .details =
+        "The page opens offline and needs no script: bandwidth over size, the gain over the\n"
+        "default, every candidate of one problem by parameter, where the winners change, the "
+        "table\n"
+        "of winners with their origin, noise and throttling. It tells of one GPU model of the\n"
+        "database. With --device the ladder is run on that GPU and shown, too.\n"
+        "\n"
+        "For example: redtune report -o report.html\n",
+    .run = run,
+};

@@ -1,0 +1,242 @@
+/* Page: a report rendered by the templates in report/. */
+#include "codegen/page.h"
+
+#include <string.h>
+#include "codegen/escape.h"
+#include "codegen/state.h"
+#include "codegen/translate.h"
+
+static const struct {
+    const char *template;
+    void (*escape)(const char *string, rdt_text *out);
+} formats[] = {
+    [REDTUNE_FORMAT_HTML] = {"report/page.html", rdt_escape_html},
+    [REDTUNE_FORMAT_CSV] = {"report/table.csv", rdt_escape_csv},
+    [REDTUNE_FORMAT_JSON] = {"report/data.json", rdt_escape_json},
+};
+
+typedef struct page_call {
+    const rdt_report *report;
+    redtune_format format;
+    rdt_text out, chunk;
+    rdt_text text; /* at hand, escaped; here, so that it is freed after a Lua error too */
+} page_call;
+
+/* ---- the report as Lua tables --------------------------------------------------------------- */
+
+/* The table being filled is on top of the stack. */
+
+static void set_text(lua_State *state, page_call *call, const char *name, const char *string) {
+    rdt_text_clear(&call->text);
+    rdt_text_add(&call->text, ""); /* so that there is data */
+    formats[call->format].escape(string, &call->text);
+    if (call->text.failed) luaL_error(state, "out of memory for a text");
+    lua_pushlstring(state, call->text.data, call->text.length);
+    lua_setfield(state, -2, name);
+}
+
+static void set_integer(lua_State *state, const char *name, uint64_t value) {
+    lua_pushinteger(state, (lua_Integer)value);
+    lua_setfield(state, -2, name);
+}
+
+static void set_real(lua_State *state, const char *name, double value) {
+    lua_pushnumber(state, value);
+    lua_setfield(state, -2, name);
+}
+
+static void set_truth(lua_State *state, const char *name, bool truth) {
+    lua_pushboolean(state, truth);
+    lua_setfield(state, -2, name);
+}
+
+static void push_gpu(lua_State *state, page_call *call, const rdt_facts *gpu) {
+    lua_newtable(state);
+    set_text(state, call, "name", gpu->name);
+    set_integer(state, "major", (uint64_t)gpu->major);
+    set_integer(state, "minor", (uint64_t)gpu->minor);
+    set_integer(state, "sm_count", (uint64_t)gpu->sm_count);
+    set_integer(state, "l2_bytes", gpu->l2_bytes);
+    set_real(state, "peak_gbps", rdt_facts_peak_gbps(gpu));
+}
+
+static void set_problem(lua_State *state, const redtune_problem *problem) {
+    redtune_problem usual = *problem;
+    usual.result = REDTUNE_DTYPE_NONE;
+    if (rdt_problem_resolve(&usual, &usual, NULL)) usual.result = REDTUNE_DTYPE_NONE;
+    set_truth(state, "usual_result", usual.result == problem->result);
+    lua_pushstring(state, redtune_op_name(problem->op));
+    lua_setfield(state, -2, "op");
+    lua_pushstring(state, redtune_dtype_name(problem->dtype));
+    lua_setfield(state, -2, "dtype");
+    lua_pushstring(state, redtune_dtype_name(problem->result));
+    lua_setfield(state, -2, "result");
+    set_integer(state, "count", problem->count);
+    set_real(state, "bytes", (double)problem->count * (double)redtune_dtype_bytes(problem->dtype));
+}
+
+/* A config is text, and its parameters, of which only those that read as such are listed. */
+static void set_config(lua_State *state, page_call *call, const char *config) {
+    set_text(state, call, "config", config);
+    lua_newtable(state);
+    static const char word[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    for (lua_Integer n = 1; *config; n++) {
+        size_t name = strspn(config, word);
+        size_t value = config[name] == '=' ? strspn(config + name + 1, word) : 0;
+        const char *end = config + name + 1 + value;
+        if (!name || !value || (*end && *end != ',')) break;
+        lua_newtable(state);
+        lua_pushlstring(state, config, name);
+        lua_setfield(state, -2, "name");
+        lua_pushlstring(state, config + name + 1, value);
+        lua_setfield(state, -2, "value");
+        lua_seti(state, -2, n);
+        config = *end ? end + 1 : end;
+    }
+    lua_setfield(state, -2, "params");
+}
+
+static void set_trial(lua_State *state, page_call *call, const rdt_trial *trial) {
+    set_text(state, call, "family", trial->family);
+    set_config(state, call, trial->config);
+    set_real(state, "median_ns", trial->median_ns);
+    set_real(state, "spread_ns", trial->spread_ns);
+    set_integer(state, "samples", (uint64_t)trial->samples);
+    set_truth(state, "is_default", trial->is_default);
+    set_integer(state, "sm_mhz", (uint64_t)trial->conditions.sm_mhz);
+    set_integer(state, "temperature_c", (uint64_t)trial->conditions.temperature_c);
+}
+
+static void push_point(lua_State *state, page_call *call, const rdt_report_point *point) {
+    lua_newtable(state);
+    set_problem(state, &point->winner.problem);
+    set_truth(state, "warm", point->winner.cache == RDT_CACHE_WARM);
+    set_trial(state, call, &point->winner);
+    set_real(state, "default_ns", point->default_ns);
+    set_integer(state, "origin", point->origin + 1);
+    set_integer(state, "date", (uint64_t)point->date);
+    set_integer(state, "configs", point->configs);
+    set_integer(state, "throttled", point->throttled);
+    set_integer(state, "disturbed", point->disturbed);
+    set_integer(state, "hottest_c", (uint64_t)point->hottest_c);
+    lua_newtable(state);
+    for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
+        set_integer(state, rdt_outcome_name((rdt_outcome)i), point->outcomes[i]);
+    lua_setfield(state, -2, "outcomes");
+}
+
+static void push_origin(lua_State *state, page_call *call, const rdt_report_origin *origin) {
+    lua_newtable(state);
+    set_text(state, call, "machine", origin->machine);
+    set_text(state, call, "templates", origin->templates);
+    set_integer(state, "driver_version", (uint64_t)origin->driver_version);
+    set_integer(state, "nvrtc_version", (uint64_t)origin->nvrtc_version);
+}
+
+static void push_step(lua_State *state, page_call *call, const redtune_step *step) {
+    const redtune_counters *counters = &step->counters;
+    lua_newtable(state);
+    set_text(state, call, "name", step->name);
+    set_text(state, call, "place", step->place);
+    set_text(state, call, "text", step->text);
+    set_text(state, call, "config", step->config);
+    set_problem(state, &step->problem);
+    set_integer(state, "launches", step->launches);
+    set_truth(state, "right", step->right != 0);
+    set_real(state, "median_ns", step->median_ns);
+    set_real(state, "spread_ns", step->spread_ns);
+    set_real(state, "gbps", step->gbps);
+    set_real(state, "gain", step->gain);
+    set_truth(state, "counted", step->counted != 0);
+    set_integer(state, "warp_instructions", counters->warp_instructions);
+    set_integer(state, "lane_instructions", counters->lane_instructions);
+    set_integer(state, "divergent_branches", counters->divergent_branches);
+    set_integer(state, "global_loads", counters->global_loads);
+    set_integer(state, "bank_conflicts", counters->shared_wavefronts - counters->shared_requests);
+    set_integer(state, "barriers", counters->barriers);
+}
+
+/* Calls push for i = 0 ... count - 1 and makes a list of what it pushes. */
+#define SET_LIST(state, name, count, push)                                                         \
+    do {                                                                                           \
+        lua_createtable((state), (int)(count), 0);                                                 \
+        for (size_t i = 0; i < (count); i++) {                                                     \
+            push;                                                                                  \
+            lua_seti((state), -2, (lua_Integer)i + 1);                                             \
+        }                                                                                          \
+        lua_setfield((state), -2, (name));                                                         \
+    } while (0)
+
+static void push_candidate(lua_State *state, page_call *call, const rdt_trial *trial) {
+    lua_newtable(state);
+    set_trial(state, call, trial);
+}
+
+static void push_report(lua_State *state, page_call *call) {
+    const rdt_report *report = call->report;
+    lua_newtable(state);
+    set_text(state, call, "version", REDTUNE_VERSION);
+    push_gpu(state, call, &report->gpu);
+    lua_setfield(state, -2, "gpu");
+    set_integer(state, "shown", report->point_count ? report->shown + 1 : 0);
+    SET_LIST(state, "others", report->other_count, push_gpu(state, call, &report->other[i]));
+    SET_LIST(state, "points", report->point_count, push_point(state, call, &report->point[i]));
+    SET_LIST(state, "origins", report->origin_count, push_origin(state, call, &report->origin[i]));
+    SET_LIST(state, "candidates", report->candidate_count,
+             push_candidate(state, call, &report->candidate[i]));
+    SET_LIST(state, "steps", report->step_count, push_step(state, call, &report->step[i]));
+}
+
+/* ---- rendering ------------------------------------------------------------------------------ */
+
+/* put(line, piece, ...): one line of text. The call is upvalue 1. */
+static int put(lua_State *state) {
+    page_call *call = lua_touserdata(state, lua_upvalueindex(1));
+    int top = lua_gettop(state);
+    for (int i = 2; i <= top; i++) {
+        size_t length;
+        if (lua_type(state, i) != LUA_TSTRING && !lua_isinteger(state, i))
+            return luaL_error(state, "@{} must give a string or an integer, and gives %s",
+                              luaL_tolstring(state, i, NULL));
+        const char *piece = lua_tolstring(state, i, &length);
+        rdt_text_add_bytes(&call->out, piece, length);
+    }
+    rdt_text_add(&call->out, "\n");
+    return 0;
+}
+
+static int run_page(lua_State *state) {
+    page_call *call = lua_touserdata(state, 1);
+    const char *name = formats[call->format].template;
+    redtune_error failure;
+    size_t length;
+    rdt_lua_push_file(state, name);
+    const char *text = lua_tolstring(state, -1, &length);
+    if (rdt_translate(name, text, length, &call->chunk, &failure))
+        return luaL_error(state, "%s", failure.message);
+    rdt_lua_push_environment(state);
+    lua_pushstring(state, "put");
+    lua_pushlightuserdata(state, call);
+    lua_pushcclosure(state, put, 1);
+    lua_rawset(state, -3);
+    lua_pushstring(state, "report");
+    push_report(state, call);
+    lua_rawset(state, -3);
+    lua_pushfstring(state, "@%s", name);
+    lua_insert(state, -2);
+    rdt_lua_load(state, call->chunk.data ? call->chunk.data : "", call->chunk.length,
+                 lua_tostring(state, -2));
+    lua_call(state, 0, 0);
+    return 0;
+}
+
+redtune_status rdt_page_render(rdt_codegen *codegen, const rdt_report *report,
+                               redtune_format format, char **text, redtune_error *err) {
+    page_call call = {.report = report, .format = format};
+    redtune_status status = rdt_lua_call(&codegen->lua, "render the report", run_page, &call, err);
+    if (!status) status = rdt_text_take(&call.out, text, err);
+    rdt_text_free(&call.out);
+    rdt_text_free(&call.chunk);
+    rdt_text_free(&call.text);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* Page: a report rendered by the templates in report/. */
+#ifndef RDT_CODEGEN_PAGE_H
+#define RDT_CODEGEN_PAGE_H
+
+#include "codegen/codegen.h"
+#include "model/report.h"
+
+/* Renders the report; *text is freed by the caller. Every text in it reaches the template escaped
+ * for the format already. */
+redtune_status rdt_page_render(rdt_codegen *codegen, const rdt_report *report,
+                               redtune_format format, char **text, redtune_error *err);
+
+#endif

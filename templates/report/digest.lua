@@ -1,0 +1,132 @@
+-- What a report's numbers come to: its points in classes, and figures over all of them.
+local digest = {}
+
+-- What no row may exceed, however absurd its times: everything drawn from it stays finite.
+local GBPS_MAX <const>, RATIO_MAX <const> = 1e6, 1e6
+
+function digest.rate(point, ns)
+    return ns > 0 and math.min(point.bytes / ns, GBPS_MAX) or 0
+end
+
+function digest.gbps(point)
+    return digest.rate(point, point.median_ns)
+end
+
+function digest.gain(point)
+    return point.default_ns > 0 and math.min(point.default_ns / point.median_ns, RATIO_MAX) or 0
+end
+
+-- Half the distance between the quartiles, of the median.
+function digest.noise(trial)
+    return math.min(trial.spread_ns / trial.median_ns, RATIO_MAX)
+end
+
+-- At most n of a list, evenly, with the last.
+function digest.thin(list, n)
+    if #list <= n then return list end
+    local out = {}
+    for i = 1, n do out[i] = list[1 + (i - 1) * (#list - 1) // (n - 1)] end
+    return out
+end
+
+-- "sum of f32", with the result's dtype where it is not the usual one.
+function digest.title(class)
+    return ("%s of %s%s"):format(class.op, class.dtype,
+                                 class.usual_result and "" or " into " .. class.result)
+end
+
+-- The points by op, dtype and result, each class with its cold points and its warm ones.
+function digest.classes(points)
+    local classes, last = {}, nil
+    for _, point in ipairs(points) do
+        if not last or last.op ~= point.op or last.dtype ~= point.dtype
+            or last.result ~= point.result then
+            last = { op = point.op, dtype = point.dtype, result = point.result,
+                     usual_result = point.usual_result, cold = {}, warm = {} }
+            classes[#classes + 1] = last
+        end
+        local list = point.warm and last.warm or last.cold
+        list[#list + 1] = point
+    end
+    return classes
+end
+
+function digest.median(values)
+    if #values == 0 then return 0 end
+    table.sort(values)
+    local middle = #values // 2
+    return #values % 2 == 1 and values[middle + 1] or (values[middle] + values[middle + 1]) / 2
+end
+
+-- The value below which a fraction of the sorted values lies.
+function digest.quantile(sorted, fraction)
+    local at = 1 + fraction * (#sorted - 1)
+    local below = at // 1 | 0
+    local above = math.min(below + 1, #sorted)
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below])
+end
+
+-- Figures over all points.
+function digest.totals(points)
+    local t = { measurements = 0, failed = 0, throttled = 0, disturbed = 0, hottest_c = 0,
+                newest = 0, oldest = math.maxinteger, gains = {}, spreads = {}, log_gain = 0 }
+    for _, point in ipairs(points) do
+        local o = point.outcomes
+        local failed = o.wrong + o.uncompiled + o.faulted + o.hung
+        t.measurements = t.measurements + o.good + failed
+        t.failed = t.failed + failed
+        t.throttled, t.disturbed = t.throttled + point.throttled, t.disturbed + point.disturbed
+        t.hottest_c = math.max(t.hottest_c, point.hottest_c)
+        t.newest, t.oldest = math.max(t.newest, point.date), math.min(t.oldest, point.date)
+        t.spreads[#t.spreads + 1] = digest.noise(point)
+        local gain = digest.gain(point)
+        if gain > 0 then
+            t.gains[#t.gains + 1] = gain
+            t.log_gain = t.log_gain + math.log(gain)
+            if not t.best_gain or gain > digest.gain(t.best_gain) then t.best_gain = point end
+        end
+        if not t.fastest or digest.gbps(point) > digest.gbps(t.fastest) then t.fastest = point end
+    end
+    t.mean_gain = #t.gains > 0 and math.exp(t.log_gain / #t.gains) or 0
+    return t
+end
+
+-- The parameters of a list of trials, in their order, each with its values in the order in which
+-- numbers and then words are read, and the trials that have the value.
+function digest.params(trials)
+    local params, by_name = {}, {}
+    for _, trial in ipairs(trials) do
+        for _, pair in ipairs(trial.params) do
+            local param = by_name[pair.name]
+            if not param then
+                param = { name = pair.name, values = {}, by_value = {} }
+                params[#params + 1], by_name[pair.name] = param, param
+            end
+            local value = param.by_value[pair.value]
+            if not value then
+                value = { name = pair.value, trials = {} }
+                param.values[#param.values + 1], param.by_value[pair.value] = value, value
+            end
+            value.trials[#value.trials + 1] = trial
+        end
+    end
+    for _, param in ipairs(params) do
+        table.sort(param.values, function(a, b)
+            local x, y = tonumber(a.name), tonumber(b.name)
+            if x and y then return x < y end
+            if x or y then return x ~= nil end
+            return a.name < b.name
+        end)
+    end
+    return params
+end
+
+-- The value of a trial's parameter; nil if it has none.
+function digest.value(trial, name)
+    for _, pair in ipairs(trial.params) do
+        if pair.name == name then return pair.value end
+    end
+    return nil
+end
+
+return digest

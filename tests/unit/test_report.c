@@ -1,0 +1,404 @@
+/* Facts about src/api/report.c, src/codegen/page.c and escape.c: what a report says, and that no
+ * text of a database comes through as anything but text. */
+#include "trials.h"
+
+#include "codegen/escape.h"
+#include "faults.h"
+#include "markup.h"
+
+static markup checked;
+static char *text;
+
+/* Reports on the open database; the last report is freed. */
+static redtune_status report(redtune_reporting wanted) {
+    redtune_free(text);
+    text = NULL;
+    wanted.database = in_scratch("tuning.db");
+    return redtune_report(&wanted, &text, &err);
+}
+
+static const redtune_reporting page = {.format = REDTUNE_FORMAT_HTML};
+static const redtune_reporting table = {.format = REDTUNE_FORMAT_CSV};
+static const redtune_reporting document = {.format = REDTUNE_FORMAT_JSON};
+
+#define CHECK_PAGE()                                                                               \
+    do {                                                                                           \
+        if (!check_that(markup_check(&checked, text), __FILE__, __LINE__, "%s", checked.wrong))    \
+            return;                                                                                \
+    } while (0)
+
+/* ---- escaping ------------------------------------------------------------------------------ */
+
+static const char *escaped(void (*escape)(const char *, rdt_text *), const char *string) {
+    static rdt_text out;
+    rdt_text_clear(&out);
+    rdt_text_add(&out, "");
+    escape(string, &out);
+    return out.data;
+}
+
+static void html_has_no_markup_left(void) {
+    CHECK_TEXT(escaped(rdt_escape_html, "<b a='1' c=\"2\">&amp;"),
+               "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;amp;");
+    CHECK_TEXT(escaped(rdt_escape_html, "plain, \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
+               "plain, \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
+}
+
+#define BAD "\xef\xbf\xbd"
+
+static void what_is_no_text_is_replaced(void) {
+    CHECK_TEXT(escaped(rdt_escape_html, "a\x1b[31mb\a\x7f"), "a" BAD "[31mb" BAD BAD);
+    CHECK_TEXT(escaped(rdt_escape_html, "\xff\xc0\xaf"), BAD BAD BAD); /* no UTF-8 */
+    CHECK_TEXT(escaped(rdt_escape_html, "\xed\xa0\x80"), BAD BAD BAD); /* a surrogate */
+    CHECK_TEXT(escaped(rdt_escape_html, "\xe2\x82"), BAD BAD);         /* cut short */
+    CHECK_TEXT(escaped(rdt_escape_html, "\xc2\x9b"
+                                        "31m"),
+               BAD BAD "31m"); /* C1's CSI */
+    CHECK_TEXT(escaped(rdt_escape_html, "a\xe2\x80\xae"
+                                        "b"),
+               "a" BAD BAD BAD "b"); /* turns */
+}
+
+static void a_cell_is_one_cell(void) {
+    CHECK_TEXT(escaped(rdt_escape_csv, "a,b\"c\"\nd"), "\"a,b\"\"c\"\"" BAD "d\"");
+    CHECK_TEXT(escaped(rdt_escape_csv, "=1+2"), "\"'=1+2\"");
+    CHECK_TEXT(escaped(rdt_escape_csv, "@x"), "\"'@x\"");
+    CHECK_TEXT(escaped(rdt_escape_csv, ""), "\"\"");
+}
+
+static void a_string_is_one_string(void) {
+    CHECK_TEXT(escaped(rdt_escape_json, "a\"b\\c</script>\x1f"), "\"a\\\"b\\\\c</script>" BAD "\"");
+}
+
+/* Every byte, before and after which stands another. */
+static void no_byte_comes_through_that_should_not(void) {
+    for (int i = 1; i < 256; i++) {
+        const char string[] = {'x', (char)i, 'y', 0};
+        const char *html = escaped(rdt_escape_html, string);
+        for (const char *at = html; *at; at++)
+            CHECK(!strchr("<>\"'", *at) && (unsigned char)*at >= ' ' && *at != 0x7f);
+    }
+}
+
+/* ---- what a report says -------------------------------------------------------------------- */
+
+static bool put_curve(redtune_dtype dtype, double floor_ns, double bytes_per_ns) {
+    for (int power = 10; power <= 24; power += 2) {
+        uint64_t count = UINT64_C(1) << power;
+        rdt_trial trials[3];
+        double ns = floor_ns + (double)count * 4 / bytes_per_ns;
+        trials[0] = trials_make(count, "block=256,vec=4,finish=poll,per_sm=8", 1.2 * ns, 31);
+        trials[0].is_default = true;
+        trials[1] = trials_make(count,
+                                power < 16 ? "block=64,vec=4,finish=single,per_sm=1"
+                                           : "block=512,vec=4,finish=poll,per_sm=4",
+                                ns, 31);
+        trials[2] = trials_make(count, "block=32,vec=1,finish=poll,per_sm=2", 3 * ns, 31);
+        for (int i = 0; i < 3; i++) {
+            trials[i].problem.dtype = dtype;
+            trials[i].problem.result = dtype == REDTUNE_F64 ? REDTUNE_F64 : REDTUNE_F32;
+            trials[i].conditions = (rdt_conditions){.sm_mhz = 1980, .temperature_c = 41};
+        }
+        trials[2].conditions.throttle = 0x20;
+        if (put(trials, 3)) return false;
+    }
+    return true;
+}
+
+static void an_empty_database_makes_a_page(void) {
+    CHECK(begin());
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "Nothing measured yet");
+    CHECK_OK(report(table), err);
+    CHECK_CONTAINS(text, "op,dtype,");
+    CHECK_OK(report(document), err);
+}
+
+static void a_page_has_every_section(void) {
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1600, 4100));
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "<h1>NVIDIA Test GPU</h1>");
+    CHECK_CONTAINS(text, "<b>sum of f32</b>");
+    CHECK_CONTAINS(text, "<b>sum of f64</b>");
+    CHECK_CONTAINS(text, "1.20×");
+    CHECK_CONTAINS(text, "What matters: sum of f32");
+    CHECK_CONTAINS(text, "<b>block</b> matters: up to 3.00×");
+    CHECK_CONTAINS(text, "At every size: <code>vec=4</code>");
+    CHECK_CONTAINS(text, "<td class=\"n new\">poll</td>");
+    CHECK_CONTAINS(text, "block=512,<wbr/>vec=4,<wbr/>finish=poll,<wbr/>per_sm=4</code>");
+    CHECK_CONTAINS(text, "per_sm=1</code> (the winner)");
+    CHECK_CONTAINS(text, "per_sm=8</code> (the default)");
+    CHECK_CONTAINS(text, "bench 7");
+    CHECK_CONTAINS(text, "12.9");
+    CHECK_CONTAINS(text, "during 16 of 48 measurements");
+    CHECK_CONTAINS(text, "41 °C");
+    CHECK(!strstr(text, "<script") && !strstr(text, "url(") && !strstr(text, "@import"));
+}
+
+static void the_same_database_gives_the_same_bytes(void) {
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    CHECK_OK(report(page), err);
+    char *first = strdup(text);
+    CHECK_OK(report(page), err);
+    bool same = first && !strcmp(first, text);
+    free(first);
+    CHECK(same);
+}
+
+static void failures_are_told(void) {
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    rdt_trial wrong = trials_make(1024, "block=32,vec=2,finish=poll,per_sm=2", 0, 0);
+    wrong.spread_ns = 0;
+    wrong.outcome = RDT_OUTCOME_WRONG;
+    CHECK_OK(put(&wrong, 1), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "sum of f32, 1K: 1 gave a wrong result, 0 did not compile");
+}
+
+static void the_ladder_is_shown_when_it_is_given(void) {
+    static const char *const names[] = {"modulo", "strided", "sequential", "tuned"};
+    redtune_step steps[4] = {{.name = ""}};
+    for (int i = 0; i < 4; i++) {
+        steps[i] = (redtune_step){.problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 24},
+                                  .text = "It <pays>.",
+                                  .launches = 3,
+                                  .right = i != 2,
+                                  .median_ns = 400000.0 / (1 + i),
+                                  .gbps = 168.0 * (1 + i),
+                                  .gain = i ? (1.0 + i) / i : 0};
+        snprintf(steps[i].name, sizeof steps[i].name, "%s", names[i]);
+        snprintf(steps[i].place, sizeof steps[i].place, "%d", i + 1);
+    }
+    redtune_reporting wanted = page;
+    wanted.steps = steps;
+    wanted.step_count = 4;
+    CHECK(begin());
+    CHECK_OK(report(wanted), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, ">strided</text>");
+    CHECK_CONTAINS(text, "336 GB/s, 2.00×");
+    CHECK_CONTAINS(text, "It &lt;pays&gt;.");
+    CHECK_CONTAINS(text, "<b>WRONG</b>");
+}
+
+static void one_gpu_is_told_of_and_the_others_named(void) {
+    rdt_facts other = trials_gpu;
+    rdt_trial trial = trials_make(4096, "block=64,vec=4", 2000, 31);
+    rdt_text_copy(other.name, sizeof other.name, "NVIDIA Other");
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    CHECK_OK(rdt_tuning_put(tuning, &other, &trials_origin, &trial, 1, &err), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "<h1>NVIDIA Test GPU</h1>");
+    CHECK_CONTAINS(text, "The database also has NVIDIA Other");
+    redtune_reporting wanted = page;
+    wanted.gpu = "NVIDIA Other";
+    CHECK_OK(report(wanted), err);
+    CHECK_CONTAINS(text, "<h1>NVIDIA Other</h1>");
+    wanted.gpu = "NVIDIA None";
+    CHECK_FAILS(report(wanted), REDTUNE_INVALID, err, "'NVIDIA None'");
+    CHECK(!text);
+}
+
+static void a_problem_is_chosen_by_its_count(void) {
+    redtune_reporting wanted = page;
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
+    wanted.problem = (redtune_problem){REDTUNE_SUM, REDTUNE_F64, 0, 1 << 12};
+    CHECK_OK(report(wanted), err);
+    CHECK_CONTAINS(text, "What matters: sum of f64, 4K elements");
+    wanted.problem.count = 4097;
+    CHECK_FAILS(report(wanted), REDTUNE_INVALID, err, "4097 elements");
+}
+
+/* What other templates gave does not compete with what today's give. */
+static void old_templates_do_not_compete(void) {
+    rdt_origin old = trials_origin;
+    rdt_trial fast = trials_make(4096, "block=1024,vec=4", 1, 31);
+    rdt_text_copy(old.templates, sizeof old.templates, "an older hash");
+    CHECK(begin());
+    CHECK_OK(rdt_tuning_put(tuning, &trials_gpu, &old, &fast, 1, &err), err);
+    CHECK(put_one(4096, "block=64,vec=4", 2000, 31));
+    CHECK_OK(report(table), err);
+    CHECK_CONTAINS(text, "block=64,vec=4");
+    CHECK(!strstr(text, "block=1024"));
+}
+
+static void a_database_that_is_none_is_refused(void) {
+    redtune_reporting wanted = {.database = "/nowhere/tuning.db"};
+    char *untouched = NULL;
+    CHECK_FAILS(redtune_report(&wanted, &untouched, &err), REDTUNE_FILE, err, "/nowhere/tuning.db");
+    CHECK(!untouched);
+    wanted.format = (redtune_format)7;
+    CHECK_FAILS(redtune_report(&wanted, &untouched, &err), REDTUNE_INVALID, err, "format 7");
+    CHECK_FAILS(redtune_report(NULL, NULL, &err), REDTUNE_INVALID, err, "text is NULL");
+}
+
+/* ---- hostile databases --------------------------------------------------------------------- */
+
+static const char *const hostile[] = {
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "'><svg onload=alert(1)>",
+    "</title><script>x</script>",
+    "]]><x>&nbsp;&#60;",
+    "<!-- --><b>",
+    "</style><style>*{display:none}",
+    "@{error()} //@ error()",
+    "javascript:alert(1)",
+    "=cmd|' /C calc'!A0",
+    "\xe2\x80\xae"
+    "gnp.exe",
+    "\xc2\x9b"
+    "2J\xff\xfe",
+};
+enum { HOSTILE = sizeof hostile / sizeof *hostile };
+
+static void quoted(const char *string, char out[256]) {
+    char *to = out;
+    *to++ = '\'';
+    for (; *string; string++) {
+        if (*string == '\'') *to++ = '\'';
+        *to++ = *string;
+    }
+    *to++ = '\'';
+    *to = '\0';
+}
+
+/* Puts the text everywhere where a database has one, past redtune's own checks. */
+static bool spoil(const char *string) {
+    char name[256], script[2048];
+    quoted(string, name);
+    snprintf(script, sizeof script,
+             "UPDATE gpu SET name = %s; UPDATE origin SET machine = %s, templates = substr(%s, 1, "
+             "39); UPDATE measurement SET config = %s WHERE config LIKE 'block=32%%'; UPDATE "
+             "measurement SET config = config || ',' || %s WHERE config LIKE 'block=512%%'; UPDATE "
+             "measurement SET family = substr(%s, 1, 31) WHERE count = 4096",
+             name, name, name, name, name, name);
+    return sql(script);
+}
+
+static void no_text_of_a_database_becomes_markup(void) {
+    for (int i = 0; i < HOSTILE; i++) {
+        CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && spoil(hostile[i]));
+        CHECK_OK(report(page), err);
+        CHECK_PAGE();
+        CHECK(!strstr(text, "<script") && !strstr(text, "<img") && !strstr(text, "<svg onload"));
+        CHECK(!strstr(text, "\xe2\x80\xae") && !strchr(text, '\x1b'));
+        CHECK_OK(report(document), err);
+        CHECK_OK(report(table), err);
+        CHECK(!strstr(text, "\"=cmd"));
+    }
+}
+
+/* Control characters make a row none: it is left out, and no escape reaches the page. */
+static void terminal_escapes_do_not_come_through(void) {
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    CHECK(sql("UPDATE origin SET machine = char(27) || '[2J' || char(7)"));
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK(!strchr(text, '\x1b') && !strchr(text, '\a'));
+}
+
+static void absurd_figures_make_a_page(void) {
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
+    CHECK(sql("UPDATE measurement SET median_ns = 5e-324, spread_ns = 1e15 WHERE id % 3 = 0;"
+              "UPDATE measurement SET median_ns = 1e15 WHERE id % 3 = 1;"
+              "UPDATE measurement SET count = 1152921504606846976 WHERE count = 1024;"
+              "UPDATE measurement SET count = 0 WHERE count = 4096;"
+              "UPDATE measurement SET date = 9223372036854775807 WHERE id % 2 = 0;"
+              "UPDATE gpu SET bus_bits = 1000000, memory_khz = 1000000000"));
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK(!strstr(text, "nan") || !strstr(text, "\"nan\""));
+    CHECK(!strstr(text, "\"inf\"") && !strstr(text, "\"-nan\""));
+    CHECK_OK(report(document), err);
+    CHECK_OK(report(table), err);
+}
+
+/* Many problems, sizes and parameters: still a page that a phone can open. */
+static void a_large_database_makes_a_page_below_a_megabyte(void) {
+    static rdt_trial many[4000];
+    redtune_problem problem;
+    size_t n = 0;
+    CHECK(begin());
+    for (int op = 0; op < 19; op++)
+        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
+            problem = (redtune_problem){(redtune_op)op, (redtune_dtype)dtype, 0, 0};
+            if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+            for (uint64_t i = 0; i < 18 && n < 4000; i++, n++) {
+                char config[128];
+                snprintf(config, sizeof config, "block=%d,vec=%d,p%d=%d,q%d=z%d,finish=poll", 32,
+                         (int)i, (int)i, (int)n, (int)(n % 7), (int)n);
+                many[n] = trials_make(1000 + 997 * i, config, 1000 + (double)n, 31);
+                many[n].problem.op = problem.op;
+                many[n].problem.dtype = problem.dtype;
+                many[n].problem.result = problem.result;
+            }
+        }
+    CHECK(n > 3000);
+    CHECK_OK(put(many, n), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK(strlen(text) < 1000000);
+    CHECK_CONTAINS(text, "has them all");
+}
+
+static void a_curve_of_many_sizes_is_thinned(void) {
+    static rdt_trial many[600];
+    CHECK(begin());
+    for (uint64_t i = 0; i < 600; i++)
+        many[i] = trials_make(1000 + 97 * i, "block=64,vec=4", 1000 + (double)i, 31);
+    CHECK_OK(put(many, 600), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    int dots = 0;
+    for (const char *at = text; (at = strstr(at, "<circle")) != NULL; at++) dots++;
+    CHECK(dots >= 64 && dots < 200);
+}
+
+/* Every hundredth: Lua makes thousands of them. */
+static void a_report_survives_failed_allocations(void) {
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    for (long n = 1; faults_begin(n); n += n < 40 ? 1 : 149) {
+        redtune_status status = report(page);
+        if (faults_end()) {
+            CHECK(status == REDTUNE_MEMORY || status == REDTUNE_TEMPLATE ||
+                  status == REDTUNE_DATABASE || !status);
+            CHECK(status ? !text : text != NULL);
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(html_has_no_markup_left),
+        FACT(what_is_no_text_is_replaced),
+        FACT(a_cell_is_one_cell),
+        FACT(a_string_is_one_string),
+        FACT(no_byte_comes_through_that_should_not),
+        FACT(an_empty_database_makes_a_page),
+        FACT(a_page_has_every_section),
+        FACT(the_same_database_gives_the_same_bytes),
+        FACT(failures_are_told),
+        FACT(the_ladder_is_shown_when_it_is_given),
+        FACT(one_gpu_is_told_of_and_the_others_named),
+        FACT(a_problem_is_chosen_by_its_count),
+        FACT(old_templates_do_not_compete),
+        FACT(a_database_that_is_none_is_refused),
+        FACT(no_text_of_a_database_becomes_markup),
+        FACT(terminal_escapes_do_not_come_through),
+        FACT(absurd_figures_make_a_page),
+        FACT(a_large_database_makes_a_page_below_a_megabyte),
+        FACT(a_curve_of_many_sizes_is_thinned),
+        FACT(a_report_survives_failed_allocations),
+    };
+    if (!scratch_begin()) return 1;
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_tuning_close(tuning);
+    redtune_free(text);
+    scratch_end();
+    return rc;
+}
