@@ -1,17 +1,21 @@
-/* Report: what a tuning database says of one GPU model, gathered for a page. */
+/* Report: what the tuning databases say of one GPU model, gathered for a page. */
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
-#include "cache/tuning.h"
 #include "codegen/page.h"
-#include "model/winner.h"
 
 /* NVML's clocks event reasons that are no choice of anyone's: power, heat and brakes. */
-static const uint64_t throttle_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+static const int64_t throttle_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
-/* The rows of one problem, cache state and GPU model, as they come by. */
+/* A measurement with copies of the strings that live during the call only. */
+typedef struct measured {
+    redtune_row row;
+    rdt_report_origin origin;
+    rdt_outcome outcome;
+} measured;
+
+/* The measurements of one problem, cache state and GPU model, as they come by. */
 typedef struct group {
-    rdt_row *row;
+    measured *item;
     size_t count, capacity;
 } group;
 
@@ -21,20 +25,12 @@ typedef struct found_point {
     size_t gpu;
 } found_point;
 
-typedef struct problem_class {
-    redtune_problem problem;
-    rdt_cache_state cache;
-} problem_class;
-
 typedef struct gathering {
     const redtune_reporting *wanted;
-    rdt_tuning *tuning;
-    problem_class *class;
-    size_t class_count, class_capacity;
     group group;
     found_point *point;
     size_t point_count, point_capacity;
-    rdt_facts *gpu;
+    redtune_device_info *gpu;
     size_t gpu_count, gpu_capacity;
     const rdt_report_point *shown; /* second time through: whose candidates are kept */
     rdt_report report;
@@ -56,18 +52,29 @@ static redtune_status grow(void **array, size_t count, size_t *capacity, size_t 
 #define GROW(array, count, capacity, err)                                                          \
     grow((void **)&(array), (count), &(capacity), sizeof *(array), (err))
 
+static bool same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
+    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
+           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
+}
+
+static bool same_point(const redtune_row *a, const redtune_row *b) {
+    return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
+           a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
+           !a->warm == !b->warm && same_gpu(&a->gpu, &b->gpu);
+}
+
 /* ---- one problem ---------------------------------------------------------------------------- */
 
-static redtune_status find_gpu(gathering *self, const rdt_facts *gpu, size_t *index,
+static redtune_status find_gpu(gathering *self, const redtune_device_info *gpu, size_t *index,
                                redtune_error *err) {
     for (*index = 0; *index < self->gpu_count; ++*index)
-        if (rdt_facts_same_model(&self->gpu[*index], gpu)) return REDTUNE_OK;
+        if (same_gpu(&self->gpu[*index], gpu)) return REDTUNE_OK;
     redtune_status status = GROW(self->gpu, self->gpu_count, self->gpu_capacity, err);
     if (!status) self->gpu[self->gpu_count++] = *gpu;
     return status;
 }
 
-static redtune_status find_origin(gathering *self, const rdt_origin *origin, size_t *index,
+static redtune_status find_origin(gathering *self, const rdt_report_origin *origin, size_t *index,
                                   redtune_error *err) {
     rdt_report *report = &self->report;
     for (*index = 0; *index < report->origin_count; ++*index) {
@@ -79,25 +86,35 @@ static redtune_status find_origin(gathering *self, const rdt_origin *origin, siz
             return REDTUNE_OK;
     }
     redtune_status status = GROW(report->origin, report->origin_count, self->origin_capacity, err);
-    if (status) return status;
-    rdt_report_origin *added = &report->origin[report->origin_count++];
-    *added = (rdt_report_origin){.driver_version = origin->driver_version,
-                                 .nvrtc_version = origin->nvrtc_version};
-    rdt_text_copy(added->machine, sizeof added->machine, origin->machine);
-    rdt_text_copy(added->templates, sizeof added->templates, origin->templates);
-    return REDTUNE_OK;
+    if (!status) report->origin[report->origin_count++] = *origin;
+    return status;
 }
 
-/* Of each config the most careful trial, and of those the last. */
-static bool is_better(const rdt_trial *a, const rdt_trial *b) {
-    bool a_good = a->outcome == RDT_OUTCOME_GOOD, b_good = b->outcome == RDT_OUTCOME_GOOD;
-    return a_good != b_good ? a_good : a->samples >= b->samples;
+static rdt_trial trial_of(const measured *item) {
+    const redtune_row *row = &item->row;
+    rdt_trial trial = {
+        .problem = row->problem,
+        .cache = row->warm ? RDT_CACHE_WARM : RDT_CACHE_COLD,
+        .is_default = row->is_default != 0,
+        .outcome = item->outcome,
+        .median_ns = row->median_ns,
+        .spread_ns = row->spread_ns,
+        .samples = row->samples,
+        .conditions = {.sm_mhz = row->sm_mhz > 0 ? row->sm_mhz : 0,
+                       .temperature_c = row->temperature_c > 0 ? row->temperature_c : 0},
+    };
+    rdt_text_copy(trial.family, sizeof trial.family, row->family);
+    rdt_text_copy(trial.config, sizeof trial.config, row->config);
+    return trial;
 }
 
 static int compare_configs(const void *a, const void *b) {
-    const rdt_trial *x = *(const rdt_trial *const *)a, *y = *(const rdt_trial *const *)b;
-    int family = strcmp(x->family, y->family), config = family ? 0 : strcmp(x->config, y->config);
-    return family ? family : config ? config : (x > y) - (x < y); /* by age, as they lie */
+    const measured *x = *(const measured *const *)a, *y = *(const measured *const *)b;
+    int order = strcmp(x->row.family, y->row.family);
+    if (!order) order = strcmp(x->row.config, y->row.config);
+    if (!order) order = (x->outcome != RDT_OUTCOME_GOOD) - (y->outcome != RDT_OUTCOME_GOOD);
+    if (!order) order = y->row.samples - x->row.samples;
+    return order ? order : (x > y) - (x < y);
 }
 
 static int compare_times(const void *a, const void *b) {
@@ -106,132 +123,110 @@ static int compare_times(const void *a, const void *b) {
     return time ? time : strcmp(x->config, y->config);
 }
 
-/* Leaves one trial for each config; how many. */
-static size_t reduce_to_configs(const rdt_trial **trials, size_t count) {
+/* Of each config the good and most careful one; how many there are. */
+static size_t reduce_to_configs(const measured **items, size_t count) {
     size_t kept = 0;
-    qsort(trials, count, sizeof *trials, compare_configs);
-    for (size_t i = 0; i < count; i++) {
-        bool same = kept && !strcmp(trials[kept - 1]->family, trials[i]->family) &&
-                    !strcmp(trials[kept - 1]->config, trials[i]->config);
-        if (!same)
-            trials[kept++] = trials[i];
-        else if (is_better(trials[i], trials[kept - 1]))
-            trials[kept - 1] = trials[i];
-    }
+    qsort(items, count, sizeof *items, compare_configs);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || strcmp(items[kept - 1]->row.family, items[i]->row.family) ||
+            strcmp(items[kept - 1]->row.config, items[i]->row.config))
+            items[kept++] = items[i];
     return kept;
 }
 
-static redtune_status keep_candidates(gathering *self, const rdt_trial **configs, size_t count,
+static redtune_status keep_candidates(gathering *self, const measured **configs, size_t count,
                                       redtune_error *err) {
     rdt_report *report = &self->report;
-    report->candidate = calloc(count ? count : 1, sizeof *report->candidate);
-    if (!report->candidate) return rdt_fail_memory(err, count * sizeof *report->candidate);
+    report->candidate = calloc(count + 1, sizeof *report->candidate);
+    if (!report->candidate) return rdt_fail_memory(err, (count + 1) * sizeof *report->candidate);
     for (size_t i = 0; i < count; i++)
         if (configs[i]->outcome == RDT_OUTCOME_GOOD)
-            report->candidate[report->candidate_count++] = *configs[i];
+            report->candidate[report->candidate_count++] = trial_of(configs[i]);
     qsort(report->candidate, report->candidate_count, sizeof *report->candidate, compare_times);
     return REDTUNE_OK;
 }
 
-static void add_conditions(rdt_report_point *point, const rdt_trial *trial) {
-    point->outcomes[trial->outcome]++;
-    point->throttled += (trial->conditions.throttle & throttle_reasons) != 0;
-    point->disturbed += trial->conditions.others > 0;
-    if (trial->conditions.temperature_c > point->hottest_c)
-        point->hottest_c = trial->conditions.temperature_c;
+static void add_conditions(rdt_report_point *point, const measured *item) {
+    const redtune_row *row = &item->row;
+    point->outcomes[item->outcome]++;
+    point->throttled += row->throttle > 0 && (row->throttle & throttle_reasons) != 0;
+    point->disturbed += row->others > 0;
+    if (row->temperature_c > point->hottest_c) point->hottest_c = row->temperature_c;
 }
 
-/* The trials of these templates are at the front of trials; winner is one of them. */
-static redtune_status add_point(gathering *self, const rdt_trial *const *trials, size_t count,
-                                const rdt_winner *winner, redtune_error *err) {
-    const rdt_row *row = self->group.row;
-    while (&row->trial != winner->trial) row++;
-    found_point found = {.point = {.winner = *winner->trial, .date = row->date}};
-    rdt_report_point *point = &found.point;
-    point->default_ns = winner->standard ? winner->standard->median_ns : 0;
-    for (size_t i = 0; i < count; i++) add_conditions(point, trials[i]);
-    redtune_status status = find_gpu(self, &row->gpu, &found.gpu, err);
-    if (!status) status = find_origin(self, &row->origin, &point->origin, err);
+static redtune_status add_point(gathering *self, const measured *winner, const measured **items,
+                                size_t count, redtune_error *err) {
+    found_point found = {.point = {.winner = trial_of(winner),
+                                   .date = winner->row.date,
+                                   .default_ns = winner->row.default_ns}};
+    for (size_t i = 0; i < count; i++) add_conditions(&found.point, items[i]);
+    found.point.configs = reduce_to_configs(items, count);
+    redtune_status status = find_gpu(self, &winner->row.gpu, &found.gpu, err);
+    if (!status) status = find_origin(self, &winner->origin, &found.point.origin, err);
     if (!status) status = GROW(self->point, self->point_count, self->point_capacity, err);
     if (!status) self->point[self->point_count++] = found;
     return status;
 }
 
-static redtune_status judge(gathering *self, const rdt_trial **trials, size_t count,
-                            redtune_error *err) {
-    rdt_winner winner;
-    redtune_status status = rdt_winner_choose(trials, count, &winner, err);
-    if (status || !winner.trial) return status;
-    status = add_point(self, trials, count, &winner, err);
-    if (!status)
-        self->point[self->point_count - 1].point.configs = reduce_to_configs(trials, count);
-    return status;
-}
-
-/* Measurements with other templates do not compete: the last ones are what there is today. */
+/* What was measured with other templates than the winner does not compete with it. */
 static redtune_status finish_group(gathering *self, redtune_error *err) {
     group *group = &self->group;
-    if (!group->count) return REDTUNE_OK;
-    const char *templates = group->row[group->count - 1].origin.templates;
-    const rdt_trial **trials = malloc(group->count * sizeof *trials);
-    if (!trials) return rdt_fail_memory(err, group->count * sizeof *trials);
-    size_t count = 0;
+    const measured *winner = NULL;
     for (size_t i = 0; i < group->count; i++)
-        if (!strcmp(group->row[i].origin.templates, templates))
-            trials[count++] = &group->row[i].trial;
+        if (group->item[i].row.is_winner) winner = &group->item[i];
     redtune_status status = REDTUNE_OK;
-    if (!self->shown)
-        status = judge(self, trials, count, err);
-    else if (group->row[0].trial.problem.count == self->shown->winner.problem.count &&
-             rdt_facts_same_model(&group->row[0].gpu, &self->report.gpu))
-        status = keep_candidates(self, trials, reduce_to_configs(trials, count), err);
-    free(trials);
+    const measured **items = winner ? malloc(group->count * sizeof *items) : NULL;
+    if (winner && !items) return rdt_fail_memory(err, group->count * sizeof *items);
+    size_t count = 0;
+    for (size_t i = 0; winner && i < group->count; i++)
+        if (!strcmp(group->item[i].origin.templates, winner->origin.templates))
+            items[count++] = &group->item[i];
+    if (winner && !self->shown)
+        status = add_point(self, winner, items, count, err);
+    else if (winner)
+        status = keep_candidates(self, items, reduce_to_configs(items, count), err);
+    free(items);
     group->count = 0;
     return status;
 }
 
-static redtune_status take_row(void *user, const rdt_row *row, redtune_error *err) {
+/* Whether a row is one of the point whose candidates are kept; the first time all are taken. */
+static bool is_taken(const gathering *self, const redtune_row *row) {
+    const rdt_report_point *shown = self->shown;
+    /* A query for a count of 0 is one for all. */
+    return !shown || (row->problem.result == shown->winner.problem.result &&
+                      row->problem.count == shown->winner.problem.count &&
+                      (row->warm != 0) == (shown->winner.cache == RDT_CACHE_WARM) &&
+                      same_gpu(&row->gpu, &self->report.gpu));
+}
+
+static redtune_status take_row(void *user, const redtune_row *row, redtune_error *err) {
     gathering *self = user;
     group *group = &self->group;
     redtune_status status = REDTUNE_OK;
-    if (group->count && (group->row[0].trial.problem.count != row->trial.problem.count ||
-                         !rdt_facts_same_model(&group->row[0].gpu, &row->gpu)))
-        status = finish_group(self, err);
-    if (!status) status = GROW(group->row, group->count, group->capacity, err);
-    if (!status) group->row[group->count++] = *row;
-    return status;
+    int outcome = rdt_outcome_find(row->outcome);
+    if (outcome < 0 || !is_taken(self, row)) return REDTUNE_OK;
+    if (group->count && !same_point(&group->item[0].row, row)) status = finish_group(self, err);
+    if (!status) status = GROW(group->item, group->count, group->capacity, err);
+    if (status) return status;
+    measured *item = &group->item[group->count++];
+    *item = (measured){
+        .row = *row,
+        .outcome = (rdt_outcome)outcome,
+        .origin = {.driver_version = row->driver_version, .nvrtc_version = row->nvrtc_version}};
+    rdt_text_copy(item->origin.machine, sizeof item->origin.machine, row->machine);
+    rdt_text_copy(item->origin.templates, sizeof item->origin.templates, row->templates);
+    return REDTUNE_OK;
 }
 
-static redtune_status take_class(gathering *self, const problem_class *class, redtune_error *err) {
+static redtune_status take_rows(gathering *self, const redtune_rows_query *query,
+                                redtune_error *err) {
     self->group.count = 0;
-    redtune_status status =
-        rdt_tuning_each(self->tuning, &class->problem, class->cache, take_row, self, err);
+    redtune_status status = redtune_rows_each(query, take_row, self, err);
     return status ? status : finish_group(self, err);
 }
 
 /* ---- the whole database --------------------------------------------------------------------- */
-
-static redtune_status note_class(void *user, const rdt_row *row, redtune_error *err) {
-    gathering *self = user;
-    for (size_t i = 0; i < self->class_count; i++)
-        if (rdt_problem_same_class(&self->class[i].problem, &row->trial.problem) &&
-            self->class[i].cache == row->trial.cache)
-            return REDTUNE_OK;
-    redtune_status status = GROW(self->class, self->class_count, self->class_capacity, err);
-    if (!status)
-        self->class[self->class_count++] =
-            (problem_class){.problem = row->trial.problem, .cache = row->trial.cache};
-    return status;
-}
-
-static int compare_classes(const void *a, const void *b) {
-    const problem_class *x = a, *y = b;
-    if (x->problem.op != y->problem.op) return x->problem.op < y->problem.op ? -1 : 1;
-    if (x->problem.dtype != y->problem.dtype) return x->problem.dtype < y->problem.dtype ? -1 : 1;
-    if (x->problem.result != y->problem.result)
-        return x->problem.result < y->problem.result ? -1 : 1;
-    return (x->cache > y->cache) - (x->cache < y->cache);
-}
 
 /* The GPU model asked for, else the one with the most points. */
 static redtune_status choose_gpu(const gathering *self, size_t *out, redtune_error *err) {
@@ -274,8 +269,8 @@ static redtune_status split_by_gpu(gathering *self, size_t chosen, redtune_error
  * and the number of these. */
 static bool shows_more(const rdt_report_point *a, const rdt_report_point *b, uint64_t most) {
     bool a_whole = 2 * a->configs >= most, b_whole = 2 * b->configs >= most;
-    double a_gain = a->default_ns / a->winner.median_ns,
-           b_gain = b->default_ns / b->winner.median_ns;
+    double a_gain = a->default_ns / a->winner.median_ns;
+    double b_gain = b->default_ns / b->winner.median_ns;
     if (a_whole != b_whole) return a_whole;
     return a_gain != b_gain ? a_gain > b_gain : a->configs > b->configs;
 }
@@ -309,25 +304,27 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
 
 static redtune_status gather(gathering *self, redtune_error *err) {
     size_t gpu = 0;
-    redtune_status status = rdt_tuning_each_winner(self->tuning, note_class, self, err);
-    if (!status && self->class_count)
-        qsort(self->class, self->class_count, sizeof *self->class, compare_classes);
-    for (size_t i = 0; !status && i < self->class_count; i++)
-        status = take_class(self, &self->class[i], err);
+    redtune_rows_query query = {.database = self->wanted->database};
+    redtune_status status = take_rows(self, &query, err);
+    if (!status && !self->point_count && !self->wanted->step_count)
+        status = rdt_fail(err, REDTUNE_INVALID, 0,
+                          "cannot report: nothing is measured in %.300s yet; run redtune --device "
+                          "0 first",
+                          self->wanted->database ? self->wanted->database : "any database");
     if (!status) status = choose_gpu(self, &gpu, err);
     if (!status) status = split_by_gpu(self, gpu, err);
     if (!status) status = choose_problem(self, err);
     if (status || !self->report.point_count) return status;
     self->shown = &self->report.point[self->report.shown];
-    const problem_class shown = {.problem = self->shown->winner.problem,
-                                 .cache = self->shown->winner.cache};
-    return take_class(self, &shown, err);
+    const redtune_problem *shown = &self->shown->winner.problem;
+    query.op = &shown->op;
+    query.dtype = &shown->dtype;
+    query.count = shown->count;
+    return take_rows(self, &query, err);
 }
 
 static void free_gathering(gathering *self) {
-    rdt_tuning_close(self->tuning);
-    free(self->class);
-    free(self->group.row);
+    free(self->group.item);
     free(self->point);
     free(self->gpu);
     free(self->report.point);
@@ -345,16 +342,12 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
         format != REDTUNE_FORMAT_JSON)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: format %d is none", (int)format);
     rdt_codegen *codegen = NULL;
-    char *path = NULL;
-    redtune_status status = rdt_file_tuning_path(self.wanted->database, &path, err);
-    if (!status) status = rdt_tuning_open_read(path, &self.tuning, err);
-    if (!status) status = gather(&self, err);
+    redtune_status status = gather(&self, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
     self.report.step = self.wanted->steps;
     self.report.step_count = self.wanted->step_count;
     if (!status) status = rdt_page_render(codegen, &self.report, format, text, err);
     rdt_codegen_close(codegen);
     free_gathering(&self);
-    free(path);
     return status;
 }

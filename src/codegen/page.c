@@ -50,14 +50,14 @@ static void set_truth(lua_State *state, const char *name, bool truth) {
     lua_setfield(state, -2, name);
 }
 
-static void push_gpu(lua_State *state, page_call *call, const rdt_facts *gpu) {
+static void push_gpu(lua_State *state, page_call *call, const redtune_device_info *gpu) {
     lua_newtable(state);
     set_text(state, call, "name", gpu->name);
     set_integer(state, "major", (uint64_t)gpu->major);
     set_integer(state, "minor", (uint64_t)gpu->minor);
     set_integer(state, "sm_count", (uint64_t)gpu->sm_count);
     set_integer(state, "l2_bytes", gpu->l2_bytes);
-    set_real(state, "peak_gbps", rdt_facts_peak_gbps(gpu));
+    set_real(state, "peak_gbps", gpu->peak_gbps);
 }
 
 static void set_problem(lua_State *state, const redtune_problem *problem) {

@@ -2,7 +2,6 @@
 #ifndef RDT_MODEL_REPORT_H
 #define RDT_MODEL_REPORT_H
 
-#include "model/facts.h"
 #include "model/trial.h"
 
 typedef struct rdt_report_origin {
@@ -13,24 +12,24 @@ typedef struct rdt_report_origin {
 
 /* One problem in one cache state: what won, and how sure that is. */
 typedef struct rdt_report_point {
-    rdt_trial winner;                     /* its problem and cache state are the point's */
-    double default_ns;                    /* 0: the default was not measured as carefully */
-    size_t origin;                        /* of the winner: its place among the report's origins */
-    int64_t date;                         /* of the winner: seconds since 1970, UTC */
-    uint64_t configs;                     /* that were tried */
-    uint64_t outcomes[RDT_OUTCOME_COUNT]; /* of all trials */
-    uint64_t throttled, disturbed;        /* trials while clocks were held down, or others worked */
-    int hottest_c;                        /* 0: unknown */
+    rdt_trial winner;  /* its problem and cache state are the point's */
+    double default_ns; /* 0: the default was not measured as carefully */
+    size_t origin;     /* of the winner: its place among the report's origins */
+    int64_t date;      /* of the winner: seconds since 1970, UTC */
+    uint64_t configs;  /* that were tried, with the winner's templates as all that follows */
+    uint64_t outcomes[RDT_OUTCOME_COUNT];
+    uint64_t throttled, disturbed; /* while clocks were held down, or others used the GPU */
+    int hottest_c;                 /* 0: unknown */
 } rdt_report_point;
 
 /* Valid when zeroed: nothing is known. The arrays are the report's, but for the steps. */
 typedef struct rdt_report {
-    rdt_facts gpu;
+    redtune_device_info gpu;
     rdt_report_point *point; /* by op, dtype, result, cache state, count */
     size_t point_count;
     rdt_report_origin *origin;
     size_t origin_count;
-    rdt_facts *other; /* the GPU models that this report does not tell of */
+    redtune_device_info *other; /* the GPU models that this report does not tell of */
     size_t other_count;
     size_t shown;         /* the point whose candidates follow */
     rdt_trial *candidate; /* good ones, one for each config, the fastest first */
