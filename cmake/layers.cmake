@@ -33,6 +33,10 @@ function(redtune_library)
         target_link_options(redtune-shared PRIVATE
             LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
     endif()
+    # A version to each symbol, and none but redtune's own offered.
+    set(symbols ${PROJECT_SOURCE_DIR}/packaging/redtune.map)
+    target_link_options(redtune-shared PRIVATE LINKER:--version-script=${symbols})
+    set_property(TARGET redtune-shared APPEND PROPERTY LINK_DEPENDS ${symbols})
     # libredtune-sim.so lies beside it.
     set_target_properties(redtune-shared PROPERTIES VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR}
@@ -48,7 +52,9 @@ function(redtune_library)
         target_include_directories(${target} INTERFACE
             $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     endforeach()
-    install(TARGETS redtune-shared redtune-static)
+    set_target_properties(redtune-shared PROPERTIES EXPORT_NAME redtune)
+    install(TARGETS redtune-shared EXPORT redtune-targets)
+    install(TARGETS redtune-static)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/redtune TYPE INCLUDE)
 endfunction()
 

@@ -1,4 +1,5 @@
-# Guard: libredtune.so offers what redtune.h declares and nothing else, and needs no CUDA library.
+# Guard: libredtune.so offers what redtune.h declares and nothing else, each with a version, and needs
+# no CUDA library.
 cmake_minimum_required(VERSION 3.25)
 
 set(faults "")
@@ -6,11 +7,15 @@ execute_process(COMMAND ${nm} -D --defined-only ${library} OUTPUT_VARIABLE listi
                 COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[A-Za-z] [^ \n]+\n" symbols "${listing}")
 list(TRANSFORM symbols REPLACE "^[A-Za-z] ([^ \n]+)\n" "\\1")
+list(REMOVE_ITEM symbols REDTUNE_0) # the version itself
 foreach(symbol IN LISTS symbols)
     if(NOT symbol MATCHES "^redtune_")
         string(APPEND faults "\n  ${symbol} is offered to users")
+    elseif(NOT symbol MATCHES "@@REDTUNE_0$")
+        string(APPEND faults "\n  ${symbol} has no version")
     endif()
 endforeach()
+list(TRANSFORM symbols REPLACE "@.*" "")
 
 file(READ ${root}/include/redtune/redtune.h header)
 string(REGEX MATCHALL "REDTUNE_API [^(;]*[ *]redtune_[a-z_]+\\(" declared "${header}")

@@ -1,0 +1,70 @@
+# What makes redtune a package: how others find it, its manual pages and completion, a Debian package.
+include_guard()
+include(CMakePackageConfigHelpers)
+
+# The name that -l takes, of the Lua that was found.
+list(GET LUA_LINK_LIBRARIES 0 lua)
+get_filename_component(lua "${lua}" NAME)
+string(REGEX REPLACE "^lib|\\.(a|so).*$" "" REDTUNE_LUA_NAME "${lua}")
+
+# ---- find_package and pkg-config ---------------------------------------------------------------
+set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/redtune)
+configure_package_config_file(packaging/redtune-config.cmake.in
+    ${PROJECT_BINARY_DIR}/generated/redtune-config.cmake
+    INSTALL_DESTINATION ${folder} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/redtune-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+install(EXPORT redtune-targets NAMESPACE redtune:: DESTINATION ${folder})
+install(FILES ${PROJECT_BINARY_DIR}/generated/redtune-config.cmake
+              ${PROJECT_BINARY_DIR}/generated/redtune-config-version.cmake
+        DESTINATION ${folder})
+
+# Written while it is installed, when the prefix is known.
+install(CODE "
+    set(PROJECT_DESCRIPTION \"${PROJECT_DESCRIPTION}\")
+    set(PROJECT_VERSION ${PROJECT_VERSION})
+    set(REDTUNE_LUA_NAME ${REDTUNE_LUA_NAME})
+    cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE CMAKE_INSTALL_PREFIX)
+    set(REDTUNE_PC_LIBDIR \"\\\${prefix}/${CMAKE_INSTALL_LIBDIR}\")
+    set(REDTUNE_PC_INCLUDEDIR \"\\\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}\")
+    configure_file(${PROJECT_SOURCE_DIR}/packaging/redtune.pc.in
+                   ${PROJECT_BINARY_DIR}/generated/redtune.pc @ONLY)")
+install(FILES ${PROJECT_BINARY_DIR}/generated/redtune.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# ---- manual pages and completion ---------------------------------------------------------------
+find_program(REDTUNE_AWK NAMES awk)
+mark_as_advanced(REDTUNE_AWK)
+if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
+    set(manual ${PROJECT_BINARY_DIR}/manual)
+    set(header ${PROJECT_SOURCE_DIR}/include/redtune/redtune.h)
+    set(parts manual.sh redtune.1.awk redtune.1.tail redtune.3.awk)
+    list(TRANSFORM parts PREPEND ${PROJECT_SOURCE_DIR}/packaging/)
+    add_custom_command(OUTPUT ${manual}/redtune.1 ${manual}/redtune.3 ${manual}/redtune.bash
+        COMMAND sh ${PROJECT_SOURCE_DIR}/packaging/manual.sh $<TARGET_FILE:redtune-command>
+                ${header} ${PROJECT_VERSION} ${manual}
+        DEPENDS redtune-command ${header} ${parts} VERBATIM COMMENT "Writing the manual")
+    add_custom_target(redtune-manual ALL DEPENDS ${manual}/redtune.1)
+    install(FILES ${manual}/redtune.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${manual}/redtune.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+    install(FILES ${manual}/redtune.bash RENAME redtune
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
+# ---- a Debian package: cpack -G DEB -------------------------------------------------------------
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME redtune)
+set(CPACK_PACKAGE_CONTACT "The redtune authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libcuda1, libnvrtc-dev | libnvrtc12 | libnvrtc11.2")
+find_program(REDTUNE_SHLIBDEPS NAMES dpkg-shlibdeps)
+mark_as_advanced(REDTUNE_SHLIBDEPS)
+if(REDTUNE_SHLIBDEPS)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+include(CPack)

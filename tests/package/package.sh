@@ -1,0 +1,98 @@
+# The installed package: a program of a user's finds redtune by CMake and by pkg-config, shared and
+# static, in C and in C++, and runs; the manual is sound; the Debian package has it all; and two
+# headers of CUDA's are all that the sources need.
+#
+# usage: package.sh BUILD SOURCE CMAKE CC CXX CUDA_H_DIR NVRTC_H_DIR
+set -eu
+build=$1 source=$2 cmake=$3 cc=$4 cxx=$5 cuda=$6 nvrtc=$7
+folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-test.XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/prefix failures=0
+export XDG_CACHE_HOME=$folder/cache XDG_DATA_HOME=$folder/data
+
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+# quiet COMMAND...: its output only where it fails.
+quiet() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; return 1; }; }
+
+quiet "$cmake" --install "$build" --prefix "$prefix"
+library=$(dirname "$(find "$prefix" -name libredtune.so)")
+export REDTUNE_SIM=$library/libredtune-sim.so
+
+# ---- users' programs -----------------------------------------------------------------------
+works() { [[ $("$@" 2>&1) == "block:block="*" bytes" ]] || fail "$1 does not work: $("$@" 2>&1)"; }
+
+mkdir "$folder/project"
+cp "$source/tests/package/project.cmake" "$folder/project/CMakeLists.txt"
+cp "$source/tests/package/consumer.c" "$folder/project/consumer.c"
+cp "$source/tests/package/consumer.c" "$folder/project/consumer.cpp"
+cd "$folder/project"
+if quiet "$cmake" -S . -B build -D CMAKE_PREFIX_PATH="$prefix" -D CMAKE_BUILD_TYPE=Release \
+    -D CMAKE_C_COMPILER="$cc" -D CMAKE_CXX_COMPILER="$cxx" && quiet "$cmake" --build build; then
+    for program in shared_c shared_cxx static_c; do works "build/$program"; done
+else
+    fail "find_package does not serve"
+fi
+
+if command -v pkg-config >/dev/null; then
+    export PKG_CONFIG_PATH=$library/pkgconfig
+    eval "flags=($(pkg-config --cflags --libs redtune))"
+    eval "static=($(pkg-config --static --cflags --libs redtune | sed 's/-lredtune/-l:libredtune.a/'))"
+    { "$cc" consumer.c "${flags[@]}" -Wl,-rpath,"$library" -o pc_c && works ./pc_c; } || fail pkg-config, C
+    { "$cxx" consumer.cpp "${flags[@]}" -Wl,-rpath,"$library" -o pc_cxx && works ./pc_cxx; } || fail pkg-config, C++
+    { "$cc" consumer.c "${static[@]}" -o pc_static && works ./pc_static; } || fail pkg-config, static
+    [ "$(pkg-config --modversion redtune)" = "$(sed -n 's/^#define REDTUNE_VERSION "\(.*\)"/\1/p' \
+        "$source/include/redtune/redtune.h")" ] || fail "pkg-config tells another version"
+fi
+"$prefix/bin/redtune" doctor | grep -q templates || fail "the installed command does not run"
+
+# ---- the library ---------------------------------------------------------------------------
+readelf -d "$library/libredtune.so" | grep -q 'SONAME.*libredtune\.so\.0' || fail "no SONAME"
+readelf -d pc_c | grep -q 'NEEDED.*libredtune\.so\.0' || fail "programs need another name"
+
+# ---- the manual ----------------------------------------------------------------------------
+for page in 1 3; do
+    file=$prefix/share/man/man$page/redtune.$page
+    [ -s "$file" ] || { fail "there is no redtune($page)"; continue; }
+    ! command -v groff >/dev/null || [ -z "$(groff -man -ww -z -Tutf8 "$file" 2>&1)" ] ||
+        fail "redtune($page) is not clean: $(groff -man -ww -z -Tutf8 "$file" 2>&1 | head -3)"
+done
+for name in $(sed -n 's/^REDTUNE_API .*[ *]\(redtune_[a-z_]*\)(.*/\1/p' \
+    "$source/include/redtune/redtune.h"); do
+    grep -q "$name(" "$prefix/share/man/man3/redtune.3" || fail "redtune(3) lacks $name"
+done
+for option in $("$prefix/bin/redtune" tune --help | grep -o -- '--[a-z-]*' | sort -u); do
+    grep -q -- "${option//-/\\\\-}" "$prefix/share/man/man1/redtune.1" ||
+        fail "redtune(1) lacks $option"
+done
+completed=$(bash -c "source '$prefix/share/bash-completion/completions/redtune'
+    COMP_WORDS=(redtune emit --f); COMP_CWORD=2; _redtune; echo \"\${COMPREPLY[*]}\"")
+[ "$completed" = --family ] || fail "completion of 'redtune emit --f' gives '$completed'"
+completed=$(bash -c "source '$prefix/share/bash-completion/completions/redtune'
+    COMP_WORDS=(redtune doc); COMP_CWORD=1; _redtune; echo \"\${COMPREPLY[*]}\"")
+[ "$completed" = doctor ] || fail "completion of 'redtune doc' gives '$completed'"
+
+# ---- CUDA's two headers --------------------------------------------------------------------
+mkdir "$folder/headers"
+cp "$cuda/cuda.h" "$nvrtc/nvrtc.h" "$folder/headers"
+for file in "$source"/src/gpu/*.c "$source"/src/compiler/*.c "$source"/src/api/*.c "$source"/sim/driver/*.c; do
+    "$cc" -std=gnu11 -D_GNU_SOURCE -fsyntax-only -I"$source/include" -I"$source/src" -I"$source" \
+        -I"$source/sim" -isystem "$folder/headers" "$file" || fail "$file needs more than two headers"
+done
+
+# ---- the Debian package --------------------------------------------------------------------
+if command -v dpkg-deb >/dev/null && command -v cpack >/dev/null; then
+    mkdir "$folder/deb"
+    if quiet cpack --config "$build/CPackConfig.cmake" -G DEB -B "$folder/deb"; then
+        listing=$(dpkg-deb -c "$folder"/deb/*.deb)
+        for file in bin/redtune lib.*/libredtune.so.0 lib.*/libredtune.a include/redtune/redtune.h \
+            cmake/redtune/redtune-config.cmake man1/redtune.1 man3/redtune.3 pkgconfig/redtune.pc; do
+            grep -q "usr/.*$file" <<<"$listing" || fail "the Debian package lacks $file"
+        done
+    else
+        fail "cpack fails"
+    fi
+fi
+exit $((failures > 0))
