@@ -35,8 +35,11 @@ if(REDTUNE_BASH)
         ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/include ${REDTUNE_cuda_h_DIR}
         $<TARGET_FILE_DIR:redtune-shared> $<TARGET_FILE:redtune-sim>
         ${CMAKE_C_COMPILER} -std=c11 ${flags})
-    add_executable(sum-on-sim ${PROJECT_SOURCE_DIR}/examples/sum.c)
-    target_link_libraries(sum-on-sim PRIVATE redtune-static redtune-sim redtune::cuda_headers m)
-    redtune_sim_test_of(examples.sum ${REDTUNE_BASH}
-        ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:sum-on-sim>)
+    foreach(example IN LISTS REDTUNE_EXAMPLES)
+        add_executable(${example}-on-sim ${PROJECT_SOURCE_DIR}/examples/${example}.c)
+        target_link_libraries(${example}-on-sim PRIVATE redtune-static redtune-sim
+                              redtune::cuda_headers Threads::Threads m)
+        redtune_sim_test_of(examples.${example} ${REDTUNE_BASH}
+            ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:${example}-on-sim>)
+    endforeach()
 endif()

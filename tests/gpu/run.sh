@@ -51,6 +51,9 @@ step again "$redtune" --device 0
 step host_cost "$tests/test_gpu_host_cost"
 step first "$tests/test_gpu_first_result"
 step sum "$build/examples/sum"
+for example in ops argmax graph threads pin; do
+    step $example "$build/examples/$example"
+done
 step sum_cudart "$build/examples/sum_cudart"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
