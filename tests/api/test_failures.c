@@ -1,0 +1,553 @@
+/* Facts about failing: every call of the driver and of NVRTC, and every allocation, made to fail in
+ * turn while redtune opens, plans, runs, captures and closes on the simulated GPU. What fails comes
+ * back as a status with a message, nothing is left behind, and afterwards everything works.
+ *
+ * usage: test_failures [--all] [FACT...]; --all: every error at every call, every allocation of a
+ * warm start, each seventh of a cold one. */
+#define _XOPEN_SOURCE 700
+#include <ftw.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "check.h"
+#include "faults.h"
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+#include "gpu/graph.h"
+#include "gpu/simulator.h"
+
+enum { COUNT = 3000 };
+
+static bool thorough; /* --all */
+static char folder[64];
+static redtune_error err;
+static simulator sim;
+static rdt_context *context;
+static const rdt_driver *driver;
+static CUstream stream;
+static rdt_buffer ones, result;
+
+/* ---- the fault at hand --------------------------------------------------------------------- */
+
+static struct {
+    const char *entry; /* NULL: none */
+    const char *error;
+    uint64_t left;  /* calls of the entry within redtune until the one that fails; 0: it has */
+    uint64_t calls; /* of the entry within redtune, in this round */
+    bool hit;
+} fault;
+
+/* What a round gave. */
+typedef struct outcome {
+    redtune_status status; /* of the first step that failed */
+    const char *step;
+    bool told;  /* it filled the error */
+    bool right; /* every step that came back as done gave what it should */
+} outcome;
+
+static bool detached; /* redtune is called with no context current */
+
+static uint64_t step_begin(void) {
+    char rule[160];
+    CUcontext popped;
+    if (detached) driver->ctx_pop(&popped);
+    uint64_t before = fault.entry ? sim.calls(fault.entry) : 0;
+    if (fault.entry && fault.left) {
+        snprintf(rule, sizeof rule, "%s:%llu:%s", fault.entry,
+                 (unsigned long long)(before + fault.left), fault.error);
+        sim.set("REDTUNE_SIM_FAIL", rule);
+    }
+    return before;
+}
+
+/* A context that redtune could not pop is popped here. */
+static void attach_again(void) {
+    CUcontext left = NULL, popped;
+    driver->ctx_get_current(&left);
+    if (left) driver->ctx_pop(&popped);
+    driver->ctx_push(context->handle);
+}
+
+static void step_end(uint64_t before) {
+    uint64_t made = fault.entry ? sim.calls(fault.entry) - before : 0;
+    sim.set("REDTUNE_SIM_FAIL", NULL);
+    if (detached) attach_again();
+    if (!fault.entry) return;
+    fault.calls += made;
+    if (fault.left && made >= fault.left) {
+        fault.hit = true;
+        fault.left = 0;
+    } else if (fault.left) {
+        fault.left -= made;
+    }
+}
+
+/* Runs a call of redtune's under the fault; whether it succeeded. */
+#define STEP(out, call)                                                                            \
+    ({                                                                                             \
+        err = (redtune_error){0};                                                                  \
+        uint64_t before_ = step_begin();                                                           \
+        redtune_status status_ = (call);                                                           \
+        step_end(before_);                                                                         \
+        note_status((out), #call, status_);                                                        \
+        !status_;                                                                                  \
+    })
+#define STEP_VOID(call)                                                                            \
+    do {                                                                                           \
+        uint64_t before_ = step_begin();                                                           \
+        call;                                                                                      \
+        step_end(before_);                                                                         \
+    } while (0)
+
+static void note_status(outcome *out, const char *call, redtune_status status) {
+    if (!status || out->status) return;
+    out->status = status;
+    out->step = call;
+    out->told = err.status == status && strlen(err.message) > 10 && !strchr(err.message, '\n');
+}
+
+/* ---- a round ------------------------------------------------------------------------------- */
+
+static void *pointer(const rdt_buffer *buffer) {
+    return (void *)(uintptr_t)buffer->address;
+}
+
+static float read_result(void) {
+    float value = -1;
+    redtune_error ignored;
+    rdt_buffer_read(driver, &value, result.address, sizeof value, stream, &ignored);
+    return value;
+}
+
+static void clear_result(void) {
+    driver->memset_d8_async(result.address, 0xff, sizeof(float), stream);
+}
+
+static void run_in_graph(redtune_plan *plan, outcome *out) {
+    rdt_graph *graph = NULL;
+    redtune_error ignored;
+    if (rdt_graph_begin(driver, stream, &ignored)) return;
+    clear_result();
+    /* The second overlaps with the first. */
+    bool done =
+        STEP(out, redtune_plan_run(plan, pointer(&ones), 9, pointer(&result), stream, &err));
+    done &=
+        STEP(out, redtune_plan_run(plan, pointer(&ones), COUNT, pointer(&result), stream, &err));
+    redtune_status ended = rdt_graph_end(driver, stream, &graph, &ignored);
+    /* A failure of redtune's must leave the capture whole. */
+    if (ended && ignored.status != REDTUNE_MEMORY) out->right = false;
+    if (!ended && done) {
+        rdt_graph_replay(graph, stream, &ignored);
+        out->right &= read_result() == COUNT;
+    }
+    /* Destroying the graph calls back into redtune, but no entry point from there. */
+    rdt_graph_destroy(graph);
+}
+
+static void run_everywhere(redtune *rt, redtune_plan *plan, outcome *out) {
+    CUstream other = NULL;
+    redtune_workspace *workspace = NULL;
+    redtune_error ignored;
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 500};
+    clear_result();
+    if (STEP(out, redtune_plan_run(plan, pointer(&ones), COUNT, pointer(&result), stream, &err)))
+        out->right &= read_result() == COUNT;
+    rdt_stream_create(driver, &other, &ignored);
+    clear_result();
+    if (STEP(out, redtune_plan_run(plan, pointer(&ones), 77, pointer(&result), other, &err)))
+        out->right &= read_result() == 77;
+    if (STEP(out, redtune_workspace_create(rt, NULL, 0, stream, &workspace, &err)) &&
+        STEP(out, redtune_plan_run_in(plan, workspace, pointer(&ones), 99, pointer(&result), stream,
+                                      &err)))
+        out->right &= read_result() == 99;
+    run_in_graph(plan, out);
+    clear_result();
+    if (STEP(out, redtune_prepare(rt, &problem, 1, &err)) &&
+        STEP(out, redtune_reduce(rt, &problem, pointer(&ones), pointer(&result), stream, &err)))
+        out->right &= read_result() == 500;
+    STEP_VOID(redtune_workspace_destroy(workspace));
+    rdt_stream_destroy(driver, other);
+}
+
+/* Serves ones, piece by piece; user: how many are left. */
+static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *bytes,
+                            redtune_error *failure) {
+    size_t *left = user, most = capacity / sizeof(float), count = *left < most ? *left : most;
+    (void)failure;
+    for (size_t i = 0; i < count; i++) ((float *)buffer)[i] = 1;
+    *left -= count;
+    *bytes = count * sizeof(float);
+    return REDTUNE_OK;
+}
+
+static void reduce_from_host(redtune *rt, outcome *out) {
+    size_t left = 2 * COUNT;
+    const redtune_input input = {serve, &left};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+    redtune_reading reading = {.count = 0};
+    if (STEP(out, redtune_reduce_input(rt, &problem, &input, &reading, &err)))
+        out->right &= reading.value.f32 == 2 * COUNT;
+}
+
+/* Opens, runs and closes; device as for redtune_open. */
+static outcome go_round(const char *device) {
+    const redtune_options options = {.device = device, .database = "/nowhere/at/all.db"};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+    outcome out = {.step = "", .right = true};
+    detached = device != NULL;
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    if (STEP(&out, redtune_open(&options, &rt, &err)) &&
+        STEP(&out, redtune_plan_create(rt, &problem, &plan, &err)))
+        run_everywhere(rt, plan, &out);
+    if (rt) reduce_from_host(rt, &out);
+    STEP_VOID(redtune_plan_destroy(plan));
+    STEP_VOID(redtune_close(rt));
+    detached = false;
+    return out;
+}
+
+/* ---- what is left behind ------------------------------------------------------------------- */
+
+typedef struct census {
+    size_t leaks; /* device memory and modules */
+    int64_t streams, contexts;
+    CUcontext current;
+} census;
+
+static census count_objects(void) {
+    census now = {
+        sim.check_leaks(), (int64_t)(sim.calls("cuStreamCreate") - sim.calls("cuStreamDestroy")),
+        (int64_t)(sim.calls("cuDevicePrimaryCtxRetain") - sim.calls("cuDevicePrimaryCtxRelease")),
+        NULL};
+    sim.clear_findings();
+    driver->ctx_get_current(&now.current);
+    return now;
+}
+
+/* ---- the driver ---------------------------------------------------------------------------- */
+
+/* Entry points whose failure redtune may pass over, and why. */
+static const struct {
+    const char *entry, *reason;
+    bool leaves; /* something stays behind, since ending it is what failed */
+} passed_over[] = {
+    {"cuModuleUnload", "it ends something", true},
+    {"cuMemFree", "it ends something", true},
+    {"cuStreamDestroy", "it ends something", false}, /* counted by its calls */
+    {"cuDevicePrimaryCtxRelease", "it ends something", false},
+    {"cuCtxPopCurrent", "it ends something", true},
+    {"cuUserObjectRelease", "it ends something", true},
+    {"cuMemFreeHost", "it ends something", true},
+    {"cuEventDestroy", "it ends something", true},
+    {"cuCtxGetCurrent", "pushing the context serves as well", false},
+    {"cuThreadExchangeStreamCaptureMode", "the calls behind it tell", false},
+    {"cuStreamGetCaptureInfo", "after a launch, it only tells what may overlap", false},
+    {"cuCtxPushCurrent", "before what cannot fail, such as closing", true},
+    {"cuStreamSynchronize", "before something is ended", false},
+    {"cuModuleLoadData", "a kernel of the cache that does not load is made anew", false},
+    {"cuModuleGetFunction", "likewise", false},
+};
+
+static bool may_pass_over(const char *entry, bool *leaves) {
+    for (size_t i = 0; i < sizeof passed_over / sizeof *passed_over; i++)
+        if (!strcmp(passed_over[i].entry, entry)) {
+            *leaves = passed_over[i].leaves;
+            return true;
+        }
+    return false;
+}
+
+static const char *const entries[] = {
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease",
+    "cuCtxGetCurrent",
+    "cuCtxPushCurrent",
+    "cuCtxPopCurrent",
+    "cuCtxGetDevice",
+    "cuMemAlloc",
+    "cuMemFree",
+    "cuMemsetD8Async",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cuStreamCreate",
+    "cuStreamDestroy",
+    "cuStreamSynchronize",
+    "cuStreamIsCapturing",
+    "cuStreamGetCaptureInfo",
+    "cuStreamGetId",
+    "cuThreadExchangeStreamCaptureMode",
+    "cuUserObjectCreate",
+    "cuUserObjectRelease",
+    "cuGraphRetainUserObject",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemGetInfo",
+    "cuMemcpyHtoDAsync",
+    "cuMemcpyDtoHAsync",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuEventElapsedTime",
+    "cuEventDestroy",
+};
+static const char *const errors[] = {"OUT_OF_MEMORY", "INVALID_VALUE", "NOT_SUPPORTED",
+                                     "INVALID_CONTEXT", "UNKNOWN"};
+enum {
+    ENTRIES = sizeof entries / sizeof *entries,
+    ERRORS = sizeof errors / sizeof *errors,
+};
+
+/* How often redtune calls the entry in a round. */
+static uint64_t count_calls(const char *entry, const char *device) {
+    fault.entry = entry;
+    fault.left = fault.calls = 0;
+    go_round(device);
+    fault.entry = NULL;
+    return fault.calls;
+}
+
+/* Fails the call; whether that went as it must. */
+static bool fail_call(const char *entry, uint64_t number, const char *error, const char *device) {
+    bool leaves = false, passable = may_pass_over(entry, &leaves);
+    census before = count_objects();
+    fault.entry = entry;
+    fault.error = error;
+    fault.left = number;
+    fault.hit = false;
+    outcome out = go_round(device);
+    fault.entry = NULL;
+    census after = count_objects();
+    bool told = out.status ? out.told : passable;
+    bool clean = leaves || (after.leaks == before.leaks && after.current == before.current);
+    bool even = leaves || (after.streams == before.streams && after.contexts == before.contexts);
+    if (!even && (!strcmp(entry, "cuStreamCreate") || !strcmp(entry, "cuDevicePrimaryCtxRetain")))
+        even = true; /* the call that failed was counted, and made nothing */
+    outcome again = go_round(device);
+    bool works = !again.status && again.right;
+    if (fault.hit && told && clean && even && out.right && works) return true;
+    fprintf(
+        stderr, "%s call %llu, %s, device %s: %s%s%s%s%s%s\n", entry, (unsigned long long)number,
+        error, device ? device : "(current)", fault.hit ? "" : "never reached; ",
+        told ? "" : "not told; ", clean ? "" : "something is left; ", even ? "" : "unbalanced; ",
+        out.right ? "" : "a wrong result or a lost capture; ", works ? "" : "broken afterwards");
+    if (out.status) fprintf(stderr, "  %.40s\n", out.step);
+    return false;
+}
+
+static uint64_t fail_entry(const char *entry, const char *device, uint64_t *failed) {
+    uint64_t calls = count_calls(entry, device), tried = 0;
+    for (uint64_t number = 1; number <= calls; number += device && !thorough ? 5 : 1)
+        for (int e = 0; e < ERRORS; e++) {
+            if (!thorough && e && (number > 1 || device)) break;
+            tried++;
+            *failed += !fail_call(entry, number, errors[(number + (uint64_t)e) % ERRORS], device);
+        }
+    return tried;
+}
+
+static void every_call_of_the_driver_may_fail(void) {
+    uint64_t tried = 0, failed = 0, used = 0;
+    static const char *const devices[] = {NULL, "0"};
+    outcome sound = go_round(NULL);
+    CHECK(!sound.status && sound.right);
+    for (size_t i = 0; i < ENTRIES; i++) {
+        uint64_t before = tried;
+        for (size_t d = 0; d < 2; d++) tried += fail_entry(entries[i], devices[d], &failed);
+        used += tried > before;
+        if (tried == before) printf("not called: %s\n", entries[i]);
+    }
+    printf("%llu failures at %llu entry points of %d\n", (unsigned long long)tried,
+           (unsigned long long)used, ENTRIES);
+    CHECK_INT(failed, 0);
+    CHECK(used >= 30);
+}
+
+/* ---- NVRTC --------------------------------------------------------------------------------- */
+
+static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
+    (void)info;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static void use_cache(const char *name) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    setenv("XDG_CACHE_HOME", path, 1);
+}
+
+/* tests/fixtures/faulty.c hands each call on to NVRTC but the one that is to fail. */
+static void every_call_of_nvrtc_may_fail(void) {
+    static const char *const calls[] = {
+        "nvrtcVersion",
+        "nvrtcGetNumSupportedArchs",
+        "nvrtcGetSupportedArchs",
+        "nvrtcCreateProgram",
+        "nvrtcCompileProgram",
+        "nvrtcGetProgramLogSize",
+        "nvrtcGetProgramLog",
+        "nvrtcGetCUBINSize",
+        "nvrtcGetCUBIN",
+        "nvrtcGetPTXSize",
+        "nvrtcGetPTX",
+        "nvrtcDestroyProgram",
+        "nvrtcGetErrorString",
+    };
+    static const char *const codes[] = {"1", "2", "4", "7", "11"};
+    const char *chosen = getenv("REDTUNE_NVRTC");
+    if (chosen) setenv("RDT_TEST_NVRTC_REAL", chosen, 1);
+    setenv("REDTUNE_NVRTC", RDT_TEST_FAULTY_FILE, 1);
+    uint64_t failed = 0, tried = 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
+            bool answers = strstr(calls[i], "Log") || strstr(calls[i], "ErrorString");
+            bool ends = !strcmp(calls[i], "nvrtcDestroyProgram") || answers;
+            census before = count_objects();
+            use_cache("nvrtc");
+            setenv("RDT_TEST_NVRTC_FAILS", calls[i], 1);
+            setenv("RDT_TEST_NVRTC_CODE", codes[c], 1);
+            outcome out = go_round(NULL);
+            unsetenv("RDT_TEST_NVRTC_FAILS");
+            census after = count_objects();
+            tried++;
+            bool told = out.status ? out.told : ends;
+            if (told && out.right && after.leaks == before.leaks && after.streams == before.streams)
+                continue;
+            failed++;
+            fprintf(stderr, "%s gives %s: %.40s: %s\n", calls[i], codes[c], out.step,
+                    told ? "something is left" : "not told");
+        }
+    use_cache("nvrtc");
+    outcome sound = go_round(NULL);
+    if (chosen)
+        setenv("REDTUNE_NVRTC", chosen, 1);
+    else
+        unsetenv("REDTUNE_NVRTC");
+    use_cache("usual");
+    printf("%llu failures of NVRTC\n", (unsigned long long)tried);
+    CHECK_INT(failed, 0);
+    CHECK(!sound.status && sound.right);
+}
+
+/* ---- allocations --------------------------------------------------------------------------- */
+
+/* Every nth allocation fails, and stays the only one. *rounds: how many there were. */
+static uint64_t fail_allocations(bool cold, long step, uint64_t *rounds) {
+    uint64_t failed = 0;
+    *rounds = 0;
+    for (long n = 1;; n += step) {
+        if (cold) use_cache("cold");
+        census before = count_objects();
+        faults_begin(n);
+        outcome out = go_round(NULL);
+        bool hit = faults_end();
+        census after = count_objects();
+        if (!hit) break;
+        ++*rounds;
+        bool good = (!out.status || out.told) && out.right && after.leaks == before.leaks &&
+                    after.streams == before.streams && after.current == before.current;
+        if (good) continue;
+        failed++;
+        fprintf(stderr, "allocation %ld: %s: %.40s, %zu objects left, streams %lld\n", n,
+                redtune_status_name(out.status), out.step, after.leaks - before.leaks,
+                (long long)(after.streams - before.streams));
+    }
+    return failed;
+}
+
+static void every_allocation_of_a_warm_start_may_fail(void) {
+    uint64_t rounds = 0;
+    use_cache("usual");
+    go_round(NULL);
+    uint64_t failed = fail_allocations(false, thorough ? 1 : 4, &rounds);
+    printf("%llu allocations failed, warm\n", (unsigned long long)rounds);
+    CHECK_INT(failed, 0);
+    CHECK(rounds > 50);
+    outcome sound = go_round(NULL);
+    CHECK(!sound.status && sound.right);
+}
+
+/* Starting Lua takes thousands of allocations, so that by default only some of them fail. */
+static void allocations_of_a_cold_start_may_fail(void) {
+    uint64_t rounds = 0, failed = fail_allocations(true, thorough ? 7 : 397, &rounds);
+    printf("%llu allocations failed, cold\n", (unsigned long long)rounds);
+    use_cache("usual");
+    CHECK_INT(failed, 0);
+    CHECK(rounds > 10);
+}
+
+/* ---- errors that stay ---------------------------------------------------------------------- */
+
+/* Last: the context is lost with it. */
+static void broken_context_is_told_and_can_be_closed(void) {
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+    redtune *rt = NULL, *other = NULL;
+    redtune_plan *plan = NULL, *more = NULL;
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    CHECK_OK(redtune_plan_run(plan, pointer(&ones), COUNT, pointer(&result), stream, &err), err);
+    /* Beyond the input: an illegal address, which the driver tells at the next chance. */
+    redtune_plan_run(plan, (void *)(uintptr_t)64, COUNT, pointer(&result), stream, &err);
+    driver->stream_synchronize(stream);
+    CHECK_FAILS(redtune_plan_run(plan, pointer(&ones), COUNT, pointer(&result), stream, &err),
+                REDTUNE_DEVICE, err, "ILLEGAL_ADDRESS");
+    CHECK_INT(err.code, CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &more, &err), REDTUNE_DEVICE, err,
+                "ILLEGAL_ADDRESS");
+    CHECK_FAILS(redtune_open(&options, &other, &err), REDTUNE_DEVICE, err, "ILLEGAL_ADDRESS");
+    CHECK(!more && !other);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+    sim.clear_findings();
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+static redtune_status open_device(void) {
+    float host[COUNT];
+    bool entered;
+    for (int i = 0; i < COUNT; i++) host[i] = 1;
+    redtune_status status = rdt_context_open("0", &context, &err);
+    if (status) return status;
+    driver = context->driver;
+    status = rdt_context_enter(context, &entered, &err);
+    if (!status) status = rdt_stream_create(driver, &stream, &err);
+    if (!status) status = rdt_buffer_create(driver, sizeof host, &ones, &err);
+    if (!status) status = rdt_buffer_create(driver, 256, &result, &err);
+    if (!status) status = rdt_buffer_write(driver, ones.address, host, sizeof host, stream, &err);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(every_call_of_the_driver_may_fail),         FACT(every_call_of_nvrtc_may_fail),
+        FACT(every_allocation_of_a_warm_start_may_fail), FACT(allocations_of_a_cold_start_may_fail),
+        FACT(broken_context_is_told_and_can_be_closed),
+    };
+    thorough = argc > 1 && !strcmp(argv[1], "--all");
+    snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
+    if (!mkdtemp(folder)) return EXIT_FAILURE;
+    use_cache("usual");
+    redtune_status status = open_device();
+    if (status || !simulator_find(&sim)) {
+        fprintf(stderr, "no simulated GPU: %s\n", status ? err.message : "a real one");
+        return 77;
+    }
+    int rc = check_run(facts, sizeof facts / sizeof *facts, thorough ? argc - 1 : argc,
+                       thorough ? argv + 1 : argv);
+    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return rc;
+}
