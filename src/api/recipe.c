@@ -51,8 +51,8 @@ static void hash_row(rdt_hash *hash, const rdt_row *row) {
     const rdt_trial *trial = &row->trial;
     const rdt_origin *origin = &row->origin;
     const int64_t values[] = {
-        trial->cache, trial->is_default,      trial->outcome,        trial->samples,
-        trial->order, origin->driver_version, origin->nvrtc_version, row->date,
+        trial->cache,           trial->is_default,     trial->outcome, trial->samples, trial->order,
+        origin->driver_version, origin->nvrtc_version, row->date,      row->import,    row->layer,
     };
     hash_problem(hash, &trial->problem);
     hash_gpu(hash, &row->gpu);
