@@ -171,11 +171,11 @@ typedef struct redtune_options {
     int background;
 } redtune_options;
 
-/* Opens redtune on a CUDA context and reads that GPU's rows of the tuning database into memory;
- * the database is closed again before this returns. A database that does not exist is an empty
- * one. options may be NULL. Fails with REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a
- * device that does not exist or where no context is current, REDTUNE_DATABASE for a file that is
- * no tuning database. The caller's current context is left as it was.
+/* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
+ * it, and closed again at once. A database that does not exist is an empty one. options may be
+ * NULL. Fails with REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a device that does not
+ * exist or where no context is current, REDTUNE_DATABASE for a file that is no tuning database.
+ * The caller's current context is left as it was.
  *
  * The environment is read here: REDTUNE_CONFIG is a configuration that every plan of rt must have,
  * as problem.config, which it overrules (for debugging; plans that it does not fit fail).

@@ -9,16 +9,40 @@
 #include "base/file.h"
 #include "base/trace.h"
 
-redtune_status rdt_state_read_winners(redtune *rt, redtune_error *err) {
-    rdt_winners winners = {0};
-    redtune_status status = rdt_winners_read(rt->database, &winners, err);
+/* What is read while it is being written is of neither one nor the other. */
+redtune_status rdt_state_need_winners(redtune *rt, redtune_error *err) {
+    rdt_identity before, after;
+    if (rt->winners_read) return REDTUNE_OK;
+    rdt_identity_of(&rt->database, 1, before);
+    redtune_status status = rdt_winners_read(rt->database, &rt->winners, err);
     if (status) return status;
-    pthread_mutex_lock(&rt->lock);
-    rdt_winners old = rt->winners;
-    rt->winners = winners;
-    pthread_mutex_unlock(&rt->lock);
-    rdt_winners_free(&old);
+    rdt_identity_of(&rt->database, 1, after);
+    rdt_text_copy(rt->winners_of, sizeof rt->winners_of, strcmp(before, after) ? "" : after);
+    rt->winners_read = true;
+    rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.count,
+                  rt->database);
     return REDTUNE_OK;
+}
+
+void rdt_state_forget_winners(redtune *rt) {
+    pthread_mutex_lock(&rt->lock);
+    rdt_winners_free(&rt->winners);
+    rt->winners_read = false;
+    pthread_mutex_unlock(&rt->lock);
+}
+
+/* Refuses a file that is no database now, and not when the first plan is made. */
+static redtune_status check_database(redtune *rt, redtune_error *err) {
+    rdt_tuning *tuning = NULL;
+    if (!rdt_file_exists(rt->database)) return REDTUNE_OK;
+    redtune_status status = rdt_tuning_open_read(rt->database, &tuning, err);
+    rdt_tuning_close(tuning);
+    if (status != REDTUNE_DATABASE) return status;
+    /* Reading all of it may repair what a writer left half done. */
+    pthread_mutex_lock(&rt->lock);
+    status = rdt_state_need_winners(rt, err);
+    pthread_mutex_unlock(&rt->lock);
+    return status;
 }
 
 redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
@@ -69,7 +93,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     redtune_status status = open_log(options, &rt->log, err);
     if (!status) status = copy_pin(rt, err);
     if (!status) status = rdt_file_tuning_path(options->database, &rt->database, err);
-    if (!status) status = rdt_state_read_winners(rt, err);
+    if (!status) status = check_database(rt, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);
@@ -92,8 +116,8 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
         redtune_close(rt);
         return status;
     }
-    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "opened on %s with %zu winners of %s",
-                  rt->context->facts.name, rt->winners.count, rt->database);
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "opened on %s with the database %s",
+                  rt->context->facts.name, rt->database);
     *out = rt;
     return REDTUNE_OK;
 }

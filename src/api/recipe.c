@@ -24,7 +24,7 @@ static void hash_integers(rdt_hash *hash, const int64_t *values, size_t count) {
     rdt_hash_add(hash, values, count * sizeof *values);
 }
 
-/* What rules see of a GPU, and what winners of other GPUs are compared by. */
+/* What rules see of a GPU, and what winners of other GPUs are compared with. */
 static void hash_gpu(rdt_hash *hash, const rdt_facts *gpu) {
     const int64_t values[] = {
         gpu->major,
@@ -47,26 +47,9 @@ static void hash_problem(rdt_hash *hash, const redtune_problem *problem) {
     hash_integers(hash, values, sizeof values / sizeof *values);
 }
 
-static void hash_row(rdt_hash *hash, const rdt_row *row) {
-    const rdt_trial *trial = &row->trial;
-    const rdt_origin *origin = &row->origin;
-    const int64_t values[] = {
-        trial->cache,           trial->is_default,     trial->outcome, trial->samples, trial->order,
-        origin->driver_version, origin->nvrtc_version, row->date,      row->import,    row->layer,
-    };
-    hash_problem(hash, &trial->problem);
-    hash_gpu(hash, &row->gpu);
-    hash_integers(hash, values, sizeof values / sizeof *values);
-    rdt_hash_add_string(hash, trial->family);
-    rdt_hash_add_string(hash, trial->config);
-    rdt_hash_add(hash, &trial->median_ns, sizeof trial->median_ns);
-    rdt_hash_add(hash, &trial->spread_ns, sizeof trial->spread_ns);
-    rdt_hash_add_string(hash, origin->machine);
-    rdt_hash_add_string(hash, origin->templates);
-}
-
 redtune_status rdt_recipe_name(redtune *rt, const redtune_problem *problem, const char *pin,
-                               rdt_recipe_key out, redtune_error *err) {
+                               const rdt_identity databases, rdt_recipe_key out,
+                               redtune_error *err) {
     char templates[RDT_HASH_TEXT_BYTES];
     redtune_status status = rdt_builder_templates(rt->builder, templates, err);
     if (status) return status;
@@ -77,11 +60,7 @@ redtune_status rdt_recipe_name(redtune *rt, const redtune_problem *problem, cons
     rdt_hash_add_string(&hash, pin ? pin : "");
     hash_problem(&hash, problem);
     hash_gpu(&hash, &rt->context->facts);
-    pthread_mutex_lock(&rt->lock);
-    for (size_t i = 0; i < rt->winners.count; i++)
-        if (rdt_problem_same_class(&rt->winners.row[i].trial.problem, problem))
-            hash_row(&hash, &rt->winners.row[i]);
-    pthread_mutex_unlock(&rt->lock);
+    rdt_hash_add_string(&hash, databases);
     rdt_hash_text(&hash, out);
     return REDTUNE_OK;
 }

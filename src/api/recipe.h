@@ -3,9 +3,9 @@
  *
  * A recipe's key is the hash of everything that its answer depends on: the build (redtune's own
  * sources), the templates' version (those compiled in and the user's folder), the problem, what the
- * templates' rules see of the GPU, the configuration asked for, and every winner of the problem's
- * class. The kernel that it names has the hash of its source as key. So a change anywhere is a
- * miss, and a recipe cannot name a kernel of other templates. */
+ * templates' rules see of the GPU, the configuration asked for, and the identity of the databases,
+ * so that these need not be read either. The kernel that it names has the hash of its source as
+ * key. So a change anywhere is a miss, and a recipe cannot name a kernel of other templates. */
 #ifndef RDT_API_RECIPE_H
 #define RDT_API_RECIPE_H
 
@@ -15,7 +15,8 @@ typedef char rdt_recipe_key[RDT_HASH_TEXT_BYTES];
 
 /* pin: the configuration asked for; NULL: none. */
 redtune_status rdt_recipe_name(redtune *rt, const redtune_problem *problem, const char *pin,
-                               rdt_recipe_key out, redtune_error *err);
+                               const rdt_identity databases, rdt_recipe_key out,
+                               redtune_error *err);
 /* Fills the variant, its kernel loaded into the current context. false: there is no recipe, or its
  * kernel is gone or does not load, or NVRTC's file is another than the one that compiled it; what
  * failed then fails again on the way without recipes, which says so. */

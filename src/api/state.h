@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "api/builder.h"
+#include "api/identity.h"
 #include "api/select.h"
 #include "api/workspace.h"
 
@@ -28,14 +29,18 @@ struct redtune {
     char *pin;      /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
     bool background;
     pthread_mutex_t lock; /* guards winners */
-    rdt_winners winners;
+    rdt_winners winners;  /* read when first asked for */
+    bool winners_read;
+    rdt_identity winners_of; /* the database that they were read from; "": not known */
     /* Read without a lock, shelves and plans added by compare and exchange. A problem that leaves
      * its result to redtune has a shelf of its own, whose plans are those of the usual result's. */
     _Atomic(rdt_shelf *) shelves[RDT_REDUCE_OPS][RDT_REDUCE_DTYPES][RDT_REDUCE_DTYPES];
 };
 
-/* Reads the winners again; plans made from now on use them. */
-redtune_status rdt_state_read_winners(redtune *rt, redtune_error *err);
+/* Reads the winners unless they are there; the lock is held. */
+redtune_status rdt_state_need_winners(redtune *rt, redtune_error *err);
+/* Forgets the winners that were read: plans made from now on use those of the database then. */
+void rdt_state_forget_winners(redtune *rt);
 
 /* Starts a thread that runs no signal handler of the program's. */
 redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,

@@ -266,7 +266,6 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     rdt_tuning_close(self.database);
     free(self.problems);
     /* What an interrupted tune has measured counts, too. */
-    redtune_error ignored;
-    redtune_status read = rdt_state_read_winners(rt, status ? &ignored : err);
-    return status ? status : read;
+    rdt_state_forget_winners(rt);
+    return status;
 }

@@ -71,6 +71,8 @@ static redtune_status choose(making *self, bool fallback, redtune_error *err) {
     if (self->pin)
         status = take_pin(self, codegen, at, &self->choice, err);
     else
+        status = rdt_state_need_winners(rt, err);
+    if (!status && !self->pin)
         status = rdt_select(fallback ? &none : &rt->winners, codegen, at, &self->choice, err);
     if (!status) tell(self, rdt_codegen_space(codegen, self->choice.family));
     self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
@@ -107,14 +109,27 @@ static redtune_status load_something(making *self, redtune_error *err) {
     return status;
 }
 
+/* Whether the choice was made from these databases. */
+static bool chosen_from(const making *self, const rdt_identity databases) {
+    redtune *rt = self->rt;
+    pthread_mutex_lock(&rt->lock);
+    bool same = self->pin || (rt->winners_read && !strcmp(rt->winners_of, databases));
+    pthread_mutex_unlock(&rt->lock);
+    return same;
+}
+
 static redtune_status make(making *self, bool at_once, redtune_error *err) {
     rdt_recipe_key key;
-    redtune_status status = rdt_recipe_name(self->rt, self->problem, self->pin, key, err);
-    if (status || rdt_recipe_follow(self->rt, key, self->variant)) return status;
+    rdt_identity databases;
+    rdt_identity_of(&self->rt->database, 1, databases);
+    redtune_status status =
+        rdt_recipe_name(self->rt, self->problem, self->pin, databases, key, err);
+    if (status || (databases[0] && rdt_recipe_follow(self->rt, key, self->variant))) return status;
     status = choose(self, false, err);
     if (!status && at_once && !self->pin) status = load_something(self, err);
     if (!status && !self->variant->kernel) status = load(self, false, err);
-    if (!status && !self->variant->info.pending) rdt_recipe_write(self->rt, key, self->variant);
+    if (!status && !self->variant->info.pending && databases[0] && chosen_from(self, databases))
+        rdt_recipe_write(self->rt, key, self->variant);
     return status;
 }
 

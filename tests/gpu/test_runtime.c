@@ -1,7 +1,9 @@
 /* Facts about redtune.h on a GPU: scratch of streams and of the caller's, preparing, pinning,
  * compiling in the background, and what is left behind. */
 #define _XOPEN_SOURCE 700
+#include <fcntl.h>
 #include <ftw.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "cache/tuning.h"
@@ -309,12 +311,10 @@ static void use_cache(const char *name) {
     setenv("XDG_CACHE_HOME", path, 1);
 }
 
-static redtune_status plan_heard(listener *heard, const redtune_problem *problem,
-                                 char config[320]) {
-    const redtune_options options = {.database = "/nowhere/at/all.db",
-                                     .log = listen,
-                                     .log_user = heard,
-                                     .log_level = REDTUNE_LOG_DEBUG};
+static redtune_status plan_with(const char *database, listener *heard,
+                                const redtune_problem *problem, char config[320]) {
+    const redtune_options options = {
+        .database = database, .log = listen, .log_user = heard, .log_level = REDTUNE_LOG_DEBUG};
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_status status = redtune_open(&options, &rt, &err);
@@ -323,6 +323,11 @@ static redtune_status plan_heard(listener *heard, const redtune_problem *problem
     redtune_plan_destroy(plan);
     redtune_close(rt);
     return status;
+}
+
+static redtune_status plan_heard(listener *heard, const redtune_problem *problem,
+                                 char config[320]) {
+    return plan_with("/nowhere/at/all.db", heard, problem, config);
 }
 
 static void warm_start_needs_neither_lua_nor_nvrtc(void) {
@@ -380,21 +385,50 @@ static void changed_templates_are_never_passed_over(void) {
 /* ---- in the background --------------------------------------------------------------------- */
 
 /* A database whose winner for the problem is another config than the default. */
-static redtune_status store_winner(const char *path, const redtune_problem *problem) {
+static redtune_status store_winner(const char *path, const redtune_problem *problem,
+                                   double median_ns, int block) {
     rdt_tuning *tuning = NULL;
     rdt_trial trial = {.problem = *problem,
                        .family = "block",
-                       .config = "block=128,vec=2,unroll=2,load=no_allocate,tail=shuffle,"
-                                 "finish=poll,per_sm=2",
                        .outcome = RDT_OUTCOME_GOOD,
-                       .median_ns = 1234,
+                       .median_ns = median_ns,
                        .samples = 31};
     const rdt_origin origin = {.machine = "bench 7", .driver_version = 12345};
+    snprintf(trial.config, sizeof trial.config,
+             "block=%d,vec=2,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=2", block);
     trial.problem.result = REDTUNE_F32;
     redtune_status status = rdt_tuning_open(path, &tuning, &err);
     if (!status) status = rdt_tuning_put(tuning, &gpu.context->facts, &origin, &trial, 1, &err);
     rdt_tuning_close(tuning);
     return status;
+}
+
+/* As if it had been written long ago: what was written a moment ago may change unseen. */
+static void make_old(const char *path) {
+    const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    utimensat(AT_FDCWD, path, times, 0);
+}
+
+/* A database that has not changed since need not be read; one that has is. */
+static void changed_databases_are_never_passed_over(void) {
+    NEED_GPU();
+    char path[128], config[320];
+    listener heard[4] = {{.text = ""}};
+    redtune_problem problem = sum_of(COUNT);
+    snprintf(path, sizeof path, "%s/changing.db", folder);
+    use_cache("databases");
+    CHECK_OK(store_winner(path, &problem, 1000, 128), err);
+    CHECK_OK(plan_with(path, &heard[0], &problem, config), err);
+    CHECK_CONTAINS(config, "block=128");
+    make_old(path);
+    for (int i = 1; i < 3; i++) CHECK_OK(plan_with(path, &heard[i], &problem, config), err);
+    CHECK_CONTAINS(heard[1].text, "read 1 winners");
+    CHECK(!strstr(heard[2].text, "winners") && !strstr(heard[2].text, "Lua"));
+    CHECK_CONTAINS(config, "block=128");
+    CHECK_OK(store_winner(path, &problem, 500, 64), err);
+    make_old(path); /* the same time as before; what changed is another */
+    CHECK_OK(plan_with(path, &heard[3], &problem, config), err);
+    CHECK_CONTAINS(config, "block=64");
 }
 
 static void pause_ms(long ms) {
@@ -414,7 +448,7 @@ static void plan_runs_the_default_while_another_is_compiled(void) {
     snprintf(path, sizeof path, "%s/winner.db", folder);
     use_cache("background");
     CHECK_OK(plan_heard(&unheard, &problem, config), err);
-    CHECK_OK(store_winner(path, &problem), err);
+    CHECK_OK(store_winner(path, &problem, 1234, 128), err);
     const redtune_options options = {.database = path, .background = 1};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
@@ -516,6 +550,7 @@ int main(int argc, char **argv) {
         FACT(variable_raises_the_level_of_the_log),
         FACT(warm_start_needs_neither_lua_nor_nvrtc),
         FACT(changed_templates_are_never_passed_over),
+        FACT(changed_databases_are_never_passed_over),
         FACT(plan_runs_the_default_while_another_is_compiled),
         FACT(close_leaves_nothing),
     };
