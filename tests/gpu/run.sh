@@ -8,6 +8,7 @@ build=$(realpath "$1") logs=$(realpath "$2")
 shift 2
 here=$(dirname "$(realpath "$0")")
 export XDG_DATA_HOME=$logs/home XDG_CACHE_HOME=/tmp/redtune-gpu-cache
+export REDTUNE_TEST_TEMPLATES=$here/../../templates
 unset REDTUNE_DB REDTUNE_TEMPLATES
 export REDTUNE_SYSTEM_DB=
 redtune=$build/redtune

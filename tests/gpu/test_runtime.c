@@ -62,7 +62,9 @@ static void streams_come_and_go(void) {
         rdt_stream_destroy(gpu.driver, stream);
     }
     size_t slabs_max = count_distinct(handles, STREAMS) + WAITING_MAX;
-    CHECK(before <= free_bytes() + slabs_max * redtune_workspace_bytes());
+    /* A GPU's driver takes memory for new streams, too. */
+    size_t slack = device_is_simulated(&gpu) ? 0 : (size_t)64 << 20;
+    CHECK(before <= free_bytes() + slabs_max * redtune_workspace_bytes() + slack);
     for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(COUNT - i));
     redtune_plan_destroy(plan);
     redtune_close(rt);
@@ -350,10 +352,11 @@ static void warm_start_needs_neither_lua_nor_nvrtc(void) {
 
 /* Copies the templates with another comment in the kernel. */
 static int copy_templates(const char *to) {
-    char command[512];
+    char command[8192];
+    const char *from = getenv("REDTUNE_TEST_TEMPLATES");
     snprintf(command, sizeof command,
-             "cp -r '%s' '%s' && echo '// changed' >> '%s/block/kernel.cu'", RDT_TEST_TEMPLATES, to,
-             to);
+             "cp -r '%s' '%s' && echo '// changed' >> '%s/block/kernel.cu'",
+             from ? from : RDT_TEST_TEMPLATES, to, to);
     return system(command);
 }
 
