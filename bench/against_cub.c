@@ -167,7 +167,7 @@ static redtune_status open_session(session *all, redtune_error *err) {
     if (status) return status;
     redtune_device_info device;
     redtune_device_get(all->tuned, &device);
-    status = bench_gpu_open(bytes_max(options), &device, &all->gpu, err);
+    status = bench_gpu_open(bytes_max(options), &device, options->flush_writes, &all->gpu, err);
     if (status) return status;
     bench_scene scene = {
         .gpu = device.name,

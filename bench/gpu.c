@@ -70,9 +70,10 @@ static redtune_status warm_up(const bench_gpu *gpu, redtune_error *err) {
     return status;
 }
 
-redtune_status bench_gpu_open(size_t bytes_max, const redtune_device_info *device, bench_gpu *out,
-                              redtune_error *err) {
-    bench_gpu gpu = {.sm_count = device->sm_count,
+redtune_status bench_gpu_open(size_t bytes_max, const redtune_device_info *device,
+                              bool flush_writes, bench_gpu *out, redtune_error *err) {
+    bench_gpu gpu = {.flush_writes = flush_writes,
+                     .sm_count = device->sm_count,
                      .overlaps = device->major >= 9,
                      .peak_gbps = device->peak_gbps,
                      .hold_ns = HOLD_NS};
@@ -104,6 +105,9 @@ redtune_status bench_gpu_fill(const bench_gpu *gpu, const bench_dtype *dtype, re
 }
 
 redtune_status bench_gpu_flush(const bench_gpu *gpu, redtune_error *err) {
+    if (gpu->flush_writes)
+        return bench_gpu_check(cudaMemsetAsync(gpu->flush, 0, gpu->flush_bytes, gpu->stream), err,
+                               "flush L2");
     return bench_gpu_check(
         bench_device_read(gpu->flush, gpu->flush_bytes, gpu->output, gpu->stream), err, "flush L2");
 }

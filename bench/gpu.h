@@ -17,6 +17,7 @@ typedef struct bench_gpu {
     char *flush; /* read to push everything else out of L2; written, it would leave L2 full of data
                   * that the timed kernel has to wait for until it is in memory */
     size_t flush_bytes;
+    bool flush_writes; /* all the same: others' figures are made that way */
     char *output;
     int sm_count;
     bool overlaps;    /* launches may begin while the kernel before ends */
@@ -29,8 +30,8 @@ redtune_status bench_gpu_check(cudaError_t rc, redtune_error *err, const char *w
 
 /* Takes the current device's memory for inputs of up to bytes_max, less if there is less. device is
  * what redtune tells of it. */
-redtune_status bench_gpu_open(size_t bytes_max, const redtune_device_info *device, bench_gpu *out,
-                              redtune_error *err);
+redtune_status bench_gpu_open(size_t bytes_max, const redtune_device_info *device,
+                              bool flush_writes, bench_gpu *out, redtune_error *err);
 void bench_gpu_close(bench_gpu *gpu);
 
 /* Fills the pool with test data. */

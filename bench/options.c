@@ -193,6 +193,8 @@ static const option table[] = {
      "time calls back to back on a stream (default: cold, warm, stream)"},
     {"floor", NULL, NULL, MEMBER(floor),
      "race a kernel that never combines its blocks, too (sum only)"},
+    {"flush-writes", NULL, NULL, MEMBER(flush_writes),
+     "flush L2 by writing, which leaves it dirty (default: by reading)"},
     {"samples", "N", take_samples, 0, "per contestant; the median counts (default: 21)"},
     {"db", "PATH", take_database, 0, "redtune's tuning database (default: redtune's own)"},
     {"format", "FORMAT", take_format, 0, "text, csv or json (default: text)"},

@@ -27,8 +27,9 @@ typedef struct bench_options {
     int samples, device;
     const char *database; /* NULL: redtune's usual one */
     bench_format format;
-    bool floor; /* race the floor too */
-    bool dry;   /* with made-up times, without a GPU */
+    bool floor;        /* race the floor too */
+    bool flush_writes; /* not reads */
+    bool dry;          /* with made-up times, without a GPU */
     bool help;
 } bench_options;
 
