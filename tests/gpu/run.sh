@@ -60,7 +60,7 @@ step torch python3 "$here/torch_client.py" "$build/libredtune.so"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
 for tool in memcheck racecheck initcheck synccheck; do
-    step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$tests/test_gpu_floats"
+    step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$tests/test_gpu_kernels" few
 done
 printf '%s\n' "${table[@]}"
 exit $failed

@@ -78,6 +78,21 @@ static void results_are_exact_at_every_count_and_offset(void) {
     subject_for_each(&gpu, check_counts);
 }
 
+/* Little enough for a tool that checks every access. */
+static void check_few(subject *self) {
+    static const uint64_t few[] = {1, 4097, COUNT_MAX};
+    rdt_pattern *pattern = NULL;
+    CHECK_OK(rdt_pattern_create(&self->problem, COUNT_MAX, &pattern, &err), err);
+    fill(&self->problem, PATTERN, pattern);
+    for (size_t i = 0; i < sizeof few / sizeof *few && !check_state.failed; i++)
+        check_input(self, few[i], i % 2);
+    rdt_pattern_destroy(pattern);
+}
+
+static void few_results_are_exact(void) {
+    subject_for_each(&gpu, check_few);
+}
+
 /* ---- one element decides ------------------------------------------------------------------- */
 
 /* Where the deciding element stands: everywhere in the first two tiles if they are small, else
@@ -162,6 +177,7 @@ static void every_element_is_taken_once(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(few_results_are_exact),
         FACT(results_are_exact_at_every_count_and_offset),
         FACT(every_element_is_taken_once),
     };
