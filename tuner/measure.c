@@ -33,6 +33,7 @@ static redtune_status record(rdt_measurement *measurement, rdt_measured what, re
             .count = count,
             .output = rig->output.address,
             .scratch = rig->scratch.address,
+            .chained = i > 0, /* as reductions that a program captures one after the other */
         };
         status = rdt_kernel_launch(what.kernel, what.launch, operands, rig->stream, err);
     }

@@ -60,9 +60,11 @@ redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how
                                  rdt_operands operands, CUstream stream, redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
     uint32_t blocks = rdt_launch_blocks(how, operands.count);
-    void *reduce_args[] = {&operands.input, &operands.count, &operands.output, &operands.scratch};
-    CUresult rc = launch(driver, kernel->reduce, blocks, how->threads,
-                         how->overlap && operands.chained, stream, reduce_args);
+    uint32_t overlaps = how->overlap && operands.chained;
+    void *reduce_args[] = {&operands.input, &operands.count, &operands.output, &operands.scratch,
+                           &overlaps};
+    CUresult rc =
+        launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     if (!rc && how->final_threads && blocks > 1) {
         void *finish_args[] = {&operands.scratch, &blocks, &operands.count, &operands.output};
         rc = launch(driver, kernel->finish, 1, how->final_threads, how->overlap, stream,

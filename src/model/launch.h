@@ -1,8 +1,9 @@
 /* Launch: how a compiled kernel is started for any count, as plain data.
  *
  * Every rendered source defines
- *   redtune_reduce(const T *input, uint64 count, R *output, void *scratch)
- * and, where final_threads is not 0,
+ *   redtune_reduce(const T *input, uint64 count, R *output, void *scratch, uint32 overlaps)
+ * (overlaps: not 0 if the launch may begin while the one before ends; a kernel that has no use for
+ * the last parameters leaves them out) and, where final_threads is not 0,
  *   redtune_finish(void *scratch, uint32 blocks, uint64 count, R *output).
  *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find

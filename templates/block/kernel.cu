@@ -6,6 +6,7 @@
 //@ local layout, single = load.layout(dtype, vec), load.layout(dtype, 1)
 //@ local lanes = (op.narrow or op.word) and layout.words or vec
 //@ local warps = block // 32
+//@ local ahead = arch >= 90 and not indexed
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "block" with
 // @{config}
 //
@@ -30,6 +31,9 @@ constexpr u32 LANES = @{lanes};  // accumulators per thread
 
 constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
 constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
+//@ if ahead then
+constexpr u64 AHEAD_BYTES = 1 << 20;  // larger inputs are not prefetched
+//@ end
 
 static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) <= @{scratch.slot_bytes}, "");
 static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
@@ -353,13 +357,33 @@ __device__ __forceinline__ accumulator collect(u64 *from)
 }
 
 //@ end
+//@ if ahead then
+// Asks for the block's first tile to be brought into L2, a line of 128 bytes at a time. That reads
+// nothing, so it is right even while the kernel before may still write.
+__device__ __forceinline__ void prefetch_tile(const element *input, u64 count)
+{
+    const u64 begin = (u64)input, stop = begin + count * sizeof(element);
+    const u64 tile = begin + (u64)blockIdx.x * TILE_BYTES;
+    if (threadIdx.x % (128 / LOAD_BYTES) > 0) return;
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 place = place_of(tile, i);
+        if (place < stop) asm volatile("prefetch.global.L2 [%0];" : : "l"(place));
+    }
+}
+
+//@ end
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch)
+redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps)
 {
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
+//@     if ahead then
+    // A larger input gains nothing, or loses by competing with the one still being read.
+    if (overlaps && count <= AHEAD_BYTES / sizeof(element)) prefetch_tile(input, count);
+//@     end
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
     accumulator a = reduce_block(reduce_share(input, count));

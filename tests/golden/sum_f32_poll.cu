@@ -202,7 +202,7 @@ __device__ __forceinline__ accumulator collect(u64 *from)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-redtune_reduce(const element *input, u64 count, float *output, void *scratch)
+redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps)
 {
     accumulator a = reduce_block(reduce_share(input, count));
     if (gridDim.x == 1) {

@@ -165,7 +165,7 @@ __device__ __forceinline__ accumulator reduce_partials(void *scratch, u32 blocks
 }
 
 extern "C" __global__ void __launch_bounds__(64)
-redtune_reduce(const element *input, u64 count, double *output, void *scratch)
+redtune_reduce(const element *input, u64 count, double *output, void *scratch, u32 overlaps)
 {
     accumulator a = reduce_block(reduce_share(input, count));
     if (gridDim.x == 1) {

@@ -152,7 +152,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-redtune_reduce(const element *input, u64 count, i64 *output, void *scratch)
+redtune_reduce(const element *input, u64 count, i64 *output, void *scratch, u32 overlaps)
 {
     accumulator a = reduce_block(reduce_share(input, count));
     if (threadIdx.x == 0) *output = a;
