@@ -286,10 +286,10 @@ static void a_sum_takes_the_launches_that_the_step_says(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(every_step_is_right_with_every_block),
         FACT(the_figures_are_those_of_the_algorithms),
         FACT(modulo_has_the_fewest_active_lanes),
         FACT(a_sum_takes_the_launches_that_the_step_says),
-        FACT(every_step_is_right_with_every_block),
         FACT(every_step_is_right_at_every_count),
         FACT(the_one_block_forms_are_right),
         FACT(scratch_is_left_as_it_was),
