@@ -349,7 +349,8 @@ typedef struct redtune_progress {
     double best_gbps;                          /* so far, of this problem; 0: none yet */
 } redtune_progress;
 
-/* What to tune. Zero fields: sum; i32, f32 and f64; counts 2^10, 2^11, ..., 2^28. */
+/* What to tune. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts 2^10, 2^11, ...,
+ * 2^30, as far as the GPU's memory has room for them. */
 typedef struct redtune_tuning {
     const redtune_op *ops;
     size_t op_count;

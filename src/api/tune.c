@@ -9,8 +9,9 @@
 
 /* The counts, dtypes and ops that are tuned when the caller names none. */
 static const redtune_op usual_ops[] = {REDTUNE_SUM};
-static const redtune_dtype usual_dtypes[] = {REDTUNE_I32, REDTUNE_F32, REDTUNE_F64};
-enum { USUAL_COUNT_LOW = 10, USUAL_COUNT_HIGH = 28 };
+static const redtune_dtype usual_dtypes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64,
+                                             REDTUNE_I8,  REDTUNE_I32,  REDTUNE_I64};
+enum { USUAL_COUNT_LOW = 10, USUAL_COUNT_HIGH = 30 };
 
 typedef struct job {
     redtune *rt;

@@ -104,9 +104,15 @@ static void write_result(rdt_json *json, const redtune_tuned *result) {
     rdt_json_text(json, "family", result->family);
     rdt_json_text(json, "config", result->config);
     rdt_json_real(json, "median_ns", result->median_ns);
+    rdt_json_real(json, "spread_ns", result->spread_ns);
     rdt_json_real(json, "default_ns", result->default_ns);
+    rdt_json_truth(json, "is_default", result->is_default);
     rdt_json_real(json, "gbps", result->gbps);
     rdt_json_real(json, "peak_gbps", result->peak_gbps);
+    if (result->warm_ns > 0) {
+        rdt_json_text(json, "warm_config", result->warm_config);
+        rdt_json_real(json, "warm_ns", result->warm_ns);
+    }
     rdt_json_count(json, "measured", result->measured);
     rdt_json_count(json, "failed", result->failed);
     rdt_json_end(json, '}');
