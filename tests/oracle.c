@@ -23,6 +23,19 @@ const rdt_facts oracle_h200 = {
     .driver_version = 13000,
 };
 
+const rdt_facts oracle_sim = {
+    .name = "redtune simulated GPU",
+    .major = 9,
+    .minor = 0,
+    .sm_count = 4,
+    .threads_per_sm = 2048,
+    .threads_per_block = 1024,
+    .shared_bytes_per_block = 48 << 10,
+    .memory_bytes = UINT64_C(4) << 30,
+    .l2_bytes = UINT64_C(2) << 20,
+    .driver_version = 13000,
+};
+
 /* ---- the record ---------------------------------------------------------------------------- */
 
 enum { PLACES = 5, SUMMARIES = 3, PROBLEMS_MAX = 128 };

@@ -33,10 +33,10 @@ double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_c
 double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                       size_t *points);
 
-/* Reads tests/data/h200.txt, or says why not and returns NULL. */
+/* Reads a file of tests/data, or says why not and returns NULL. */
 oracle_record *oracle_record_read(const char *path);
 void oracle_record_free(oracle_record *record);
-/* The GPU it was recorded on. */
-extern const rdt_facts oracle_h200;
+/* The GPUs of the records. */
+extern const rdt_facts oracle_h200, oracle_sim;
 
 #endif

@@ -9,6 +9,7 @@
 
 enum {
     RANDOM_POINTS = 4, /* at a time */
+    RANDOM_ALONE = 6,  /* at first, where nothing like the problem is known */
     BEAM = 4,          /* of the best, their neighbours are looked at */
 };
 
@@ -184,7 +185,7 @@ static redtune_status begin(explorer *self, redtune_error *err) {
     for (size_t i = 0; i < self->wish_count && i < 3; i++) speculate(self, self->wish[i]);
     status = grant(self, err);
     if (status) return status;
-    wish_random(self, RANDOM_POINTS);
+    wish_random(self, field->search->near_count ? RANDOM_POINTS : RANDOM_ALONE);
     return grant(self, err);
 }
 

@@ -3,15 +3,16 @@
 #ifndef RDT_TUNER_FIELD_H
 #define RDT_TUNER_FIELD_H
 
+#include "tuner/moves.h"
 #include "tuner/search.h"
 
 /* A point of the space. */
 typedef struct rdt_entry {
     rdt_candidate candidate;
     bool is_default;
-    bool verified;    /* its outcome is known */
-    bool tried;       /* it has been measured, or failed, or is not worth it: it was wrong before */
-    bool expanded[2]; /* its neighbours have been looked at; a strategy's to use */
+    bool verified; /* its outcome is known */
+    bool tried;    /* it has been measured, or failed, or is not worth it: it was wrong before */
+    bool expanded[RDT_MOVES_STAGES]; /* its neighbours have been looked at; a strategy's to use */
     rdt_outcome outcome;
     double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
     int samples;

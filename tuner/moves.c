@@ -39,13 +39,13 @@ static void each_single(const rdt_space *space, const rdt_config *config, rdt_mo
     }
 }
 
-static void each_pair(const rdt_space *space, const rdt_config *config, rdt_moves_fn *each,
-                      void *user) {
+static void each_pair(const rdt_space *space, const rdt_config *config, int steps,
+                      rdt_moves_fn *each, void *user) {
     rdt_config up, moved;
     for (int i = 0; i < space->param_count; i++) {
-        if (!rdt_moves_step(space, config, i, 1, &up)) continue;
+        if (!rdt_moves_step(space, config, i, steps, &up)) continue;
         for (int k = 0; k < space->param_count; k++)
-            if (k != i && rdt_moves_step(space, &up, k, -1, &moved)) each(user, &moved);
+            if (k != i && rdt_moves_step(space, &up, k, -steps, &moved)) each(user, &moved);
     }
 }
 
@@ -54,5 +54,5 @@ void rdt_moves_each(const rdt_space *space, const rdt_config *config, int stage,
     if (stage == 0)
         each_single(space, config, each, user);
     else
-        each_pair(space, config, each, user);
+        each_pair(space, config, stage, each, user);
 }

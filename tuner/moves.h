@@ -5,9 +5,10 @@
 
 #include "model/config.h"
 
-/* Stage 0: one step in one number, or another name. Stage 1: one number up and another down, which
- * leaves their product about as it was. */
-enum { RDT_MOVES_STAGES = 2 };
+/* Stage 0: one step in one number, or another name. Stage n: n steps up in one number and n down in
+ * another, which leaves their product about as it was: what is best often lies far off on that
+ * line. */
+enum { RDT_MOVES_STAGES = 3 };
 
 typedef void rdt_moves_fn(void *user, const rdt_config *neighbour);
 /* Not every neighbour need be a point. */

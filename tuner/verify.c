@@ -112,7 +112,9 @@ static redtune_status check_scratch(const subject *self, redtune_error *err) {
     if (!scratch) return rdt_fail_memory(err, bytes);
     redtune_status status =
         rdt_buffer_read(rig->driver, scratch, rig->scratch.address, bytes, rig->stream, err);
-    for (size_t i = 0; !status && i < bytes; i++)
+    /* Every byte is like the one before it, and the first is zero: quick where there are many. */
+    bool clean = !status && !scratch[0] && !memcmp(scratch, scratch + 1, bytes - 1);
+    for (size_t i = 0; !status && !clean && i < bytes; i++)
         if (scratch[i])
             status = rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: scratch byte %zu is left at %d",
                               i, scratch[i]);

@@ -49,6 +49,14 @@ step ladder bash "$here/ladder.sh" "$redtune" "$tests/test_gpu_ladder"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
 step again "$redtune" --device 0
+# What the tune found against every candidate on 16 problems, and against a second tune.
+some=(--device 0 --dtype f16,f32,f64,i8 --size 4K,64K,1M,32M)
+tuned=$XDG_DATA_HOME/redtune/tuning.db
+step exhaustive "$redtune" "${some[@]}" --effort exhaustive --db "$logs/exhaustive.db"
+step winners "$tests/winners" "$tuned" "$logs/exhaustive.db" 1.01 1.03
+step second "$redtune" --device 0 --db "$logs/second.db"
+step agree "$tests/winners" "$tuned" "$logs/second.db" 1.01 1.03
+step lab "$tests/test_gpu_lab"
 step host_cost "$tests/test_gpu_host_cost"
 step first "$tests/test_gpu_first_result"
 step sum "$build/examples/sum"

@@ -1,0 +1,69 @@
+/* Tune: a tune of one class on an oracle, for the tests of searches and series. */
+#include "tune.h"
+
+rdt_codegen *tune_codegen;
+
+static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+    (void)trials, (void)err;
+    ((tune *)user)->stored += count;
+    return REDTUNE_OK;
+}
+
+static bool progress(void *user, size_t problem, const char *stage, size_t i, size_t n,
+                     double best_ns) {
+    (void)problem, (void)stage, (void)i, (void)n, (void)best_ns;
+    const tune *self = user;
+    return self->stop_after && self->stored >= self->stop_after;
+}
+
+static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]) {
+    tune *self = user;
+    self->cold[problem] = finding[RDT_CACHE_COLD];
+    self->warm[problem] = finding[RDT_CACHE_WARM];
+}
+
+void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int high) {
+    *self = (tune){.oracle = oracle, .seed = 1};
+    for (int i = low; i <= high; i++) {
+        redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, UINT64_C(1) << i};
+        rdt_problem_resolve(&problem, &self->problems[self->count++], NULL);
+    }
+}
+
+redtune_status tune_run(tune *self) {
+    rdt_lab lab = oracle_lab(&self->oracle);
+    self->hooks = (rdt_series_hooks){self, store, progress, tuned};
+    self->series.lab = &lab;
+    self->series.codegen = tune_codegen;
+    self->series.facts = self->oracle.facts;
+    self->series.problems = self->problems;
+    self->series.count = self->count;
+    self->series.strategy = rdt_strategy_find(self->effort);
+    self->series.seed = self->seed;
+    self->series.hooks = &self->hooks;
+    return rdt_series_run(&self->series, &self->err);
+}
+
+void tune_end(tune *self) {
+    for (int i = 0; i < RDT_CACHE_STATES; i++) rdt_trials_free(&self->series.known[i]);
+}
+
+double tune_truth_ns(const tune *self, const rdt_trial *trial) {
+    rdt_candidate each = {.config = {{0}}};
+    rdt_case at = {&trial->problem, self->oracle.facts};
+    if (rdt_config_parse(rdt_codegen_space(tune_codegen, 0), trial->config, &each.config, NULL) ||
+        rdt_codegen_launch(tune_codegen, 0, at, &each.config, &each.launch, NULL))
+        return 0;
+    return oracle_truth_ns(&self->oracle, &trial->problem, trial->cache, &each);
+}
+
+int tune_main(const check_fact *facts, size_t count, int argc, char **argv) {
+    redtune_error err;
+    if (rdt_codegen_open(&tune_codegen, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    int code = check_run(facts, count, argc, argv);
+    rdt_codegen_close(tune_codegen);
+    return code;
+}
