@@ -76,10 +76,23 @@ redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEX
                                      redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     pthread_mutex_lock(&builder->kernels_lock);
-    if (!builder->templates[0]) status = rdt_codegen_version(builder->templates, err);
+    const char *folder = getenv("REDTUNE_TEMPLATES");
+    bool fixed = !folder || !*folder; /* compiled in */
+    if (!builder->templates[0] || !fixed) status = rdt_codegen_version(builder->templates, err);
     if (!status) memcpy(out, builder->templates, sizeof builder->templates);
     pthread_mutex_unlock(&builder->kernels_lock);
     return status;
+}
+
+bool rdt_builder_rendered_from(rdt_builder *builder, const char *templates) {
+    char now[RDT_HASH_TEXT_BYTES];
+    rdt_codegen *codegen = NULL;
+    if (rdt_builder_templates(builder, now, NULL) || strcmp(now, templates) ||
+        rdt_builder_borrow(builder, &codegen, NULL))
+        return false;
+    bool same = !strcmp(rdt_codegen_hash(codegen), templates);
+    rdt_builder_give_back(builder);
+    return same;
 }
 
 /* ---- NVRTC --------------------------------------------------------------------------------- */

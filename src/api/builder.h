@@ -42,6 +42,9 @@ void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, si
 /* The version of the templates, as rdt_codegen_hash, without Lua. */
 redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEXT_BYTES],
                                      redtune_error *err);
+/* Whether what was rendered so far is of templates of that version, which are still the same: those
+ * in a folder of the user's may change at any time. */
+bool rdt_builder_rendered_from(rdt_builder *builder, const char *templates);
 /* NVRTC's file; "" where it is not loaded. */
 void rdt_builder_compiler_path(rdt_builder *builder, char *out, size_t bytes);
 

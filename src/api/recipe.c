@@ -47,12 +47,8 @@ static void hash_problem(rdt_hash *hash, const redtune_problem *problem) {
     hash_integers(hash, values, sizeof values / sizeof *values);
 }
 
-redtune_status rdt_recipe_name(redtune *rt, const redtune_problem *problem, const char *pin,
-                               const rdt_identity databases, rdt_recipe_key out,
-                               redtune_error *err) {
-    char templates[RDT_HASH_TEXT_BYTES];
-    redtune_status status = rdt_builder_templates(rt->builder, templates, err);
-    if (status) return status;
+void rdt_recipe_name(const redtune *rt, const redtune_problem *problem, const char *pin,
+                     const rdt_identity databases, const char *templates, rdt_recipe_key out) {
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add_string(&hash, "recipe");
     rdt_hash_add_string(&hash, rdt_codegen_build());
@@ -62,7 +58,6 @@ redtune_status rdt_recipe_name(redtune *rt, const redtune_problem *problem, cons
     hash_gpu(&hash, &rt->context->facts);
     rdt_hash_add_string(&hash, databases);
     rdt_hash_text(&hash, out);
-    return REDTUNE_OK;
 }
 
 /* ---- reading and writing ------------------------------------------------------------------- */

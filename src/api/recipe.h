@@ -13,10 +13,9 @@
 
 typedef char rdt_recipe_key[RDT_HASH_TEXT_BYTES];
 
-/* pin: the configuration asked for; NULL: none. */
-redtune_status rdt_recipe_name(redtune *rt, const redtune_problem *problem, const char *pin,
-                               const rdt_identity databases, rdt_recipe_key out,
-                               redtune_error *err);
+/* pin: the configuration asked for; NULL: none. templates: their version. */
+void rdt_recipe_name(const redtune *rt, const redtune_problem *problem, const char *pin,
+                     const rdt_identity databases, const char *templates, rdt_recipe_key out);
 /* Fills the variant, its kernel loaded into the current context. false: there is no recipe, or its
  * kernel is gone or does not load, or NVRTC's file is another than the one that compiled it; what
  * failed then fails again on the way without recipes, which says so. */

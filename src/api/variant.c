@@ -121,14 +121,17 @@ static bool chosen_from(const making *self, const rdt_identity databases) {
 static redtune_status make(making *self, bool at_once, redtune_error *err) {
     rdt_recipe_key key;
     rdt_identity databases;
+    char templates[RDT_HASH_TEXT_BYTES];
+    redtune_status status = rdt_builder_templates(self->rt->builder, templates, err);
+    if (status) return status;
     rdt_identity_of(&self->rt->database, 1, databases);
-    redtune_status status =
-        rdt_recipe_name(self->rt, self->problem, self->pin, databases, key, err);
-    if (status || (databases[0] && rdt_recipe_follow(self->rt, key, self->variant))) return status;
+    rdt_recipe_name(self->rt, self->problem, self->pin, databases, templates, key);
+    if (databases[0] && rdt_recipe_follow(self->rt, key, self->variant)) return REDTUNE_OK;
     status = choose(self, false, err);
     if (!status && at_once && !self->pin) status = load_something(self, err);
     if (!status && !self->variant->kernel) status = load(self, false, err);
-    if (!status && !self->variant->info.pending && databases[0] && chosen_from(self, databases))
+    if (!status && !self->variant->info.pending && databases[0] && chosen_from(self, databases) &&
+        rdt_builder_rendered_from(self->rt->builder, templates))
         rdt_recipe_write(self->rt, key, self->variant);
     return status;
 }

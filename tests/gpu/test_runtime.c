@@ -385,6 +385,39 @@ static void changed_templates_are_never_passed_over(void) {
     CHECK_CONTAINS(changed.text, "making the kernel");
 }
 
+/* What was rendered while the templates changed is remembered for neither. */
+static void templates_changed_meanwhile_leave_no_trace(void) {
+    NEED_GPU();
+    char templates[128], file[160], command[1024], config[320];
+    listener then = {.text = ""}, after = {.text = ""};
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL, *other = NULL;
+    redtune_problem problem = sum_of(COUNT), later = sum_of(COUNT);
+    later.config = "block=64";
+    snprintf(templates, sizeof templates, "%s/edited", folder);
+    snprintf(file, sizeof file, "%s/block/kernel.cu", templates);
+    CHECK(!copy_templates(templates));
+    use_cache("edited");
+    setenv("REDTUNE_TEMPLATES", templates, 1);
+    redtune_status status = open_and_plan(&rt, &problem, &plan);
+    snprintf(command, sizeof command, "cp '%s' '%s.old' && echo '// edited' >> '%s'", file, file,
+             file);
+    bool edited = !system(command);
+    if (!status) status = redtune_plan_create(rt, &later, &other, &err);
+    if (!status) status = plan_heard(&then, &later, config);
+    snprintf(command, sizeof command, "mv '%s.old' '%s'", file, file);
+    edited = !system(command) && edited;
+    redtune_plan_destroy(plan);
+    redtune_plan_destroy(other);
+    redtune_close(rt);
+    if (!status) status = plan_heard(&after, &later, config);
+    unsetenv("REDTUNE_TEMPLATES");
+    CHECK_OK(status, err);
+    CHECK(edited);
+    CHECK_CONTAINS(then.text, "making the kernel");
+    CHECK_CONTAINS(after.text, "making the kernel");
+}
+
 /* ---- in the background --------------------------------------------------------------------- */
 
 /* A database whose winner for the problem is another config than the default. */
@@ -553,6 +586,7 @@ int main(int argc, char **argv) {
         FACT(variable_raises_the_level_of_the_log),
         FACT(warm_start_needs_neither_lua_nor_nvrtc),
         FACT(changed_templates_are_never_passed_over),
+        FACT(templates_changed_meanwhile_leave_no_trace),
         FACT(changed_databases_are_never_passed_over),
         FACT(plan_runs_the_default_while_another_is_compiled),
         FACT(close_leaves_nothing),
