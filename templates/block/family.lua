@@ -68,23 +68,38 @@ function family.useful(c, p, d)
     return c.per_sm == 1 or wanted > c.per_sm // 2 * d.sm_count
 end
 
+-- The default's grids for inputs of up to so many bytes, after what won on an H200.
+local KiB, MiB = 1024, 1024 * 1024
+local grids = {
+    { bytes = 256 * KiB, block = 64, unroll = 4, per_sm = 2 },
+    { bytes = 512 * KiB, block = 128, unroll = 2, per_sm = 2 },
+    { bytes = 1 * MiB, block = 128, unroll = 4, per_sm = 2 },
+    { bytes = 2 * MiB, block = 512, unroll = 1, per_sm = 2 },
+    { bytes = 4 * MiB, block = 256, unroll = 4, per_sm = 4 },
+    { bytes = 8 * MiB, block = 512, unroll = 2, per_sm = 2 },
+    { bytes = 64 * MiB, block = 512, unroll = 4, per_sm = 4 },
+    { bytes = 256 * MiB, block = 512, unroll = 4, per_sm = 32 },
+    { bytes = math.huge, block = 512, unroll = 8, per_sm = 32 },
+}
+
 -- The built-in default: good on any GPU, known to be best on none.
 function family.default(p, d)
     local bytes = p.count * p.dtype.bytes
     local c = {
-        block = 256, vec = 16 // p.dtype.bytes, unroll = 4, load = "no_allocate",
-        tail = "shuffle", finish = "poll", per_sm = 8,
+        block = 1024, vec = 16 // p.dtype.bytes, unroll = 4, load = "no_allocate",
+        tail = "shuffle", finish = "poll", per_sm = 1,
     }
-    if bytes <= 64 * 1024 then
-        c.finish, c.per_sm = "single", 1
-        c.block = bytes <= 2 * 1024 and 32 or bytes <= 4 * 1024 and 128
-            or bytes <= 16 * 1024 and 256 or bytes <= 32 * 1024 and 512 or 1024
-    elseif bytes <= 2 * 1024 * 1024 then
-        c.block, c.per_sm = bytes <= 512 * 1024 and 64 or 128, 2
-    elseif bytes <= 256 * 1024 * 1024 then
-        c.block, c.per_sm = bytes <= 8 * 1024 * 1024 and 256 or 512, 4
+    if bytes <= 64 * KiB then
+        c.finish = "single"
+        c.block = bytes <= 2 * KiB and 32 or bytes <= 4 * KiB and 128
+            or bytes <= 16 * KiB and 256 or bytes <= 32 * KiB and 512 or 1024
     else
-        c.block, c.unroll, c.per_sm = 512, 8, 32
+        for _, row in ipairs(grids) do
+            if bytes <= row.bytes then
+                c.block, c.unroll, c.per_sm = row.block, row.unroll, row.per_sm
+                break
+            end
+        end
     end
     return c
 end
