@@ -45,10 +45,10 @@ step graphs "$tests/test_gpu_graphs"
 step captures "$tests/test_gpu_captures"
 step runtime "$tests/test_gpu_runtime"
 step large "$tests/test_gpu_large"
-step ladder bash "$here/ladder.sh" "$redtune" "$tests/test_gpu_ladder"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
 step again "$redtune" --device 0
+step ladder bash "$here/ladder.sh" "$redtune" "$tests/test_gpu_ladder"
 # What the tune found against every candidate on 16 problems, and against a second tune.
 some=(--device 0 --dtype f16,f32,f64,i8 --size 4K,64K,1M,32M)
 tuned=$XDG_DATA_HOME/redtune/tuning.db
