@@ -64,6 +64,10 @@ redtune_status rdt_kernels_open(const char *path, rdt_kernels **out, redtune_err
     return REDTUNE_OK;
 }
 
+redtune_status rdt_kernels_check_writable(const rdt_kernels *kernels, redtune_error *err) {
+    return rdt_sqlite_check_writable(&kernels->file, err);
+}
+
 void rdt_kernels_close(rdt_kernels *kernels) {
     if (!kernels) return;
     rdt_sqlite_close(&kernels->file);

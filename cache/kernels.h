@@ -13,6 +13,8 @@ typedef struct rdt_kernels rdt_kernels;
 /* Opens or creates the cache. The caller treats any failure as "no cache". The file's content is
  * not looked at before the first use, so this is quick and succeeds on a damaged one. */
 redtune_status rdt_kernels_open(const char *path, rdt_kernels **out, redtune_error *err);
+/* Why it cannot be written, if so. */
+redtune_status rdt_kernels_check_writable(const rdt_kernels *kernels, redtune_error *err);
 /* kernels may be NULL. */
 void rdt_kernels_close(rdt_kernels *kernels);
 

@@ -37,9 +37,14 @@ static rdt_verdict judge(rdt_outcome outcome, const redtune_error *why) {
     return verdict;
 }
 
-/* Whose failure it was. */
+static void tell_at(const rdt_local *self, size_t candidate) {
+    if (self->parts.at) self->parts.at(self->parts.at_user, candidate);
+}
+
+/* Whose failure it was, unless somebody is told by the hook. */
 static redtune_status within(const rdt_local *self, const rdt_batch *batch, size_t i,
                              redtune_status status, redtune_error *err) {
+    if (self->parts.at) return status;
     char text[RDT_CONFIG_TEXT_BYTES];
     rdt_config_format(rdt_codegen_space(self->parts.codegen, batch->family),
                       &batch->candidates[i].config, text);
@@ -82,6 +87,7 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
     for (size_t i = 0; !status && i < batch->count; i++) {
+        tell_at(self, i);
         status = verify_one(self, batch, i, &verdicts[i], err);
         if (status) return within(self, batch, i, status, err);
     }
@@ -112,11 +118,12 @@ typedef struct timing {
 } timing;
 
 /* Sample j of each. */
-static redtune_status take_turn(timing *self, int j, redtune_error *err) {
+static redtune_status take_turn(const rdt_local *local, timing *self, int j, redtune_error *err) {
     for (size_t i = 0; i < self->batch->count; i++) {
         double *sample = &self->sample_ns[i * (size_t)self->samples + (size_t)j];
         self->at = i;
         *sample = 0;
+        if (self->opened[i]) tell_at(local, i);
         redtune_status status =
             self->opened[i] ? rdt_measurement_sample(self->opened[i], sample, err) : REDTUNE_OK;
         if (status) return status;
@@ -138,7 +145,7 @@ static bool is_spoilt(rdt_local *self, timing *timing) {
 static redtune_status take_turns(rdt_local *self, timing *timing, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int j = 0; !status && j < timing->samples; j++) do
-            status = take_turn(timing, j, err);
+            status = take_turn(self, timing, j, err);
         while (!status && is_spoilt(self, timing));
     return status;
 }
@@ -154,6 +161,7 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     if (!timing.opened) return rdt_fail_memory(err, batch->count * sizeof(rdt_measurement *));
     for (size_t i = 0; !status && i < batch->count; i++) {
         timing.at = i;
+        tell_at(self, i);
         status = open_one(self, batch, cache, i, &verdicts[i], &timing.opened[i], err);
     }
     if (!status) status = take_turns(self, &timing, err);

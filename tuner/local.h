@@ -15,6 +15,9 @@ typedef struct rdt_local_parts {
     rdt_make_kernel_fn *make;
     void *user;     /* for make */
     rdt_nvml *nvml; /* may be NULL */
+    /* Told which candidate of a batch is at hand, before each of its steps. NULL: nobody. */
+    void (*at)(void *user, size_t candidate);
+    void *at_user;
 } rdt_local_parts;
 
 /* A lab for problems like `largest`, which is resolved, of up to its count. It takes GPU memory on

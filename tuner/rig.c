@@ -14,25 +14,29 @@ enum {
     FLUSH_BYTES_UNKNOWN = 8 << 20, /* of an L2 of unknown size */
 };
 
-static size_t flush_bytes(const rdt_context *context) {
-    size_t l2 = context->facts.l2_bytes;
+static size_t flush_bytes(const rdt_facts *facts) {
+    size_t l2 = facts->l2_bytes;
     return l2 ? 2 * l2 : FLUSH_BYTES_UNKNOWN;
 }
 
-redtune_status rdt_rig_count_max(const rdt_context *context, const redtune_problem *problem,
-                                 uint64_t *count, redtune_error *err) {
+redtune_status rdt_rig_free_bytes(const rdt_context *context, uint64_t *bytes, redtune_error *err) {
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = context->driver->mem_get_info(&free_bytes, &total_bytes);
     if (rc) return rdt_driver_check(context->driver, rc, err, "ask for free device memory");
+    *bytes = free_bytes;
+    return REDTUNE_OK;
+}
+
+uint64_t rdt_rig_count_max(const rdt_facts *facts, uint64_t free_bytes,
+                           const redtune_problem *problem) {
     size_t element = redtune_dtype_bytes(problem->dtype);
-    size_t fixed = flush_bytes(context) + (size_t)RDT_SCRATCH_BYTES +
+    size_t fixed = flush_bytes(facts) + (size_t)RDT_SCRATCH_BYTES +
                    rdt_hot_bytes(problem->dtype, RDT_RIG_HOT_BYTES) + FREE_BYTES_MIN;
     uint64_t room = free_bytes > fixed ? (free_bytes - fixed) / element : 0;
     uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
     if (largest > rdt_pattern_dense_max(problem))
         largest = room / 2 - SPARE_ELEMENTS; /* two pools */
-    *count = largest;
-    return REDTUNE_OK;
+    return largest;
 }
 
 /* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
@@ -106,7 +110,8 @@ redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *p
     rig->dtype = problem->dtype;
     redtune_status status = rdt_stream_create(rig->driver, &rig->stream, err);
     if (!status) status = rdt_timer_create(rig->driver, &rig->timer, err);
-    if (!status) status = rdt_buffer_create(rig->driver, flush_bytes(context), &rig->flush, err);
+    if (!status)
+        status = rdt_buffer_create(rig->driver, flush_bytes(&context->facts), &rig->flush, err);
     if (!status) status = open_output(rig, err);
     if (!status)
         status = rdt_buffer_create(rig->driver, (size_t)RDT_SCRATCH_BYTES, &rig->scratch, err);

@@ -43,10 +43,12 @@ typedef struct rdt_rig {
     rdt_timer timer;
 } rdt_rig;
 
-/* The largest count of the problem's dtype that a rig can hold in the GPU's free memory; the
- * problem's own count does not matter. */
-redtune_status rdt_rig_count_max(const rdt_context *context, const redtune_problem *problem,
-                                 uint64_t *count, redtune_error *err);
+/* Device memory that nobody uses. */
+redtune_status rdt_rig_free_bytes(const rdt_context *context, uint64_t *bytes, redtune_error *err);
+/* The largest count of the problem's dtype that a rig can hold in so much memory; the problem's own
+ * count does not matter. */
+uint64_t rdt_rig_count_max(const rdt_facts *facts, uint64_t free_bytes,
+                           const redtune_problem *problem);
 /* A rig for problems like this one of up to its count. problem is resolved. */
 redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *problem,
                             rdt_rig **out, redtune_error *err);

@@ -335,17 +335,18 @@ typedef struct redtune_tuned {
     double gbps;       /* input bytes over median_ns, in 10^9 bytes per second */
     double peak_gbps;  /* of the memory bus; 0 if unknown */
     uint64_t measured; /* candidates measured now; 0: the database had the answer */
-    uint64_t failed;   /* candidates that did not compile, failed to run or gave a wrong result */
+    uint64_t failed;   /* candidates that did not compile, run or end, or gave a wrong result */
     /* The winner with the input in L2; "" and 0 where it does not fit in there. */
     char warm_config[256];
     double warm_ns;
+    char gpu[96]; /* the model it was measured on */
 } redtune_tuned;
 
 typedef struct redtune_progress {
     const redtune_problem *problem;
     uint64_t problem_index, problem_count;     /* problem i of n, from 0 */
     uint64_t candidate_index, candidate_count; /* of those about to be measured */
-    const char *stage;                         /* "known", "cold", "warm", "border" */
+    const char *stage;                         /* "start", "known", "cold", "warm", "border" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */
 } redtune_progress;
 
@@ -364,9 +365,24 @@ typedef struct redtune_tuning {
      * fewer candidates; each looks at a few in any case, so it may take longer. */
     double budget_s;
     uint64_t seed; /* the same seed, database and GPU give the same candidates in the same order */
+    /* The redtune command, or a program that has redtune_worker_run do what its "worker" command
+     * does; "/proc/self/exe" for such a program itself. Kernels are then compiled in processes of
+     * their own, as many as there are cores, and tried in one per GPU: one that faults or does not
+     * end is recorded as such, and the tune goes on. NULL: everything happens in this process, and
+     * ends with the first kernel that spoils its CUDA context. */
+    const char *worker;
+    /* With a worker: the GPUs to tune on, such as "0", "0,1" or "all", or "sim". Equal models share
+     * the work; different ones are tuned side by side. NULL: rt's. */
+    const char *devices;
+    /* With a worker: seconds that a candidate may take for one step, such as a check or a sample,
+     * before it is given up; 0: 10. */
+    double limit_s;
+    /* Of the problems, in their order, the shard_index-th of shard_count equal parts, from 0; so
+     * that several machines share a tune, each with a database of its own. shard_count 0: all. */
+    unsigned shard_index, shard_count;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);
-    /* Called once per finished problem, in order. */
+    /* Called once per finished problem, as they finish, from the calling thread. */
     void (*tuned)(void *user, const redtune_tuned *result);
     void *user;
 } redtune_tuning;
@@ -379,6 +395,13 @@ typedef struct redtune_tuning {
  */
 REDTUNE_API redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning,
                                         redtune_error *err);
+
+/* Makes this process a worker of the tune that started it, which reads from one file descriptor and
+ * writes to the other (they may be one; redtune gives its workers 3): what redtune_tuning.worker
+ * does when it is run with the word "worker". Ignores the signals that end programs, and returns
+ * when the tune has no more use for it, or ends the process if a GPU it used must not be closed any
+ * more. */
+REDTUNE_API redtune_status redtune_worker_run(int input_fd, int output_fd, redtune_error *err);
 
 /* ---- looking inside ---------------------------------------------------------------------- */
 

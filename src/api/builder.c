@@ -20,6 +20,7 @@ struct rdt_builder {
     pthread_mutex_t compiler_lock;       /* of its opening: compiling needs none */
     rdt_compiler *compiler;
     pthread_mutex_t kernels_lock;
+    char *cache; /* the kernel cache's path; NULL: the user's */
     rdt_kernels *kernels;
     bool kernels_tried;
     atomic_bool ptx; /* the driver takes no cubin of ours: one in software, say */
@@ -45,10 +46,19 @@ void rdt_builder_destroy(rdt_builder *builder) {
     rdt_codegen_close(builder->codegen);
     rdt_compiler_close(builder->compiler);
     rdt_kernels_close(builder->kernels);
+    free(builder->cache);
     pthread_mutex_destroy(&builder->lock);
     pthread_mutex_destroy(&builder->compiler_lock);
     pthread_mutex_destroy(&builder->kernels_lock);
     free(builder);
+}
+
+redtune_status rdt_builder_set_cache(rdt_builder *builder, const char *path, redtune_error *err) {
+    char *copy = strdup(path);
+    if (!copy) return rdt_fail_memory(err, strlen(path) + 1);
+    free(builder->cache);
+    builder->cache = copy;
+    return REDTUNE_OK;
 }
 
 /* ---- templates ----------------------------------------------------------------------------- */
@@ -128,8 +138,9 @@ static rdt_kernels *try_kernels(rdt_builder *builder) {
     builder->kernels_tried = true;
     char *path = NULL;
     redtune_error failure;
-    redtune_status status = rdt_file_kernels_path(&path, &failure);
-    if (!status) status = rdt_kernels_open(path, &builder->kernels, &failure);
+    redtune_status status = builder->cache ? REDTUNE_OK : rdt_file_kernels_path(&path, &failure);
+    if (!status)
+        status = rdt_kernels_open(path ? path : builder->cache, &builder->kernels, &failure);
     if (status)
         rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "working without a kernel cache: %s",
                       failure.message);
@@ -309,4 +320,31 @@ redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context
                                 const redtune_problem *problem, const rdt_config *config,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
     return rdt_builder_get(builder, context, family, problem, config, launch, false, out, err);
+}
+
+redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
+                                 const rdt_config *config, bool ptx, redtune_error *err) {
+    char *source = NULL, key[RDT_HASH_TEXT_BYTES];
+    rdt_image image = {0};
+    order wanted = {.facts = at.facts, .ptx = ptx};
+    redtune_status status = render(builder, family, at, config, wanted.name, &source, err);
+    if (!status) status = need_compiler(builder, err);
+    wanted.source = source;
+    if (!status) status = get_image(builder, &wanted, key, &image, err);
+    free(image.data);
+    free(source);
+    return status;
+}
+
+redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
+                                 redtune_error *err) {
+    rdt_kernel *kernel = NULL;
+    order wanted = {.source = "extern \"C\" __global__ void redtune_reduce() {}",
+                    .name = "probe.cu",
+                    .facts = &context->facts};
+    redtune_status status = need_compiler(builder, err);
+    if (!status) status = make_from_source(builder, context, &wanted, false, &kernel, err);
+    if (!status) *ptx = atomic_load(&builder->ptx);
+    rdt_kernel_unload(kernel);
+    return status;
 }

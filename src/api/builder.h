@@ -13,6 +13,8 @@ typedef struct rdt_builder rdt_builder;
 /* log may be NULL, and must outlive the builder. */
 redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune_error *err);
 void rdt_builder_destroy(rdt_builder *builder);
+/* Uses this file as the kernel cache in place of the user's. Before anything is made. */
+redtune_status rdt_builder_set_cache(rdt_builder *builder, const char *path, redtune_error *err);
 
 /* Codegen is one Lua state: whoever uses it holds it from borrow to give_back, and no longer than
  * it takes. */
@@ -29,6 +31,14 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
                                const redtune_problem *problem, const rdt_config *config,
                                const rdt_launch *launch, bool cached_only, rdt_kernel **out,
                                redtune_error *err);
+
+/* Makes the kernel without a GPU: it ends up in the kernel cache alone. ptx: the driver that is to
+ * load it takes no cubin. */
+redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
+                                 const rdt_config *config, bool ptx, redtune_error *err);
+/* Whether the driver takes PTX only; found out by loading a kernel that does nothing. */
+redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
+                                 redtune_error *err);
 
 /* Loads the kernel of that key from the kernel cache; where it is not there, leaves *out alone. */
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,

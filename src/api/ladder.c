@@ -315,14 +315,15 @@ static redtune_status climb_all(ladder *self, rdt_codegen *codegen, redtune_erro
 
 static redtune_status open_ladder(ladder *self, redtune_error *err) {
     redtune_counters counters;
-    uint64_t largest = 0;
+    uint64_t free_bytes = 0;
     redtune *rt = self->rt;
     self->simulated = !rdt_counters_read(rt->context->driver, &counters, NULL);
     uint64_t usual = self->simulated ? USUAL_COUNT_SIMULATED : USUAL_COUNT;
     if (self->climb->one_block) usual = self->climb->block ? self->climb->block : USUAL_BLOCK;
     redtune_status status = resolve(self->climb, usual, &self->problem, err);
-    if (!status) status = rdt_rig_count_max(rt->context, &self->problem, &largest, err);
+    if (!status) status = rdt_rig_free_bytes(rt->context, &free_bytes, err);
     if (status) return status;
+    uint64_t largest = rdt_rig_count_max(&rt->context->facts, free_bytes, &self->problem);
     if (self->problem.count > largest)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot climb the ladder with %" PRIu64 " elements: the GPU's free memory "

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/message.h"
@@ -197,12 +198,21 @@ static int report(const redtune *rt, const rdt_options *options, const outcome *
     return RDT_EXIT_DONE;
 }
 
+/* The GPU that redtune is opened on, of those to tune on. */
+static void first_device(const rdt_options *options, char out[16]) {
+    const char *devices = options->device ? options->device : "0";
+    if (!strcmp(devices, "all")) devices = "0";
+    snprintf(out, 16, "%.*s", (int)strcspn(devices, ","), devices);
+}
+
 static int run(const rdt_options *options) {
     outcome done = {0};
     redtune *rt = NULL;
     redtune_error err;
+    char device[16];
+    first_device(options, device);
     redtune_options open = {
-        .device = options->device ? options->device : "0",
+        .device = device,
         .database = options->database,
         .log = rdt_meter_log,
         .log_user = &done.meter,
@@ -216,6 +226,14 @@ static int run(const rdt_options *options) {
         .counts = options->counts,
         .count_count = options->count_count,
         .again = options->again,
+        .effort = options->effort,
+        .budget_s = options->budget_s,
+        .seed = options->seed,
+        .worker = "/proc/self/exe",
+        .devices = options->device ? options->device : "0",
+        .limit_s = options->limit_s,
+        .shard_index = options->shard_index,
+        .shard_count = options->shard_count,
         .progress = on_progress,
         .tuned = on_tuned,
         .user = &done,

@@ -2,6 +2,7 @@
 #ifndef RDT_CLI_COMMAND_H
 #define RDT_CLI_COMMAND_H
 
+#include <stdbool.h>
 #include "cli/options.h"
 
 typedef struct rdt_command {
@@ -11,6 +12,7 @@ typedef struct rdt_command {
     const char *summary;                    /* one line */
     const char *details;                    /* the rest of its help, lines that end with '\n' */
     int (*run)(const rdt_options *options); /* returns the exit code */
+    bool hidden;                            /* from the general help: nobody needs to know it */
 } rdt_command;
 
 extern const rdt_command rdt_cmd_tune;
@@ -20,5 +22,6 @@ extern const rdt_command rdt_cmd_ladder;
 extern const rdt_command rdt_cmd_show;
 extern const rdt_command rdt_cmd_report;
 extern const rdt_command rdt_cmd_doctor;
+extern const rdt_command rdt_cmd_worker;
 
 #endif

@@ -7,7 +7,7 @@
 
 static const rdt_command *const commands[] = {
     &rdt_cmd_tune,   &rdt_cmd_reduce, &rdt_cmd_emit,   &rdt_cmd_show,
-    &rdt_cmd_ladder, &rdt_cmd_report, &rdt_cmd_doctor,
+    &rdt_cmd_ladder, &rdt_cmd_report, &rdt_cmd_doctor, &rdt_cmd_worker,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
@@ -20,7 +20,9 @@ static const rdt_command *find_command(const char *name) {
 
 static int unknown_command(const char *word) {
     const char *names[COMMAND_COUNT + 1] = {NULL};
-    for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i]->name;
+    size_t n = 0;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!commands[i]->hidden) names[n++] = commands[i]->name;
     const char *near = rdt_options_nearest(word, names);
     rdt_message_print("'%.200s' is no command; %s%s%sredtune --help lists them", word,
                       near ? "did you mean " : "", near ? near : "", near ? "? " : "");
@@ -42,6 +44,7 @@ static void print_help(void) {
          "Usage: redtune [COMMAND] [OPTION...]\n\n"
          "Commands:");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (commands[i]->hidden) continue;
         rdt_table_add(&lines, "  %s%s%s", commands[i]->name, commands[i]->argument ? " " : "",
                       commands[i]->argument ? commands[i]->argument : "");
         rdt_table_add(&lines, "%s", commands[i]->summary);

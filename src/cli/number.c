@@ -218,3 +218,23 @@ redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype 
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "cannot print a value of dtype %d",
                            (int)dtype);
 }
+
+bool rdt_number_read_seconds(const char *text, double *seconds) {
+    static const double longest_s = 7 * 24 * 3600;
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    char *end;
+    size_t length = strspn(text, "0123456789.");
+    double value = strtod(text, &end);
+    if (!length || end != text + length) return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit)) continue;
+        double found = value * units[i].seconds;
+        if (!(found > 0) || found > longest_s) return false;
+        *seconds = found;
+        return true;
+    }
+    return false;
+}

@@ -30,4 +30,7 @@ void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value);
 redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
                                       const redtune_value *value, redtune_error *err);
 
+/* "10", "2.5s", "1m": seconds, more than 0 and at most a week. */
+bool rdt_number_read_seconds(const char *text, double *seconds);
+
 #endif

@@ -2,9 +2,11 @@
 #include "cli/options.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/shard.h"
 #include "cli/table.h"
 
 typedef struct option option;
@@ -22,13 +24,15 @@ struct option {
     const char *help;
 };
 
-static take_fn take_flag, take_text, take_device, take_op, take_ops, take_dtype, take_dtypes,
-    take_count, take_counts;
+static take_fn take_flag, take_text, take_device, take_devices, take_shard, take_seconds,
+    take_effort, take_seed, take_op, take_ops, take_dtype, take_dtypes, take_count, take_counts;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
 static const option table[] = {
-    {"device", 0, "N|sim", RDT_TUNE | RDT_REDUCE | RDT_LADDER, take_device, MEMBER(device),
+    {"device", 0, "N,...|all", RDT_TUNE, take_devices, MEMBER(device),
+     "the GPUs' numbers, all, or sim: the simulated one (default: 0)"},
+    {"device", 0, "N|sim", RDT_REDUCE | RDT_LADDER, take_device, MEMBER(device),
      "the GPU's number, or sim: the simulated one (default: 0)"},
     {"device", 0, "N|sim", RDT_REPORT, take_device, MEMBER(device),
      "the GPU to run the ladder on (default: none, and no ladder)"},
@@ -76,6 +80,16 @@ static const option table[] = {
      "with the #line directives that the compiler is given"},
     {"counters", 0, NULL, RDT_EMIT, take_flag, MEMBER(counters),
      "print what it does on the simulated GPU instead of the source"},
+    {"effort", 0, "EFFORT", RDT_TUNE, take_effort, MEMBER(effort),
+     "quick, standard or exhaustive (default: standard)"},
+    {"budget", 0, "TIME", RDT_TUNE, take_seconds, MEMBER(budget_s),
+     "about how long to take, such as 60s or 5m (default: no limit)"},
+    {"seed", 0, "NUMBER", RDT_TUNE, take_seed, MEMBER(seed),
+     "where a search begins: the same goes the same way (default: 0)"},
+    {"shard", 0, "I/N|auto", RDT_TUNE, take_shard, MEMBER(shard_index),
+     "tune part I of N, from 0; auto: as Slurm, PMIx or MPI say"},
+    {"limit", 0, "TIME", RDT_TUNE, take_seconds, MEMBER(limit_s),
+     "give a candidate up that takes longer for one step (default: 10)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
     {"db", 0, "PATH", RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_DOCTOR | RDT_SHOW,
@@ -119,6 +133,51 @@ static redtune_status take_device(rdt_options *options, const option *row, const
     if ((!digits || value[digits]) && strcmp(value, "sim"))
         return wrong(row, value, "give one device: a number such as 0, or sim", err);
     return take_text(options, row, value, err);
+}
+
+/* Numbers with commas between, or a word for all. */
+static redtune_status take_devices(rdt_options *options, const option *row, const char *value,
+                                   redtune_error *err) {
+    const char *at = value;
+    while (*at >= '0' && *at <= '9') {
+        at += strspn(at, "0123456789");
+        if (*at == ',' && at[1]) at++;
+    }
+    if (!*value || (*at && strcmp(value, "sim") && strcmp(value, "all")))
+        return wrong(row, value, "give numbers such as 0 or 0,1, or all, or sim", err);
+    return take_text(options, row, value, err);
+}
+
+static redtune_status take_shard(rdt_options *options, const option *row, const char *value,
+                                 redtune_error *err) {
+    (void)row;
+    return rdt_shard_read(value, &options->shard_index, &options->shard_count, err);
+}
+
+static redtune_status take_effort(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    (void)row;
+    return redtune_effort_find(value, &options->effort, err);
+}
+
+static redtune_status take_seed(rdt_options *options, const option *row, const char *value,
+                                redtune_error *err) {
+    char *end;
+    size_t digits = strspn(value, "0123456789");
+    uint64_t seed = strtoull(value, &end, 10);
+    if (!digits || value[digits] || digits > 19)
+        return wrong(row, value, "give a whole number of up to 19 digits", err);
+    options->seed = seed;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_seconds(rdt_options *options, const option *row, const char *value,
+                                   redtune_error *err) {
+    double seconds;
+    if (!rdt_number_read_seconds(value, &seconds))
+        return wrong(row, value, "give seconds, such as 10, 2.5s or 1m, up to a week", err);
+    *(double *)((char *)options + row->offset) = seconds;
+    return REDTUNE_OK;
 }
 
 /* One name out of a list; false once the list has ended. */

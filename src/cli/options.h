@@ -15,7 +15,8 @@ enum {
     RDT_LADDER = 32,
     RDT_SHOW = 64,
     RDT_REPORT = 128,
-    RDT_ALL = 255,
+    RDT_WORKER = 256,
+    RDT_ALL = 511,
 };
 
 enum { RDT_OPTIONS_LIST_MAX = 32 };
@@ -28,6 +29,10 @@ typedef struct rdt_options {
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
     size_t op_count, dtype_count, count_count;
+    redtune_effort effort;
+    double limit_s, budget_s;
+    uint64_t seed;
+    unsigned shard_index, shard_count;
     int again, all, lines, counters, one_block, csv, json, quiet, verbose, help,
         version; /* how often they were given */
 } rdt_options;

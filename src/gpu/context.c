@@ -79,9 +79,11 @@ redtune_status rdt_context_open(const char *name, rdt_context **out, redtune_err
         if (status) goto done;
         CUresult rc = context->driver->primary_retain(&context->handle, context->device);
         status = rdt_driver_check(context->driver, rc, err, "open a context on GPU %s", name);
+        rdt_text_copy(context->name, sizeof context->name, name);
         context->retained = !status;
     } else {
         status = adopt_current(context, err);
+        snprintf(context->name, sizeof context->name, "%d", (int)context->device);
     }
     if (status) goto done;
     status = rdt_device_facts(context->driver, context->device, &context->facts, err);

@@ -9,6 +9,7 @@ typedef struct rdt_context {
     rdt_driver *driver; /* owned */
     CUcontext handle;
     CUdevice device;
+    char name[16]; /* of the device, as in redtune_options */
     bool retained; /* the device's primary context, which closing releases */
     rdt_facts facts;
 } rdt_context;

@@ -1,0 +1,25 @@
+/* Problems: the list of what a tune goes through. */
+#ifndef RDT_API_PROBLEMS_H
+#define RDT_API_PROBLEMS_H
+
+#include "model/facts.h"
+
+/* By op and dtype, and then by count; resolved. Valid when zeroed: none. */
+typedef struct rdt_problems {
+    redtune_problem *problem;
+    size_t count;
+} rdt_problems;
+
+/* The problems that a tuning asks for; of them its shard, which may be empty. */
+redtune_status rdt_problems_list(const redtune_tuning *tuning, rdt_problems *out,
+                                 redtune_error *err);
+/* A copy without those that a GPU with these facts has no memory for; REDTUNE_INVALID if none is
+ * left. */
+redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *facts,
+                                uint64_t free_bytes, rdt_problems *out, redtune_error *err);
+void rdt_problems_free(rdt_problems *problems);
+
+/* How many problems from the first on are of its class. */
+size_t rdt_problems_class(const rdt_problems *problems, size_t first);
+
+#endif

@@ -1,0 +1,49 @@
+# Several GPUs, and parts of a tune.
+. "${BASH_SOURCE%/*}/common.sh"
+small=(--dtype f64 --size 64,96,128 --effort quick --quiet)
+
+counts() { "$query" "$1" "SELECT DISTINCT count FROM measurement
+    WHERE count IN (64, 96, 128) ORDER BY count" | tr '\n' ' '; }
+
+equal_gpus_share_a_tune() {
+    export REDTUNE_SIM_DEVICES=2
+    run "$redtune" --device 0,1 --db both.db "${small[@]}"
+    want_exit 0
+    [ "$(grep -c '^sum ' stdout)" -eq 3 ] || fail "not three rows"
+    run "$redtune" --device all --db both.db "${small[@]}"
+    want_exit 0
+    unset REDTUNE_SIM_DEVICES
+}
+
+a_gpu_that_is_not_there_is_named() {
+    run "$redtune" --device 0,7 --db none.db "${small[@]}"
+    want_refused 2 "'7'"
+    run "$redtune" --device 0,0 --db none.db "${small[@]}"
+    want_refused 2 "twice"
+    run "$redtune" --device 0, --db none.db "${small[@]}"
+    want_refused 2 "0,"
+}
+
+shards_share_the_problems() {
+    run "$redtune" --shard 0/2 --db first.db "${small[@]}"
+    want_exit 0
+    run env SLURM_PROCID=1 SLURM_NTASKS=2 "$redtune" --shard auto --db second.db "${small[@]}"
+    want_exit 0
+    [ "$(counts first.db)$(counts second.db)" = "64 96 128 " ] ||
+        fail "the shards measured $(counts first.db)and $(counts second.db)"
+    run env PMIX_RANK=3 PMIX_SIZE=4 "$redtune" --shard auto --db third.db "${small[@]}"
+    want_exit 0
+}
+
+a_wrong_shard_is_refused() {
+    run env -u SLURM_PROCID -u PMI_RANK -u OMPI_COMM_WORLD_RANK -u PMIX_RANK \
+        "$redtune" --shard auto "${small[@]}"
+    want_refused 2 "Slurm"
+    run "$redtune" --shard 2/2 "${small[@]}"
+    want_refused 2 "count from 0"
+    run "$redtune" --shard half "${small[@]}"
+    want_refused 2 "half"
+}
+
+check_run equal_gpus_share_a_tune a_gpu_that_is_not_there_is_named shards_share_the_problems \
+    a_wrong_shard_is_refused

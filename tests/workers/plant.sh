@@ -1,0 +1,27 @@
+# Plant: a copy of the templates in which four candidates of "block" go wrong, each in its own way.
+# They are the kernels with one block of 32 threads, one element a load and 1, 2, 4 and 8 loads.
+
+# plant FOLDER: makes it, and has redtune take it.
+plant() {
+    local folder=$1 source=${BASH_SOURCE%/*}/../../templates
+    mkdir -p "$folder"
+    cp -r "$source/." "$folder/"
+    awk '
+        { print }
+        /^redtune_reduce\(const element/ { inside = 1 }
+        inside && /^{$/ {
+            inside = 0
+            print "//@ if finish == \"single\" and block == 32 and vec == 1 then"
+            print "//@     if unroll == 1 then"
+            print "    *(volatile u32 *)64 = 1;"
+            print "//@     elseif unroll == 2 then"
+            print "    *(volatile u32 *)((char *)output + 1) = 1;"
+            print "//@     elseif unroll == 4 then"
+            print "    for (u32 i = 0; i < 2; i &= 1) *((volatile u32 *)output) = i++;"
+            print "//@     else"
+            print "    asm volatile(\"trap;\");"
+            print "//@     end"
+            print "//@ end"
+        }' "$source/block/kernel.cu" >"$folder/block/kernel.cu"
+    export REDTUNE_TEMPLATES=$folder
+}

@@ -1,0 +1,376 @@
+/* Crew: worker processes that compile kernels into the kernel cache in advance. */
+#define _GNU_SOURCE
+#include "tuner/crew.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "tuner/process.h"
+
+enum {
+    WORKERS_MAX = 64,
+    DEATHS_MAX = 8, /* then something is wrong with compiling itself */
+    ORDER_LIMIT_S = 30,
+    SEND_MS = 10000,
+};
+
+/* A kernel to be made. */
+typedef struct entry {
+    rdt_order order;
+    uint64_t rank; /* of the last call that asked for it: the highest comes first */
+    bool taken, done;
+} entry;
+
+typedef struct member {
+    rdt_process process;
+    bool ready, busy;
+    size_t entry;   /* that it is busy with */
+    double since_s; /* that it is busy, or starting */
+} member;
+
+struct rdt_crew {
+    const rdt_workplace *workplace;
+    const rdt_codegen *codegen;
+    pthread_t thread;
+    int wake;             /* eventfd: there is more to do, or closing */
+    pthread_mutex_t lock; /* guards what follows, up to closing */
+    entry *entries; /* everything that was ever asked for, so that nothing is asked for twice */
+    size_t count, capacity, open_count;
+    uint64_t rank;
+    bool closing, useless; /* useless: its workers do not live */
+    pthread_cond_t made;
+    /* The thread's own. */
+    member members[WORKERS_MAX];
+    int member_count, member_max, deaths;
+};
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int usable_cores(void) {
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    if (cores < 1) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1) cores = 1;
+    return cores < WORKERS_MAX ? cores : WORKERS_MAX;
+}
+
+/* ---- the list of kernels ------------------------------------------------------------------- */
+
+/* Whether both make the same source, as far as can be told without rendering. */
+static bool same_kernel(const rdt_crew *crew, const rdt_order *a, const rdt_order *b) {
+    return a->family == b->family && a->ptx == b->ptx && a->facts.major == b->facts.major &&
+           a->facts.minor == b->facts.minor && rdt_problem_same_class(&a->problem, &b->problem) &&
+           rdt_config_same_kernel(rdt_codegen_space(crew->codegen, a->family), &a->config,
+                                  &b->config);
+}
+
+static entry *find_entry(rdt_crew *crew, const rdt_order *order) {
+    for (size_t i = 0; i < crew->count; i++)
+        if (same_kernel(crew, &crew->entries[i].order, order)) return &crew->entries[i];
+    return NULL;
+}
+
+static void add_entry(rdt_crew *crew, const rdt_order *order) {
+    entry *known = find_entry(crew, order);
+    if (known) {
+        known->rank = crew->rank;
+        return;
+    }
+    if (crew->count == crew->capacity) {
+        size_t capacity = crew->capacity ? 2 * crew->capacity : 256;
+        entry *entries = realloc(crew->entries, capacity * sizeof *entries);
+        if (!entries) return;
+        crew->entries = entries;
+        crew->capacity = capacity;
+    }
+    crew->entries[crew->count++] = (entry){.order = *order, .rank = crew->rank};
+    crew->open_count++;
+}
+
+static void wake(const rdt_crew *crew) {
+    uint64_t one = 1;
+    ssize_t written = write(crew->wake, &one, sizeof one);
+    (void)written; /* it cannot fail but for being awake already */
+}
+
+static rdt_order order_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
+    rdt_order order;
+    memset(&order, 0, sizeof order); /* what travels has no bytes that were never set */
+    order.facts = *facts;
+    order.ptx = ptx;
+    order.problem = *batch->problem;
+    order.family = batch->family;
+    return order;
+}
+
+void rdt_crew_add(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
+    if (!crew) return;
+    rdt_order order = order_of(facts, ptx, batch);
+    pthread_mutex_lock(&crew->lock);
+    crew->rank++;
+    for (size_t i = 0; i < batch->count; i++) {
+        order.config = batch->candidates[i].config;
+        add_entry(crew, &order);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    wake(crew);
+}
+
+/* The lock is held. */
+static bool all_done(rdt_crew *crew, rdt_order *order, const rdt_batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        order->config = batch->candidates[i].config;
+        const entry *each = find_entry(crew, order);
+        if (each && !each->done) return false;
+    }
+    return true;
+}
+
+bool rdt_crew_wait(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch,
+                   int timeout_ms) {
+    if (!crew) return true;
+    struct timespec end;
+    rdt_order order = order_of(facts, ptx, batch);
+    rdt_crew_add(crew, facts, ptx, batch);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += timeout_ms / 1000;
+    end.tv_nsec += timeout_ms % 1000 * 1000000L;
+    if (end.tv_nsec >= 1000000000L) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&crew->lock);
+    int rc = 0;
+    bool done = false;
+    while (!rc && !done) {
+        done = crew->useless || all_done(crew, &order, batch);
+        if (!done) rc = pthread_cond_timedwait(&crew->made, &crew->lock, &end);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return done;
+}
+
+/* The next kernel to make: its entry's index, and a copy. false if there is none. */
+static bool next_order(rdt_crew *crew, size_t *index, rdt_order *out) {
+    const entry *next = NULL;
+    pthread_mutex_lock(&crew->lock);
+    for (size_t i = 0; crew->open_count && i < crew->count; i++) {
+        const entry *each = &crew->entries[i];
+        if (!each->taken && (!next || each->rank > next->rank)) next = each;
+    }
+    if (next) {
+        *index = (size_t)(next - crew->entries);
+        crew->entries[*index].taken = true;
+        crew->open_count--;
+        *out = next->order;
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return next != NULL;
+}
+
+/* Made, or given up: the GPU's worker makes it then, and finds out why. */
+static void finish_order(rdt_crew *crew, size_t index) {
+    pthread_mutex_lock(&crew->lock);
+    crew->entries[index].done = true;
+    pthread_cond_broadcast(&crew->made);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+/* ---- the workers --------------------------------------------------------------------------- */
+
+static void lose(rdt_crew *crew, member *member, const char *why) {
+    rdt_log_write(crew->workplace->log, REDTUNE_LOG_DEBUG, "a compile worker was lost: %s", why);
+    rdt_process_end(&member->process, NULL);
+    if (member->busy) finish_order(crew, member->entry);
+    member->busy = false;
+    if (++crew->deaths < DEATHS_MAX) return;
+    pthread_mutex_lock(&crew->lock);
+    crew->useless = true;
+    pthread_cond_broadcast(&crew->made);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static void start_member(rdt_crew *crew, member *member) {
+    redtune_error why;
+    rdt_process process;
+    rdt_hello hello = rdt_hello_of(RDT_ROLE_COMPILE);
+    if (rdt_process_start(crew->workplace->command, &process, &why)) {
+        lose(crew, member, why.message);
+        return;
+    }
+    *member = (struct member){.process = process, .since_s = now_s()};
+    hello.log_level = crew->workplace->log ? (int)crew->workplace->log->level : 0;
+    rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache, crew->workplace->kernel_cache);
+    rdt_wire_put(&member->process.wire, &hello, sizeof hello);
+    if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_HELLO, SEND_MS))
+        lose(crew, member, "it took no greeting");
+}
+
+static void give_order(rdt_crew *crew, member *member) {
+    rdt_order order;
+    if (!next_order(crew, &member->entry, &order)) return;
+    member->busy = true;
+    member->since_s = now_s();
+    rdt_wire_put(&member->process.wire, &order, sizeof order);
+    if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_MAKE, SEND_MS))
+        lose(crew, member, "it took no order");
+}
+
+/* Takes one message in. false: the worker is of no use any more. */
+static bool take_message(rdt_crew *crew, member *member, const rdt_message *message) {
+    rdt_reader reader = rdt_reader_of(message);
+    redtune_log_level level;
+    redtune_error error;
+    rdt_ready ready;
+    switch (message->kind) {
+    case RDT_MESSAGE_LOG:
+        rdt_reader_take(&reader, &level, sizeof level);
+        if (!reader.failed)
+            rdt_log_write(crew->workplace->log, level, "%.*s", (int)reader.left, reader.at);
+        return true;
+    case RDT_MESSAGE_READY:
+        rdt_reader_take(&reader, &ready, sizeof ready);
+        member->ready = true;
+        if (ready.error.status)
+            rdt_log_write(crew->workplace->log, REDTUNE_LOG_DEBUG, "%s", ready.error.message);
+        return rdt_reader_done(&reader) && !ready.error.status;
+    case RDT_MESSAGE_MADE:
+        rdt_reader_take(&reader, &error, sizeof error);
+        if (member->busy) finish_order(crew, member->entry);
+        member->busy = false;
+        if (error.status)
+            rdt_log_write(crew->workplace->log, REDTUNE_LOG_DEBUG, "not made in advance: %s",
+                          error.message);
+        return rdt_reader_done(&reader);
+    default:
+        return false;
+    }
+}
+
+static void hear(rdt_crew *crew, member *member) {
+    for (;;) {
+        rdt_message message;
+        rdt_wire_state state = rdt_wire_receive(&member->process.wire, 0, &message);
+        if (state == RDT_WIRE_EMPTY) return;
+        if (state != RDT_WIRE_GOT || !take_message(crew, member, &message)) {
+            lose(crew, member, "it ended, or said what makes no sense");
+            return;
+        }
+    }
+}
+
+/* Starts what is missing for the work at hand. */
+static void recruit(rdt_crew *crew, size_t open_count) {
+    size_t idle = 0;
+    for (int i = 0; i < crew->member_max; i++)
+        idle += crew->members[i].process.pid && !crew->members[i].busy;
+    for (int i = 0; i < crew->member_max && idle < open_count && crew->deaths < DEATHS_MAX; i++) {
+        if (crew->members[i].process.pid) continue;
+        start_member(crew, &crew->members[i]);
+        idle++;
+    }
+}
+
+/* Waits until a worker says something or there is more to do. */
+static void wait_for_news(rdt_crew *crew) {
+    struct pollfd polled[WORKERS_MAX + 1] = {{.fd = crew->wake, .events = POLLIN}};
+    for (int i = 0; i < crew->member_max; i++)
+        polled[i + 1] = (struct pollfd){
+            .fd = crew->members[i].process.pid ? crew->members[i].process.wire.in : -1,
+            .events = POLLIN,
+        };
+    if (poll(polled, (nfds_t)crew->member_max + 1, 1000) < 0) return;
+    uint64_t calls;
+    if (polled[0].revents && read(crew->wake, &calls, sizeof calls) < 0) return;
+    double now = now_s();
+    for (int i = 0; i < crew->member_max; i++) {
+        member *member = &crew->members[i];
+        if (polled[i + 1].revents) hear(crew, member);
+        bool waited_for = member->busy || !member->ready;
+        if (member->process.pid && waited_for && now - member->since_s > ORDER_LIMIT_S)
+            lose(crew, member, "it took too long");
+    }
+}
+
+static void *look_after(void *user) {
+    rdt_crew *crew = user;
+    for (;;) {
+        pthread_mutex_lock(&crew->lock);
+        bool closing = crew->closing;
+        size_t open_count = crew->open_count;
+        pthread_mutex_unlock(&crew->lock);
+        if (closing) break;
+        recruit(crew, open_count);
+        for (int i = 0; i < crew->member_max; i++) {
+            member *member = &crew->members[i];
+            if (member->process.pid && member->ready && !member->busy) give_order(crew, member);
+        }
+        wait_for_news(crew);
+    }
+    /* The thread that started them ends them: the system may take it as the workers' parent. */
+    for (int i = 0; i < crew->member_max; i++) rdt_process_end(&crew->members[i].process, NULL);
+    return NULL;
+}
+
+/* A thread that runs no signal handler of the program's. */
+static int start_thread(rdt_crew *crew) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&crew->thread, NULL, look_after, crew);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+redtune_status rdt_crew_open(const rdt_workplace *workplace, const rdt_codegen *codegen,
+                             rdt_crew **out, redtune_error *err) {
+    rdt_crew *crew = calloc(1, sizeof *crew);
+    if (!crew) return rdt_fail_memory(err, sizeof *crew);
+    crew->workplace = workplace;
+    crew->codegen = codegen;
+    crew->member_max = usable_cores();
+    crew->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int code = crew->wake < 0 ? errno : 0;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&crew->made, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&crew->lock, NULL);
+    if (!code) code = start_thread(crew);
+    if (code) {
+        if (crew->wake >= 0) close(crew->wake);
+        pthread_mutex_destroy(&crew->lock);
+        pthread_cond_destroy(&crew->made);
+        free(crew);
+        return rdt_fail(err, REDTUNE_FILE, code, "cannot start compile workers: %s",
+                        strerror(code));
+    }
+    *out = crew;
+    return REDTUNE_OK;
+}
+
+void rdt_crew_close(rdt_crew *crew) {
+    if (!crew) return;
+    pthread_mutex_lock(&crew->lock);
+    crew->closing = true;
+    pthread_mutex_unlock(&crew->lock);
+    wake(crew);
+    pthread_join(crew->thread, NULL);
+    close(crew->wake);
+    pthread_mutex_destroy(&crew->lock);
+    pthread_cond_destroy(&crew->made);
+    free(crew->entries);
+    free(crew);
+}

@@ -1,0 +1,38 @@
+/* Crew: worker processes that compile kernels into the kernel cache before the GPU's worker asks
+ * for them. NVRTC holds a lock: threads of one process do not get beyond two compiles at a time. */
+#ifndef RDT_TUNER_CREW_H
+#define RDT_TUNER_CREW_H
+
+#include "base/log.h"
+#include "codegen/codegen.h"
+#include "tuner/lab.h"
+#include "tuner/message.h"
+
+typedef struct rdt_crew rdt_crew;
+
+/* What the workers of a tune have in common; all of it outlives them. */
+typedef struct rdt_workplace {
+    const char *command;      /* workers are started as "<command> worker" */
+    const char *kernel_cache; /* path */
+    const rdt_log *log;       /* called from any of the tune's threads; may be NULL */
+} rdt_workplace;
+
+/* As many workers as this process may use cores, and never more than there is to do; they are
+ * started with the first kernels. A thread of the crew's own looks after them. Nothing here fails
+ * because of a worker: a kernel that is not made in advance is made when it is needed. Of codegen
+ * only the spaces are used, which any thread may. */
+redtune_status rdt_crew_open(const rdt_workplace *workplace, const rdt_codegen *codegen,
+                             rdt_crew **out, redtune_error *err);
+/* Ends the workers at once. crew may be NULL. */
+void rdt_crew_close(rdt_crew *crew);
+
+/* Has the kernels of a batch made for a GPU with these facts, in the batch's order and before
+ * everything that was asked for earlier; each kernel once however often it is asked for. ptx: its
+ * driver takes no cubin. Any thread may call; crew may be NULL. */
+void rdt_crew_add(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch);
+/* The same, and waits for them, for timeout_ms at most: false if they are not all made by then.
+ * true, too, where there is nothing to wait for: no crew, or one that has lost its workers. */
+bool rdt_crew_wait(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch,
+                   int timeout_ms);
+
+#endif

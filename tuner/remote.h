@@ -1,0 +1,35 @@
+/* Remote: a lab whose work is done by a worker process, so that a candidate that faults, spoils the
+ * GPU's state or does not end costs that process and not the tune. */
+#ifndef RDT_TUNER_REMOTE_H
+#define RDT_TUNER_REMOTE_H
+
+#include "tuner/crew.h"
+#include "tuner/message.h"
+
+typedef struct rdt_remote rdt_remote;
+
+/* What the remotes of a tune have in common; all of it outlives them. */
+typedef struct rdt_workforce {
+    const rdt_workplace *workplace;
+    rdt_crew *crew;           /* makes kernels in advance; may be NULL */
+    double limit_s;           /* for one step of a candidate: compiling, a check, a sample */
+    bool (*stop)(void *user); /* asked many times a second: whether to give up; NULL: never */
+    void *user;
+} rdt_workforce;
+
+/* Starts the worker of a device, named as in redtune_options; it is not waited for. The calling
+ * thread alone uses the remote, and closes it before the thread ends. */
+redtune_status rdt_remote_open(const rdt_workforce *workforce, const char *device, rdt_remote **out,
+                               redtune_error *err);
+/* Ends the worker at once. remote may be NULL. */
+void rdt_remote_close(rdt_remote *remote);
+/* What the worker says of itself and its GPU; waits for it. */
+redtune_status rdt_remote_ready(rdt_remote *remote, rdt_ready *out, redtune_error *err);
+
+/* The lab, for problems like `largest` of up to its count. Where a worker is lost, another takes
+ * its place and goes on behind the candidate that was at hand, which has its verdict; those that
+ * were being timed with it are timed again, each alone. REDTUNE_INTERRUPTED if stop said so, and
+ * the failure of a worker that does not start again: then the GPU is lost. */
+rdt_lab rdt_remote_lab(rdt_remote *remote, const redtune_problem *largest);
+
+#endif
