@@ -233,6 +233,13 @@ bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
     return from.good && !rdt_row_check(row);
 }
 
+bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu) {
+    reader from = {.statement = statement, .good = true};
+    *gpu = (rdt_facts){.major = 0};
+    take_gpu(&from, gpu);
+    return from.good && !check_gpu(gpu);
+}
+
 /* Binds the parameters of a statement one after another, and remembers the first failure. */
 typedef struct binder {
     sqlite3_stmt *statement;

@@ -26,6 +26,9 @@ const char *rdt_row_check(const rdt_row *row);
  * value is none of the model's. */
 bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu);
 
+/* The same of a row that has the columns of gpu but its id. */
+bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu);
+
 /* Each returns SQLite's code. The row must outlive the step. */
 int rdt_row_bind_gpu(sqlite3_stmt *statement, const rdt_facts *gpu);
 int rdt_row_bind_origin(sqlite3_stmt *statement, const rdt_origin *origin);

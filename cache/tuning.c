@@ -17,6 +17,7 @@ enum statement {
     EACH,
     EVERY_CONTENDER,
     EACH_CONTENDER,
+    EACH_GPU,
     CENSUS
 };
 
@@ -64,6 +65,7 @@ static const rdt_sqlite_kind kind = {
                 CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.cache_state",
             [EACH_CONTENDER] = CONTENDERS_OF(" AND op = ? AND dtype = ? AND result = ?"
                                              " AND cache_state = ?"),
+            [EACH_GPU] = "SELECT " GPU_KEY " FROM gpu ORDER BY " GPU_KEY,
             [CENSUS] = "SELECT (SELECT count(*) FROM measurement), (SELECT count(*) FROM gpu)",
         },
 };
@@ -293,6 +295,22 @@ redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *ea
         give_class(tuning, EACH_CONTENDER, NULL, RDT_CACHE_COLD, take_contender, &self, err);
     if (!status) status = rdt_rows_rank(&self.rows, give_winner, &self, err);
     rdt_rows_free(&self.rows);
+    return status;
+}
+
+redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, void *user,
+                                   redtune_error *err) {
+    sqlite3_stmt *statement;
+    if (tuning->empty) return REDTUNE_OK;
+    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_GPU, &statement, err);
+    while (!status) {
+        rdt_facts gpu = {0};
+        bool more = false;
+        status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
+        if (status || !more) return status;
+        if (rdt_row_read_gpu(statement, &gpu)) status = each(user, &gpu, err);
+    }
+    sqlite3_reset(statement);
     return status;
 }
 

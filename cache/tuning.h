@@ -23,9 +23,10 @@ typedef struct rdt_row {
     rdt_trial trial;
     rdt_facts gpu; /* the fingerprint's fields only: name, capability, SMs, L2, bus, memory clock */
     rdt_origin origin;
-    int64_t date;   /* seconds since 1970, UTC */
-    int64_t import; /* the import that brought it; 0: measured into this file */
-    int layer;      /* for who reads several databases: which one it is of */
+    int64_t date;       /* seconds since 1970, UTC */
+    int64_t import;     /* the import that brought it; 0: measured into this file */
+    int layer;          /* for who reads several databases: which one it is of */
+    double standard_ns; /* for who keeps winners: the default's time there; 0: unknown */
 } rdt_row;
 
 /* Opens for writing, creating the file and its folder if they are not there, with the schema; a
@@ -68,6 +69,11 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
  * that order. */
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err);
+
+/* Calls each with every GPU model. */
+typedef redtune_status rdt_tuning_gpu_fn(void *user, const rdt_facts *gpu, redtune_error *err);
+redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, void *user,
+                                   redtune_error *err);
 
 /* Counts for people: rows and GPU models. */
 redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,

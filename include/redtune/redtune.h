@@ -474,6 +474,38 @@ typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtun
 REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,
                                              void *user, redtune_error *err);
 
+/* What to explain. */
+typedef struct redtune_question {
+    /* As redtune_options.database. */
+    const char *database;
+    /* The GPU: "0", "1", ... or "sim", for which the driver is needed; or NULL. */
+    const char *device;
+    /* Else a GPU that is in the databases, by its name or a part of it in any case; NULL: the only
+     * one there. */
+    const char *gpu;
+    redtune_problem problem;
+} redtune_question;
+
+/* What a plan for the problem would run there, and on what grounds. */
+typedef struct redtune_explanation {
+    redtune_device_info gpu; /* the one asked about */
+    /* The configuration, how near the row is that it comes from, and what it was measured with. */
+    redtune_info info;
+    double default_ns;  /* what the built-in default took where the row was measured; 0: unknown */
+    int received;       /* nonzero: the row was imported, not measured into its database */
+    char database[256]; /* where the row lies; "" for the default, as the rest */
+    int templates_differ; /* nonzero: the row was measured with others than this redtune's */
+    /* Versions of today; 0: there is none here, so that nothing differs. */
+    int driver_version, nvrtc_version;
+    int driver_differs, nvrtc_differs; /* nonzero: the row's are others */
+} redtune_explanation;
+
+/* Finds what redtune_plan_create would choose. Needs no GPU unless the question names a device, and
+ * never CUDA's context. REDTUNE_INVALID where no GPU of the databases has the name, or several
+ * have. */
+REDTUNE_API redtune_status redtune_explain(const redtune_question *question,
+                                           redtune_explanation *out, redtune_error *err);
+
 /* ---- sources and counters ---------------------------------------------------------------- */
 
 typedef struct redtune_emission {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/layers.h"
 #include "base/file.h"
 #include "cache/kernels.h"
-#include "cache/tuning.h"
 #include "codegen/codegen.h"
 #include "compiler/compiler.h"
 #include "gpu/context.h"
@@ -123,21 +123,19 @@ static void look_at_templates(audience *to) {
     rdt_codegen_close(codegen);
 }
 
-static void look_at_database(audience *to, const redtune_options *options) {
-    char *path = NULL;
+static void look_at_database(audience *to, const char *path, bool own) {
     rdt_tuning *tuning = NULL;
     int64_t measurements = 0, gpus = 0;
     redtune_error failure;
     rdt_text text = {0};
-    redtune_status status =
-        rdt_file_tuning_path(options ? options->database : NULL, &path, &failure);
-    if (!status && !rdt_file_exists(path)) {
+    if (!rdt_file_exists(path)) {
+        if (!own) return;
         rdt_text_addf(&text, "none yet at %.400s", path);
         tell(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",
              "run redtune --device 0; until then every reduction uses the default");
         goto done;
     }
-    if (!status) status = rdt_tuning_open_read(path, &tuning, &failure);
+    redtune_status status = rdt_tuning_open_read(path, &tuning, &failure);
     if (!status) status = rdt_tuning_census(tuning, &measurements, &gpus, &failure);
     if (status) {
         tell_failure(to, "database", &failure, NULL);
@@ -149,7 +147,15 @@ static void look_at_database(audience *to, const redtune_options *options) {
 done:
     rdt_tuning_close(tuning);
     rdt_text_free(&text);
-    free(path);
+}
+
+static void look_at_databases(audience *to, const redtune_options *options) {
+    rdt_layers layers = {.count = 0};
+    redtune_error failure;
+    if (rdt_layers_list(options ? options->database : NULL, &layers, &failure))
+        tell_failure(to, "database", &failure, NULL);
+    for (int i = 0; i < layers.count; i++) look_at_database(to, layers.path[i], i < layers.own);
+    rdt_layers_free(&layers);
 }
 
 static void look_at_kernel_cache(audience *to) {
@@ -181,7 +187,7 @@ redtune_status redtune_diagnose(const redtune_options *options,
     look_at_driver(&to, rdt_driver_is_simulated(options ? options->device : NULL));
     look_at_compiler(&to);
     look_at_templates(&to);
-    look_at_database(&to, options);
+    look_at_databases(&to, options);
     look_at_kernel_cache(&to);
     if (missing) *missing = to.missing;
     return REDTUNE_OK;

@@ -125,7 +125,7 @@ static redtune_status sail(ship *self, redtune_error *err) {
     };
     portion portion;
     redtune_status status = rdt_codegen_open(&lane.codegen, err);
-    if (!status) status = rdt_tuning_open(self->fleet->rt->database, &lane.database, err);
+    if (!status) status = rdt_tuning_open(self->fleet->rt->layers.path[0], &lane.database, err);
     rdt_budget_start(&lane.budget, wanted->budget_s);
     while (!status && next_portion(self, &portion))
         status = rdt_lane_run(&lane, portion.first, portion.count, err);

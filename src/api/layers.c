@@ -60,6 +60,16 @@ static redtune_status open_whole(const char *path, rdt_tuning **out, redtune_err
     return rdt_tuning_open_read(path, out, err);
 }
 
+redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < layers->own; i++) {
+        rdt_tuning *tuning = NULL;
+        if (rdt_file_exists(layers->path[i])) status = open_whole(layers->path[i], &tuning, err);
+        rdt_tuning_close(tuning);
+    }
+    return status;
+}
+
 static redtune_status read_one(const char *path, const rdt_layers_wanted *wanted, rdt_rows *rows,
                                redtune_error *err) {
     rdt_tuning *tuning = NULL;
@@ -84,7 +94,7 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
         }
         if (status) {
             rows->count = before;
-            if (wanted->note) wanted->note(wanted->user, failure.message);
+            rdt_log_write(wanted->log, REDTUNE_LOG_WARNING, "%s", failure.message);
         }
         for (size_t k = before; k < rows->count; k++) {
             rows->row[k].layer = i;
@@ -93,4 +103,20 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
         }
     }
     return REDTUNE_OK;
+}
+
+redtune_status rdt_layers_each_gpu(const rdt_layers *layers, rdt_tuning_gpu_fn *each, void *user,
+                                   redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < layers->count; i++) {
+        rdt_tuning *tuning = NULL;
+        redtune_error failure;
+        if (!rdt_file_exists(layers->path[i])) continue;
+        status = open_whole(layers->path[i], &tuning, &failure);
+        if (!status) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
+        rdt_tuning_close(tuning);
+        if (status && status != REDTUNE_MEMORY && i >= layers->own) status = REDTUNE_OK;
+        if (status && err) *err = failure;
+    }
+    return status;
 }

@@ -2,6 +2,7 @@
 #ifndef RDT_API_LAYERS_H
 #define RDT_API_LAYERS_H
 
+#include "base/log.h"
 #include "cache/rows.h"
 
 enum { RDT_LAYER_MAX = 16 };
@@ -17,18 +18,23 @@ typedef struct rdt_layers {
  * /usr/share/redtune/tuning.db and the rows that redtune comes with. */
 redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err);
 void rdt_layers_free(rdt_layers *layers);
+/* Whether those of the user's that are there can be read; looks at no row. */
+redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err);
 
 /* Reads rows of every layer that exists: with a problem those of its class and cache state, else
  * all; of contenders only those that may have a say in who wins. A layer of the user's that cannot
- * be read fails; of the others nothing is read then, and note, which may be NULL, is told why. */
+ * be read fails; of the others nothing is read then, and the log, which may be NULL, says why. */
 typedef struct rdt_layers_wanted {
     const redtune_problem *problem; /* NULL: all, in every cache state */
     rdt_cache_state cache;
     bool contenders;
-    void (*note)(void *user, const char *line);
-    void *user;
+    const rdt_log *log;
 } rdt_layers_wanted;
 redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
                                rdt_rows *rows, redtune_error *err);
+
+/* Calls each with every GPU of every layer; equal models may come more than once. */
+redtune_status rdt_layers_each_gpu(const rdt_layers *layers, rdt_tuning_gpu_fn *each, void *user,
+                                   redtune_error *err);
 
 #endif

@@ -6,43 +6,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
 #include "base/trace.h"
 
 /* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_state_need_winners(redtune *rt, redtune_error *err) {
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem,
+                                      redtune_error *err) {
     rdt_identity before, after;
-    if (rt->winners_read) return REDTUNE_OK;
-    rdt_identity_of(&rt->database, 1, before);
-    redtune_status status = rdt_winners_read(rt->database, &rt->winners, err);
-    if (status) return status;
-    rdt_identity_of(&rt->database, 1, after);
-    rdt_text_copy(rt->winners_of, sizeof rt->winners_of, strcmp(before, after) ? "" : after);
-    rt->winners_read = true;
+    size_t known = rt->winners.class_count;
+    rdt_identity_of(rt->layers.path, rt->layers.count, before);
+    redtune_status status = rdt_winners_need(&rt->winners, &rt->layers, problem, &rt->log, err);
+    if (status || rt->winners.class_count == known) return status;
+    rdt_identity_of(rt->layers.path, rt->layers.count, after);
+    bool same = !strcmp(before, after) && (!known || !strcmp(rt->winners_of, after));
+    rdt_text_copy(rt->winners_of, sizeof rt->winners_of, same ? after : "");
     rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.count,
-                  rt->database);
+                  rt->layers.path[0]);
     return REDTUNE_OK;
 }
 
 void rdt_state_forget_winners(redtune *rt) {
     pthread_mutex_lock(&rt->lock);
     rdt_winners_free(&rt->winners);
-    rt->winners_read = false;
     pthread_mutex_unlock(&rt->lock);
-}
-
-/* Refuses a file that is no database now, and not when the first plan is made. */
-static redtune_status check_database(redtune *rt, redtune_error *err) {
-    rdt_tuning *tuning = NULL;
-    if (!rdt_file_exists(rt->database)) return REDTUNE_OK;
-    redtune_status status = rdt_tuning_open_read(rt->database, &tuning, err);
-    rdt_tuning_close(tuning);
-    if (status != REDTUNE_DATABASE) return status;
-    /* Reading all of it may repair what a writer left half done. */
-    pthread_mutex_lock(&rt->lock);
-    status = rdt_state_need_winners(rt, err);
-    pthread_mutex_unlock(&rt->lock);
-    return status;
 }
 
 redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
@@ -92,8 +77,8 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     bool entered = false;
     redtune_status status = open_log(options, &rt->log, err);
     if (!status) status = copy_pin(rt, err);
-    if (!status) status = rdt_file_tuning_path(options->database, &rt->database, err);
-    if (!status) status = check_database(rt, err);
+    if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
+    if (!status) status = rdt_layers_check(&rt->layers, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);
@@ -117,7 +102,7 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
         return status;
     }
     rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "opened on %s with the database %s",
-                  rt->context->facts.name, rt->database);
+                  rt->context->facts.name, rt->layers.path[0]);
     *out = rt;
     return REDTUNE_OK;
 }
@@ -136,7 +121,7 @@ void redtune_close(redtune *rt) {
     rdt_context_close(rt->context);
     rdt_winners_free(&rt->winners);
     pthread_mutex_destroy(&rt->lock);
-    free(rt->database);
+    rdt_layers_free(&rt->layers);
     free(rt->pin);
     free(rt);
 }
@@ -156,5 +141,5 @@ void redtune_device_get(const redtune *rt, redtune_device_info *info) {
 }
 
 const char *redtune_database_path(const redtune *rt) {
-    return rt->database;
+    return rt->layers.path[0];
 }

@@ -1,9 +1,9 @@
 /* Rows: the measurements of the databases, given to whoever wants to see them. */
-#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "api/layers.h"
+#include "api/tell.h"
 #include "codegen/codegen.h"
 
 /* A row with what it is told by. */
@@ -25,18 +25,9 @@ typedef struct listing {
 
 /* ---- which rows ---------------------------------------------------------------------------- */
 
-static bool has_part(const char *name, const char *part) {
-    for (; *name; name++) {
-        size_t i = 0;
-        while (part[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)part[i])) i++;
-        if (!part[i]) return true;
-    }
-    return !*part;
-}
-
 static bool is_wanted(const redtune_rows_query *query, const rdt_row *row) {
     const redtune_problem *problem = &row->trial.problem;
-    return (!query->gpu || has_part(row->gpu.name, query->gpu)) &&
+    return (!query->gpu || rdt_tell_has_part(row->gpu.name, query->gpu)) &&
            (!query->op || *query->op == problem->op) &&
            (!query->dtype || *query->dtype == problem->dtype) &&
            (!query->count || query->count == problem->count);
@@ -133,17 +124,6 @@ static redtune_status arrange(listing *self, redtune_error *err) {
 
 /* ---- telling ------------------------------------------------------------------------------- */
 
-static void tell_gpu(const rdt_facts *facts, redtune_device_info *out) {
-    *out = (redtune_device_info){
-        .major = facts->major,
-        .minor = facts->minor,
-        .sm_count = facts->sm_count,
-        .l2_bytes = facts->l2_bytes,
-        .peak_gbps = rdt_facts_peak_gbps(facts),
-    };
-    rdt_text_copy(out->name, sizeof out->name, facts->name);
-}
-
 static void tell_conditions(const rdt_conditions *conditions, redtune_row *out) {
     bool any = conditions->sm_mhz || conditions->memory_mhz || conditions->temperature_c ||
                conditions->throttle || conditions->others;
@@ -182,7 +162,7 @@ static void tell(const listing *self, const entry *each, redtune_row *out) {
         .received = trial->received,
         .database = self->layers.path[row->layer],
     };
-    tell_gpu(&row->gpu, &out->gpu);
+    rdt_tell_gpu(&row->gpu, &out->gpu);
     tell_conditions(&trial->conditions, out);
     rdt_text_copy(out->family, sizeof out->family, trial->family);
     rdt_text_copy(out->config, sizeof out->config, trial->config);

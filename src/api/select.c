@@ -4,50 +4,56 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
 
-static redtune_status keep_row(void *user, const rdt_row *row, redtune_error *err) {
+/* ---- winners ------------------------------------------------------------------------------- */
+
+static redtune_status keep_winner(void *user, const rdt_standing *standing, redtune_error *err) {
     rdt_winners *winners = user;
-    if (winners->count == winners->capacity) {
-        size_t capacity = winners->capacity ? 2 * winners->capacity : 64;
-        rdt_row *grown = realloc(winners->row, capacity * sizeof *grown);
-        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
-        winners->row = grown;
-        winners->capacity = capacity;
-    }
-    winners->row[winners->count++] = *row;
-    return REDTUNE_OK;
+    rdt_rows rows = {winners->row, winners->count, winners->capacity};
+    redtune_status status = rdt_rows_add(&rows, standing->winner, err);
+    winners->row = rows.row;
+    winners->count = rows.count;
+    winners->capacity = rows.capacity;
+    if (!status && standing->standard)
+        winners->row[winners->count - 1].standard_ns = standing->standard->trial.median_ns;
+    return status;
 }
 
-/* A writer that was killed leaves a write to be undone, which only opening for writing does. */
-static redtune_status open_whole(const char *path, rdt_tuning **out, redtune_error *err) {
-    redtune_status status = rdt_tuning_open_read(path, out, err);
-    rdt_tuning *healed = NULL;
-    if (status != REDTUNE_DATABASE || rdt_tuning_open(path, &healed, NULL)) return status;
-    rdt_tuning_close(healed);
-    return rdt_tuning_open_read(path, out, err);
+static bool is_read(const rdt_winners *winners, const redtune_problem *problem) {
+    for (size_t i = 0; i < winners->class_count; i++)
+        if (rdt_problem_same_class(&winners->classes[i], problem)) return true;
+    return false;
 }
 
-redtune_status rdt_winners_read(const char *path, rdt_winners *out, redtune_error *err) {
-    rdt_winners winners = {0};
-    if (rdt_file_exists(path)) {
-        rdt_tuning *tuning = NULL;
-        redtune_status status = open_whole(path, &tuning, err);
-        if (!status) status = rdt_tuning_each_winner(tuning, keep_row, &winners, err);
-        rdt_tuning_close(tuning);
-        if (status) {
-            rdt_winners_free(&winners);
-            return status;
-        }
-    }
-    *out = winners;
-    return REDTUNE_OK;
+redtune_status rdt_winners_need(rdt_winners *winners, const rdt_layers *layers,
+                                const redtune_problem *problem, const rdt_log *log,
+                                redtune_error *err) {
+    if (is_read(winners, problem)) return REDTUNE_OK;
+    size_t bytes = (winners->class_count + 1) * sizeof *winners->classes;
+    redtune_problem *classes = realloc(winners->classes, bytes);
+    if (!classes) return rdt_fail_memory(err, bytes);
+    winners->classes = classes;
+    const rdt_layers_wanted wanted = {
+        .problem = problem, .cache = RDT_CACHE_COLD, .contenders = true, .log = log};
+    rdt_rows rows = {0};
+    size_t before = winners->count;
+    redtune_status status = rdt_layers_read(layers, &wanted, &rows, err);
+    if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
+    rdt_rows_free(&rows);
+    if (status)
+        winners->count = before;
+    else
+        classes[winners->class_count++] = *problem;
+    return status;
 }
 
 void rdt_winners_free(rdt_winners *winners) {
     free(winners->row);
+    free(winners->classes);
     *winners = (rdt_winners){0};
 }
+
+/* ---- selecting ----------------------------------------------------------------------------- */
 
 /* A simulated GPU says nothing about a real one, nor a real one about it. */
 static bool is_simulated(const rdt_facts *facts) {
@@ -74,8 +80,12 @@ static double gpu_distance(const rdt_facts *here, const rdt_facts *there) {
 /* A row says little of counts that are more powers of two away; the default is better then. */
 enum { COUNT_DISTANCE_MAX = 4 };
 
-static double count_distance(uint64_t a, uint64_t b) {
-    return log_distance((double)a + 1, (double)b + 1);
+/* A GPU with twice the multiprocessors does at twice the count what this one does: counts are
+ * compared per multiprocessor. A config needs no translation beyond that, for what it says of the
+ * grid is per multiprocessor, too. */
+static double count_distance(const rdt_facts *here, uint64_t count, const rdt_row *row) {
+    double scale = (double)here->sm_count / row->gpu.sm_count;
+    return log_distance((double)row->trial.problem.count * scale + 1, (double)count + 1);
 }
 
 /* Whether the row's config may serve here: it is of the templates at hand, right, and, where it was
@@ -94,27 +104,51 @@ static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_ch
             useful);
 }
 
+/* How near a row is; of two the one with the smaller first difference. */
+typedef struct nearness {
+    double gpu, count;
+    bool other_templates;
+    int64_t age; /* the younger is the smaller */
+} nearness;
+
+static bool is_nearer(const nearness *a, const nearness *b) {
+    if (a->gpu != b->gpu) return a->gpu < b->gpu;
+    if (a->count != b->count) return a->count < b->count;
+    if (a->other_templates != b->other_templates) return b->other_templates;
+    return a->age < b->age;
+}
+
+/* false: the row says nothing of this case. */
+static bool look_at(const rdt_row *row, const rdt_codegen *codegen, rdt_case at, nearness *near,
+                    rdt_choice *choice) {
+    const redtune_problem *measured = &row->trial.problem;
+    if (!rdt_problem_same_class(measured, at.problem) || row->trial.cache != RDT_CACHE_COLD)
+        return false;
+    near->gpu = gpu_distance(at.facts, &row->gpu);
+    near->count = count_distance(at.facts, at.problem->count, row);
+    near->other_templates = strcmp(row->origin.templates, rdt_codegen_hash(codegen)) != 0;
+    near->age = -row->date;
+    *choice = (rdt_choice){
+        .row = row,
+        .match = near->gpu > 0                          ? REDTUNE_MATCH_GPU
+                 : measured->count == at.problem->count ? REDTUNE_MATCH_EXACT
+                                                        : REDTUNE_MATCH_SIZE,
+    };
+    return near->gpu >= 0 && near->count <= COUNT_DISTANCE_MAX;
+}
+
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err) {
-    double best_gpu = INFINITY, best_count = INFINITY;
+    nearness nearest = {.gpu = INFINITY};
     rdt_choice best = {.row = NULL};
     for (size_t i = 0; i < winners->count; i++) {
-        const rdt_row *row = &winners->row[i];
-        const redtune_problem *measured = &row->trial.problem;
-        if (!rdt_problem_same_class(measured, at.problem) || row->trial.cache != RDT_CACHE_COLD)
+        nearness near;
+        rdt_choice choice;
+        if (!look_at(&winners->row[i], codegen, at, &near, &choice)) continue;
+        if (!is_nearer(&near, &nearest) || !usable(&winners->row[i], codegen, at, &choice))
             continue;
-        double gpu = gpu_distance(at.facts, &row->gpu);
-        double count = count_distance(measured->count, at.problem->count);
-        bool nearer = gpu >= 0 && (gpu < best_gpu || (gpu == best_gpu && count < best_count));
-        if (!nearer || count > COUNT_DISTANCE_MAX) continue;
-        rdt_choice choice = {.row = row};
-        choice.match = gpu > 0                                ? REDTUNE_MATCH_GPU
-                       : measured->count == at.problem->count ? REDTUNE_MATCH_EXACT
-                                                              : REDTUNE_MATCH_SIZE;
-        if (!usable(row, codegen, at, &choice)) continue;
         best = choice;
-        best_gpu = gpu;
-        best_count = count;
+        nearest = near;
     }
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;

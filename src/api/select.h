@@ -2,17 +2,22 @@
 #ifndef RDT_API_SELECT_H
 #define RDT_API_SELECT_H
 
-#include "cache/tuning.h"
+#include "api/layers.h"
 #include "codegen/codegen.h"
 
-/* Winners in memory. Valid when zeroed: none. */
+/* Winners in memory, of the classes (op, dtype, result) that were asked for. Valid when zeroed:
+ * none. */
 typedef struct rdt_winners {
     rdt_row *row;
     size_t count, capacity;
+    redtune_problem *classes; /* those that were read */
+    size_t class_count;
 } rdt_winners;
 
-/* Reads the winners of a database; a file that does not exist has none. */
-redtune_status rdt_winners_read(const char *path, rdt_winners *out, redtune_error *err);
+/* Reads the winners of the problem's class, with a cold L2, unless they are there already. */
+redtune_status rdt_winners_need(rdt_winners *winners, const rdt_layers *layers,
+                                const redtune_problem *problem, const rdt_log *log,
+                                redtune_error *err);
 void rdt_winners_free(rdt_winners *winners);
 
 typedef struct rdt_choice {
@@ -23,9 +28,12 @@ typedef struct rdt_choice {
 } rdt_choice;
 
 /* The row of this GPU model whose count is nearest on a log scale; else that of the nearest GPU
- * model (architecture, then bandwidth and SMs); else the first family's default. A row does not
- * count whose family or config the templates do not have or do not allow there, whose count is more
- * than 16 times away, or whose config would not be worth measuring at this count. */
+ * model (architecture, then bandwidth and SMs), with counts compared per SM; else the first
+ * family's default. Of rows equally near, one measured with the templates at hand, and then the
+ * latest. The counts between powers of two at which a tune saw the winner change are rows like any
+ * other, so that the nearest row changes where the winner did. A row does not count whose family or
+ * config the templates do not have or do not allow there, whose count is more than 16 times away,
+ * or whose config would not be worth measuring at this count. */
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err);
 

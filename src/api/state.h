@@ -25,21 +25,21 @@ struct redtune {
     rdt_context *context;
     rdt_workspace *workspace;
     rdt_builder *builder;
-    char *database; /* path */
-    char *pin;      /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
+    rdt_layers layers; /* of databases; the first is the one that a tune writes */
+    char *pin;         /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
     bool background;
-    pthread_mutex_t lock; /* guards winners */
-    rdt_winners winners;  /* read when first asked for */
-    bool winners_read;
-    rdt_identity winners_of; /* the database that they were read from; "": not known */
+    pthread_mutex_t lock;    /* guards winners */
+    rdt_winners winners;     /* read when a class is first asked for */
+    rdt_identity winners_of; /* the databases that they were read from; "": not known */
     /* Read without a lock, shelves and plans added by compare and exchange. A problem that leaves
      * its result to redtune has a shelf of its own, whose plans are those of the usual result's. */
     _Atomic(rdt_shelf *) shelves[RDT_REDUCE_OPS][RDT_REDUCE_DTYPES][RDT_REDUCE_DTYPES];
 };
 
-/* Reads the winners unless they are there; the lock is held. */
-redtune_status rdt_state_need_winners(redtune *rt, redtune_error *err);
-/* Forgets the winners that were read: plans made from now on use those of the database then. */
+/* Reads the winners of the problem's class unless they are there; the lock is held. */
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem,
+                                      redtune_error *err);
+/* Forgets the winners that were read: plans made from now on use those of the databases then. */
 void rdt_state_forget_winners(redtune *rt);
 
 /* Starts a thread that runs no signal handler of the program's. */

@@ -107,7 +107,7 @@ static redtune_status run_job(job *self, redtune_error *err) {
     rdt_problems asked = {0};
     redtune_status status = rdt_problems_list(self->wanted, &asked, err);
     if (!status) status = rdt_builder_nvrtc(rt->builder, &self->origin.nvrtc_version, err);
-    if (!status) status = rdt_tuning_open(rt->database, &self->database, err);
+    if (!status) status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status && asked.count) {
         self->origin.driver_version = rt->context->facts.driver_version;
         rdt_text_copy(self->origin.templates, sizeof self->origin.templates,

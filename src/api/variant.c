@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/recipe.h"
+#include "api/tell.h"
 
 /* What is being made, and for what. */
 typedef struct making {
@@ -38,24 +39,13 @@ static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_cas
     return rdt_fail_within(err, status, "REDTUNE_CONFIG=%.100s", self->pin);
 }
 
-static void tell_origin(redtune_info *info, const rdt_row *row) {
-    info->tuned_count = row->trial.problem.count;
-    info->tuned_ns = row->trial.median_ns;
-    info->driver_version = row->origin.driver_version;
-    info->nvrtc_version = row->origin.nvrtc_version;
-    info->date = row->date;
-    rdt_text_copy(info->gpu, sizeof info->gpu, row->gpu.name);
-    rdt_text_copy(info->machine, sizeof info->machine, row->origin.machine);
-    rdt_text_copy(info->templates, sizeof info->templates, row->origin.templates);
-}
-
 static void tell(const making *self, const rdt_space *space) {
     redtune_info *info = &self->variant->info;
     *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
     info->problem.config = NULL;
     rdt_text_copy(info->family, sizeof info->family, space->family);
     rdt_config_format(space, &self->choice.config, info->config);
-    if (self->choice.row) tell_origin(info, self->choice.row);
+    if (self->choice.row) rdt_tell_origin(self->choice.row, info);
     snprintf(self->variant->text, sizeof self->variant->text, "%s:%s", info->family, info->config);
 }
 
@@ -71,7 +61,7 @@ static redtune_status choose(making *self, bool fallback, redtune_error *err) {
     if (self->pin)
         status = take_pin(self, codegen, at, &self->choice, err);
     else
-        status = rdt_state_need_winners(rt, err);
+        status = rdt_state_need_winners(rt, self->problem, err);
     if (!status && !self->pin)
         status = rdt_select(fallback ? &none : &rt->winners, codegen, at, &self->choice, err);
     if (!status) tell(self, rdt_codegen_space(codegen, self->choice.family));
@@ -113,7 +103,7 @@ static redtune_status load_something(making *self, redtune_error *err) {
 static bool chosen_from(const making *self, const rdt_identity databases) {
     redtune *rt = self->rt;
     pthread_mutex_lock(&rt->lock);
-    bool same = self->pin || (rt->winners_read && !strcmp(rt->winners_of, databases));
+    bool same = self->pin || (rt->winners.class_count && !strcmp(rt->winners_of, databases));
     pthread_mutex_unlock(&rt->lock);
     return same;
 }
@@ -124,7 +114,7 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     char templates[RDT_HASH_TEXT_BYTES];
     redtune_status status = rdt_builder_templates(self->rt->builder, templates, err);
     if (status) return status;
-    rdt_identity_of(&self->rt->database, 1, databases);
+    rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
     rdt_recipe_name(self->rt, self->problem, self->pin, databases, templates, key);
     if (databases[0] && rdt_recipe_follow(self->rt, key, self->variant)) return REDTUNE_OK;
     status = choose(self, false, err);

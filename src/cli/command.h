@@ -21,6 +21,7 @@ extern const rdt_command rdt_cmd_reduce;
 extern const rdt_command rdt_cmd_ladder;
 extern const rdt_command rdt_cmd_show;
 extern const rdt_command rdt_cmd_report;
+extern const rdt_command rdt_cmd_explain;
 extern const rdt_command rdt_cmd_doctor;
 extern const rdt_command rdt_cmd_worker;
 

@@ -16,7 +16,8 @@ enum {
     RDT_SHOW = 64,
     RDT_REPORT = 128,
     RDT_WORKER = 256,
-    RDT_ALL = 511,
+    RDT_EXPLAIN = 512,
+    RDT_ALL = 1023,
 };
 
 enum { RDT_OPTIONS_LIST_MAX = 32 };

@@ -42,7 +42,7 @@ static bool is_same(const rdt_trial *a, const rdt_trial *b) {
            rdt_problem_same_class(&a->problem, &b->problem);
 }
 
-static size_t match(const rdt_winners *first, const rdt_winners *second, pair *pairs) {
+static size_t match(const rdt_rows *first, const rdt_rows *second, pair *pairs) {
     size_t count = 0;
     for (size_t i = 0; i < first->count && count < MOST; i++)
         for (size_t k = 0; k < second->count && count < MOST; k++)
@@ -110,12 +110,20 @@ static redtune_status race_class(const pair *pairs, size_t count, double *log_su
     return status;
 }
 
+static redtune_status read_winners(const char *path, rdt_rows *out) {
+    rdt_tuning *tuning = NULL;
+    redtune_status status = rdt_tuning_open_read(path, &tuning, &err);
+    if (!status) status = rdt_tuning_each_winner(tuning, rdt_rows_keep, out, &err);
+    rdt_tuning_close(tuning);
+    return status;
+}
+
 static int run(const char *const *paths, double geomean_most, double worst_most) {
     static pair pairs[MOST];
-    rdt_winners winners[2] = {{0}};
+    rdt_rows winners[2] = {{0}};
     double log_sum = 0, worst = 0;
     for (int i = 0; i < 2; i++)
-        if (rdt_winners_read(paths[i], &winners[i], &err)) return fail("read the winners");
+        if (read_winners(paths[i], &winners[i])) return fail("read the winners");
     size_t count = match(&winners[0], &winners[1], pairs), same = 0;
     for (size_t first = 0, end; first < count; first = end) {
         end = first + 1;
@@ -126,8 +134,8 @@ static int run(const char *const *paths, double geomean_most, double worst_most)
     }
     for (size_t i = 0; i < count; i++)
         same += !strcmp(pairs[i].row[0]->trial.config, pairs[i].row[1]->trial.config);
-    rdt_winners_free(&winners[0]);
-    rdt_winners_free(&winners[1]);
+    rdt_rows_free(&winners[0]);
+    rdt_rows_free(&winners[1]);
     double geomean = count ? exp(log_sum / (double)count) : 0;
     printf("%zu problems, %zu with the same winner; geometric mean %.4f, worst %.4f\n", count, same,
            geomean, worst);

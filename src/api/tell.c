@@ -1,0 +1,35 @@
+/* Tell: what the public structs say of GPUs and rows. */
+#include "api/tell.h"
+
+#include <ctype.h>
+
+bool rdt_tell_has_part(const char *name, const char *part) {
+    for (; *name; name++) {
+        size_t i = 0;
+        while (part[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)part[i])) i++;
+        if (!part[i]) return true;
+    }
+    return !*part;
+}
+
+void rdt_tell_gpu(const rdt_facts *facts, redtune_device_info *out) {
+    *out = (redtune_device_info){
+        .major = facts->major,
+        .minor = facts->minor,
+        .sm_count = facts->sm_count,
+        .l2_bytes = facts->l2_bytes,
+        .peak_gbps = rdt_facts_peak_gbps(facts),
+    };
+    rdt_text_copy(out->name, sizeof out->name, facts->name);
+}
+
+void rdt_tell_origin(const rdt_row *row, redtune_info *info) {
+    info->tuned_count = row->trial.problem.count;
+    info->tuned_ns = row->trial.median_ns;
+    info->driver_version = row->origin.driver_version;
+    info->nvrtc_version = row->origin.nvrtc_version;
+    info->date = row->date;
+    rdt_text_copy(info->gpu, sizeof info->gpu, row->gpu.name);
+    rdt_text_copy(info->machine, sizeof info->machine, row->origin.machine);
+    rdt_text_copy(info->templates, sizeof info->templates, row->origin.templates);
+}

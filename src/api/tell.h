@@ -1,0 +1,14 @@
+/* Tell: what the public structs say of GPUs and rows. */
+#ifndef RDT_API_TELL_H
+#define RDT_API_TELL_H
+
+#include "cache/tuning.h"
+
+/* All but memory_bytes and driver_version, which stay 0. */
+void rdt_tell_gpu(const rdt_facts *facts, redtune_device_info *out);
+/* What a row was measured at, on and with. */
+void rdt_tell_origin(const rdt_row *row, redtune_info *info);
+/* Whether a GPU's name has the part in it, in any case. */
+bool rdt_tell_has_part(const char *name, const char *part);
+
+#endif

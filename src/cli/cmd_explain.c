@@ -1,0 +1,158 @@
+/* redtune explain: what the runtime would run for a problem, and why. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/table.h"
+
+static const char *reason(const redtune_info *info) {
+    switch (info->match) {
+    case REDTUNE_MATCH_EXACT:
+        return "measured on this GPU model at this size";
+    case REDTUNE_MATCH_SIZE:
+        return "measured on this GPU model, and of those the nearest size";
+    case REDTUNE_MATCH_GPU:
+        return "nothing near was measured on this GPU model; this is of the "
+               "nearest other";
+    case REDTUNE_MATCH_PINNED:
+        return "it was asked for";
+    default:
+        return "nothing near was measured, so the built-in default serves";
+    }
+}
+
+static void add_line(rdt_table *table, const char *name, const char *text) {
+    rdt_table_add(table, "  %s", name);
+    rdt_table_add(table, "%s", text);
+}
+
+static void add_time(rdt_table *table, const redtune_explanation *found) {
+    const redtune_info *info = &found->info;
+    char text[160];
+    int used = snprintf(text, sizeof text, "%.2f us there, L2 cold", info->tuned_ns / 1e3);
+    if (found->default_ns > 0)
+        snprintf(text + used, sizeof text - (size_t)used,
+                 ", %.2fx as fast as the default's %.2f us", found->default_ns / info->tuned_ns,
+                 found->default_ns / 1e3);
+    add_line(table, "time", text);
+}
+
+static void add_origin(rdt_table *table, const redtune_explanation *found) {
+    const redtune_info *info = &found->info;
+    char text[512], date[32] = "", count[RDT_NUMBER_BYTES];
+    time_t when = (time_t)info->date;
+    struct tm parts;
+    if (gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
+    rdt_number_print_count(count, info->tuned_count);
+    snprintf(text, sizeof text, "%s on %s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date,
+             info->gpu, count, *info->machine ? ", machine " : "", info->machine,
+             found->received ? ", imported" : "", info->driver_version / 1000,
+             info->driver_version % 1000 / 10, info->nvrtc_version / 1000,
+             info->nvrtc_version % 1000 / 10);
+    add_line(table, "measured", text);
+    add_line(table, "in", found->database);
+}
+
+static void add_differences(rdt_table *table, const redtune_explanation *found) {
+    char text[160];
+    if (found->driver_differs) {
+        snprintf(text, sizeof text, "the driver is now one for CUDA %d.%d",
+                 found->driver_version / 1000, found->driver_version % 1000 / 10);
+        add_line(table, "differs", text);
+    }
+    if (found->nvrtc_differs) {
+        snprintf(text, sizeof text, "NVRTC is now %d.%d", found->nvrtc_version / 1000,
+                 found->nvrtc_version % 1000 / 10);
+        add_line(table, "differs", text);
+    }
+    if (found->templates_differ)
+        add_line(table, "differs", "the templates have changed since; the config is still theirs");
+    if (found->driver_differs || found->nvrtc_differs || found->templates_differ)
+        add_line(table, "to do", "redtune verify measures it again");
+}
+
+static void print_text(const redtune_explanation *found) {
+    const redtune_info *info = &found->info;
+    rdt_table table = {.column_count = 2, .right = "ll"};
+    char text[512];
+    printf("%s of %" PRIu64 " %s on %s\n", redtune_op_name(info->problem.op), info->problem.count,
+           redtune_dtype_name(info->problem.dtype), found->gpu.name);
+    snprintf(text, sizeof text, "%s %s", info->family, info->config);
+    add_line(&table, "uses", text);
+    snprintf(text, sizeof text, "%s: %s", redtune_match_name(info->match), reason(info));
+    add_line(&table, "match", text);
+    if (info->tuned_ns > 0) {
+        add_time(&table, found);
+        add_origin(&table, found);
+        add_differences(&table, found);
+    }
+    rdt_table_print(&table, stdout);
+    rdt_table_free(&table);
+}
+
+static void print_json(const redtune_explanation *found) {
+    const redtune_info *info = &found->info;
+    rdt_json json = {.out = stdout};
+    rdt_json_begin(&json, NULL, '{');
+    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json_text(&json, "gpu", found->gpu.name);
+    rdt_json_text(&json, "op", redtune_op_name(info->problem.op));
+    rdt_json_text(&json, "dtype", redtune_dtype_name(info->problem.dtype));
+    rdt_json_text(&json, "value_dtype", redtune_dtype_name(info->problem.result));
+    rdt_json_count(&json, "count", info->problem.count);
+    rdt_json_text(&json, "family", info->family);
+    rdt_json_text(&json, "config", info->config);
+    rdt_json_text(&json, "match", redtune_match_name(info->match));
+    rdt_json_text(&json, "measured_gpu", info->gpu);
+    rdt_json_count(&json, "measured_count", info->tuned_count);
+    rdt_json_real(&json, "median_ns", info->tuned_ns);
+    rdt_json_real(&json, "default_ns", found->default_ns);
+    rdt_json_truth(&json, "received", found->received != 0);
+    rdt_json_text(&json, "machine", info->machine);
+    rdt_json_text(&json, "templates", info->templates);
+    rdt_json_count(&json, "date", (uint64_t)info->date);
+    rdt_json_count(&json, "measured_driver_version", (uint64_t)info->driver_version);
+    rdt_json_count(&json, "measured_nvrtc_version", (uint64_t)info->nvrtc_version);
+    rdt_json_count(&json, "driver_version", (uint64_t)found->driver_version);
+    rdt_json_count(&json, "nvrtc_version", (uint64_t)found->nvrtc_version);
+    rdt_json_truth(&json, "driver_differs", found->driver_differs != 0);
+    rdt_json_truth(&json, "nvrtc_differs", found->nvrtc_differs != 0);
+    rdt_json_truth(&json, "templates_differ", found->templates_differ != 0);
+    rdt_json_text(&json, "database", found->database);
+    rdt_json_end(&json, '}');
+}
+
+static int run(const rdt_options *options) {
+    redtune_question question = {
+        .database = options->database,
+        .device = options->device,
+        .gpu = options->gpu,
+        .problem = {.op = options->op_count ? options->ops[0] : REDTUNE_SUM,
+                    .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_F32,
+                    .count = options->count_count ? options->counts[0] : 1 << 20},
+    };
+    redtune_explanation found;
+    redtune_error err;
+    if (options->device && options->gpu) {
+        rdt_message_print("cannot use --gpu with --device: name one GPU");
+        return RDT_EXIT_MISUSED;
+    }
+    if (redtune_explain(&question, &found, &err)) return rdt_message_fail(&err);
+    (options->json ? print_json : print_text)(&found);
+    return RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_explain = {
+    .name = "explain",
+    .bit = RDT_EXPLAIN,
+    .summary = "tells what a reduction would run, and on what grounds",
+    .details =
+        "It goes by the databases alone and needs no GPU, but for --device, which asks for the\n"
+        "device there is. Without --gpu and --device it is the only GPU of the databases.\n"
+        "\n"
+        "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n",
+    .run = run,
+};
