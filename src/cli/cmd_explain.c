@@ -71,7 +71,7 @@ static void add_differences(rdt_table *table, const redtune_explanation *found) 
     if (found->templates_differ)
         add_line(table, "differs", "the templates have changed since; the config is still theirs");
     if (found->driver_differs || found->nvrtc_differs || found->templates_differ)
-        add_line(table, "to do", "redtune verify measures it again");
+        add_line(table, "to do", "redtune --again measures it again");
 }
 
 static void print_text(const redtune_explanation *found) {

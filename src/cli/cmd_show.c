@@ -193,8 +193,7 @@ static int run(const rdt_options *options) {
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
     if (!self.row_count && !options->quiet)
-        rdt_message_print("no measurement is there for this; redtune --device 0 makes some, and "
-                          "redtune import takes in those of others");
+        rdt_message_print("no measurement is there for this; redtune --device 0 makes some");
     return RDT_EXIT_DONE;
 }
 
