@@ -4,7 +4,6 @@
 #include <string.h>
 #include "codegen/escape.h"
 #include "codegen/state.h"
-#include "codegen/translate.h"
 
 static const struct {
     const char *template;
@@ -205,15 +204,8 @@ static int put(lua_State *state) {
     return 0;
 }
 
-static int run_page(lua_State *state) {
-    page_call *call = lua_touserdata(state, 1);
-    const char *name = formats[call->format].template;
-    redtune_error failure;
-    size_t length;
-    rdt_lua_push_file(state, name);
-    const char *text = lua_tolstring(state, -1, &length);
-    if (rdt_translate(name, text, length, &call->chunk, &failure))
-        return luaL_error(state, "%s", failure.message);
+static void push_page_environment(lua_State *state, void *user) {
+    page_call *call = user;
     rdt_lua_push_environment(state);
     lua_pushstring(state, "put");
     lua_pushlightuserdata(state, call);
@@ -222,11 +214,12 @@ static int run_page(lua_State *state) {
     lua_pushstring(state, "report");
     push_report(state, call);
     lua_rawset(state, -3);
-    lua_pushfstring(state, "@%s", name);
-    lua_insert(state, -2);
-    rdt_lua_load(state, call->chunk.data ? call->chunk.data : "", call->chunk.length,
-                 lua_tostring(state, -2));
-    lua_call(state, 0, 0);
+}
+
+static int run_page(lua_State *state) {
+    page_call *call = lua_touserdata(state, 1);
+    rdt_state_run_template(state, formats[call->format].template, &call->chunk,
+                           push_page_environment, call);
     return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "codegen/translate.h"
 
 typedef struct render_call {
     const rdt_family *family;
@@ -79,7 +78,8 @@ static void push_scratch(lua_State *state) {
     lua_setfield(state, -2, "words_offset");
 }
 
-static void push_template_environment(lua_State *state, render_call *call) {
+static void push_template_environment(lua_State *state, void *user) {
+    render_call *call = user;
     rdt_lua_push_environment(state);
     int environment = lua_gettop(state);
     rdt_state_push_config(state, &call->family->space, call->config, true);
@@ -101,19 +101,8 @@ static void push_template_environment(lua_State *state, render_call *call) {
 
 static int run_template(lua_State *state) {
     render_call *call = lua_touserdata(state, 1);
-    const char *name = call->family->template;
-    rdt_lua_push_file(state, name);
-    size_t length;
-    const char *text = lua_tolstring(state, -1, &length);
-    redtune_error failure;
-    if (rdt_translate(name, text, length, &call->chunk, &failure))
-        return luaL_error(state, "%s", failure.message);
-    push_template_environment(state, call);
-    lua_pushfstring(state, "@%s", name);
-    lua_insert(state, -2);
-    rdt_lua_load(state, call->chunk.data ? call->chunk.data : "", call->chunk.length,
-                 lua_tostring(state, -2));
-    lua_call(state, 0, 0);
+    rdt_state_run_template(state, call->family->template, &call->chunk, push_template_environment,
+                           call);
     return 0;
 }
 

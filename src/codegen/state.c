@@ -2,6 +2,7 @@
 #include "codegen/state.h"
 
 #include <string.h>
+#include "codegen/translate.h"
 
 void rdt_state_push_entry(lua_State *state, const char *file, const char *name) {
     rdt_lua_require(state, file);
@@ -94,4 +95,20 @@ int64_t rdt_state_integer(lua_State *state, int table, const char *field, int64_
                    (lua_Integer)high);
     lua_pop(state, 1);
     return value;
+}
+
+void rdt_state_run_template(lua_State *state, const char *name, rdt_text *chunk,
+                            rdt_push_environment_fn *push_environment, void *user) {
+    int top = lua_gettop(state);
+    size_t length;
+    redtune_error failure;
+    rdt_lua_push_file(state, name);
+    const char *text = lua_tolstring(state, -1, &length);
+    if (rdt_translate(name, text, length, chunk, &failure))
+        luaL_error(state, "%s", failure.message);
+    lua_pushfstring(state, "@%s", name);
+    push_environment(state, user);
+    rdt_lua_load(state, chunk->data ? chunk->data : "", chunk->length, lua_tostring(state, -2));
+    lua_call(state, 0, 0);
+    lua_settop(state, top);
 }
