@@ -51,25 +51,57 @@ int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b) {
     return order ? order : a->bus_bits - b->bus_bits;
 }
 
-/* What rows have in common that compete. */
-static int compare_group(const rdt_row *a, const rdt_row *b) {
+int rdt_rows_compare_group(const rdt_row *a, const rdt_row *b) {
     int order = rdt_rows_compare_problem(&a->trial, &b->trial);
     if (!order) order = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
     return order ? order : strcmp(a->origin.templates, b->origin.templates);
 }
 
+static int compare_integers(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
+/* What does not matter for who wins, so that equal sets of rows are sorted alike. */
+static int compare_rest(const rdt_row *x, const rdt_row *y) {
+    const rdt_conditions *a = &x->trial.conditions, *b = &y->trial.conditions;
+    int order = strcmp(x->trial.cause, y->trial.cause);
+    if (!order) order = (int)x->trial.is_default - (int)y->trial.is_default;
+    if (!order) order = compare_integers(x->trial.order, y->trial.order);
+    if (!order) order = a->sm_mhz - b->sm_mhz;
+    if (!order) order = a->memory_mhz - b->memory_mhz;
+    if (!order) order = a->temperature_c - b->temperature_c;
+    if (!order) order = compare_integers((int64_t)a->throttle, (int64_t)b->throttle);
+    if (!order) order = a->others - b->others;
+    if (!order) order = x->gpu.memory_khz - y->gpu.memory_khz;
+    if (!order) order = x->origin.driver_version - y->origin.driver_version;
+    if (!order) order = x->origin.nvrtc_version - y->origin.nvrtc_version;
+    return order ? order : strcmp(x->origin.machine, y->origin.machine);
+}
+
 /* Within a group by age, and where that is equal by content, never by where a row came from. */
-static int compare(const void *a, const void *b) {
-    const rdt_row *x = *(const rdt_row *const *)a, *y = *(const rdt_row *const *)b;
-    int order = compare_group(x, y);
-    if (!order) order = (x->date > y->date) - (x->date < y->date);
+static int compare_rows(const rdt_row *x, const rdt_row *y) {
+    int order = rdt_rows_compare_group(x, y);
+    if (!order) order = compare_integers(x->date, y->date);
     if (!order) order = strcmp(x->trial.family, y->trial.family);
     if (!order) order = strcmp(x->trial.config, y->trial.config);
     /* Of the same second the good one is the older: what is bad then is out. */
     if (!order) order = (int)x->trial.outcome - (int)y->trial.outcome;
     if (!order) order = sign(x->trial.median_ns, y->trial.median_ns);
     if (!order) order = sign(x->trial.spread_ns, y->trial.spread_ns);
-    return order ? order : x->trial.samples - y->trial.samples;
+    if (!order) order = x->trial.samples - y->trial.samples;
+    return order ? order : compare_rest(x, y);
+}
+
+static int compare(const void *a, const void *b) {
+    return compare_rows(*(const rdt_row *const *)a, *(const rdt_row *const *)b);
+}
+
+static int compare_in_place(const void *a, const void *b) {
+    return compare_rows(a, b);
+}
+
+void rdt_rows_sort(rdt_rows *rows) {
+    if (rows->count) qsort(rows->row, rows->count, sizeof *rows->row, compare_in_place);
 }
 
 /* ---- what wins ----------------------------------------------------------------------------- */
@@ -100,7 +132,7 @@ redtune_status rdt_rows_rank(const rdt_rows *rows, rdt_rows_rank_fn *each, void 
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0, end; !status && first < rows->count; first = end) {
         end = first + 1;
-        while (end < rows->count && !compare_group(sorted[first], sorted[end])) end++;
+        while (end < rows->count && !rdt_rows_compare_group(sorted[first], sorted[end])) end++;
         status = rank_group(&sorted[first], end - first, trials, each, user, err);
     }
     free(sorted);

@@ -15,9 +15,16 @@ redtune_status rdt_rows_add(rdt_rows *rows, const rdt_row *row, redtune_error *e
 redtune_status rdt_rows_keep(void *user, const rdt_row *row, redtune_error *err);
 void rdt_rows_free(rdt_rows *rows);
 
+/* Sorts by the columns that are compared for competing, and then by age and content; equal sets of
+ * rows come to lie alike. */
+void rdt_rows_sort(rdt_rows *rows);
+
 /* Their order, 0 where they are equal: of problem and cache state, and of the GPU model. */
 int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b);
 int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b);
+
+/* Of what rows have in common that compete: both, and the version of the templates. */
+int rdt_rows_compare_group(const rdt_row *a, const rdt_row *b);
 
 /* How one problem stands on one GPU model in one cache state with one version of the templates;
  * measurements with different templates do not compete. */

@@ -22,6 +22,7 @@ enum {
     PAGE_BYTES_AT = 16,
     WRITE_FORMAT_AT = 18,
     READ_FORMAT_AT = 19,
+    PAGE_COUNT_AT = 28,
     VERSION_AT = 60,
     ID_AT = 68
 };
@@ -236,6 +237,32 @@ redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error 
     return REDTUNE_OK;
 }
 
+redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *kind,
+                                     const char *name, const void *data, size_t bytes,
+                                     redtune_error *err) {
+    const unsigned char *header = data;
+    redtune_status status = rdt_sqlite_open_blank(file, kind, name, err);
+    if (status) return status;
+    if (bytes < HEADER_BYTES)
+        status = rdt_sqlite_refuse(file, "it is not an SQLite file", err);
+    else
+        status = check_header(file, header, err);
+    unsigned page = (unsigned)header[PAGE_BYTES_AT] << 8 | header[PAGE_BYTES_AT + 1];
+    if (page == 1) page = 65536;
+    if (!status && (page < 512 || page & (page - 1) || bytes % page ||
+                    bytes / page != big_endian(header + PAGE_COUNT_AT)))
+        status = rdt_sqlite_refuse(file, "its length is not what its header says", err);
+    if (!status) {
+        file->version = big_endian(header + VERSION_AT);
+        int rc = sqlite3_deserialize(file->db, "main", (unsigned char *)data, (sqlite3_int64)bytes,
+                                     (sqlite3_int64)bytes, SQLITE_DESERIALIZE_READONLY);
+        if (!rc) rc = sqlite3_exec(file->db, "PRAGMA query_only=ON", NULL, NULL, NULL);
+        if (rc) status = rdt_sqlite_fail(file, "open", rc, err);
+    }
+    if (status) rdt_sqlite_close(file);
+    return status;
+}
+
 redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err) {
     unsigned char header[HEADER_BYTES];
     sqlite3_int64 bytes = 0;
@@ -257,23 +284,39 @@ redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *
     return check_folder(file, real, err);
 }
 
-redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
-    rdt_sqlite copy = {.kind = file->kind, .path = file->path, .loaded = true};
+static redtune_status connect_memory(rdt_sqlite *file, redtune_error *err) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
-    int rc = sqlite3_open_v2(":memory:", &copy.db, flags | SQLITE_OPEN_EXRESCODE, NULL);
-    if (!rc) rc = guard(copy.db, RDT_SQLITE_WRITE, 0);
-    sqlite3_backup *backup = rc ? NULL : sqlite3_backup_init(copy.db, "main", file->db, "main");
-    if (!rc && !backup) rc = sqlite3_errcode(copy.db);
-    if (!rc) sqlite3_backup_step(backup, -1);
-    if (!rc) rc = sqlite3_backup_finish(backup);
-    if (rc) {
-        redtune_status status = rdt_sqlite_fail(&copy, "open", rc, err);
+    int rc = sqlite3_open_v2(":memory:", &file->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+    if (!rc) rc = guard(file->db, RDT_SQLITE_WRITE, 0);
+    file->loaded = true;
+    return rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
+}
+
+redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *kind,
+                                     const char *name, redtune_error *err) {
+    *file = (rdt_sqlite){.kind = kind, .path = strdup(name)};
+    if (!file->path) return rdt_fail_memory(err, strlen(name) + 1);
+    redtune_status status = connect_memory(file, err);
+    if (status) rdt_sqlite_close(file);
+    return status;
+}
+
+redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
+    rdt_sqlite copy = {.kind = file->kind, .path = file->path, .version = file->version};
+    redtune_status status = connect_memory(&copy, err);
+    sqlite3_backup *backup = NULL;
+    if (!status) {
+        backup = sqlite3_backup_init(copy.db, "main", file->db, "main");
+        if (backup) sqlite3_backup_step(backup, -1);
+        int rc = backup ? sqlite3_backup_finish(backup) : sqlite3_errcode(copy.db);
+        if (rc) status = rdt_sqlite_fail(&copy, "open", rc, err);
+    }
+    if (status) {
         sqlite3_close(copy.db);
         return status;
     }
     for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
     sqlite3_close(file->db);
-    copy.version = file->version;
     *file = copy;
     return REDTUNE_OK;
 }

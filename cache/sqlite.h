@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "cache/schema.h"
 
-enum { RDT_SQLITE_STATEMENT_MAX = 24 };
+enum { RDT_SQLITE_STATEMENT_MAX = 32 };
 
 /* What all files of one kind share. */
 typedef struct rdt_sqlite_kind {
@@ -50,6 +50,15 @@ redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *er
 /* REDTUNE_FILE if the file, or the folder where its journal goes, cannot be written. */
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err);
 
+/* Connects to a database in memory without a table. name stands for a path in messages. */
+redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *kind,
+                                     const char *name, redtune_error *err);
+/* Connects to the bytes of a database file, which must outlive the connection, for reading only;
+ * REDTUNE_DATABASE unless its header is that of the kind's application, of a version that it knows,
+ * and of that length. */
+redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *kind,
+                                     const char *name, const void *data, size_t bytes,
+                                     redtune_error *err);
 /* Exchanges the connection for one on a copy of the file in memory, which may be written. */
 redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err);
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <time.h>
-#include "cache/row.h"
-#include "cache/rows.h"
-#include "cache/sqlite.h"
+#include "base/file.h"
+#include "cache/exchange.h"
+#include "cache/tuning_inside.h"
 
 enum statement {
     ADD_GPU,
@@ -70,11 +70,6 @@ static const rdt_sqlite_kind kind = {
         },
 };
 
-struct rdt_tuning {
-    rdt_sqlite file;
-    bool empty; /* opened for reading while it had no bytes: nothing is in it */
-};
-
 /* Another process may be filling the file just now: decided under its lock. */
 static redtune_status fill(rdt_sqlite *file, redtune_error *err) {
     bool empty = true;
@@ -127,6 +122,31 @@ static redtune_status open_as(const char *path, rdt_sqlite_access access, rdt_tu
     return REDTUNE_OK;
 }
 
+redtune_status rdt_tuning_open_copy(const char *path, rdt_tuning **out, redtune_error *err) {
+    rdt_tuning *tuning = NULL;
+    bool there = rdt_file_exists(path), empty = true;
+    redtune_status status = REDTUNE_OK;
+    if (there) status = rdt_tuning_open_read(path, &tuning, err);
+    if (status) return status;
+    if (!tuning) tuning = calloc(1, sizeof *tuning);
+    if (!tuning) return rdt_fail_memory(err, sizeof *tuning);
+    empty = !there || tuning->empty;
+    if (empty) {
+        rdt_sqlite_close(&tuning->file);
+        status = rdt_sqlite_open_blank(&tuning->file, &kind, path, err);
+        if (!status) status = rdt_schema_create(&tuning->file, err);
+        tuning->empty = false;
+    } else if (!tuning->file.loaded) {
+        status = rdt_sqlite_load(&tuning->file, err);
+    }
+    if (!status) status = rdt_sqlite_run(&tuning->file, "open", kind.settings, err);
+    if (status)
+        rdt_tuning_close(tuning);
+    else
+        *out = tuning;
+    return status;
+}
+
 redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err) {
     return open_as(path, RDT_SQLITE_WRITE, out, err);
 }
@@ -163,8 +183,8 @@ static redtune_status select_id(rdt_sqlite *file, sqlite3_stmt *statement, int r
     return REDTUNE_OK;
 }
 
-static redtune_status put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_t *id,
-                              redtune_error *err) {
+redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_t *id,
+                                  redtune_error *err) {
     sqlite3_stmt *add, *find;
     redtune_status status = rdt_sqlite_statement(file, ADD_GPU, &add, err);
     if (!status) status = finish(file, add, rdt_row_bind_gpu(add, gpu), err);
@@ -173,8 +193,8 @@ static redtune_status put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_t *i
     return status;
 }
 
-static redtune_status put_origin(rdt_sqlite *file, const rdt_origin *origin, int64_t *id,
-                                 redtune_error *err) {
+redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_origin *origin, int64_t *id,
+                                     redtune_error *err) {
     sqlite3_stmt *add, *find;
     redtune_status status = rdt_sqlite_statement(file, ADD_ORIGIN, &add, err);
     if (!status) status = finish(file, add, rdt_row_bind_origin(add, origin), err);
@@ -187,8 +207,8 @@ static redtune_status put_all(rdt_sqlite *file, rdt_row *row, const rdt_trial *t
                               redtune_error *err) {
     int64_t gpu = 0, origin = 0;
     sqlite3_stmt *add;
-    redtune_status status = put_gpu(file, &row->gpu, &gpu, err);
-    if (!status) status = put_origin(file, &row->origin, &origin, err);
+    redtune_status status = rdt_tuning_put_gpu(file, &row->gpu, &gpu, err);
+    if (!status) status = rdt_tuning_put_origin(file, &row->origin, &origin, err);
     for (size_t i = 0; i < count && !status; i++) {
         row->trial = trials[i];
         status = rdt_sqlite_statement(file, ADD, &add, err);
@@ -215,9 +235,9 @@ redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rd
     return rdt_sqlite_end(&tuning->file, status, err);
 }
 
-/* Gives rows to each. A row that does not fit the model is left out, and then wins nothing. */
-static redtune_status give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
-                                rdt_tuning_each_fn *each, void *user, redtune_error *err) {
+redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
+                                    rdt_tuning_each_fn *each, void *user, int64_t *unfit,
+                                    redtune_error *err) {
     rdt_row row;
     redtune_status status = REDTUNE_OK;
     while (!status) {
@@ -230,6 +250,7 @@ static redtune_status give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
         } else {
             int rc = sqlite3_errcode(tuning->file.db);
             if (rc == SQLITE_NOMEM) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
+            if (unfit) ++*unfit;
         }
     }
     sqlite3_reset(statement);
@@ -249,7 +270,7 @@ static redtune_status give_class(rdt_tuning *tuning, int number, const redtune_p
     if (status) return status;
     int rc = problem ? rdt_row_bind_problem(statement, &resolved, cache) : SQLITE_OK;
     if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    return give_rows(tuning, statement, each, user, err);
+    return rdt_tuning_give_rows(tuning, statement, each, user, NULL, err);
 }
 
 redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,

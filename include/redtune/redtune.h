@@ -506,6 +506,64 @@ typedef struct redtune_explanation {
 REDTUNE_API redtune_status redtune_explain(const redtune_question *question,
                                            redtune_explanation *out, redtune_error *err);
 
+/* ---- moving measurements ----------------------------------------------------------------- */
+
+typedef enum redtune_export_format {
+    REDTUNE_EXPORT_SQLITE, /* a tuning database */
+    REDTUNE_EXPORT_JSON,   /* one JSON object per line */
+} redtune_export_format;
+
+/* Writes measurements that the query names, as redtune_rows_each does (its winners: with the
+ * default's beside them), into memory: *data is freed with redtune_free. Equal sets of measurements
+ * give equal bytes. */
+REDTUNE_API redtune_status redtune_export(const redtune_rows_query *query,
+                                          redtune_export_format format, void **data, size_t *bytes,
+                                          redtune_error *err);
+
+/* A problem whose winner an import changes. */
+typedef struct redtune_change {
+    char gpu[96];
+    redtune_problem problem;
+    int warm;
+    char before[256], after[256]; /* the winning configs; before is "" where there was none */
+    double before_ns, after_ns;
+} redtune_change;
+
+typedef struct redtune_import_report {
+    uint64_t rows;    /* in the files */
+    uint64_t added;   /* of them */
+    uint64_t same;    /* that were there before, or came twice */
+    uint64_t refused; /* that no tune could have given */
+    uint64_t winners; /* that changed */
+} redtune_import_report;
+
+typedef struct redtune_importing {
+    const char *database;     /* as redtune_options.database: the first of them takes the rows */
+    const char *const *files; /* "-" is standard input */
+    size_t file_count;
+    /* Nonzero: nothing is written. */
+    int dry_run;
+    /* Nonzero: the files are the caller's own, shards of one tune say, and their rows count as
+     * measured here. Else they count as received: undone by redtune_undo, outweighed by what was
+     * measured here, and checked on the GPU before they serve. */
+    int merge;
+    /* Each is called for what it is named after; NULL: not. */
+    void (*changed)(void *user, const redtune_change *change);
+    void (*refused)(void *user, const char *file, const char *reason, uint64_t count);
+    void *user;
+} redtune_importing;
+
+/* Takes measurements in from files that anybody may have made: nothing in them is run, every value
+ * is checked against the templates and against what hardware can do, and what fails is refused row
+ * by row, or a file as a whole (REDTUNE_DATABASE, REDTUNE_FILE). The database gets the rows of all
+ * files, each once, or, on failure, none. */
+REDTUNE_API redtune_status redtune_import(const redtune_importing *importing,
+                                          redtune_import_report *report, redtune_error *err);
+/* Takes the last import back: *removed measurements of the file named source, which is "" if there
+ * was no import. */
+REDTUNE_API redtune_status redtune_undo(const char *database, char source[256], uint64_t *removed,
+                                        redtune_error *err);
+
 /* ---- sources and counters ---------------------------------------------------------------- */
 
 typedef struct redtune_emission {

@@ -34,17 +34,6 @@ static redtune_status ask_device(inquiry *self, redtune_error *err) {
     return status;
 }
 
-/* The GPU of a row; what a database does not say of it is as on most. */
-static rdt_facts complete(const rdt_facts *stored) {
-    rdt_facts facts = *stored;
-    const rdt_facts *typical = rdt_facts_typical();
-    facts.threads_per_sm = typical->threads_per_sm;
-    facts.threads_per_block = typical->threads_per_block;
-    facts.shared_bytes_per_block = typical->shared_bytes_per_block;
-    facts.memory_bytes = 0;
-    return facts;
-}
-
 typedef struct sighting {
     const char *wanted;
     rdt_facts first;
@@ -78,7 +67,7 @@ static redtune_status find_gpu(inquiry *self, redtune_error *err) {
         status = rdt_fail(err, REDTUNE_INVALID, 0,
                           "cannot explain for %s: it may be %s; give more of the name",
                           wanted ? wanted : "a GPU", seen.names.data ? seen.names.data : "several");
-    if (!status) self->facts = complete(&seen.first);
+    if (!status) self->facts = rdt_tell_complete(&seen.first);
     rdt_text_free(&seen.names);
     return status;
 }

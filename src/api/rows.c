@@ -4,6 +4,7 @@
 #include <string.h>
 #include "api/layers.h"
 #include "api/tell.h"
+#include "cache/exchange.h"
 #include "codegen/codegen.h"
 
 /* A row with what it is told by. */
@@ -180,23 +181,56 @@ static redtune_status give(const listing *self, redtune_row_fn *each, void *user
     return status;
 }
 
+/* Reads and arranges what the query asks for. The listing is closed in any case. */
+static redtune_status open_listing(listing *self, redtune_error *err) {
+    const rdt_layers_wanted wanted = {.contenders = self->query->winners != 0};
+    redtune_status status = rdt_layers_list(self->query->database, &self->layers, err);
+    if (!status) status = rdt_codegen_version(self->templates, err);
+    if (!status) status = rdt_layers_read(&self->layers, &wanted, &self->rows, err);
+    if (status) return status;
+    drop_unwanted(self);
+    return arrange(self, err);
+}
+
+static void close_listing(listing *self) {
+    free(self->standings);
+    free(self->entries);
+    rdt_rows_free(&self->rows);
+    rdt_layers_free(&self->layers);
+}
+
+static const redtune_rows_query everything = {.database = NULL};
+
 redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each, void *user,
                                  redtune_error *err) {
-    static const redtune_rows_query usual = {.database = NULL};
     if (!each) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot list measurements: each is NULL");
-    listing self = {.query = query ? query : &usual};
-    const rdt_layers_wanted wanted = {.contenders = self.query->winners != 0};
-    redtune_status status = rdt_layers_list(self.query->database, &self.layers, err);
-    if (!status) status = rdt_codegen_version(self.templates, err);
-    if (!status) status = rdt_layers_read(&self.layers, &wanted, &self.rows, err);
-    if (!status) {
-        drop_unwanted(&self);
-        status = arrange(&self, err);
-    }
+    listing self = {.query = query ? query : &everything};
+    redtune_status status = open_listing(&self, err);
     if (!status) status = give(&self, each, user, err);
-    free(self.standings);
-    free(self.entries);
-    rdt_rows_free(&self.rows);
-    rdt_layers_free(&self.layers);
+    close_listing(&self);
+    return status;
+}
+
+/* ---- writing them out ---------------------------------------------------------------------- */
+
+redtune_status redtune_export(const redtune_rows_query *query, redtune_export_format format,
+                              void **data, size_t *bytes, redtune_error *err) {
+    if (!data || !bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: %s is NULL",
+                        data ? "bytes" : "data");
+    listing self = {.query = query ? query : &everything};
+    rdt_rows chosen = {0};
+    redtune_status status = open_listing(&self, err);
+    for (size_t i = 0; !status && i < self.count; i++) {
+        const entry *each = &self.entries[i];
+        if (!self.query->winners || each->row == each->winner || each->row == each->standard)
+            status = rdt_rows_add(&chosen, each->row, err);
+    }
+    if (!status)
+        status =
+            (format == REDTUNE_EXPORT_JSON ? rdt_exchange_write_json
+                                           : rdt_exchange_write_file)(&chosen, data, bytes, err);
+    rdt_rows_free(&chosen);
+    close_listing(&self);
     return status;
 }

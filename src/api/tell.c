@@ -33,3 +33,13 @@ void rdt_tell_origin(const rdt_row *row, redtune_info *info) {
     rdt_text_copy(info->machine, sizeof info->machine, row->origin.machine);
     rdt_text_copy(info->templates, sizeof info->templates, row->origin.templates);
 }
+
+rdt_facts rdt_tell_complete(const rdt_facts *stored) {
+    rdt_facts facts = *stored;
+    const rdt_facts *typical = rdt_facts_typical();
+    facts.threads_per_sm = typical->threads_per_sm;
+    facts.threads_per_block = typical->threads_per_block;
+    facts.shared_bytes_per_block = typical->shared_bytes_per_block;
+    facts.memory_bytes = 0;
+    return facts;
+}

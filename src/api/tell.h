@@ -6,6 +6,8 @@
 
 /* All but memory_bytes and driver_version, which stay 0. */
 void rdt_tell_gpu(const rdt_facts *facts, redtune_device_info *out);
+/* The GPU of a row as rules want it; what a database does not say of it is as on most. */
+rdt_facts rdt_tell_complete(const rdt_facts *stored);
 /* What a row was measured at, on and with. */
 void rdt_tell_origin(const rdt_row *row, redtune_info *info);
 /* Whether a GPU's name has the part in it, in any case. */

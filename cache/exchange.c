@@ -1,0 +1,285 @@
+/* Exchange: taking rows of other databases in, taking that back, and writing rows out. */
+#define _POSIX_C_SOURCE 200809L
+#include "cache/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "cache/tuning_inside.h"
+
+/* ---- taking in ----------------------------------------------------------------------------- */
+
+#define CONTENT                                                                                    \
+    "gpu, origin, op, dtype, result, count, cache_state, family, config, is_default, outcome,"     \
+    " median_ns, spread_ns, samples, place, cause, sm_mhz, memory_mhz, temperature_c, throttle,"   \
+    " others, date"
+
+/* What came by an import and is the same as a row that counts as measured. */
+static const char own_sql[] =
+    "UPDATE measurement SET import = NULL WHERE import IS NOT NULL AND EXISTS"
+    " (SELECT 1 FROM incoming AS i WHERE i.import = 0 AND i.config = measurement.config"
+    "  AND i.date = measurement.date AND EXISTS (SELECT " CONTENT " FROM incoming"
+    "   WHERE rowid = i.rowid INTERSECT SELECT " CONTENT " FROM measurement AS m"
+    "   WHERE m.id = measurement.id))";
+
+static redtune_status run_bound(rdt_sqlite *file, const char *sql, const char *text, int64_t number,
+                                int bound, uint64_t *changes, redtune_error *err) {
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
+    if (!rc && bound > 0) rc = sqlite3_bind_int64(statement, 1, number);
+    if (!rc && bound > 1) rc = sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
+    if (!rc) rc = sqlite3_step(statement);
+    redtune_status status = rc == SQLITE_DONE || rc == SQLITE_ROW
+                                ? REDTUNE_OK
+                                : rdt_sqlite_fail(file, "write", rc, err);
+    sqlite3_finalize(statement);
+    if (!status && changes) *changes += (uint64_t)sqlite3_changes(file->db);
+    return status;
+}
+
+static bool same_origin(const rdt_origin *a, const rdt_origin *b) {
+    return a->driver_version == b->driver_version && a->nvrtc_version == b->nvrtc_version &&
+           !strcmp(a->machine, b->machine) && !strcmp(a->templates, b->templates);
+}
+
+/* Fills the table of incoming rows; import is 1 for those that count as received. */
+static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool all_received,
+                                    redtune_error *err) {
+    static const char put[] = "INSERT INTO incoming(" RDT_ROW_MEASUREMENT ") VALUES"
+                              "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    sqlite3_stmt *statement = NULL;
+    int64_t gpu = 0, origin = 0;
+    int rc = sqlite3_prepare_v2(file->db, put, -1, &statement, NULL);
+    redtune_status status = rc ? rdt_sqlite_fail(file, "write", rc, err) : REDTUNE_OK;
+    for (size_t i = 0; !status && i < rows->count; i++) {
+        rdt_row row = rows->row[i];
+        const rdt_row *last = i ? &rows->row[i - 1] : NULL;
+        if (!last || memcmp(&last->gpu, &row.gpu, sizeof row.gpu))
+            status = rdt_tuning_put_gpu(file, &row.gpu, &gpu, err);
+        if (!status && (!last || !same_origin(&last->origin, &row.origin)))
+            status = rdt_tuning_put_origin(file, &row.origin, &origin, err);
+        if (status) break;
+        row.import = 1; /* so that it is bound */
+        rc = rdt_row_bind_measurement(statement, &row, gpu, origin);
+        if (!rc)
+            rc = sqlite3_bind_int(statement, sqlite3_bind_parameter_count(statement),
+                                  all_received || row.trial.received);
+        if (!rc) rc = sqlite3_step(statement) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
+        if (rc) status = rdt_sqlite_fail(file, "write", sqlite3_errcode(file->db), err);
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static redtune_status drop_orphans(rdt_sqlite *file, redtune_error *err) {
+    redtune_status status = rdt_sqlite_run(
+        file, "write", "DELETE FROM gpu WHERE id NOT IN (SELECT gpu FROM measurement)", err);
+    if (!status)
+        status = rdt_sqlite_run(
+            file, "write", "DELETE FROM origin WHERE id NOT IN (SELECT origin FROM measurement)",
+            err);
+    return status;
+}
+
+static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_t *added,
+                                   redtune_error *err) {
+    uint64_t own = 0, received = 0;
+    redtune_status status = REDTUNE_OK;
+    if (!source) status = rdt_sqlite_run(file, "write", own_sql, err);
+    if (!status)
+        status =
+            run_bound(file,
+                      "INSERT INTO measurement(" CONTENT ") SELECT " CONTENT
+                      " FROM incoming WHERE import = 0 EXCEPT SELECT " CONTENT " FROM measurement",
+                      NULL, 0, 0, &own, err);
+    /* The import's own row goes again if it brings nothing. */
+    if (!status)
+        status = run_bound(file, "INSERT INTO import(date, source) VALUES(?,?)",
+                           source ? source : "merged", (int64_t)time(NULL), 2, NULL, err);
+    int64_t id = sqlite3_last_insert_rowid(file->db);
+    if (!status)
+        status = run_bound(file,
+                           "INSERT INTO measurement(" CONTENT ", import) SELECT *, ? FROM (SELECT"
+                           " " CONTENT " FROM incoming WHERE import = 1 EXCEPT SELECT " CONTENT
+                           " FROM measurement)",
+                           NULL, id, 1, &received, err);
+    if (!status && !received)
+        status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
+    if (!status) status = rdt_sqlite_run(file, "write", "DELETE FROM incoming", err);
+    if (!status) status = drop_orphans(file, err);
+    if (!status) *added = own + received;
+    return status;
+}
+
+redtune_status rdt_tuning_begin(rdt_tuning *tuning, redtune_error *err) {
+    redtune_status status =
+        rdt_sqlite_run(&tuning->file, "write",
+                       "CREATE TEMP TABLE IF NOT EXISTS incoming(" RDT_ROW_MEASUREMENT ")", err);
+    return status ? status : rdt_sqlite_begin(&tuning->file, err);
+}
+
+redtune_status rdt_tuning_end(rdt_tuning *tuning, redtune_status status, redtune_error *err) {
+    return rdt_sqlite_end(&tuning->file, status, err);
+}
+
+redtune_status rdt_tuning_add(rdt_tuning *tuning, const char *source, const rdt_rows *rows,
+                              uint64_t *added, redtune_error *err) {
+    redtune_status status = fill_incoming(&tuning->file, rows, source != NULL, err);
+    return status ? status : add_incoming(&tuning->file, source, added, err);
+}
+
+/* ---- taking back --------------------------------------------------------------------------- */
+
+static redtune_status undo(rdt_sqlite *file, char source[256], uint64_t *removed,
+                           redtune_error *err) {
+    sqlite3_stmt *last = NULL;
+    int64_t id = 0;
+    source[0] = '\0';
+    int rc = sqlite3_prepare_v2(file->db, "SELECT id, source FROM import ORDER BY id DESC LIMIT 1",
+                                -1, &last, NULL);
+    if (!rc) rc = sqlite3_step(last);
+    if (rc == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(last, 1);
+        id = sqlite3_column_int64(last, 0);
+        rdt_text_copy(source, 256, name && *name ? name : "?");
+    }
+    rc = sqlite3_finalize(last);
+    redtune_status status = rc ? rdt_sqlite_fail(file, "read", rc, err) : REDTUNE_OK;
+    if (status || !source[0]) return status;
+    status = run_bound(file, "DELETE FROM measurement WHERE import = ?", NULL, id, 1, removed, err);
+    if (!status)
+        status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
+    return status ? status : drop_orphans(file, err);
+}
+
+redtune_status rdt_tuning_undo(rdt_tuning *tuning, char source[256], uint64_t *removed,
+                               redtune_error *err) {
+    uint64_t count = 0;
+    char name[256];
+    redtune_status status = rdt_sqlite_begin(&tuning->file, err);
+    if (status) return status;
+    status = undo(&tuning->file, name, &count, err);
+    status = rdt_sqlite_end(&tuning->file, status, err);
+    if (status) return status;
+    memcpy(source, name, sizeof name);
+    *removed = count;
+    return REDTUNE_OK;
+}
+
+/* ---- writing out --------------------------------------------------------------------------- */
+
+/* The rows in one order, each once, in a database in memory of their own. */
+static redtune_status arrange(const rdt_rows *rows, rdt_tuning **out, redtune_error *err) {
+    rdt_rows sorted = {0};
+    rdt_tuning *tuning = NULL;
+    uint64_t added = 0;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < rows->count; i++) {
+        status = rdt_rows_add(&sorted, &rows->row[i], err);
+        if (!status) sorted.row[i].trial.received = false;
+    }
+    rdt_rows_sort(&sorted);
+    if (!status) status = rdt_tuning_open_copy("", &tuning, err);
+    if (!status) status = rdt_tuning_begin(tuning, err);
+    if (!status) {
+        status = rdt_tuning_add(tuning, NULL, &sorted, &added, err);
+        status = rdt_tuning_end(tuning, status, err);
+    }
+    rdt_rows_free(&sorted);
+    if (status)
+        rdt_tuning_close(tuning);
+    else
+        *out = tuning;
+    return status;
+}
+
+redtune_status rdt_exchange_write_file(const rdt_rows *rows, void **data, size_t *bytes,
+                                       redtune_error *err) {
+    rdt_tuning *tuning = NULL;
+    redtune_status status = arrange(rows, &tuning, err);
+    if (status) return status;
+    sqlite3_int64 length = 0;
+    status = rdt_sqlite_run(&tuning->file, "write", "VACUUM", err);
+    unsigned char *image = status ? NULL : sqlite3_serialize(tuning->file.db, "main", &length, 0);
+    char *copy = image ? malloc((size_t)length) : NULL;
+    if (copy) {
+        *data = memcpy(copy, image, (size_t)length);
+        *bytes = (size_t)length;
+    } else if (!status) {
+        status = rdt_fail_memory(err, (size_t)length);
+    }
+    sqlite3_free(image);
+    rdt_tuning_close(tuning);
+    return status;
+}
+
+/* json_object writes a REAL with 15 digits, which is not all of it; 17 are. NULL stays NULL. */
+static const char json_sql[] =
+    "SELECT json_object('gpu', g.name, 'major', g.major, 'minor', g.minor,"
+    " 'sm_count', g.sm_count, 'l2_bytes', g.l2_bytes, 'bus_bits', g.bus_bits,"
+    " 'memory_khz', g.memory_khz, 'machine', o.machine, 'driver_version', o.driver_version,"
+    " 'nvrtc_version', o.nvrtc_version, 'templates', o.templates, 'op', m.op,"
+    " 'dtype', m.dtype, 'result', m.result, 'count', m.count, 'cache_state', m.cache_state,"
+    " 'family', m.family, 'config', m.config, 'is_default', m.is_default,"
+    " 'outcome', m.outcome,"
+    " 'median_ns', json(iif(m.median_ns IS NULL, 'null', printf('%!.17g', m.median_ns))),"
+    " 'spread_ns', json(iif(m.spread_ns IS NULL, 'null', printf('%!.17g', m.spread_ns))),"
+    " 'samples', m.samples, 'place', m.place, 'cause', m.cause, 'sm_mhz', m.sm_mhz,"
+    " 'memory_mhz', m.memory_mhz, 'temperature_c', m.temperature_c, 'throttle', m.throttle,"
+    " 'others', m.others, 'date', m.date) FROM measurement AS m"
+    " JOIN gpu AS g ON g.id = m.gpu JOIN origin AS o ON o.id = m.origin";
+
+static int compare_lines(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The lines of the database, sorted: the order of its rows is that of their ids. */
+static redtune_status take_lines(rdt_tuning *tuning, char **lines, size_t capacity, size_t *count,
+                                 redtune_error *err) {
+    sqlite3_stmt *statement = NULL;
+    redtune_status status = REDTUNE_OK;
+    int rc = sqlite3_prepare_v2(tuning->file.db, json_sql, -1, &statement, NULL);
+    if (rc) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
+    while (!status) {
+        bool more = false;
+        status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
+        if (status || !more) break;
+        const char *line = (const char *)sqlite3_column_text(statement, 0);
+        char *copy = line && *count < capacity ? strdup(line) : NULL;
+        if (!copy)
+            status = rdt_fail_memory(err, 1024);
+        else
+            lines[(*count)++] = copy;
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+redtune_status rdt_exchange_write_json(const rdt_rows *rows, void **data, size_t *bytes,
+                                       redtune_error *err) {
+    rdt_tuning *tuning = NULL;
+    rdt_text text = {0};
+    size_t count = 0;
+    char **lines = calloc(rows->count + 1, sizeof *lines);
+    if (!lines) return rdt_fail_memory(err, (rows->count + 1) * sizeof *lines);
+    redtune_status status = arrange(rows, &tuning, err);
+    if (!status) status = take_lines(tuning, lines, rows->count, &count, err);
+    qsort(lines, count, sizeof *lines, compare_lines);
+    rdt_text_addf(&text, "{\"redtune_tuning\":%d}\n", rdt_schema_tuning.version);
+    for (size_t i = 0; i < count; i++) {
+        if (!status) rdt_text_addf(&text, "%s\n", lines[i]);
+        free(lines[i]);
+    }
+    size_t length = text.length;
+    char *out = NULL;
+    if (!status) status = rdt_text_take(&text, &out, err);
+    if (!status) {
+        *data = out;
+        *bytes = length;
+    }
+    rdt_text_free(&text);
+    free(lines);
+    rdt_tuning_close(tuning);
+    return status;
+}

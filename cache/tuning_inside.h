@@ -1,0 +1,24 @@
+/* Inside of the tuning database, for the files that move its rows. */
+#ifndef RDT_CACHE_TUNING_INSIDE_H
+#define RDT_CACHE_TUNING_INSIDE_H
+
+#include "cache/row.h"
+#include "cache/sqlite.h"
+
+struct rdt_tuning {
+    rdt_sqlite file;
+    bool empty; /* opened for reading while it had no bytes: nothing is in it */
+};
+
+/* The ids of a GPU and an origin, which are added if they are not there. In a transaction. */
+redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_t *id,
+                                  redtune_error *err);
+redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_origin *origin, int64_t *id,
+                                     redtune_error *err);
+/* Gives the rows that a statement, whose parameters are bound, selects as RDT_ROW_COLUMNS. One that
+ * does not fit the model is counted in *unfit (may be NULL) and left out. */
+redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
+                                    rdt_tuning_each_fn *each, void *user, int64_t *unfit,
+                                    redtune_error *err);
+
+#endif

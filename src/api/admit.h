@@ -1,0 +1,11 @@
+/* Admit: whether a row from elsewhere is one that a tune with the templates at hand could give. */
+#ifndef RDT_API_ADMIT_H
+#define RDT_API_ADMIT_H
+
+#include "cache/tuning.h"
+#include "codegen/codegen.h"
+
+/* NULL, or what is wrong with the row. now is in seconds since 1970. */
+const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t now);
+
+#endif
