@@ -181,6 +181,9 @@ static redtune_status find(rdt_kernels *kernels, const char *key, kernel *out, r
     status = copy_content(statement, key, out, err);
     sqlite3_reset(statement);
     if (out->data) touch(kernels, key, used);
+    /* What is wrong in one place may be wrong in others: after a power cut, two kernels may share
+     * their pages. */
+    if (!status && !out->data) kernels->damaged = true;
     return status;
 }
 

@@ -1,0 +1,182 @@
+/* Facts about a kernel cache on a disk that fails: finding gives the right kernel or none and is
+ * never an error, and once the disk is well again the cache is used on. */
+#define _GNU_SOURCE
+#include "database.h"
+#include "cache/kernels.h"
+#include "disk.h"
+
+static redtune_error err;
+static char path[256];
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+enum { KERNELS = 4, LIMIT_BYTES = 40000 };
+
+/* The content of a kernel in one of two versions; they differ in length, too. */
+static size_t content(int key, int version, char out[20000]) {
+    size_t bytes = (size_t)(3000 + 2000 * key + 500 * version);
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (char)(i * 7 + i / 256 + (unsigned)key * 31 + (unsigned)version);
+    return bytes;
+}
+
+static redtune_status put(rdt_kernels *kernels, int key, int version) {
+    static char data[20000];
+    char name[16];
+    snprintf(name, sizeof name, "key %d", key);
+    size_t bytes = content(key, version, data);
+    return rdt_kernels_put(kernels, name, data, bytes, version, &err);
+}
+
+/* -1: none; -2: neither version, or an error. */
+static int find(rdt_kernels *kernels, int key) {
+    static char data[20000];
+    char name[16];
+    void *found = NULL;
+    size_t bytes = 0;
+    bool ptx = false;
+    int version = -1;
+    snprintf(name, sizeof name, "key %d", key);
+    if (rdt_kernels_find(kernels, name, &found, &bytes, &ptx, &err)) return -2;
+    if (found) version = ptx;
+    if (found && (content(key, ptx, data) != bytes || memcmp(data, found, bytes))) version = -2;
+    free(found);
+    return version;
+}
+
+/* ---- what is done to the cache --------------------------------------------------------------- */
+
+static rdt_kernels *open_limited(void) {
+    rdt_kernels *kernels = NULL;
+    if (rdt_kernels_open(path, &kernels, &err)) return NULL;
+    rdt_kernels_limit(kernels, LIMIT_BYTES);
+    return kernels;
+}
+
+static bool put_and_close(int key) {
+    rdt_kernels *kernels = open_limited();
+    bool good = kernels && !put(kernels, key, 1);
+    rdt_kernels_close(kernels);
+    return good;
+}
+
+/* Also replaces, where there is one. */
+static bool put_first(void) {
+    return put_and_close(0);
+}
+
+/* Does not fit beside all others. */
+static bool put_last(void) {
+    return put_and_close(KERNELS - 1);
+}
+
+static bool use_all(void) {
+    rdt_kernels *kernels = open_limited();
+    bool good = true;
+    for (int key = 0; key < KERNELS && kernels && good; key++) good = find(kernels, key) > -2;
+    rdt_kernels_close(kernels);
+    return good;
+}
+
+typedef struct job {
+    const char *name, *start;
+    bool (*run)(void);
+    bool must_hold; /* it is no error, whatever the disk does */
+} job;
+
+static const job jobs[] = {
+    {"the first put", NULL, put_first, false},
+    {"replacing", "full.db", put_first, false},
+    {"dropping", "full.db", put_last, false},
+    {"finding", "full.db", use_all, true},
+    {"finding in a file that is none", "none.db", use_all, true},
+    {"putting into a file that is none", "none.db", put_first, false},
+    {"putting into a damaged one", "damaged.db", put_first, false},
+};
+
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+static bool make_files(void) {
+    size_t bytes = 0;
+    snprintf(path, sizeof path, "%s", in_scratch("full.db"));
+    rdt_kernels *kernels = open_limited();
+    bool good = kernels != NULL;
+    for (int key = 0; key < KERNELS - 1 && good; key++) good = !put(kernels, key, 0);
+    rdt_kernels_close(kernels);
+    /* Old, so that to find them is to write. */
+    good = good && run_sql(path, "UPDATE kernel SET used = 1000 + rowid");
+    char *data = good ? read_bytes(path, &bytes) : NULL;
+    good = data && write_bytes(in_scratch("damaged.db"), data, bytes / 2) &&
+           write_bytes(in_scratch("none.db"), "This is no database.\n", 21);
+    free(data);
+    snprintf(path, sizeof path, "%s", in_scratch("kernels.db"));
+    return good;
+}
+
+static bool start(const job *of) {
+    char journal[300];
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    unlink(path), unlink(journal);
+    return !of->start || copy_file(in_scratch(of->start), path);
+}
+
+/* Each kernel is found right or not at all, and one that is put is there. Where the power went, the
+ * damage may first be seen in what was put. */
+static bool is_usable(bool is_sound) {
+    rdt_kernels *kernels = open_limited();
+    bool good = kernels != NULL;
+    for (int key = 0; key < KERNELS && good; key++) good = find(kernels, key) > -2;
+    good = good && !put(kernels, 1, 1);
+    if (good && !is_sound && find(kernels, 1) == -1) good = !put(kernels, 1, 1);
+    good = good && find(kernels, 1) == 1;
+    rdt_kernels_close(kernels);
+    static const char check[] = "SELECT integrity_check = 'ok' FROM pragma_integrity_check";
+    return good && (!is_sound || ask_sql(path, check) == 1);
+}
+
+static bool survives(const job *of, disk_fault fault, unsigned seed, long *hits) {
+    for (long n = 1;; n++) {
+        if (!start(of)) return false;
+        if (!disk_begin(fault, n, seed + (unsigned)n)) return true;
+        err = (redtune_error){0};
+        bool held = of->run();
+        bool hit = disk_end();
+        *hits += hit;
+        if ((held || (hit && !of->must_hold && err.status)) && is_usable(fault != DISK_POWER))
+            continue;
+        fprintf(stderr, "%s, call %ld: %s: %s\n", of->name, n, disk_fault_text(fault), err.message);
+        return false;
+    }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void any_call_of_the_disk_may_fail(void) {
+    long hits = 0;
+    for (int i = 0; i < JOBS; i++)
+        for (int fault = 0; fault < DISK_FAULTS; fault++)
+            if (fault != DISK_POWER) CHECK(survives(&jobs[i], (disk_fault)fault, 0, &hits));
+    printf("%ld calls failed\n", hits);
+    CHECK(hits > 20 * JOBS);
+}
+
+/* The cache is not synced, so that its file may come out as anything. */
+static void the_power_may_fail(void) {
+    long hits = 0;
+    for (int i = 0; i < JOBS; i++)
+        for (unsigned seed = 1; seed <= 8; seed++)
+            CHECK(survives(&jobs[i], DISK_POWER, seed * 1000, &hits));
+    printf("%ld times\n", hits);
+    CHECK(hits > 20 * JOBS);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(any_call_of_the_disk_may_fail),
+        FACT(the_power_may_fail),
+    };
+    bool good = disk_install() && scratch_begin() && make_files();
+    int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
+    scratch_end();
+    return failed;
+}
