@@ -144,8 +144,9 @@ static redtune_status undo(rdt_sqlite *file, char source[256], uint64_t *removed
         id = sqlite3_column_int64(last, 0);
         rdt_text_copy(source, 256, name && *name ? name : "?");
     }
-    rc = sqlite3_finalize(last);
-    redtune_status status = rc ? rdt_sqlite_fail(file, "read", rc, err) : REDTUNE_OK;
+    bool read = rc == SQLITE_ROW || rc == SQLITE_DONE;
+    redtune_status status = read ? REDTUNE_OK : rdt_sqlite_fail(file, "read", rc, err);
+    sqlite3_finalize(last);
     if (status || !source[0]) return status;
     status = run_bound(file, "DELETE FROM measurement WHERE import = ?", NULL, id, 1, removed, err);
     if (!status)

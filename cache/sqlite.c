@@ -219,9 +219,21 @@ static redtune_status identify_loaded(rdt_sqlite *file, redtune_error *err) {
     sqlite3_stmt *version = NULL;
     int rc = sqlite3_prepare_v2(file->db, "PRAGMA user_version", -1, &version, NULL);
     if (!rc) rc = sqlite3_step(version);
-    if (rc == SQLITE_ROW) file->version = (uint32_t)sqlite3_column_int(version, 0);
-    int ended = sqlite3_finalize(version);
-    return ended ? rdt_sqlite_fail(file, "open", ended, err) : REDTUNE_OK;
+    redtune_status status = REDTUNE_OK;
+    if (rc == SQLITE_ROW)
+        file->version = (uint32_t)sqlite3_column_int(version, 0);
+    else
+        status = rdt_sqlite_fail(file, "open", rc, err);
+    sqlite3_finalize(version);
+    return status;
+}
+
+/* The power went while the file was made: its first page is not there yet, but the journal is,
+ * which takes the file back to nothing. */
+static bool is_half_made(const rdt_sqlite *file, const unsigned char header[HEADER_BYTES]) {
+    static const unsigned char nothing[HEADER_BYTES];
+    const char *journal = sqlite3_filename_journal(sqlite3_db_filename(file->db, "main"));
+    return !memcmp(header, nothing, HEADER_BYTES) && rdt_file_exists(journal);
 }
 
 redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error *err) {
@@ -230,6 +242,7 @@ redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error 
     unsigned char header[HEADER_BYTES];
     sqlite3_int64 bytes = 0;
     redtune_status status = read_header(file, header, &bytes, err);
+    if (!status && is_half_made(file, header)) bytes = 0;
     if (!status && bytes) status = check_header(file, header, err);
     if (status) return status;
     file->version = bytes ? big_endian(header + VERSION_AT) : 0;

@@ -43,7 +43,7 @@ enum statement {
 static const rdt_sqlite_kind kind = {
     .what = "tuning database",
     .remedy = "name another with --db or REDTUNE_DB",
-    .settings = "PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
+    .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
     .busy_ms = 10000,
     .schema = &rdt_schema_tuning,

@@ -167,9 +167,13 @@ static redtune_status count_rows(rdt_sqlite *file, int64_t *count, redtune_error
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(file->db, "SELECT count(*) FROM measurement", -1, &statement, NULL);
     if (!rc) rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) *count = sqlite3_column_int64(statement, 0);
-    rc = sqlite3_finalize(statement);
-    if (rc) return rdt_sqlite_fail(file, "read", rc, err);
+    redtune_status status = REDTUNE_OK;
+    if (rc == SQLITE_ROW)
+        *count = sqlite3_column_int64(statement, 0);
+    else
+        status = rdt_sqlite_fail(file, "read", rc, err);
+    sqlite3_finalize(statement);
+    if (status) return status;
     return *count <= RDT_UNTRUSTED_ROWS_MAX
                ? REDTUNE_OK
                : rdt_sqlite_refuse(file, "it has more than a million rows", err);
