@@ -1,4 +1,6 @@
-/* Facts about cache/kernels.h: what is stored is found, damage is a miss, the size is bounded. */
+/* Facts about cache/kernels.h: what is stored is found, damage is a miss, the size is bounded.
+ *
+ * usage: test_kernels [--all] [FACT...]; --all: flips every byte of a file, else some of them. */
 #define _GNU_SOURCE
 #include "database.h"
 #include "cache/kernels.h"
@@ -8,6 +10,7 @@
 
 #define KEY "0123456789abcdef0123456789abcdef"
 
+static bool thorough; /* --all */
 static redtune_error err;
 static rdt_kernels *kernels;
 
@@ -247,7 +250,7 @@ static void every_flipped_byte_is_a_miss_or_does_not_matter(void) {
         CHECK(inside ? misses(KEY) : misses(KEY) || gives(KEY, 600, 2));
         CHECK(put(KEY, 600, 2) && gives(KEY, 600, 2));
         /* Each byte of the kernel, of the headers of the file and its pages; others in part. */
-        i += inside || i % 4096 < 110 ? 1 : 29;
+        i += thorough || inside || i % 4096 < 110 ? 1 : 29;
     }
     free(data);
     free(whole);
@@ -436,6 +439,8 @@ int main(int argc, char **argv) {
         FACT(eight_processes_recreate_a_damaged_one),
         FACT(every_allocation_may_fail),
     };
+    thorough = argc > 1 && !strcmp(argv[1], "--all");
+    if (thorough) argc--, argv++;
     if (!scratch_begin()) return 1;
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     rdt_kernels_close(kernels);

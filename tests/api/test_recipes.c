@@ -1,0 +1,226 @@
+/* Facts about a kernel cache whose bytes have changed, as a program sees it: a plan is made all the
+ * same and is right, whichever byte of a kernel, of a recipe or of the file between them it is. On
+ * the simulated GPU. */
+#define _GNU_SOURCE
+#include "../unit/database.h"
+#include "api/plan.h"
+#include "api/recipe.h"
+#include "gpu/buffer.h"
+
+enum { COUNT = 20000, CACHE_BYTES_MAX = 1 << 20 };
+
+static char cache[256], recipe_key[RDT_HASH_TEXT_BYTES], kernel_key[RDT_HASH_TEXT_BYTES];
+static redtune_error err;
+static rdt_context *context;
+static CUstream stream;
+static rdt_buffer ones, result;
+
+static const redtune_options options = {.database = "/nowhere/at/all.db"};
+/* Several blocks, and a count that does not fill them. */
+static const redtune_problem problem = {
+    .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT, .config = "finish=poll"};
+
+/* ---- a program ------------------------------------------------------------------------------- */
+
+static redtune_status open_device(void) {
+    static float host[COUNT];
+    bool entered;
+    for (int i = 0; i < COUNT; i++) host[i] = 1;
+    redtune_status status = rdt_context_open("0", &context, &err);
+    if (!status) status = rdt_context_enter(context, &entered, &err);
+    if (!status) status = rdt_stream_create(context->driver, &stream, &err);
+    if (!status) status = rdt_buffer_create(context->driver, sizeof host, &ones, &err);
+    if (!status) status = rdt_buffer_create(context->driver, 256, &result, &err);
+    if (!status)
+        status = rdt_buffer_write(context->driver, ones.address, host, sizeof host, stream, &err);
+    return status;
+}
+
+static void close_device(void) {
+    rdt_buffer_destroy(&ones);
+    rdt_buffer_destroy(&result);
+    rdt_stream_destroy(context->driver, stream);
+    rdt_context_leave(context, true);
+    rdt_context_close(context);
+}
+
+static float sum(redtune_plan *plan, uint64_t count) {
+    float value = -1;
+    if (redtune_plan_run(plan, (void *)(uintptr_t)ones.address, count,
+                         (void *)(uintptr_t)result.address, stream, &err) ||
+        rdt_buffer_read(context->driver, &value, result.address, sizeof value, stream, &err))
+        return -2;
+    return value;
+}
+
+/* The launch and the words about it; zeros where there was no plan. */
+typedef struct telling {
+    rdt_launch launch;
+    redtune_info info;
+} telling;
+
+/* Opens, plans and runs as a new process would. */
+static bool go_round(telling *out) {
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    bool good = !redtune_open(&options, &rt, &err) &&
+                !redtune_plan_create(rt, &problem, &plan, &err) && sum(plan, COUNT) == COUNT &&
+                sum(plan, COUNT - 77) == COUNT - 77 && sum(plan, 3) == 3 && sum(plan, 0) == 0;
+    if (good) {
+        memset(out, 0, sizeof *out);
+        out->launch = rdt_plan_variant(plan)->launch;
+        redtune_plan_info(plan, &out->info);
+    } else {
+        fprintf(stderr, "%s\n", err.message);
+    }
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+    return good;
+}
+
+static bool same(const telling *a, const telling *b) {
+    const rdt_launch *one = &a->launch, *other = &b->launch;
+    return one->threads == other->threads && one->tile == other->tile &&
+           one->blocks_max == other->blocks_max && one->final_threads == other->final_threads &&
+           one->partials == other->partials && one->overlap == other->overlap &&
+           !strcmp(a->info.config, b->info.config) && !strcmp(a->info.family, b->info.family) &&
+           a->info.match == b->info.match && a->info.problem.count == b->info.problem.count;
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+static telling expected;
+
+static bool ask_text(const char *sql, char *out, size_t bytes) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    int rc = sqlite3_open(cache, &db);
+    if (!rc) rc = sqlite3_prepare_v2(db, sql, -1, &row, NULL);
+    bool found = !rc && sqlite3_step(row) == SQLITE_ROW;
+    if (found) snprintf(out, bytes, "%s", (const char *)sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return found;
+}
+
+/* One kernel and its recipe, made anew. */
+static bool fill_cache(void) {
+    telling again;
+    unlink(cache);
+    return go_round(&expected) && go_round(&again) && same(&again, &expected) &&
+           ask_text("SELECT r.key FROM kernel AS r JOIN kernel AS k"
+                    " ON substr(r.content, 1, 32) = CAST(k.key AS BLOB)",
+                    recipe_key, sizeof recipe_key) &&
+           ask_text("SELECT k.key FROM kernel AS r JOIN kernel AS k"
+                    " ON substr(r.content, 1, 32) = CAST(k.key AS BLOB)",
+                    kernel_key, sizeof kernel_key);
+}
+
+/* Turns bits of one byte of the content of a key over. */
+static bool flip(const char *key, int at, int bits) {
+    sqlite3 *db = NULL;
+    sqlite3_blob *blob = NULL;
+    unsigned char byte = 0;
+    char sql[200];
+    snprintf(sql, sizeof sql, "SELECT rowid FROM kernel WHERE key = '%s'", key);
+    int64_t row = ask_sql(cache, sql);
+    int rc = sqlite3_open(cache, &db);
+    if (!rc) rc = sqlite3_exec(db, "PRAGMA synchronous=OFF", NULL, NULL, NULL);
+    if (!rc) rc = sqlite3_blob_open(db, "main", "kernel", "content", row, 1, &blob);
+    if (!rc) rc = sqlite3_blob_read(blob, &byte, 1, at);
+    byte ^= (unsigned char)bits;
+    if (!rc) rc = sqlite3_blob_write(blob, &byte, 1, at);
+    sqlite3_blob_close(blob);
+    sqlite3_close(db);
+    return !rc;
+}
+
+static int content_bytes(const char *key) {
+    char sql[200];
+    snprintf(sql, sizeof sql, "SELECT length(content) FROM kernel WHERE key = '%s'", key);
+    return (int)ask_sql(cache, sql);
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static bool follows(redtune *rt) {
+    rdt_variant *variant = calloc(1, sizeof *variant);
+    bool followed = variant && rdt_recipe_follow(rt, recipe_key, variant);
+    rdt_variant_destroy(rt, variant);
+    return followed;
+}
+
+static void a_recipe_with_any_byte_changed_is_not_followed(void) {
+    static const int bits[] = {1, 0x80, 0xff};
+    redtune *rt = NULL;
+    CHECK(fill_cache());
+    int bytes = content_bytes(recipe_key);
+    CHECK(bytes > (int)sizeof(rdt_launch));
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    CHECK(follows(rt));
+    for (int at = 0; at < bytes; at++) {
+        int turned = bits[at % 3];
+        CHECK(flip(recipe_key, at, turned));
+        CHECK(!follows(rt));
+        CHECK(flip(recipe_key, at, turned));
+    }
+    CHECK(follows(rt));
+    printf("%d bytes\n", bytes);
+    redtune_close(rt);
+}
+
+/* Through the interface: some bytes of each, and each of the launch's. */
+static void a_plan_from_a_changed_recipe_or_kernel_is_right(void) {
+    CHECK(fill_cache());
+    const int sizes[] = {content_bytes(recipe_key), content_bytes(kernel_key)};
+    for (int which = 0; which < 2; which++) {
+        const char *key = which ? kernel_key : recipe_key;
+        int step = sizes[which] / 12;
+        for (int at = 0; at < sizes[which];) {
+            telling told;
+            CHECK(flip(key, at, 0x11));
+            CHECK(go_round(&told) && same(&told, &expected));
+            /* A damaged cache is emptied, and filled again as plans are made. */
+            CHECK(go_round(&told) && same(&told, &expected));
+            CHECK(content_bytes(recipe_key) == sizes[0] && content_bytes(kernel_key) == sizes[1]);
+            at += !which && at >= 32 && at < 40 + (int)sizeof(rdt_launch) ? 1 : step;
+        }
+    }
+}
+
+static void a_plan_from_a_changed_file_is_right(void) {
+    size_t bytes = 0;
+    CHECK(fill_cache());
+    char *whole = read_bytes(cache, &bytes);
+    CHECK(whole && bytes < CACHE_BYTES_MAX);
+    size_t rounds = 0;
+    /* More of the headers of the file and of its first page. */
+    for (size_t at = 0; at < bytes; at += at < 110 ? 5 : bytes / 60 | 1) {
+        telling told;
+        whole[at] ^= 0x41;
+        CHECK(write_bytes(cache, whole, bytes));
+        whole[at] ^= 0x41;
+        bool good = go_round(&told) && same(&told, &expected);
+        if (!good) fprintf(stderr, "byte %zu of %zu\n", at, bytes);
+        CHECK(good);
+        rounds++;
+    }
+    printf("%zu of %zu bytes\n", rounds, bytes);
+    free(whole);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_recipe_with_any_byte_changed_is_not_followed),
+        FACT(a_plan_from_a_changed_recipe_or_kernel_is_right),
+        FACT(a_plan_from_a_changed_file_is_right),
+    };
+    if (!scratch_begin() || setenv("XDG_CACHE_HOME", scratch, 1)) return 1;
+    snprintf(cache, sizeof cache, "%s/redtune/kernels.db", scratch);
+    redtune_status status = open_device();
+    if (status) fprintf(stderr, "%s\n", err.message);
+    int failed = status ? 1 : check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!status) close_device();
+    scratch_end();
+    return failed;
+}
