@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include "base/text.h"
 
 /* The same bounds as the CHECKs of the schema. */
 #define CAPABILITY_MAX 999
@@ -22,13 +23,9 @@ static const char *const cache_names[] = {
     [RDT_CACHE_WARM] = "warm",
 };
 
-/* Ends within its buffer and has no control characters, which would reach a terminal. */
+/* Ends within its buffer and may be shown: a text of a database may reach a terminal. */
 static bool is_plain(const char *text, size_t bytes) {
-    const char *end = memchr(text, '\0', bytes);
-    if (!end) return false;
-    for (const char *at = text; at < end; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f) return false;
-    return true;
+    return memchr(text, '\0', bytes) && rdt_text_is_plain(text);
 }
 
 static bool within(int64_t value, int64_t low, int64_t high) {

@@ -201,7 +201,8 @@ static redtune_status store(const rdt_field *field, const lot *lot, redtune_erro
     rdt_trial trials[LOT];
     for (size_t i = 0; i < lot->count; i++) {
         trials[i] = describe(field, &field->entry[lot->index[i]]);
-        rdt_text_copy(trials[i].cause, sizeof trials[i].cause, lot->verdicts[i].cause);
+        /* A compiler's or driver's words, cut where their buffer ended. */
+        rdt_text_copy_plain(trials[i].cause, sizeof trials[i].cause, lot->verdicts[i].cause);
         trials[i].conditions = lot->conditions[i];
     }
     return lot->count ? hooks->store(hooks->user, trials, lot->count, err) : REDTUNE_OK;

@@ -73,6 +73,51 @@ void rdt_text_copy(char *out, size_t bytes, const char *string) {
     snprintf(out, bytes, "%s", string);
 }
 
+size_t rdt_text_character(const char *string) {
+    const unsigned char *text = (const unsigned char *)string;
+    static const struct {
+        unsigned char first, last, low, high; /* of the lead byte and of the byte after it */
+        size_t bytes;
+    } forms[] = {
+        {0x20, 0x7e, 0, 0, 1},       {0xc2, 0xc2, 0xa0, 0xbf, 2}, {0xc3, 0xdf, 0x80, 0xbf, 2},
+        {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+        {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (text[0] < forms[i].first || text[0] > forms[i].last) continue;
+        if (forms[i].bytes > 1 && (text[1] < forms[i].low || text[1] > forms[i].high)) continue;
+        bytes = forms[i].bytes;
+    }
+    for (size_t k = 2; k < bytes; k++)
+        if ((text[k] & 0xc0) != 0x80) return 0;
+    if (bytes != 3) return bytes;
+    unsigned code = (text[0] & 0xfu) << 12 | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
+    bool turns = (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+                 (code >= 0x2066 && code <= 0x2069) || code == 0xfeff || code >= 0xfffe;
+    return turns ? 0 : 3;
+}
+
+bool rdt_text_is_plain(const char *string) {
+    size_t bytes;
+    for (; *string; string += bytes)
+        if (!(bytes = rdt_text_character(string))) return false;
+    return true;
+}
+
+void rdt_text_copy_plain(char *out, size_t bytes, const char *string) {
+    size_t used = 0;
+    while (*string) {
+        size_t length = rdt_text_character(string), more = length ? length : 1;
+        if (used + more >= bytes) break;
+        memcpy(out + used, length ? string : "?", more);
+        string += more;
+        used += more;
+    }
+    out[used] = '\0';
+}
+
 bool rdt_text_to_int64(const char *string, size_t length, int64_t *value) {
     char digits[24];
     if (!length || length >= sizeof digits) return false;

@@ -25,6 +25,14 @@ redtune_status rdt_text_take(rdt_text *text, char **out, redtune_error *err);
 /* Copies as snprintf does, cutting at bytes - 1. */
 void rdt_text_copy(char *out, size_t bytes, const char *string);
 
+/* Bytes of the UTF-8 sequence at text, of a character that may be shown; 0 if it is none. What only
+ * controls a terminal or turns the direction of writing is none. */
+size_t rdt_text_character(const char *text);
+/* Whether all of string may be shown. */
+bool rdt_text_is_plain(const char *string);
+/* Copies as rdt_text_copy does, with '?' for what may not be shown. */
+void rdt_text_copy_plain(char *out, size_t bytes, const char *string);
+
 /* A whole number in decimal, all of string[0..length). false if it is none or does not fit. */
 bool rdt_text_to_int64(const char *string, size_t length, int64_t *value);
 

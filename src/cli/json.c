@@ -6,8 +6,7 @@
 #include <string.h>
 #include "cli/number.h"
 
-/* Bytes of the UTF-8 sequence at text, 0 if it is none. */
-static size_t utf8_bytes(const unsigned char *text) {
+size_t rdt_json_utf8_bytes(const unsigned char *text) {
     static const struct {
         unsigned char first, last, low, high; /* of the lead byte and of the byte after it */
         size_t bytes;
@@ -29,13 +28,15 @@ static size_t utf8_bytes(const unsigned char *text) {
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t bytes = utf8_bytes(at);
+        size_t bytes = rdt_json_utf8_bytes(at);
         if (!bytes)
             fputs("\\ufffd", out);
         else if (*at == '"' || *at == '\\')
             fprintf(out, "\\%c", *at);
         else if (*at < ' ' || *at == 0x7f)
             fprintf(out, "\\u%04x", *at);
+        else if (*at == 0xc2 && at[1] < 0xa0) /* a terminal's control, if it is written out */
+            fprintf(out, "\\u%04x", at[1]);
         else
             fwrite(at, 1, bytes, out);
         at += bytes ? bytes : 1;

@@ -26,4 +26,7 @@ void rdt_json_real(rdt_json *json, const char *name, double value);
 /* A number that is printed already; "nan", "inf" and "-inf" become strings. */
 void rdt_json_number(rdt_json *json, const char *name, const char *digits);
 
+/* Bytes of the UTF-8 sequence at text, 0 if it is none. */
+size_t rdt_json_utf8_bytes(const unsigned char *text);
+
 #endif

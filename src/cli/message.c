@@ -3,8 +3,20 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "cli/json.h"
+
+/* A file's name or a database's text must not steer the terminal. */
+static void make_plain(unsigned char *line) {
+    for (size_t bytes; *line; line += bytes) {
+        bytes = rdt_json_utf8_bytes(line);
+        bool control = *line < ' ' || *line == 0x7f || (*line == 0xc2 && line[1] < 0xa0);
+        if (!bytes) bytes = 1, control = true;
+        if (control) memset(line, '?', bytes);
+    }
+}
 
 void rdt_message_print(const char *format, ...) {
     char line[2048];
@@ -12,9 +24,7 @@ void rdt_message_print(const char *format, ...) {
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    /* A file's name or a database's text must not steer the terminal. */
-    for (char *at = line; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+    make_plain((unsigned char *)line);
     fprintf(stderr, "redtune: %s\n", line);
 }
 

@@ -80,6 +80,37 @@ static void text_copy_cuts(void) {
     CHECK_TEXT(out, "a");
 }
 
+/* What may be shown: printable characters of UTF-8 that neither steer a terminal nor turn the
+ * writing round. */
+static void text_is_plain_where_it_may_be_shown(void) {
+    static const char *const plain[] = {"", "NVIDIA H200", "B\u00fcro 7", "\u00a0\u20ac\U0001f600",
+                                        "~!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}"};
+    static const char *const strange[] = {"\n",           "\t",           "\x1b[2J",
+                                          "a\x7f",        "\xc2\x9b",     "\x9b",
+                                          "\xc0\xaf",     "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                          "\xe2\x82",     "\xe2\x80\xae", "\xe2\x80\xa8",
+                                          "\xe2\x81\xa6", "\xef\xbb\xbf", "\xff"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) CHECK(rdt_text_is_plain(plain[i]));
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        char out[8];
+        CHECK(!rdt_text_is_plain(strange[i]));
+        rdt_text_copy_plain(out, sizeof out, strange[i]);
+        CHECK(rdt_text_is_plain(out));
+    }
+}
+
+static void text_copy_plain_cuts_between_characters(void) {
+    char out[6];
+    rdt_text_copy_plain(out, sizeof out, "abc\u00fc\u00fc");
+    CHECK_TEXT(out, "abc\u00fc");
+    rdt_text_copy_plain(out, sizeof out, "abcd\u00fc");
+    CHECK_TEXT(out, "abcd");
+    rdt_text_copy_plain(out, sizeof out,
+                        "a\x1b\x9b"
+                        "b\n");
+    CHECK_TEXT(out, "a??b?");
+}
+
 static void text_reads_whole_numbers(void) {
     static const struct {
         const char *text;
@@ -342,6 +373,8 @@ int main(int argc, char **argv) {
         FACT(text_take_of_nothing_is_an_empty_string),
         FACT(text_remembers_a_failed_allocation),
         FACT(text_copy_cuts),
+        FACT(text_is_plain_where_it_may_be_shown),
+        FACT(text_copy_plain_cuts_between_characters),
         FACT(text_reads_whole_numbers),
         FACT(text_refuses_what_is_no_whole_number),
         FACT(text_reads_no_further_than_length),

@@ -251,10 +251,6 @@ static const char *const hostile[] = {
     "@{error()} //@ error()",
     "javascript:alert(1)",
     "=cmd|' /C calc'!A0",
-    "\xe2\x80\xae"
-    "gnp.exe",
-    "\xc2\x9b"
-    "2J\xff\xfe",
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
@@ -288,20 +284,29 @@ static void no_text_of_a_database_becomes_markup(void) {
         CHECK_OK(report(page), err);
         CHECK_PAGE();
         CHECK(!strstr(text, "<script") && !strstr(text, "<img") && !strstr(text, "<svg onload"));
-        CHECK(!strstr(text, "\xe2\x80\xae") && !strchr(text, '\x1b'));
         CHECK_OK(report(document), err);
         CHECK_OK(report(table), err);
         CHECK(!strstr(text, "\"=cmd"));
     }
 }
 
-/* Control characters make a row none: it is left out, and no escape reaches the page. */
+/* What controls a terminal, turns the writing round or is no text makes a row none: it is left out,
+ * and nothing of it reaches the page. */
 static void terminal_escapes_do_not_come_through(void) {
-    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
-    CHECK(sql("UPDATE measurement SET config = char(27) || '[2J' || char(7) WHERE dtype = 'f32'"));
-    CHECK_OK(report(page), err);
-    CHECK_PAGE();
-    CHECK(!strchr(text, '\x1b') && !strchr(text, '\a') && !strstr(text, "sum of f32"));
+    static const char *const strange[] = {"char(27) || '[2J' || char(7)", "char(155) || '2J'",
+                                          "CAST(x'9b324a' AS TEXT)", "CAST(x'fffe' AS TEXT)",
+                                          "char(8238) || 'gnp.exe'"};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        char change[128];
+        snprintf(change, sizeof change, "UPDATE measurement SET config = %s WHERE dtype = 'f32'",
+                 strange[i]);
+        CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
+        CHECK(sql(change));
+        CHECK_OK(report(page), err);
+        CHECK_PAGE();
+        CHECK(!strchr(text, '\x1b') && !strchr(text, '\a') && !strstr(text, "\xe2\x80\xae"));
+        CHECK(!strstr(text, "sum of f32"));
+    }
 }
 
 static void absurd_figures_make_a_page(void) {
