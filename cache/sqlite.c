@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/text.h"
 
 #if SQLITE_VERSION_NUMBER < 3037000
 #error "redtune needs SQLite 3.37 or later, for STRICT tables"
@@ -23,6 +24,7 @@ enum {
     WRITE_FORMAT_AT = 18,
     READ_FORMAT_AT = 19,
     PAGE_COUNT_AT = 28,
+    ENCODING_AT = 56,
     VERSION_AT = 60,
     ID_AT = 68
 };
@@ -67,7 +69,10 @@ redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
     };
     const char *remedy = file->kind->remedy;
     bool said = sqlite3_extended_errcode(file->db) == rc;
-    const char *reason = said ? sqlite3_errmsg(file->db) : sqlite3_errstr(rc);
+    /* SQLite quotes the file's own text. */
+    char reason[256];
+    rdt_text_copy_plain(reason, sizeof reason,
+                        said ? sqlite3_errmsg(file->db) : sqlite3_errstr(rc));
     redtune_status status = REDTUNE_DATABASE;
     if ((rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM) status = REDTUNE_MEMORY;
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
@@ -198,6 +203,8 @@ static redtune_status check_header(const rdt_sqlite *file, const unsigned char *
     if (header[WRITE_FORMAT_AT] != 1 || header[READ_FORMAT_AT] != 1)
         return fail_open(file, REDTUNE_DATABASE, 0, "it is in WAL mode, which redtune avoids",
                          "run PRAGMA journal_mode=DELETE on it in the sqlite3 shell", err);
+    if (big_endian(header + ENCODING_AT) != 1)
+        return rdt_sqlite_refuse(file, "its texts are not UTF-8", err);
     return REDTUNE_OK;
 }
 
@@ -250,23 +257,27 @@ redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error 
     return REDTUNE_OK;
 }
 
+static redtune_status check_bytes(const rdt_sqlite *file, const unsigned char *data, size_t bytes,
+                                  redtune_error *err) {
+    if (bytes < HEADER_BYTES) return rdt_sqlite_refuse(file, "it is not an SQLite file", err);
+    redtune_status status = check_header(file, data, err);
+    if (status) return status;
+    unsigned page = (unsigned)data[PAGE_BYTES_AT] << 8 | data[PAGE_BYTES_AT + 1];
+    if (page == 1) page = 65536;
+    if (page >= 512 && !(page & (page - 1)) && bytes % page == 0 &&
+        bytes / page == big_endian(data + PAGE_COUNT_AT))
+        return REDTUNE_OK;
+    return rdt_sqlite_refuse(file, "its length is not what its header says", err);
+}
+
 redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *kind,
                                      const char *name, const void *data, size_t bytes,
                                      redtune_error *err) {
-    const unsigned char *header = data;
     redtune_status status = rdt_sqlite_open_blank(file, kind, name, err);
     if (status) return status;
-    if (bytes < HEADER_BYTES)
-        status = rdt_sqlite_refuse(file, "it is not an SQLite file", err);
-    else
-        status = check_header(file, header, err);
-    unsigned page = (unsigned)header[PAGE_BYTES_AT] << 8 | header[PAGE_BYTES_AT + 1];
-    if (page == 1) page = 65536;
-    if (!status && (page < 512 || page & (page - 1) || bytes % page ||
-                    bytes / page != big_endian(header + PAGE_COUNT_AT)))
-        status = rdt_sqlite_refuse(file, "its length is not what its header says", err);
+    status = check_bytes(file, data, bytes, err);
     if (!status) {
-        file->version = big_endian(header + VERSION_AT);
+        file->version = big_endian((const unsigned char *)data + VERSION_AT);
         int rc = sqlite3_deserialize(file->db, "main", (unsigned char *)data, (sqlite3_int64)bytes,
                                      (sqlite3_int64)bytes, SQLITE_DESERIALIZE_READONLY);
         if (!rc) rc = sqlite3_exec(file->db, "PRAGMA query_only=ON", NULL, NULL, NULL);

@@ -9,16 +9,28 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/file.h"
 #include "cache/tuning_inside.h"
 
-enum { LINE_BYTES_MAX = 65536, STEPS_PER_CALL = 10000 };
+enum { LINE_BYTES_MAX = 65536, STEPS_PER_CALL = 500 };
+
+/* What may be spent on a schema, and on each byte of content: a few times what honest ones take,
+ * which is 100 steps, 0.9 a byte in a database of 10000 rows, and 0.7 in their lines. */
+enum { SCHEMA_STEPS = 5000, STEPS_PER_BYTE = 4 };
+
+#define TOO_LARGE "it is larger than 256 MiB; export less of it"
 
 /* ---- the bytes ----------------------------------------------------------------------------- */
 
 static redtune_status cannot_read(const char *path, const char *reason, int code,
                                   redtune_error *err) {
     return rdt_fail(err, REDTUNE_FILE, code, "cannot import %.400s: %s", path, reason);
+}
+
+/* Whether it may be one, by its first bytes: what is none need not be read to its end. */
+static bool may_be_one(const char *data, size_t bytes) {
+    static const char magic[] = "SQLite format 3";
+    return bytes &&
+           (*data == '{' || !memcmp(data, magic, bytes < sizeof magic ? bytes : sizeof magic));
 }
 
 static redtune_status read_all(int descriptor, const char *path, void **data, size_t *bytes,
@@ -30,9 +42,14 @@ static redtune_status read_all(int descriptor, const char *path, void **data, si
     while (!status && (got = read(descriptor, chunk, sizeof chunk)) != 0) {
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) status = cannot_read(path, strerror(errno), errno, err);
+        if (!status && !text.length && !may_be_one(chunk, (size_t)got))
+            status = rdt_fail(err, REDTUNE_DATABASE, 0,
+                              "cannot import %.400s: it is neither an SQLite file nor JSON lines "
+                              "of redtune; name one that redtune export wrote",
+                              path);
         if (!status) rdt_text_add_bytes(&text, chunk, (size_t)got);
         if (!status && text.length > RDT_UNTRUSTED_BYTES_MAX)
-            status = cannot_read(path, "it is larger than 256 MiB; export less of it", 0, err);
+            status = cannot_read(path, TOO_LARGE, 0, err);
     }
     size_t length = text.length;
     char *out = NULL;
@@ -50,7 +67,8 @@ static redtune_status refuse_company(const char *path, redtune_error *err) {
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         rdt_text beside = {0};
         rdt_text_addf(&beside, "%s%s", path, suffixes[i]);
-        bool there = beside.data && rdt_file_exists(beside.data);
+        struct stat info;
+        bool there = beside.data && !lstat(beside.data, &info);
         rdt_text_free(&beside);
         if (there)
             return rdt_fail(err, REDTUNE_DATABASE, 0,
@@ -61,19 +79,25 @@ static redtune_status refuse_company(const char *path, redtune_error *err) {
     return REDTUNE_OK;
 }
 
+static redtune_status check_file(const char *path, int failed, const struct stat *info,
+                                 redtune_error *err) {
+    if (failed) return cannot_read(path, strerror(errno), errno, err);
+    if (!S_ISREG(info->st_mode)) return cannot_read(path, "it is not a regular file", 0, err);
+    if (info->st_size > RDT_UNTRUSTED_BYTES_MAX) return cannot_read(path, TOO_LARGE, 0, err);
+    return REDTUNE_OK;
+}
+
 redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes,
                                   redtune_error *err) {
     struct stat info;
     if (!strcmp(path, "-")) return read_all(STDIN_FILENO, "standard input", data, bytes, err);
+    /* To open what is no file may wait, or start something; and what was one then may be another.
+     */
+    redtune_status status = check_file(path, stat(path, &info), &info, err);
+    if (status) return status;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) return cannot_read(path, strerror(errno), errno, err);
-    redtune_status status = REDTUNE_OK;
-    if (fstat(descriptor, &info))
-        status = cannot_read(path, strerror(errno), errno, err);
-    else if (!S_ISREG(info.st_mode))
-        status = cannot_read(path, "it is not a regular file", 0, err);
-    else if (info.st_size > RDT_UNTRUSTED_BYTES_MAX)
-        status = cannot_read(path, "it is larger than 256 MiB; export less of it", 0, err);
+    status = check_file(path, fstat(descriptor, &info), &info, err);
     if (!status) status = refuse_company(path, err);
     if (!status) status = read_all(descriptor, path, data, bytes, err);
     close(descriptor);
@@ -84,9 +108,8 @@ redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes,
 
 static const char *const allowed_tables[] = {"gpu",    "origin",        "measurement",
                                              "import", "sqlite_master", "sqlite_schema"};
-static const char *const allowed_functions[] = {"count", "length", "json_extract", "json_type",
-                                                "json_remove"};
-static const char *const allowed_pragmas[] = {"integrity_check", "user_version"};
+static const char *const allowed_functions[] = {"count", "length"};
+static const char *const allowed_pragmas[] = {"integrity_check"};
 
 static bool is_among(const char *name, const char *const *list, size_t count) {
     for (size_t i = 0; name && i < count; i++)
@@ -105,27 +128,31 @@ static int authorize(void *user, int action, const char *a, const char *b, const
     return good ? SQLITE_OK : SQLITE_DENY;
 }
 
-/* Ends what takes longer than honest content of this size can. */
+/* Steps of SQLite's machine that may be taken: a few times as many as honest content needs. A loop
+ * through a file's pages, or a walk that never ends, uses them up. */
 typedef struct fuel {
-    int64_t calls;
+    int64_t steps;
+    bool gone;
 } fuel;
 
 static int burn(void *user) {
     fuel *left = user;
-    return --left->calls < 0;
+    left->steps -= STEPS_PER_CALL;
+    if (left->steps < 0) left->gone = true;
+    return left->gone;
 }
 
-static void confine(sqlite3 *db, size_t bytes, fuel *left) {
+static void confine(sqlite3 *db, fuel *left) {
     static const struct {
         int id, value;
     } limits[] = {
-        {SQLITE_LIMIT_LENGTH, 2000000},
+        {SQLITE_LIMIT_LENGTH, 2 * LINE_BYTES_MAX},
         {SQLITE_LIMIT_SQL_LENGTH, 20000},
         {SQLITE_LIMIT_COLUMN, 64},
         {SQLITE_LIMIT_EXPR_DEPTH, 50},
         {SQLITE_LIMIT_COMPOUND_SELECT, 2},
         {SQLITE_LIMIT_VDBE_OP, 25000},
-        {SQLITE_LIMIT_FUNCTION_ARG, 32},
+        {SQLITE_LIMIT_FUNCTION_ARG, 8},
         {SQLITE_LIMIT_ATTACHED, 0},
         {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
         {SQLITE_LIMIT_VARIABLE_NUMBER, 8},
@@ -134,9 +161,14 @@ static void confine(sqlite3 *db, size_t bytes, fuel *left) {
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         sqlite3_limit(db, limits[i].id, limits[i].value);
-    left->calls = 1000 + (int64_t)(bytes * 16 / STEPS_PER_CALL);
     sqlite3_progress_handler(db, STEPS_PER_CALL, burn, left);
-    sqlite3_set_authorizer(db, authorize, NULL);
+}
+
+/* What ended for lack of fuel says so. */
+static redtune_status tell_if_burnt(const rdt_sqlite *file, const fuel *left, redtune_status status,
+                                    redtune_error *err) {
+    if (!status || !left->gone) return status;
+    return rdt_sqlite_refuse(file, "reading it takes too long, so it is damaged or a trap", err);
 }
 
 static const rdt_sqlite_kind kind = {
@@ -212,53 +244,58 @@ static redtune_status give_database(rdt_tuning *tuning, counter *to, int64_t *un
 static redtune_status each_of_database(const char *name, const void *data, size_t bytes,
                                        counter *to, int64_t *unfit, redtune_error *err) {
     rdt_tuning tuning = {.empty = false};
-    fuel left;
+    fuel left = {.steps = SCHEMA_STEPS};
     redtune_status status = rdt_sqlite_open_bytes(&tuning.file, &kind, name, data, bytes, err);
     if (status) return status;
-    confine(tuning.file.db, bytes, &left);
+    confine(tuning.file.db, &left);
+    sqlite3_set_authorizer(tuning.file.db, authorize, NULL);
     status = rdt_schema_check(&tuning.file, err);
+    left.steps += STEPS_PER_BYTE * (int64_t)bytes;
     if (!status) status = check_integrity(&tuning.file, err);
     if (!status && rdt_schema_is_past(&tuning.file)) {
         status = rdt_sqlite_load(&tuning.file, err);
         if (!status) status = rdt_schema_migrate(&tuning.file, err);
-        if (!status) confine(tuning.file.db, bytes, &left);
+        if (!status) confine(tuning.file.db, &left);
+        if (!status) sqlite3_set_authorizer(tuning.file.db, authorize, NULL);
     }
     if (!status) status = give_database(&tuning, to, unfit, err);
+    status = tell_if_burnt(&tuning.file, &left, status, err);
     rdt_sqlite_close(&tuning.file);
     return status;
 }
 
 /* ---- JSON lines ---------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define MEMBER(name) "json_extract(?1, '$." name "')"
-/* A time may be written without a point, and is a REAL all the same; a string is none. */
-#define TIME(name)                                                                                 \
-    "CASE json_type(?1, '$." name "') WHEN 'integer' THEN " MEMBER(name) " + 0.0"                  \
-    " ELSE " MEMBER(name) " END"
+/* A member's value where it is of that type, else a BLOB, which no column takes. */
+#define OF_TYPE(name, cases) "CASE json_type(?1, '$." name "') " cases " ELSE x'' END, "
+#define VALUE(name)          "json_extract(?1, '$." name "')"
+#define TEXT(name)           OF_TYPE(name, "WHEN 'text' THEN " VALUE(name))
+#define INTEGER(name)        OF_TYPE(name, "WHEN 'integer' THEN " VALUE(name))
+#define OR_NULL              " WHEN 'null' THEN NULL"
+#define TEXT_OR_NULL(name)   OF_TYPE(name, "WHEN 'text' THEN " VALUE(name) OR_NULL)
+#define INT_OR_NULL(name)    OF_TYPE(name, "WHEN 'integer' THEN " VALUE(name) OR_NULL)
+/* A time may be written without a point, and is a REAL all the same. */
+#define TIME_OR_NULL(name)                                                                         \
+    OF_TYPE(name, "WHEN 'real' THEN " VALUE(name) " WHEN 'integer' THEN 0.0 + " VALUE(name) OR_NULL)
 
-/* The columns of RDT_ROW_COLUMNS, and what is left of the object without them. */
-static const char line_sql[] = "SELECT "
-    MEMBER("op") ", " MEMBER("dtype") ", " MEMBER("result") ", "
-    MEMBER("count") ", " MEMBER("cache_state") ", " MEMBER("family") ", "
-    MEMBER("config") ", " MEMBER("is_default") ", " MEMBER("outcome") ", "
-    TIME("median_ns") ", " TIME("spread_ns") ", " MEMBER("samples") ", "
-    MEMBER("place") ", " MEMBER("cause") ", " MEMBER("sm_mhz") ", "
-    MEMBER("memory_mhz") ", " MEMBER("temperature_c") ", " MEMBER("throttle") ", "
-    MEMBER("others") ", " MEMBER("date") ", NULL, "
-    MEMBER("gpu") ", " MEMBER("major") ", " MEMBER("minor") ", "
-    MEMBER("sm_count") ", " MEMBER("l2_bytes") ", " MEMBER("bus_bits") ", "
-    MEMBER("memory_khz") ", " MEMBER("machine") ", " MEMBER("driver_version") ", "
-    MEMBER("nvrtc_version") ", " MEMBER("templates") ", 0, "
-    "json_remove(?1, '$.op', '$.dtype', '$.result', '$.count', '$.cache_state', '$.family'"
-    ", '$.config', '$.is_default', '$.outcome', '$.median_ns', '$.spread_ns', '$.samples'"
-    ", '$.place', '$.cause', '$.sm_mhz', '$.memory_mhz', '$.temperature_c', '$.throttle'"
-    ", '$.others', '$.date', '$.gpu', '$.major', '$.minor', '$.sm_count', '$.l2_bytes'"
-    ", '$.bus_bits', '$.memory_khz', '$.machine', '$.driver_version', '$.nvrtc_version'"
-    ", '$.templates')";
-/* clang-format on */
+/* The columns of RDT_ROW_COLUMNS, what the line is, and how many members it has: with as many as
+ * there are columns and each of them there, there is no other and none twice. */
+static const char line_sql[] = {
+    "SELECT "
+    /* clang-format off */
+    TEXT("op") TEXT("dtype") TEXT("result") INTEGER("count") TEXT("cache_state") TEXT("family")
+    TEXT("config") INTEGER("is_default") TEXT("outcome") TIME_OR_NULL("median_ns")
+    TIME_OR_NULL("spread_ns") INT_OR_NULL("samples") INT_OR_NULL("place") TEXT_OR_NULL("cause")
+    INT_OR_NULL("sm_mhz") INT_OR_NULL("memory_mhz") INT_OR_NULL("temperature_c")
+    INT_OR_NULL("throttle") INT_OR_NULL("others") INTEGER("date") "NULL, "
+    TEXT("gpu") INTEGER("major") INTEGER("minor") INTEGER("sm_count") INTEGER("l2_bytes")
+    INTEGER("bus_bits") INTEGER("memory_khz") TEXT("machine") INTEGER("driver_version")
+    INTEGER("nvrtc_version") TEXT("templates") "0, "
+                                                          /* clang-format on */
+                                                          "json_type(?1) = 'object', (SELECT "
+                                                          "count(*) FROM json_each(?1))"};
 
-enum { LINE_REST_COLUMN = 33 };
+enum { LINE_MEMBERS = 31, LINE_OBJECT_COLUMN = 33, LINE_COUNT_COLUMN = 34 };
 
 static redtune_status refuse_line(const rdt_sqlite *file, int64_t line, const char *reason,
                                   redtune_error *err) {
@@ -292,11 +329,23 @@ static redtune_status give_line(rdt_tuning *tuning, sqlite3_stmt *statement, int
     int rc = sqlite3_bind_text64(statement, 1, line, length, SQLITE_STATIC, SQLITE_UTF8);
     if (!rc) rc = sqlite3_step(statement);
     if (rc == SQLITE_NOMEM) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    if (rc != SQLITE_ROW) return refuse_line(&tuning->file, number, "is no JSON object", err);
-    const char *rest = (const char *)sqlite3_column_text(statement, LINE_REST_COLUMN);
-    bool good = rest && !strcmp(rest, "{}") && rdt_row_read(statement, &row, &gpu);
+    if (rc != SQLITE_ROW || !sqlite3_column_int(statement, LINE_OBJECT_COLUMN))
+        return refuse_line(&tuning->file, number, "is no JSON object", err);
+    bool good = sqlite3_column_int(statement, LINE_COUNT_COLUMN) == LINE_MEMBERS &&
+                rdt_row_read(statement, &row, &gpu);
     if (!good) ++*unfit;
     return good ? pass_on(to, &row, err) : REDTUNE_OK;
+}
+
+/* SQLite ends a text at an escaped one, as if the rest were not there. */
+static bool has_nul(const char *line, size_t length) {
+    static const char escaped[] = "\\u0000";
+    for (const char *at = line, *end = line + length; at < end; at++) {
+        if (!*at) return true;
+        if ((size_t)(end - at) >= sizeof escaped - 1 && !memcmp(at, escaped, sizeof escaped - 1))
+            return true;
+    }
+    return false;
 }
 
 static redtune_status give_lines(rdt_tuning *tuning, sqlite3_stmt *statement, const char *data,
@@ -308,7 +357,7 @@ static redtune_status give_lines(rdt_tuning *tuning, sqlite3_stmt *statement, co
         size_t length = (size_t)((newline ? newline : end) - at);
         if (length > LINE_BYTES_MAX || number > RDT_UNTRUSTED_ROWS_MAX)
             status = refuse_line(&tuning->file, number, "is too long, or one too many", err);
-        else if (memchr(at, '\0', length))
+        else if (has_nul(at, length))
             status = refuse_line(&tuning->file, number, "has a NUL in it", err);
         else if (number == 1)
             status = check_first_line(&tuning->file, at, length, err);
@@ -323,13 +372,14 @@ static redtune_status each_of_json(const char *name, const char *data, size_t by
                                    int64_t *unfit, redtune_error *err) {
     rdt_tuning tuning = {.empty = false};
     sqlite3_stmt *statement = NULL;
-    fuel left;
+    fuel left = {.steps = SCHEMA_STEPS + STEPS_PER_BYTE * (int64_t)bytes};
     redtune_status status = rdt_sqlite_open_blank(&tuning.file, &kind, name, err);
     if (status) return status;
-    confine(tuning.file.db, bytes, &left);
+    confine(tuning.file.db, &left);
     int rc = sqlite3_prepare_v2(tuning.file.db, line_sql, -1, &statement, NULL);
     if (rc) status = rdt_sqlite_fail(&tuning.file, "read", rc, err);
     if (!status) status = give_lines(&tuning, statement, data, bytes, to, unfit, err);
+    status = tell_if_burnt(&tuning.file, &left, status, err);
     sqlite3_finalize(statement);
     rdt_sqlite_close(&tuning.file);
     return status;

@@ -13,13 +13,13 @@ static const double cache_speedup = 16;
 
 enum { DAY_SECONDS = 86400 };
 
-/* Texts that people and pages will show: no other bytes than ASCII, and no markup. */
-static bool is_tame(const char *text, const char *more) {
-    static const char usual[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-";
-    for (; *text; text++)
-        if (!strchr(usual, *text) && !strchr(more, *text)) return false;
-    return true;
+/* A row's texts may be shown (cache/row.h). Those of a stranger have no markup either, and names
+ * nothing that a shell, a table or a format string would take for more than a name. */
+static const char markup[] = "<>&";
+static const char signs[] = "<>&\"'`\\$%;{}[]|=*?!^~";
+
+static bool lacks(const char *text, const char *characters) {
+    return !strpbrk(text, characters);
 }
 
 static bool is_hash(const char *text) {
@@ -27,10 +27,9 @@ static bool is_hash(const char *text) {
 }
 
 static const char *check_texts(const rdt_row *row) {
-    if (!is_tame(row->gpu.name, "()/+@:,#")) return "the name of its GPU has odd characters";
-    if (!is_tame(row->origin.machine, "()/+@:,#")) return "its machine's label has odd characters";
-    if (!is_tame(row->trial.cause, "()[]/+@:,;#='!?*%|^~\\{}$"))
-        return "its cause has odd characters";
+    if (!lacks(row->gpu.name, signs)) return "the name of its GPU has odd characters";
+    if (!lacks(row->origin.machine, signs)) return "its machine's label has odd characters";
+    if (!lacks(row->trial.cause, markup)) return "its cause has odd characters";
     if (!is_hash(row->origin.templates)) return "its version of the templates is none";
     return NULL;
 }

@@ -126,6 +126,13 @@ static redtune_status read_files(import *self, rdt_rows *files, redtune_error *e
     return status;
 }
 
+/* What brings nothing leaves the database as it is, bit for bit. */
+static bool has_rows(const import *self, const rdt_rows *files) {
+    for (size_t i = 0; i < self->wanted->file_count; i++)
+        if (files[i].count) return true;
+    return false;
+}
+
 /* All files' rows, or, if one fails, none: they are added to a copy first, whatever comes of it. */
 static redtune_status add_files(import *self, rdt_tuning *tuning, const rdt_rows *files,
                                 uint64_t *added, redtune_error *err) {
@@ -176,7 +183,7 @@ import self = {.wanted = importing, .now =(int64_t) time(NULL) };
     redtune_status status = rdt_layers_list(importing->database, &layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
     if (!status) status = read_files(&self, files, err);
-    if (!status) status = import_into(&self, layers.path[0], files, err);
+    if (!status && has_rows(&self, files)) status = import_into(&self, layers.path[0], files, err);
     if (!status && report) *report = self.report;
     for (size_t i = 0; i < importing->file_count; i++) rdt_rows_free(&files[i]);
     rdt_rows_free(&self.rows);
