@@ -1,0 +1,58 @@
+"""Makes a tuning database of given measurements: facts.py DATABASE <LINES
+
+The database is one of redtune's with nothing in it, or with rows to add to. A line names columns by
+"name=value", what it does not name is as below; GPUs are named by one letter."""
+
+import shlex
+import sqlite3
+import sys
+
+GPUS = {
+    "A": ("Test A100", 8, 0, 108, 41943040, 5120, 1215000),
+    "B": ("Test B200", 10, 0, 132, 132644864, 6144, 3201000),
+    "H": ("Test H100", 9, 0, 132, 52428800, 5120, 2619000),
+    "L": ("Test H200", 9, 0, 132, 62914560, 6144, 3201000),
+    "S": ("Test H100 part", 9, 0, 60, 26214400, 2560, 2619000),
+}
+USUAL = dict(op="sum", dtype="f32", result="f32", count=1048576, cache_state="cold", family="block",
+             block=256, unroll=4, is_default=0, outcome="good", median_ns=3000.0, spread_ns=3.0,
+             samples=31, place=None, cause=None, date=1700000000, gpu="H", machine="", driver=13000,
+             nvrtc=13000, templates="0" * 32, received=0)
+
+
+def add(db, line):
+    row = dict(USUAL)
+    for word in shlex.split(line):
+        name, value = word.split("=", 1)
+        assert name in row, name
+        row[name] = type(USUAL[name])(value) if USUAL[name] is not None else value
+    if row["outcome"] != "good":
+        row["median_ns"] = row["spread_ns"] = row["samples"] = None
+    gpu = GPUS[row["gpu"]]
+    origin = (row["machine"], row["driver"], row["nvrtc"], row["templates"])
+    db.execute("INSERT OR IGNORE INTO gpu(name, major, minor, sm_count, l2_bytes, bus_bits,"
+               " memory_khz) VALUES(?,?,?,?,?,?,?)", gpu)
+    db.execute("INSERT OR IGNORE INTO origin(machine, driver_version, nvrtc_version, templates)"
+               " VALUES(?,?,?,?)", origin)
+    brought = None
+    if row["received"]:
+        brought = db.execute("INSERT INTO import(source, date) VALUES('elsewhere.db', 0)").lastrowid
+    config = (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
+              "finish=poll,per_sm=4")
+    db.execute("INSERT INTO measurement(gpu, origin, op, dtype, result, count, cache_state, family,"
+               " config, is_default, outcome, median_ns, spread_ns, samples, place, cause, date,"
+               " import) SELECT g.id, o.id, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,? FROM gpu AS g, origin AS"
+               " o WHERE g.name = ? AND (o.machine, o.driver_version, o.nvrtc_version, o.templates)"
+               " = (?,?,?,?)",
+               (row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
+                row["family"], config, row["is_default"], row["outcome"], row["median_ns"],
+                row["spread_ns"], row["samples"], row["place"], row["cause"], row["date"], brought,
+                gpu[0]) + origin)
+
+
+connection = sqlite3.connect(sys.argv[1])
+with connection:
+    for text in sys.stdin:
+        if text.strip():
+            add(connection, text)
+connection.close()

@@ -1,0 +1,104 @@
+# redtune show, on databases of given measurements: which rows there are, in what order, and how
+# they look.
+here=$(realpath "${BASH_SOURCE%/*}")
+. "$here/check.sh"
+. "$here/facts.sh"
+
+winners_stand_in_a_table_for_each_gpu() {
+    facts two.db <<'LINES'
+templates=here gpu=H median_ns=3000 is_default=1
+templates=here gpu=H median_ns=2000 block=512 unroll=2
+templates=here gpu=H cache_state=warm median_ns=1500.4 is_default=1
+templates=here gpu=H dtype=f64 result=f64 count=1000 median_ns=900 block=64
+templates=here gpu=A median_ns=4096 is_default=1
+LINES
+    run "$redtune" show --db two.db
+    want_exit 0
+    want_no_err
+    want_out "Test A100, compute capability 8.0, 108 SMs, bus 1555 GB/s
+
+op   dtype  size  L2      us    GB/s   gain    peak  family  config
+sum  f32      1M  cold  4.10  1024.0  1.00x  65.8 %  block   block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
+
+Test H100, compute capability 9.0, 132 SMs, bus 3352 GB/s
+
+op   dtype  size  L2      us    GB/s   gain    peak  family  config
+sum  f32      1M  cold  2.00  2097.2  1.50x  62.6 %  block   block=512,vec=4,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  warm  1.50  2795.5  1.00x       -  block   block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
+sum  f64    1000  cold  0.90     8.9      -   0.3 %  block   block=64,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4"
+    run "$redtune" show --db two.db --gpu h100 --dtype f64
+    want_exit 0
+    want_not_in_out A100
+    want_not_in_out f32
+    want_in_out "sum  f64    1000"
+}
+
+every_measurement_is_sorted_and_marked() {
+    facts all.db <<'LINES'
+templates=here median_ns=3000 is_default=1 place=7
+templates=here median_ns=2500 block=512 samples=3
+templates=here median_ns=2700 block=128 received=1
+templates=here block=1024 outcome=faulted cause="an illegal memory access"
+templates=here block=32 outcome=wrong cause="gave 1, not 2"
+templates=here count=2097152
+templates=here op=max
+LINES
+    run "$redtune" show --all --op sum --dtype f32 --count 1M --db all.db
+    want_exit 0
+    want_no_err
+    want_out "Test H100, compute capability 9.0, 132 SMs, bus 3352 GB/s
+
+op   dtype  size  L2      us    +-  samples   gain  place  outcome        made       family  config
+sum  f32      1M  cold  2.50  0.00        3  1.20x      -  good           here       block   block=512,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  cold  2.70  0.00       31  1.11x      -  winner         elsewhere  block   block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  cold  3.00  0.00       31  1.00x      7  good, default  here       block   block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  cold     -     -        -      -      -  faulted        here       block   block=1024,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: an illegal memory access
+sum  f32      1M  cold     -     -        -      -      -  wrong          here       block   block=32,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: gave 1, not 2"
+}
+
+json_is_the_same_on_a_terminal() {
+    facts terminal.db <<<"templates=here"
+    run "$redtune" show --json --db terminal.db
+    want_exit 0
+    on_terminal seen "$redtune" show --json --db terminal.db || fail "it fails on a terminal"
+    cmp -s stdout seen || fail "a terminal gets another text"
+    python3 - <<'PY' || fail "not what was put in"
+import json
+row, = json.load(open("stdout"))["rows"]
+assert (row["gpu"], row["count"], row["median_ns"], row["winner"]) == ("Test H100", 1048576, 3000, True)
+assert row["sm_mhz"] is None and row["place"] is None and row["default_ns"] == 0, row
+PY
+    run "$redtune" show --db terminal.db
+    NO_COLOR=1 on_terminal seen "$redtune" show --db terminal.db || fail "it fails on a terminal"
+    cmp -s stdout seen || fail "a terminal gets another table"
+}
+
+nothing_is_said_so() {
+    run "$redtune" show --db nothing.db
+    want_exit 0
+    want_no_out
+    want_in_err "redtune --device 0"
+    run "$redtune" show --db nothing.db -q
+    want_exit 0
+    want_no_err
+    [ ! -e nothing.db ] || fail "reading made a file"
+    run "$redtune" show --db nothing.db --op sums
+    want_refused 2 sums
+}
+
+layers_lie_one_over_another() {
+    facts mine.db <<<"templates=here median_ns=2000"
+    facts theirs.db <<'LINES'
+templates=here median_ns=1000 block=512
+templates=here count=2097152
+LINES
+    run "$redtune" show --db mine.db:theirs.db --json
+    want_exit 0
+    want_in_out '"median_ns": 1000'
+    want_in_out '"count": 2097152'
+    REDTUNE_SYSTEM_DB=theirs.db run "$redtune" show --db mine.db --json
+    want_in_out '"database": "theirs.db"'
+}
+
+check_run winners_stand_in_a_table_for_each_gpu every_measurement_is_sorted_and_marked \
+    json_is_the_same_on_a_terminal nothing_is_said_so layers_lie_one_over_another
