@@ -472,7 +472,7 @@ static bool make_a_maze_of_the_rows(const char *path) {
 static bool put_beside(const char *path, const char *suffix) {
     char name[300];
     snprintf(name, sizeof name, "%s%s", path, suffix);
-    return write_bytes(name, "\331\325\005\371 " FORGE_MARK, 12);
+    return write_bytes(name, "\331\325\005\371 " FORGE_MARK, 10);
 }
 static bool put_a_journal_beside(const char *path) {
     return put_beside(path, "-journal");

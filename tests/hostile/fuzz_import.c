@@ -1,0 +1,56 @@
+/* The fuzz target of import: any bytes are read as a stranger's file and taken in, or refused. */
+#include <stdlib.h>
+#include "api/admit.h"
+#include "cache/exchange.h"
+#include "cache/row.h"
+#include "cache/untrusted.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+/* Like the tests' rows, later ones are of the future. */
+static const int64_t now = 1800000000;
+
+/* The templates, opened once. */
+static rdt_codegen *codegen;
+
+static redtune_status take(void *user, const rdt_row *row, redtune_error *err) {
+    if (rdt_admit_check(row, codegen, now)) return REDTUNE_OK;
+    if (rdt_row_check(row)) abort(); /* admitted, and cannot be stored */
+    return rdt_rows_add(user, row, err);
+}
+
+/* What was admitted goes in, and comes out again as lines that are admitted whole. */
+static void take_in(const rdt_rows *rows) {
+    rdt_tuning *tuning = NULL;
+    rdt_rows again = {0};
+    uint64_t added = 0;
+    int64_t unfit = 0;
+    void *lines = NULL;
+    size_t bytes = 0;
+    redtune_status status = rdt_tuning_open_copy("", &tuning, NULL);
+    if (!status) status = rdt_tuning_begin(tuning, NULL);
+    if (!status) {
+        status = rdt_tuning_add(tuning, "fuzz", rows, &added, NULL);
+        status = rdt_tuning_end(tuning, status, NULL);
+    }
+    if (status || !added || added > rows->count) abort();
+    if (rdt_exchange_write_json(rows, &lines, &bytes, NULL) ||
+        rdt_untrusted_each("lines", lines, bytes, take, &again, &unfit, NULL) ||
+        again.count != added || unfit)
+        abort();
+    rdt_rows_free(&again);
+    rdt_tuning_close(tuning);
+    free(lines);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    rdt_rows rows = {0};
+    int64_t unfit = 0;
+    redtune_error err = {0};
+    if (!codegen && rdt_codegen_open(&codegen, &err)) abort();
+    redtune_status status = rdt_untrusted_each("fuzz", data, bytes, take, &rows, &unfit, &err);
+    if (status && (status != REDTUNE_DATABASE || !rdt_text_is_plain(err.message))) abort();
+    if (!status && rows.count) take_in(&rows);
+    rdt_rows_free(&rows);
+    return 0;
+}
