@@ -154,13 +154,15 @@ static redtune_status import_into(import *self, const char *path, const rdt_rows
     uint64_t added = 0;
     redtune_status status = self->wanted->dry_run ? rdt_tuning_open_copy(path, &tuning, err)
                                                   : rdt_tuning_open(path, &tuning, err);
-    if (!status) status = read_winners(tuning, &before, err);
     if (!status) status = rdt_tuning_begin(tuning, err);
     if (!status) {
-        status = add_files(self, tuning, files, &added, err);
+        /* All in one transaction: what cannot be told is not done, and others change nothing
+         * between. */
+        status = read_winners(tuning, &before, err);
+        if (!status) status = add_files(self, tuning, files, &added, err);
+        if (!status) status = read_winners(tuning, &after, err);
         status = rdt_tuning_end(tuning, status, err);
     }
-    if (!status) status = read_winners(tuning, &after, err);
     if (!status) {
         self->report.added = added;
         self->report.same = self->report.rows - self->report.refused - added;

@@ -1,18 +1,26 @@
 /* Facts about a tuning database on a disk that fails, and where memory runs out: whatever call
  * fails, the file holds what it held before or what it was to hold, and never anything else.
  *
- * usage: test_disk [--all] [FACT...]; --all: every allocation; else each 13th. */
+ * usage: test_disk [--all] [FACT...]; --all: every allocation; else each 13th (and fewer
+ * of those of Lua). */
 #define _GNU_SOURCE
 #include "state.h"
 #include "version_1.h"
 #include "disk.h"
+#include "api/tell.h"
+#include "codegen/codegen.h"
 #include "faults.h"
+
+#include <limits.h>
 
 static bool thorough; /* --all */
 
 /* ---- what is done to the database ------------------------------------------------------------ */
 
 static rdt_rows incoming; /* what is imported and merged: some of it is there before */
+
+/* The same through the interface: a database and JSON lines of measurements that it admits. */
+static char file_path[256], lines_path[256];
 
 static redtune_status put_two(const char *path) {
     rdt_trial trials[2] = {trials_make(1024, "block=32", 10, 9),
@@ -62,22 +70,45 @@ static redtune_status undo_import(const char *path) {
     return status;
 }
 
+static redtune_status import_through_api(const char *path) {
+    const char *const files[] = {file_path, lines_path};
+    const redtune_importing importing = {.database = path, .files = files, .file_count = 2};
+    return redtune_import(&importing, NULL, &err);
+}
+
+static redtune_status merge_through_api(const char *path) {
+    const char *const files[] = {lines_path};
+    const redtune_importing importing = {
+        .database = path, .files = files, .file_count = 1, .merge = 1};
+    return redtune_import(&importing, NULL, &err);
+}
+
+static redtune_status undo_through_api(const char *path) {
+    char source[256];
+    uint64_t removed;
+    return redtune_undo(path, source, &removed, &err);
+}
+
 typedef struct job {
     const char *name;
     const char *start; /* a file in the folder to begin with; NULL: none */
     redtune_status (*run)(const char *path);
+    bool slow; /* it takes Lua */
 } job;
 
 static const job jobs[] = {
-    {"create", NULL, open_once},
-    {"create and put", NULL, put_two},
-    {"put", "some.db", put_two},
-    {"migrate", "old.db", open_once},
-    {"migrate and put", "old.db", put_two},
-    {"import", "some.db", import_file},
-    {"merge", "some.db", merge_file},
-    {"merge what was imported", "more.db", merge_file},
-    {"undo", "more.db", undo_import},
+    {"create", NULL, open_once, false},
+    {"create and put", NULL, put_two, false},
+    {"put", "some.db", put_two, false},
+    {"migrate", "old.db", open_once, false},
+    {"migrate and put", "old.db", put_two, false},
+    {"import", "some.db", import_file, false},
+    {"merge", "some.db", merge_file, false},
+    {"merge what was imported", "more.db", merge_file, false},
+    {"undo", "more.db", undo_import, false},
+    {"redtune_import", "some.db", import_through_api, true},
+    {"redtune_import, merging", "old.db", merge_through_api, true},
+    {"redtune_undo", "more.db", undo_through_api, false},
 };
 
 enum { JOBS = sizeof jobs / sizeof *jobs };
@@ -114,6 +145,35 @@ static bool make_some(void) {
 /* The file at hand, and another to find states with. */
 static char disk_path[256], states_path[256];
 
+/* Measurements of the default at several counts, as a tune elsewhere would have given them. */
+static bool make_files(void) {
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 16};
+    const redtune_rows_query query = {.database = file_path};
+    const rdt_facts facts = rdt_tell_complete(&trials_gpu);
+    rdt_codegen *codegen = NULL;
+    rdt_config config;
+    rdt_trial trials[6];
+    rdt_tuning *own = NULL;
+    void *lines = NULL;
+    size_t bytes = 0;
+    redtune_status status = rdt_codegen_open(&codegen, &err);
+    if (!status)
+        status = rdt_codegen_default(codegen, 0, (rdt_case){&problem, &facts}, &config, &err);
+    for (int i = 0; i < 6 && !status; i++) {
+        trials[i] = trials_make(UINT64_C(1) << (16 + i), "", 50000, 31);
+        trials[i].order = INT_MAX;
+        rdt_config_format(rdt_codegen_space(codegen, 0), &config, trials[i].config);
+    }
+    rdt_codegen_close(codegen);
+    if (!status) status = rdt_tuning_open(file_path, &own, &err);
+    if (!status) status = rdt_tuning_put(own, &trials_gpu, &trials_origin, trials, 4, &err);
+    rdt_tuning_close(own);
+    if (!status) status = redtune_export(&query, REDTUNE_EXPORT_JSON, &lines, &bytes, &err);
+    bool good = !status && write_bytes(lines_path, lines, bytes);
+    redtune_free(lines);
+    return good;
+}
+
 static bool start(const job *of, const char *path) {
     unlink(path);
     return !of->start || copy_file(in_scratch(of->start), path);
@@ -127,38 +187,40 @@ static bool find_states(const job *of, char *out[2]) {
     if (!start(of, path) || !(out[0] = state_after_repair(path))) return false;
     if (!start(of, path) || of->run(path)) return false;
     out[1] = state_of(path);
-    return out[1] != NULL;
+    return out[1] && (of->run == open_once) == !strcmp(out[0], out[1]);
 }
 
 /* The bytes of the last file whose state was found right, by job: most rounds give the same. */
 static struct {
     char *data;
     size_t bytes;
-    bool is_new;
+    bool is_old, is_new;
 } known[JOBS];
 
-static bool is_known(const job *of, const char *path, bool done) {
-    char *data = known[of - jobs].data;
-    return data && known[of - jobs].is_new >= done && !has_beside(path, "-journal") &&
-           holds_bytes(path, data, known[of - jobs].bytes);
+static bool is_known(int job, const char *path) {
+    return known[job].data && !has_beside(path, "-journal") &&
+           holds_bytes(path, known[job].data, known[job].bytes);
 }
 
-/* done: the job said so. */
-static bool is_old_or_new(const job *of, const char *path, bool done) {
-    char **both = states[of - jobs];
-    if (is_known(of, path, done)) return true;
-    char *now = state_after_repair(path);
-    bool is_new = now && !strcmp(now, both[1]);
-    bool good = is_new || (now && !done && !strcmp(now, both[0]));
-    if (now && !good)
-        fprintf(stderr, "%s holds %zu bytes of text; before %zu, after %zu\n", path, strlen(now),
-                strlen(both[0]), strlen(both[1]));
-    free(now);
-    if (!good) return false;
-    free(known[of - jobs].data);
-    known[of - jobs].data = read_bytes(path, &known[of - jobs].bytes);
-    known[of - jobs].is_new = is_new;
-    return true;
+/* Whether the file is in a state that it may be in. */
+static bool is_right(const job *of, const char *path, bool may_be_old, bool may_be_new) {
+    int job = (int)(of - jobs);
+    if (!is_known(job, path)) {
+        char *now = state_after_repair(path);
+        if (!now) return false;
+        free(known[job].data);
+        known[job].data = read_bytes(path, &known[job].bytes);
+        known[job].is_old = !strcmp(now, states[job][0]);
+        known[job].is_new = !strcmp(now, states[job][1]);
+        free(now);
+    }
+    bool good = (may_be_old && known[job].is_old) || (may_be_new && known[job].is_new);
+    if (!good)
+        fprintf(stderr, "%s holds %s\n", path,
+                known[job].is_old   ? "what it held before"
+                : known[job].is_new ? "what it was not to hold yet"
+                                    : "something else");
+    return good;
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -166,7 +228,7 @@ static bool is_old_or_new(const job *of, const char *path, bool done) {
 /* Each call in turn. *hits counts the rounds. */
 static bool survives(const job *of, disk_fault fault, unsigned seed, long *hits) {
     const char *path = disk_path;
-    for (long n = 1;; n++) {
+    for (long n = 1;; n += of->slow && !thorough ? 3 : 1) {
         if (!start(of, path)) return false;
         if (!disk_begin(fault, n, seed + (unsigned)n)) return true;
         err = (redtune_error){0};
@@ -174,7 +236,7 @@ static bool survives(const job *of, disk_fault fault, unsigned seed, long *hits)
         bool hit = disk_end();
         *hits += hit;
         bool told = !status || (err.status == status && strlen(err.message) > 10);
-        if (told && (hit || !status) && is_old_or_new(of, path, !status)) continue;
+        if (told && (hit || !status) && is_right(of, path, status, true)) continue;
         fprintf(stderr, "%s, call %ld: %s: status %d, %s\n", of->name, n, disk_fault_text(fault),
                 (int)status, err.message);
         return false;
@@ -193,16 +255,45 @@ static void any_call_of_the_disk_may_fail(void) {
 static void the_power_may_fail(void) {
     long hits = 0;
     for (int i = 0; i < JOBS; i++)
-        for (unsigned seed = 1; seed <= 5; seed++)
+        for (unsigned seed = 1; seed <= (jobs[i].slow ? 1 : 5); seed++)
             CHECK(survives(&jobs[i], DISK_POWER, seed * 1000, &hits));
     printf("%ld times\n", hits);
     CHECK(hits > 20 * JOBS);
 }
 
+/* What is exported is all of it, or nothing. */
+static void an_export_is_whole(void) {
+    for (int format = 0; format < 2; format++) {
+        const redtune_rows_query query = {.database = file_path};
+        void *whole = NULL, *data = NULL;
+        size_t whole_bytes = 0, bytes = 0;
+        CHECK_OK(redtune_export(&query, format, &whole, &whole_bytes, &err), err);
+        long failures = 0, reads = 0;
+        for (long n = 1; faults_begin(n); n += thorough ? 5 : 61) {
+            redtune_status status = redtune_export(&query, format, &data, &bytes, &err);
+            failures += faults_end();
+            CHECK(status == REDTUNE_MEMORY ||
+                  (!status && bytes == whole_bytes && !memcmp(data, whole, bytes)));
+            redtune_free(data);
+            data = NULL;
+        }
+        for (long n = 1; disk_begin(DISK_UNREADABLE, n, 0); n++) {
+            redtune_status status = redtune_export(&query, format, &data, &bytes, &err);
+            reads += disk_end();
+            CHECK(status || (bytes == whole_bytes && !memcmp(data, whole, bytes)));
+            redtune_free(data);
+            data = NULL;
+        }
+        CHECK(failures > 20 && reads > 3);
+        redtune_free(whole);
+    }
+}
+
 static void any_allocation_may_fail(void) {
     const char *path = disk_path;
-    long failures = 0, step = thorough ? 1 : 13;
+    long failures = 0;
     for (int i = 0; i < JOBS; i++) {
+        long step = jobs[i].slow ? (thorough ? 37 : 997) : thorough ? 1 : 13;
         for (long n = 1;; n += step) {
             CHECK(start(&jobs[i], path));
             if (!faults_begin(n)) break;
@@ -212,7 +303,7 @@ static void any_allocation_may_fail(void) {
             failures += failed;
             /* SQLite goes on without some of them. */
             bool good = !status || (failed && status == REDTUNE_MEMORY);
-            if (!good || !is_old_or_new(&jobs[i], path, !status)) {
+            if (!good || !is_right(&jobs[i], path, status, !status)) {
                 fprintf(stderr, "%s, allocation %ld: status %d, %s\n", jobs[i].name, n, (int)status,
                         err.message);
                 CHECK(false);
@@ -228,17 +319,21 @@ int main(int argc, char **argv) {
         FACT(any_call_of_the_disk_may_fail),
         FACT(the_power_may_fail),
         FACT(any_allocation_may_fail),
+        FACT(an_export_is_whole),
     };
     thorough = argc > 1 && !strcmp(argv[1], "--all");
     if (thorough) argc--, argv++;
     bool good = disk_install() && scratch_begin();
     rdt_text_copy(disk_path, sizeof disk_path, in_scratch("disk.db"));
     rdt_text_copy(states_path, sizeof states_path, in_scratch("states.db"));
-    good = good && make_some() && run_sql(in_scratch("old.db"), version_1);
+    rdt_text_copy(file_path, sizeof file_path, in_scratch("elsewhere.db"));
+    rdt_text_copy(lines_path, sizeof lines_path, in_scratch("elsewhere.json"));
+    good = good && make_some() && make_files() && run_sql(in_scratch("old.db"), version_1);
     for (int i = 0; i < JOBS && good; i++) {
         good = find_states(&jobs[i], states[i]);
         if (!good) fprintf(stderr, "%s: %s\n", jobs[i].name, err.message);
     }
+    if (!good) fprintf(stderr, "not begun: %s\n", err.message);
     int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
     for (int i = 0; i < JOBS; i++) free(states[i][0]), free(states[i][1]), free(known[i].data);
     rdt_rows_free(&incoming);
