@@ -280,6 +280,8 @@ redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *ki
         file->version = big_endian((const unsigned char *)data + VERSION_AT);
         int rc = sqlite3_deserialize(file->db, "main", (unsigned char *)data, (sqlite3_int64)bytes,
                                      (sqlite3_int64)bytes, SQLITE_DESERIALIZE_READONLY);
+        /* Nothing is looked at yet: this is how it says that memory is out. */
+        if (rc == SQLITE_ERROR) rc = SQLITE_NOMEM;
         if (!rc) rc = sqlite3_exec(file->db, "PRAGMA query_only=ON", NULL, NULL, NULL);
         if (rc) status = rdt_sqlite_fail(file, "open", rc, err);
     }

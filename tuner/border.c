@@ -97,7 +97,8 @@ static redtune_status find_winner(const rdt_series *series, uint64_t count, rdt_
     redtune_status status = rdt_winner_choose(trials, trial_count, &winner, err);
     const rdt_space *space = rdt_codegen_space(series->codegen, series->family);
     *out = (rdt_config){{0}};
-    *found = !status && winner.trial && !rdt_config_parse(space, winner.trial->config, out, NULL);
+    *found =
+        !status && winner.trial && !rdt_config_parse_whole(space, winner.trial->config, out, NULL);
     free(trials);
     return status;
 }

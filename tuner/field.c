@@ -28,7 +28,7 @@ long rdt_field_find(const rdt_field *field, const rdt_config *config) {
 /* The index of the entry whose config is written so, or -1. */
 static long find_written(const rdt_field *field, const char *text) {
     rdt_config config = {{0}};
-    if (rdt_config_parse(field->space, text, &config, NULL)) return -1;
+    if (rdt_config_parse_whole(field->space, text, &config, NULL)) return -1;
     return rdt_field_find(field, &config);
 }
 

@@ -31,7 +31,7 @@ static size_t rank(const rdt_space *space, const rdt_trials *trials, rival *riva
         const rdt_trial *trial = &trials->trial[i];
         rdt_config config = {{0}};
         if (trial->outcome != RDT_OUTCOME_GOOD ||
-            rdt_config_parse(space, trial->config, &config, NULL))
+            rdt_config_parse_whole(space, trial->config, &config, NULL))
             continue;
         size_t at = 0;
         while (at < count && memcmp(&rivals[at].config, &config, sizeof config)) at++;

@@ -92,10 +92,9 @@ static double count_distance(const rdt_facts *here, uint64_t count, const rdt_ro
  * measured elsewhere, not plainly wrong for the count (one block for a gigabyte). */
 static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_choice *choice) {
     redtune_error ignored;
-    choice->config = (rdt_config){{0}};
     if (rdt_codegen_find(codegen, row->trial.family, &choice->family, &ignored) ||
-        rdt_config_parse(rdt_codegen_space(codegen, choice->family), row->trial.config,
-                         &choice->config, &ignored) ||
+        rdt_config_parse_whole(rdt_codegen_space(codegen, choice->family), row->trial.config,
+                               &choice->config, &ignored) ||
         rdt_codegen_check(codegen, choice->family, at, &choice->config, &ignored))
         return false;
     bool useful = choice->match == REDTUNE_MATCH_EXACT;

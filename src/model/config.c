@@ -99,6 +99,21 @@ redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_co
     return REDTUNE_OK;
 }
 
+redtune_status rdt_config_parse_whole(const rdt_space *space, const char *text, rdt_config *config,
+                                      redtune_error *err) {
+    rdt_config parsed = {{0}};
+    int named = 0; /* no parameter twice, and no value has a '=' */
+    redtune_status status = rdt_config_parse(space, text, &parsed, err);
+    if (status) return status;
+    for (const char *at = text; *at; at++) named += *at == '=';
+    if (named != space->param_count)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot read config '%.100s': it names %d of the %d parameters", text,
+                        named, space->param_count);
+    *config = parsed;
+    return REDTUNE_OK;
+}
+
 bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
     for (int i = 0; i < space->param_count; i++)
         if (!space->param[i].launch && a->value[i] != b->value[i]) return false;

@@ -19,6 +19,10 @@ void rdt_config_format(const rdt_space *space, const rdt_config *config,
  * REDTUNE_INVALID for a name or value that the space does not have, or a name given twice. */
 redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_config *config,
                                 redtune_error *err);
+/* Reads a config that names every parameter; *config is only written. Others', of a database say,
+ * may name fewer. */
+redtune_status rdt_config_parse_whole(const rdt_space *space, const char *text, rdt_config *config,
+                                      redtune_error *err);
 /* Whether both make the same kernel: equal but for launch parameters. */
 bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b);
 /* The config's place in the order of the space, its first parameter counting most: of two configs

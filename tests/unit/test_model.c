@@ -225,6 +225,26 @@ static void config_parse_keeps_what_is_not_named(void) {
     CHECK_INT(config.value[0], 128);
 }
 
+static void config_parse_whole_needs_every_parameter(void) {
+    char text[RDT_CONFIG_TEXT_BYTES];
+    rdt_config whole, parsed, before = {{7, 7, 7}};
+    for (int i = 0; i < space.param_count; i++) whole.value[i] = space.param[i].value[0];
+    for (int i = space.param_count; i < RDT_PARAM_MAX; i++) whole.value[i] = 0;
+    rdt_config_format(&space, &whole, text);
+    CHECK_OK(rdt_config_parse_whole(&space, text, &parsed, &err), err);
+    CHECK(!memcmp(&parsed, &whole, sizeof whole));
+    parsed = before;
+    *strrchr(text, ',') = '\0';
+    CHECK_FAILS(rdt_config_parse_whole(&space, text, &parsed, &err), REDTUNE_INVALID, err,
+                "parameters");
+    strcat(text, ",");
+    CHECK_FAILS(rdt_config_parse_whole(&space, text, &parsed, &err), REDTUNE_INVALID, err,
+                "parameters");
+    CHECK_FAILS(rdt_config_parse_whole(&space, "", &parsed, &err), REDTUNE_INVALID, err,
+                "names 0 of the");
+    CHECK(!memcmp(&parsed, &before, sizeof before));
+}
+
 static void config_parse_takes_any_order(void) {
     rdt_config config = {{64, 0, 8}};
     CHECK_OK(rdt_config_parse(&space, "grid=-1,block=256", &config, &err), err);
@@ -354,6 +374,7 @@ int main(int argc, char **argv) {
         FACT(config_format_stays_within_its_buffer),
         FACT(config_reads_back_what_it_writes),
         FACT(config_parse_keeps_what_is_not_named),
+        FACT(config_parse_whole_needs_every_parameter),
         FACT(config_parse_takes_any_order),
         FACT(config_parse_refuses_unknown_name),
         FACT(config_parse_refuses_unknown_value),

@@ -1,8 +1,364 @@
-/* Facts about src/api/select.c: which measurements serve which GPU. */
+/* Facts about src/api/select.c: which measurement serves a problem on a GPU. */
+#define _GNU_SOURCE
+#include "trials.h"
 #include "api/select.h"
-#include "check.h"
+#include "api/tell.h"
 
-static redtune_error err;
+/* ---- rows to choose from --------------------------------------------------------------------- */
+
+/* Configs for middle sizes, told apart by their block. */
+#define MIDDLE(block)                                                                              \
+    "block=" #block ",vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=1"
+
+static struct {
+    rdt_row row[8];
+    size_t count;
+    rdt_codegen *codegen;
+    rdt_choice choice; /* the last one */
+} among;
+
+static rdt_facts gpu_named(const char *name) {
+    rdt_facts facts = *rdt_facts_typical();
+    rdt_text_copy(facts.name, sizeof facts.name, name);
+    return facts;
+}
+
+static bool begin_rows(void) {
+    rdt_codegen_close(among.codegen);
+    among.codegen = NULL;
+    among.count = 0;
+    return !rdt_codegen_open(&among.codegen, &err);
+}
+
+/* A row made with the templates at hand; it may be changed. */
+static rdt_row *add_row(const rdt_facts *gpu, uint64_t count, const char *config) {
+    rdt_row *row = &among.row[among.count++];
+    *row = (rdt_row){.gpu = *gpu, .trial = trials_make(count, config, 5000, 31), .date = 1000};
+    rdt_text_copy(row->origin.templates, sizeof row->origin.templates,
+                  rdt_codegen_hash(among.codegen));
+    return row;
+}
+
+/* The number of the row that serves there; -1: the default does; -2: an error. */
+static int choose(const rdt_facts *here, uint64_t count) {
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count};
+    const rdt_winners winners = {.row = among.row, .count = among.count};
+    if (rdt_select(&winners, among.codegen, (rdt_case){&problem, here}, &among.choice, &err))
+        return -2;
+    if (!among.choice.row) return among.choice.match == REDTUNE_MATCH_DEFAULT ? -1 : -2;
+    char text[RDT_CONFIG_TEXT_BYTES];
+    rdt_config_format(rdt_codegen_space(among.codegen, among.choice.family), &among.choice.config,
+                      text);
+    /* What it says and what it gives are the same. */
+    return strcmp(text, among.choice.row->trial.config) ? -2 : (int)(among.choice.row - among.row);
+}
+
+static int match(void) {
+    return (int)among.choice.match;
+}
+
+/* ---- this GPU's model ------------------------------------------------------------------------ */
+
+static void the_exact_count_goes_before_any_other(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 20, MIDDLE(128));
+    add_row(&here, 1 << 21, MIDDLE(256));
+    add_row(&here, 1 << 22, MIDDLE(512));
+    CHECK_INT(choose(&here, 1 << 21), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_EXACT);
+    CHECK_INT(choose(&here, 1 << 22), 2);
+    CHECK_INT(match(), REDTUNE_MATCH_EXACT);
+}
+
+/* 2^20 and 2^24 are as far from 2^22 on a log scale; in elements, the middle is 2^23. */
+static void else_the_nearest_count_on_a_log_scale(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 20, MIDDLE(128));
+    add_row(&here, 1 << 24, MIDDLE(512));
+    CHECK_INT(choose(&here, (1 << 22) - 100000), 0);
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
+    CHECK_INT(choose(&here, (1 << 22) + 100000), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
+    CHECK_INT(choose(&here, (1 << 20) - 1000), 0);
+    CHECK_INT(choose(&here, (1 << 24) + 1000), 1);
+}
+
+/* A tune that finds where the winner changes leaves rows of both on either side of that count. */
+static void a_measured_border_is_where_the_choice_changes(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 20, MIDDLE(128));
+    add_row(&here, 1900000, MIDDLE(128));
+    add_row(&here, 1910000, MIDDLE(512));
+    add_row(&here, 1 << 21, MIDDLE(512));
+    for (int count = 1 << 20; count <= 1 << 21; count += 9999) {
+        int at = choose(&here, (uint64_t)count);
+        CHECK(at >= 0);
+        CHECK(count > 1900000 || at < 2);
+        CHECK(count < 1910000 || at > 1);
+    }
+}
+
+static void a_row_says_nothing_of_counts_sixteen_times_away(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 20, MIDDLE(256));
+    CHECK_INT(choose(&here, 1 << 24), 0);
+    CHECK_INT(choose(&here, (1 << 24) + (1 << 20)), -1);
+    CHECK_INT(choose(&here, 1 << 17), 0);
+    CHECK_INT(choose(&here, 1 << 15), -1);
+}
+
+/* One block is best for a count, and a waste for eight times that. */
+static void a_config_that_is_a_waste_there_does_not_serve(void) {
+    static const char single[] =
+        "block=1024,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=single,per_sm=1";
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 14, single);
+    CHECK_INT(choose(&here, 1 << 14), 0);
+    CHECK_INT(choose(&here, 1 << 15), 0);
+    CHECK_INT(choose(&here, 1 << 17), -1);
+    /* What was measured at the very count is known to be good. */
+    add_row(&here, 1 << 17, single);
+    CHECK_INT(choose(&here, 1 << 17), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_EXACT);
+}
+
+static void without_a_row_it_is_the_default(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    rdt_config standard;
+    CHECK(begin_rows());
+    CHECK_INT(choose(&here, 1 << 20), -1);
+    CHECK_OK(rdt_codegen_default(among.codegen, 0, (rdt_case){&problem, &here}, &standard, &err),
+             err);
+    CHECK(!memcmp(&standard, &among.choice.config, sizeof standard));
+}
+
+static void rows_of_another_problem_or_a_warm_cache_do_not_serve(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 20, MIDDLE(256))->trial.problem.op = REDTUNE_MAX;
+    add_row(&here, 1 << 20, MIDDLE(256))->trial.problem.dtype = REDTUNE_I32;
+    add_row(&here, 1 << 20, MIDDLE(256))->trial.problem.result = REDTUNE_F64;
+    add_row(&here, 1 << 20, MIDDLE(256))->trial.cache = RDT_CACHE_WARM;
+    CHECK_INT(choose(&here, 1 << 20), -1);
+}
+
+/* ---- other models ---------------------------------------------------------------------------- */
+
+static void this_model_goes_before_another_with_the_exact_count(void) {
+    const rdt_facts here = gpu_named("NVIDIA One"), other = gpu_named("NVIDIA Other");
+    CHECK(begin_rows());
+    add_row(&other, 1 << 22, MIDDLE(128));
+    add_row(&here, 1 << 20, MIDDLE(512));
+    CHECK_INT(choose(&here, 1 << 22), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
+    /* Where this model's row is too far, another's serves. */
+    add_row(&other, 1 << 26, MIDDLE(256));
+    CHECK_INT(choose(&here, 1 << 26), 2);
+    CHECK_INT(match(), REDTUNE_MATCH_GPU);
+}
+
+/* What makes a model, but for its name: an equal name with another L2 is another model. */
+static void a_model_is_more_than_its_name(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    add_row(&here, 1 << 20, MIDDLE(256))->gpu.sm_count--;
+    add_row(&here, 1 << 22, MIDDLE(512))->gpu.memory_khz += 1000;
+    CHECK_INT(choose(&here, 1 << 20), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
+    among.count = 1;
+    CHECK_INT(choose(&here, 1 << 20), 0);
+    CHECK_INT(match(), REDTUNE_MATCH_GPU);
+}
+
+/* The same architecture first, however different in size; then the same generation. */
+static void the_nearest_gpu_has_the_same_architecture(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    rdt_facts same = gpu_named("NVIDIA Small"), close = gpu_named("NVIDIA Close"),
+              twin = gpu_named("NVIDIA Twin");
+    same.memory_khz /= 4;
+    same.bus_bits /= 4;
+    close.minor += 6;
+    twin.major++;
+    CHECK(begin_rows());
+    add_row(&twin, 1 << 20, MIDDLE(128));
+    CHECK_INT(choose(&here, 1 << 20), 0);
+    add_row(&close, 1 << 20, MIDDLE(256));
+    CHECK_INT(choose(&here, 1 << 20), 1);
+    add_row(&same, 1 << 20, MIDDLE(512));
+    CHECK_INT(choose(&here, 1 << 20), 2);
+    CHECK_INT(match(), REDTUNE_MATCH_GPU);
+}
+
+static void then_the_nearest_bandwidth_and_multiprocessors(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    rdt_facts half = gpu_named("NVIDIA Half"), slow = gpu_named("NVIDIA Slow"),
+              near = gpu_named("NVIDIA Near");
+    half.sm_count /= 4;
+    slow.memory_khz /= 2;
+    near.sm_count -= 8;
+    CHECK(begin_rows());
+    add_row(&half, 1 << 20, MIDDLE(128));
+    CHECK_INT(choose(&here, 1 << 20), 0);
+    add_row(&slow, 1 << 20, MIDDLE(256));
+    CHECK_INT(choose(&here, 1 << 20), 1);
+    add_row(&near, 1 << 20, MIDDLE(512));
+    CHECK_INT(choose(&here, 1 << 20), 2);
+}
+
+/* A GPU with twice the multiprocessors does at twice the count what the other one did; what the
+ * config says of the grid is per multiprocessor. */
+static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 22};
+    rdt_facts half = gpu_named("NVIDIA Half");
+    rdt_launch launch;
+    half.sm_count /= 2;
+    CHECK(begin_rows());
+    add_row(&half, 1 << 22, MIDDLE(128));
+    add_row(&half, 1 << 21, MIDDLE(256));
+    CHECK_INT(choose(&here, 1 << 22), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_GPU);
+    CHECK_OK(rdt_codegen_launch(among.codegen, among.choice.family, (rdt_case){&problem, &here},
+                                &among.choice.config, &launch, &err),
+             err);
+    CHECK_INT(launch.blocks_max, here.sm_count);
+    CHECK_INT(choose(&here, 1 << 23), 0);
+}
+
+/* ---- other templates ------------------------------------------------------------------------- */
+
+static void of_equally_near_rows_those_of_the_templates_at_hand_serve(void) {
+    const rdt_facts here = gpu_named("NVIDIA One");
+    CHECK(begin_rows());
+    rdt_row *older = add_row(&here, 1 << 20, MIDDLE(128));
+    older->origin = trials_origin;
+    older->date = 2000;
+    CHECK_INT(choose(&here, 1 << 20), 0);
+    add_row(&here, 1 << 20, MIDDLE(256));
+    CHECK_INT(choose(&here, 1 << 20), 1);
+    /* Among equals the latest. */
+    add_row(&here, 1 << 20, MIDDLE(512))->date = 1001;
+    CHECK_INT(choose(&here, 1 << 20), 2);
+}
+
+/* What other templates called a config may be none here, or only half of one. */
+static void a_config_that_is_not_in_the_space_does_not_serve(void) {
+    static const char *const strange[] = {
+        "block=96,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4",
+        "block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=grid,per_sm=4",
+        "block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4,more=1",
+        "block=128,vec=8,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4",
+        "block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll",
+        "block=128,finish=poll",
+        "per_sm=4",
+        "",
+        ",",
+        "block",
+        "block=128,block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4",
+    };
+    const rdt_facts here = gpu_named("NVIDIA One");
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        CHECK(begin_rows());
+        add_row(&here, 1 << 20, strange[i]);
+        int at = choose(&here, 1 << 20);
+        if (at != -1) fprintf(stderr, "it served: %s\n", strange[i]);
+        CHECK_INT(at, -1);
+        /* It does not stand in the way of one that is farther. */
+        add_row(&here, 1 << 21, MIDDLE(256));
+        CHECK_INT(choose(&here, 1 << 20), 1);
+    }
+    CHECK(begin_rows());
+    rdt_text_copy(add_row(&here, 1 << 20, MIDDLE(256))->trial.family, RDT_NAME_BYTES, "cluster");
+    CHECK_INT(choose(&here, 1 << 20), -1);
+}
+
+/* ---- databases over one another -------------------------------------------------------------- */
+
+static redtune_explanation told;
+
+/* Puts one row of the default's problem into a database of its own. */
+static bool put_into(const char *name, const char *config, double median_ns, int samples,
+                     bool received) {
+    rdt_tuning *own = NULL;
+    rdt_origin origin = trials_origin;
+    rdt_trial trial = trials_make(1 << 20, config, median_ns, samples);
+    redtune_status status = rdt_codegen_version(origin.templates, &err);
+    if (!status) status = rdt_tuning_open(in_scratch(name), &own, &err);
+    if (!status) status = rdt_tuning_put(own, &trials_gpu, &origin, &trial, 1, &err);
+    rdt_tuning_close(own);
+    return !status &&
+           (!received || run_sql(in_scratch(name), "INSERT INTO import VALUES(1, 'f', 0);"
+                                                   "UPDATE measurement SET import = 1"));
+}
+
+/* What explain tells where the user's database lies over the system's. */
+static const char *explain(void) {
+    char path[256];
+    snprintf(path, sizeof path, "%s", in_scratch("user.db"));
+    const redtune_question question = {
+        .database = path,
+        .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20},
+    };
+    if (setenv("REDTUNE_SYSTEM_DB", in_scratch("system.db"), 1)) return NULL;
+    redtune_status status = redtune_explain(&question, &told, &err);
+    unsetenv("REDTUNE_SYSTEM_DB");
+    return status ? err.message : strrchr(told.database, '/') + 1;
+}
+
+static bool begin_layers(void) {
+    unlink(in_scratch("user.db"));
+    unlink(in_scratch("system.db"));
+    return put_into("system.db", MIDDLE(256), 5000, 31, false);
+}
+
+static void a_quick_look_of_the_users_hides_no_careful_row_of_the_system(void) {
+    CHECK(begin_layers());
+    CHECK_TEXT(explain(), "system.db");
+    CHECK_TEXT(told.info.config, MIDDLE(256));
+    CHECK_INT(told.info.match, REDTUNE_MATCH_EXACT);
+    CHECK(put_into("user.db", MIDDLE(512), 3000, 3, false));
+    CHECK_TEXT(explain(), "system.db");
+    CHECK_TEXT(told.info.config, MIDDLE(256));
+    CHECK(told.info.tuned_ns == 5000);
+}
+
+static void a_careful_row_of_the_users_is_chosen_and_told(void) {
+    CHECK(begin_layers());
+    CHECK(put_into("user.db", MIDDLE(512), 3000, 31, false));
+    CHECK_TEXT(explain(), "user.db");
+    CHECK_TEXT(told.info.config, MIDDLE(512));
+    CHECK(told.info.tuned_ns == 3000 && !told.received);
+    /* Slower, it is not chosen for being the user's. */
+    CHECK(begin_layers());
+    CHECK(put_into("user.db", MIDDLE(512), 7000, 31, false));
+    CHECK_TEXT(explain(), "system.db");
+}
+
+/* What the user received of a config does not outweigh what the system's database measured. */
+static void a_received_row_hides_no_measured_one_of_its_config(void) {
+    CHECK(begin_layers());
+    CHECK(put_into("user.db", MIDDLE(256), 1000, 31, true));
+    CHECK_TEXT(explain(), "system.db");
+    CHECK(told.info.tuned_ns == 5000 && !told.received);
+}
+
+/* Whoever put it there, the system's database is trusted. */
+static void what_the_system_received_counts_as_measured(void) {
+    CHECK(begin_layers());
+    CHECK(run_sql(in_scratch("system.db"), "INSERT INTO import VALUES(1, 'f', 0);"
+                                           "UPDATE measurement SET import = 1"));
+    CHECK(put_into("user.db", MIDDLE(256), 1000, 31, true));
+    CHECK_TEXT(explain(), "system.db");
+    CHECK(told.info.tuned_ns == 5000 && !told.received);
+}
+
+/* ---- simulated GPUs, and families that are not tuned ----------------------------------------- */
 
 /* What is chosen on the GPU `here` where the default was measured on the GPU `there`. */
 static redtune_match match_with(rdt_codegen *codegen, const rdt_facts *here,
@@ -55,12 +411,6 @@ static void a_row_of_the_ladder_is_no_winner(void) {
     rdt_codegen_close(codegen);
 }
 
-static rdt_facts gpu_named(const char *name) {
-    rdt_facts facts = *rdt_facts_typical();
-    rdt_text_copy(facts.name, sizeof facts.name, name);
-    return facts;
-}
-
 static void a_gpu_serves_its_model_and_others(void) {
     rdt_facts one = gpu_named("NVIDIA One"), other = gpu_named("NVIDIA Other");
     CHECK_INT(match_of(&one, &one), REDTUNE_MATCH_EXACT);
@@ -82,10 +432,32 @@ static void simulated_gpus_that_differ_do_not_serve_each_other(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(the_exact_count_goes_before_any_other),
+        FACT(else_the_nearest_count_on_a_log_scale),
+        FACT(a_measured_border_is_where_the_choice_changes),
+        FACT(a_row_says_nothing_of_counts_sixteen_times_away),
+        FACT(a_config_that_is_a_waste_there_does_not_serve),
+        FACT(without_a_row_it_is_the_default),
+        FACT(rows_of_another_problem_or_a_warm_cache_do_not_serve),
+        FACT(this_model_goes_before_another_with_the_exact_count),
+        FACT(a_model_is_more_than_its_name),
+        FACT(the_nearest_gpu_has_the_same_architecture),
+        FACT(then_the_nearest_bandwidth_and_multiprocessors),
+        FACT(rows_of_another_model_are_scaled_by_multiprocessors),
+        FACT(of_equally_near_rows_those_of_the_templates_at_hand_serve),
+        FACT(a_config_that_is_not_in_the_space_does_not_serve),
+        FACT(a_quick_look_of_the_users_hides_no_careful_row_of_the_system),
+        FACT(a_careful_row_of_the_users_is_chosen_and_told),
+        FACT(a_received_row_hides_no_measured_one_of_its_config),
+        FACT(what_the_system_received_counts_as_measured),
         FACT(a_row_of_the_ladder_is_no_winner),
         FACT(a_gpu_serves_its_model_and_others),
         FACT(a_simulated_gpu_serves_no_real_one),
         FACT(simulated_gpus_that_differ_do_not_serve_each_other),
     };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!scratch_begin()) return 1;
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_codegen_close(among.codegen);
+    scratch_end();
+    return failed;
 }
