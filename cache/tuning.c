@@ -31,8 +31,8 @@ enum statement {
  * names the class, or is "". */
 #define CONTENDERS_OF(where)                                                                       \
     "WITH sampled AS (SELECT op, dtype, result, cache_state, gpu, count, origin,"                  \
-    "  min(max(samples), 32) AS most FROM measurement WHERE outcome = 'good'"                      \
-    "  AND samples <= 1000000000" where                                                            \
+    "  min(max(samples) FILTER (WHERE outcome = 'good' AND samples <= 1000000000), 32) AS most"    \
+    "  FROM measurement WHERE true" where                                                          \
     "  GROUP BY op, dtype, result, cache_state, gpu, count, origin)"                               \
     " SELECT " RDT_ROW_COLUMNS " FROM sampled AS s CROSS JOIN measurement AS m"                    \
     "  ON m.op = s.op AND m.dtype = s.dtype AND m.result = s.result"                               \

@@ -214,6 +214,19 @@ static void contenders_give_the_winners_of_all_rows(void) {
     rdt_rows_free(&some);
 }
 
+/* What is bad is so whatever it was measured with, be there nothing good beside it. */
+static void a_bad_row_of_another_origin_is_a_contender(void) {
+    CHECK(begin());
+    rdt_origin later = trials_origin;
+    rdt_trial trial = trials_make(1024, "good", 5, 31);
+    CHECK_OK(put(&trial, 1), err);
+    trial.outcome = RDT_OUTCOME_WRONG;
+    trial.median_ns = trial.spread_ns = trial.samples = 0;
+    later.driver_version = 13010;
+    CHECK_OK(rdt_tuning_put(tuning, &trials_gpu, &later, &trial, 1, &err), err);
+    CHECK_INT(take_winners(), 0);
+}
+
 static void winner_may_be_the_default(void) {
     CHECK(begin());
     rdt_trial trial = trials_make(1024, "default", 10, 9);
@@ -393,6 +406,7 @@ int main(int argc, char **argv) {
         FACT(winner_was_measured_here),
         FACT(winners_of_other_templates_do_not_compete),
         FACT(contenders_give_the_winners_of_all_rows),
+        FACT(a_bad_row_of_another_origin_is_a_contender),
         FACT(winner_may_be_the_default),
         FACT(winners_are_one_per_gpu_and_problem),
         FACT(winners_are_found_among_many),
