@@ -103,10 +103,11 @@ redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_
 /* Whether the config is a point here. */
 static bool is_point(const rdt_search *search, const rdt_config *config) {
     bool useful = false;
-    return !rdt_codegen_check(search->codegen, search->family, case_of(search), config, NULL) &&
-           !rdt_codegen_useful(search->codegen, search->family, case_of(search), config, &useful,
-                               NULL) &&
-           useful;
+    if (rdt_codegen_check(search->codegen, search->family, case_of(search), config, NULL))
+        return false;
+    return search->any || (!rdt_codegen_useful(search->codegen, search->family, case_of(search),
+                                               config, &useful, NULL) &&
+                           useful);
 }
 
 /* Puts the config where it belongs by order, unless it is there. */

@@ -21,7 +21,9 @@ enum { RETAKES_MAX = 3 };
 /* The rig, and the bank of the batch's family. */
 static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!self->rig) status = rdt_rig_open(self->parts.context, &self->largest, &self->rig, err);
+    if (!self->rig)
+        status = rdt_rig_open(self->parts.context, &self->largest, self->parts.memory_bytes,
+                              &self->rig, err);
     if (status || (self->bank && self->family == batch->family)) return status;
     rdt_bank_destroy(self->bank);
     self->bank = NULL;

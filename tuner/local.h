@@ -13,8 +13,9 @@ typedef struct rdt_local_parts {
     const rdt_context *context; /* current whenever the lab is used */
     rdt_codegen *codegen;
     rdt_make_kernel_fn *make;
-    void *user;     /* for make */
-    rdt_nvml *nvml; /* may be NULL */
+    void *user;            /* for make */
+    rdt_nvml *nvml;        /* may be NULL */
+    uint64_t memory_bytes; /* of the GPU that it may take at most; 0: what measuring well takes */
     /* Told which candidate of a batch is at hand, before each of its steps. NULL: nobody. */
     void (*at)(void *user, size_t candidate);
     void *at_user;

@@ -27,16 +27,25 @@ redtune_status rdt_rig_free_bytes(const rdt_context *context, uint64_t *bytes, r
     return REDTUNE_OK;
 }
 
-uint64_t rdt_rig_count_max(const rdt_facts *facts, uint64_t free_bytes,
-                           const redtune_problem *problem) {
-    size_t element = redtune_dtype_bytes(problem->dtype);
-    size_t fixed = flush_bytes(facts) + (size_t)RDT_SCRATCH_BYTES +
-                   rdt_hot_bytes(problem->dtype, RDT_RIG_HOT_BYTES) + FREE_BYTES_MIN;
-    uint64_t room = free_bytes > fixed ? (free_bytes - fixed) / element : 0;
+/* What it takes beside the test data. */
+static uint64_t fixed_bytes(const rdt_facts *facts, redtune_dtype dtype) {
+    return flush_bytes(facts) + (size_t)RDT_SCRATCH_BYTES + rdt_hot_bytes(dtype, RDT_RIG_HOT_BYTES);
+}
+
+uint64_t rdt_rig_count_within(const rdt_facts *facts, uint64_t bytes,
+                              const redtune_problem *problem) {
+    uint64_t fixed = fixed_bytes(facts, problem->dtype);
+    uint64_t room = bytes > fixed ? (bytes - fixed) / redtune_dtype_bytes(problem->dtype) : 0;
     uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
     if (largest > rdt_pattern_dense_max(problem))
         largest = room / 2 - SPARE_ELEMENTS; /* two pools */
     return largest;
+}
+
+uint64_t rdt_rig_count_max(const rdt_facts *facts, uint64_t free_bytes,
+                           const redtune_problem *problem) {
+    uint64_t bytes = free_bytes > FREE_BYTES_MIN ? free_bytes - FREE_BYTES_MIN : 0;
+    return rdt_rig_count_within(facts, bytes, problem);
 }
 
 /* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
@@ -68,11 +77,25 @@ static uint64_t rotated_elements(const rdt_rig *rig) {
     return (uint64_t)bytes / redtune_dtype_bytes(rig->dtype);
 }
 
-static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, redtune_error *err) {
+/* Elements of the dense pool, beside the spare ones: as many inputs as can be told apart. */
+static uint64_t dense_elements(const rdt_rig *rig, uint64_t count_max, uint64_t bytes) {
+    uint64_t elements = rotated_elements(rig), all = RDT_RIG_CALLS_MAX * count_max;
+    if (elements > all) elements = all;
+    if (bytes) {
+        uint64_t taken = fixed_bytes(&rig->context->facts, rig->dtype);
+        uint64_t room = bytes > taken ? (bytes - taken) / redtune_dtype_bytes(rig->dtype) : 0;
+        uint64_t others = SPARE_ELEMENTS; /* and those of the sparse pool, if there is one */
+        if (count_max > rdt_pattern_dense_max(&rig->problem)) others += count_max + SPARE_ELEMENTS;
+        room = room > others ? room - others : 0;
+        if (elements > room) elements = room;
+    }
+    return elements > count_max ? elements : count_max;
+}
+
+static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, uint64_t bytes,
+                                 redtune_error *err) {
     uint64_t dense_exact = rdt_pattern_dense_max(&rig->problem);
-    uint64_t rotated = rotated_elements(rig), all = RDT_RIG_CALLS_MAX * count_max;
-    uint64_t elements = rotated < all ? rotated : all;
-    if (elements < count_max) elements = count_max;
+    uint64_t elements = dense_elements(rig, count_max, bytes);
     redtune_status status =
         fill(rig, &rig->dense, elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
              elements + SPARE_ELEMENTS, err);
@@ -101,7 +124,7 @@ static redtune_status open_hot(rdt_rig *rig, redtune_error *err) {
 }
 
 redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *problem,
-                            rdt_rig **out, redtune_error *err) {
+                            uint64_t bytes, rdt_rig **out, redtune_error *err) {
     rdt_rig *rig = calloc(1, sizeof *rig);
     if (!rig) return rdt_fail_memory(err, sizeof *rig);
     rig->context = context;
@@ -115,7 +138,7 @@ redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *p
     if (!status) status = open_output(rig, err);
     if (!status)
         status = rdt_buffer_create(rig->driver, (size_t)RDT_SCRATCH_BYTES, &rig->scratch, err);
-    if (!status) status = fill_pools(rig, problem->count, err);
+    if (!status) status = fill_pools(rig, problem->count, bytes, err);
     if (!status) status = open_hot(rig, err);
     if (!status) {
         CUresult rc =

@@ -49,9 +49,13 @@ redtune_status rdt_rig_free_bytes(const rdt_context *context, uint64_t *bytes, r
  * count does not matter. */
 uint64_t rdt_rig_count_max(const rdt_facts *facts, uint64_t free_bytes,
                            const redtune_problem *problem);
-/* A rig for problems like this one of up to its count. problem is resolved. */
+/* The same, where all of the memory is the rig's and nothing is left to others. */
+uint64_t rdt_rig_count_within(const rdt_facts *facts, uint64_t bytes,
+                              const redtune_problem *problem);
+/* A rig for problems like this one of up to its count. problem is resolved. bytes: the memory that
+ * it may take, which has room for that count; 0: what measuring well takes. */
 redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *problem,
-                            rdt_rig **out, redtune_error *err);
+                            uint64_t bytes, rdt_rig **out, redtune_error *err);
 void rdt_rig_close(rdt_rig *rig);
 
 #endif

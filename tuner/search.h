@@ -44,6 +44,7 @@ typedef struct rdt_search {
     size_t near_count;
     /* Whether no more candidates should be looked at, since time is short. NULL: never. */
     bool (*is_late)(void *user);
+    bool any; /* of configs that are named: those that are allowed, worth measuring or not */
     const rdt_search_hooks *hooks;
 } rdt_search;
 

@@ -153,6 +153,14 @@ typedef enum redtune_log_level {
 /* Receives one line, without its newline. May be called from any thread that calls redtune. */
 typedef void redtune_log_fn(void *user, redtune_log_level level, const char *line);
 
+/* What becomes of measurements that redtune_import received. Those of the system's databases and
+ * those that were merged are as good as measured here. */
+typedef enum redtune_trust {
+    REDTUNE_TRUST_VERIFIED = 0, /* they serve once they have been verified on this GPU */
+    REDTUNE_TRUST_ALL,          /* they serve as they are */
+    REDTUNE_TRUST_NONE,         /* they do not serve */
+} redtune_trust;
+
 typedef struct redtune_options {
     /* NULL: the CUDA context that is current on the calling thread. "0", "1", ...: that device's
      * primary context. "sim": the simulated device of libredtune-sim.so. */
@@ -169,6 +177,13 @@ typedef struct redtune_options {
      * one's is at hand; a thread compiles, and the plan's next runs use the new kernel. Results may
      * differ in their last bits before and after, as they do between configurations. */
     int background;
+    redtune_trust trust;
+    /* Seconds that the verifying for one plan may take, beside compiling; 0: 0.5. */
+    double verify_s;
+    /* NULL: verifying happens in this process. Else in one of its own, so that a kernel that faults
+     * or does not end cannot spoil this context: the redtune command, or what redtune_tuning.worker
+     * may be. A worker takes about half a second to start. */
+    const char *worker;
 } redtune_options;
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
@@ -179,6 +194,7 @@ typedef struct redtune_options {
  *
  * The environment is read here: REDTUNE_CONFIG is a configuration that every plan of rt must have,
  * as problem.config, which it overrules (for debugging; plans that it does not fit fail).
+ * REDTUNE_TRUST (verified, all or none) overrules options.trust.
  * REDTUNE_LOG (warning, info or debug) raises log_level, and without a log function prints the
  * lines to stderr. A child of fork() opens its own, and CUDA must not have been used before the
  * fork. */
@@ -195,7 +211,16 @@ typedef struct redtune_plan redtune_plan;
 
 /* Chooses the configuration for a problem, gets its kernel (from the kernel cache, or rendered and
  * compiled: tens of milliseconds) and loads it. The plan belongs to rt's context.
- * Not during stream capture. Fails with what redtune_open and NVRTC fail with. */
+ *
+ * A measurement that was received (redtune_import) is a hint. Where it would decide, its
+ * configuration is first verified as a tune would (exact results at every boundary) and timed
+ * beside the default's on this GPU, on a stream and in memory of redtune's own, a quarter of what
+ * is free at most; what came of it goes into the first database as any other measurement, or stays
+ * with rt where that takes none, and decides from then on: a wrong configuration is out, a slow one
+ * stands with its true time. Three are looked at for one plan, within options.verify_s; beyond that
+ * serves what was measured here, or the default. This never happens again for the same measurement,
+ * nor in redtune_plan_run. It waits for the GPU; other threads' work there makes it less sure, not
+ * wrong. Not during stream capture. Fails with what redtune_open and NVRTC fail with. */
 REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
                                                redtune_plan **out, redtune_error *err);
 /* plan may be NULL. None of its reductions may still run, nor any graph that captured one run
@@ -277,7 +302,10 @@ typedef struct redtune_info {
     char templates[40];                /* version of the templates */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0 */
     int64_t date;                      /* seconds since 1970, UTC */
-    int pending; /* nonzero: the default's kernel, until another is compiled in the background */
+    /* Nonzero: the default's kernel, or what was measured here, until another is compiled, or a
+     * received measurement verified, in the background. */
+    int pending;
+    int received; /* nonzero: the measurement was imported, and was not verified here */
 } redtune_info;
 
 REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info);
@@ -493,6 +521,7 @@ typedef struct redtune_explanation {
     redtune_info info;
     double default_ns;  /* what the built-in default took where the row was measured; 0: unknown */
     int received;       /* nonzero: the row was imported, not measured into its database */
+    int to_verify;      /* nonzero: so it is verified on the GPU before it serves */
     char database[256]; /* where the row lies; "" for the default, as the rest */
     int templates_differ; /* nonzero: the row was measured with others than this redtune's */
     /* Versions of today; 0: there is none here, so that nothing differs. */

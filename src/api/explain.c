@@ -3,6 +3,7 @@
 #include <string.h>
 #include "api/select.h"
 #include "api/tell.h"
+#include "api/trust.h"
 #include "compiler/compiler.h"
 #include "gpu/context.h"
 
@@ -117,15 +118,21 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
                         question ? "out" : "question");
     inquiry self = {.question = question};
     rdt_choice choice;
+    redtune_trust trust = REDTUNE_TRUST_VERIFIED;
     redtune_status status = rdt_problem_resolve(&question->problem, &self.problem, err);
     if (!status) status = rdt_layers_list(question->database, &self.layers, err);
     if (!status) status = question->device ? ask_device(&self, err) : find_gpu(&self, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
-    if (!status) status = rdt_winners_need(&self.winners, &self.layers, &self.problem, NULL, err);
+    if (!status) status = rdt_trust_find(REDTUNE_TRUST_VERIFIED, &trust, err);
+    const rdt_winners_source source = {.layers = &self.layers, .own = trust == REDTUNE_TRUST_NONE};
+    if (!status) status = rdt_winners_need(&self.winners, &source, &self.problem, err);
     if (!status)
         status = rdt_select(&self.winners, self.codegen, (rdt_case){&self.problem, &self.facts},
                             &choice, err);
-    if (!status) tell(&self, &choice, out);
+    if (!status) {
+        tell(&self, &choice, out);
+        out->to_verify = out->received && trust == REDTUNE_TRUST_VERIFIED;
+    }
     rdt_codegen_close(self.codegen);
     rdt_winners_free(&self.winners);
     rdt_layers_free(&self.layers);

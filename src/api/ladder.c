@@ -330,7 +330,7 @@ static redtune_status open_ladder(ladder *self, redtune_error *err) {
                         "has room for %" PRIu64 "; ask for fewer",
                         self->problem.count, largest);
     status = redtune_plan_create(rt, &self->problem, &self->tuned, err);
-    if (!status) status = rdt_rig_open(rt->context, &self->problem, &self->rig, err);
+    if (!status) status = rdt_rig_open(rt->context, &self->problem, 0, &self->rig, err);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* Open: opening and closing redtune on a CUDA context. */
 #define _POSIX_C_SOURCE 200809L
-#include "api/state.h"
+#include "api/trust.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,13 +8,22 @@
 #include <string.h>
 #include "base/trace.h"
 
+static const double verify_usual_s = 0.5;
+
+static redtune_status need(redtune *rt, rdt_winners *winners, const redtune_problem *problem,
+                           bool own, redtune_error *err) {
+    const rdt_winners_source source = {&rt->layers, &rt->judged, own, &rt->log};
+    return rdt_winners_need(winners, &source, problem, err);
+}
+
 /* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem,
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool settled,
                                       redtune_error *err) {
     rdt_identity before, after;
     size_t known = rt->winners.class_count;
+    if (settled) return need(rt, &rt->settled, problem, true, err);
     rdt_identity_of(rt->layers.path, rt->layers.count, before);
-    redtune_status status = rdt_winners_need(&rt->winners, &rt->layers, problem, &rt->log, err);
+    redtune_status status = need(rt, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
     if (status || rt->winners.class_count == known) return status;
     rdt_identity_of(rt->layers.path, rt->layers.count, after);
     bool same = !strcmp(before, after) && (!known || !strcmp(rt->winners_of, after));
@@ -27,6 +36,7 @@ redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *proble
 void rdt_state_forget_winners(redtune *rt) {
     pthread_mutex_lock(&rt->lock);
     rdt_winners_free(&rt->winners);
+    rdt_winners_free(&rt->settled);
     pthread_mutex_unlock(&rt->lock);
 }
 
@@ -73,10 +83,19 @@ static redtune_status copy_pin(redtune *rt, redtune_error *err) {
     return rt->pin ? REDTUNE_OK : rdt_fail_memory(err, strlen(pin) + 1);
 }
 
+static redtune_status take_trust(redtune *rt, const redtune_options *options, redtune_error *err) {
+    rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
+    redtune_status status = rdt_trust_find(options->trust, &rt->trust, err);
+    if (status || !options->worker) return status;
+    rt->worker = strdup(options->worker);
+    return rt->worker ? REDTUNE_OK : rdt_fail_memory(err, strlen(options->worker) + 1);
+}
+
 static redtune_status fill(redtune *rt, const redtune_options *options, redtune_error *err) {
     bool entered = false;
     redtune_status status = open_log(options, &rt->log, err);
     if (!status) status = copy_pin(rt, err);
+    if (!status) status = take_trust(rt, options, err);
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
     if (!status) status = rdt_layers_check(&rt->layers, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
@@ -120,9 +139,12 @@ void redtune_close(redtune *rt) {
     rdt_builder_destroy(rt->builder);
     rdt_context_close(rt->context);
     rdt_winners_free(&rt->winners);
+    rdt_winners_free(&rt->settled);
+    rdt_rows_free(&rt->judged);
     pthread_mutex_destroy(&rt->lock);
     rdt_layers_free(&rt->layers);
     free(rt->pin);
+    free(rt->worker);
     free(rt);
 }
 

@@ -57,6 +57,8 @@ void rdt_recipe_name(const redtune *rt, const redtune_problem *problem, const ch
     hash_problem(&hash, problem);
     hash_gpu(&hash, &rt->context->facts);
     rdt_hash_add_string(&hash, databases);
+    const int64_t trust = rt->trust;
+    hash_integers(&hash, &trust, 1);
     rdt_hash_text(&hash, out);
 }
 

@@ -25,19 +25,36 @@ static bool is_read(const rdt_winners *winners, const redtune_problem *problem) 
     return false;
 }
 
-redtune_status rdt_winners_need(rdt_winners *winners, const rdt_layers *layers,
-                                const redtune_problem *problem, const rdt_log *log,
-                                redtune_error *err) {
+static redtune_status add_judged(rdt_rows *rows, const rdt_rows *judged,
+                                 const redtune_problem *problem, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; judged && !status && i < judged->count; i++)
+        if (rdt_problem_same_class(&judged->row[i].trial.problem, problem))
+            status = rdt_rows_add(rows, &judged->row[i], err);
+    return status;
+}
+
+static void drop_received(rdt_rows *rows) {
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        if (!rows->row[i].trial.received) rows->row[kept++] = rows->row[i];
+    rows->count = kept;
+}
+
+redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *source,
+                                const redtune_problem *problem, redtune_error *err) {
     if (is_read(winners, problem)) return REDTUNE_OK;
     size_t bytes = (winners->class_count + 1) * sizeof *winners->classes;
     redtune_problem *classes = realloc(winners->classes, bytes);
     if (!classes) return rdt_fail_memory(err, bytes);
     winners->classes = classes;
     const rdt_layers_wanted wanted = {
-        .problem = problem, .cache = RDT_CACHE_COLD, .contenders = true, .log = log};
+        .problem = problem, .cache = RDT_CACHE_COLD, .contenders = true, .log = source->log};
     rdt_rows rows = {0};
     size_t before = winners->count;
-    redtune_status status = rdt_layers_read(layers, &wanted, &rows, err);
+    redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
+    if (!status) status = add_judged(&rows, source->judged, problem, err);
+    if (source->own) drop_received(&rows);
     if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);
     if (status)

@@ -14,10 +14,17 @@ typedef struct rdt_winners {
     size_t class_count;
 } rdt_winners;
 
+/* Where winners come from. */
+typedef struct rdt_winners_source {
+    const rdt_layers *layers;
+    const rdt_rows *judged; /* beside those of the layers; NULL: none */
+    bool own;               /* received rows do not count */
+    const rdt_log *log;     /* may be NULL */
+} rdt_winners_source;
+
 /* Reads the winners of the problem's class, with a cold L2, unless they are there already. */
-redtune_status rdt_winners_need(rdt_winners *winners, const rdt_layers *layers,
-                                const redtune_problem *problem, const rdt_log *log,
-                                redtune_error *err);
+redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *source,
+                                const redtune_problem *problem, redtune_error *err);
 void rdt_winners_free(rdt_winners *winners);
 
 typedef struct rdt_choice {

@@ -28,16 +28,22 @@ struct redtune {
     rdt_layers layers; /* of databases; the first is the one that a tune writes */
     char *pin;         /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
     bool background;
-    pthread_mutex_t lock;    /* guards winners */
+    redtune_trust trust;     /* in received rows */
+    double verify_s;         /* what verifying one of them may take */
+    char *worker;            /* the program that does it; NULL: this process */
+    pthread_mutex_t lock;    /* guards what follows, down to shelves */
     rdt_winners winners;     /* read when a class is first asked for */
+    rdt_winners settled;     /* the same of what was measured here alone */
+    rdt_rows judged;         /* measured here, and kept nowhere else: the database takes none */
     rdt_identity winners_of; /* the databases that they were read from; "": not known */
     /* Read without a lock, shelves and plans added by compare and exchange. A problem that leaves
      * its result to redtune has a shelf of its own, whose plans are those of the usual result's. */
     _Atomic(rdt_shelf *) shelves[RDT_REDUCE_OPS][RDT_REDUCE_DTYPES][RDT_REDUCE_DTYPES];
 };
 
-/* Reads the winners of the problem's class unless they are there; the lock is held. */
-redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem,
+/* Reads the winners of the problem's class, or the settled ones, unless they are there; the lock is
+ * held. */
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool settled,
                                       redtune_error *err);
 /* Forgets the winners that were read: plans made from now on use those of the databases then. */
 void rdt_state_forget_winners(redtune *rt);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "api/recipe.h"
 #include "api/tell.h"
+#include "api/trust.h"
 
 /* What is being made, and for what. */
 typedef struct making {
@@ -14,8 +15,21 @@ typedef struct making {
     const redtune_problem *problem;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
+    rdt_hint hint;  /* what was chosen, if that was received and has to be verified */
+    bool waits;     /* verifying is left for later */
+    bool unsettled; /* not every hint could be verified: the next process may find more */
     rdt_variant *variant;
 } making;
+
+/* So many hints are verified for one plan. */
+enum { HINTS_MAX = 3 };
+
+/* What a choice may go by. */
+typedef enum grounds {
+    GROUNDS_ALL,
+    GROUNDS_SETTLED, /* what was measured here */
+    GROUNDS_NONE,    /* the default, whatever is known */
+} grounds;
 
 /* ---- choosing ------------------------------------------------------------------------------ */
 
@@ -49,27 +63,70 @@ static void tell(const making *self, const rdt_space *space) {
     snprintf(self->variant->text, sizeof self->variant->text, "%s:%s", info->family, info->config);
 }
 
-/* Chooses, and fills what the variant tells about it. fallback: the default, whatever is known. */
-static redtune_status choose(making *self, bool fallback, redtune_error *err) {
+/* Chooses by what is known; the lock is held. Says in hint what has to be verified. */
+static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
+                                redtune_error *err) {
+    redtune *rt = self->rt;
+    static const rdt_winners none = {.row = NULL};
+    rdt_case at = {self->problem, &rt->context->facts};
+    redtune_status status = REDTUNE_OK;
+    self->hint = (rdt_hint){.problem = NULL};
+    if (self->pin) {
+        status = take_pin(self, codegen, at, &self->choice, err);
+    } else {
+        const rdt_winners *winners = by == GROUNDS_ALL       ? &rt->winners
+                                     : by == GROUNDS_SETTLED ? &rt->settled
+                                                             : &none;
+        if (by != GROUNDS_NONE)
+            status = rdt_state_need_winners(rt, self->problem, by == GROUNDS_SETTLED, err);
+        if (!status) status = rdt_select(winners, codegen, at, &self->choice, err);
+    }
+    if (status) return status;
+    tell(self, rdt_codegen_space(codegen, self->choice.family));
+    const rdt_row *row = self->choice.row;
+    if (row && row->trial.received && rt->trust == REDTUNE_TRUST_VERIFIED)
+        self->hint = (rdt_hint){self->problem, self->choice.match, row->trial.problem.count,
+                                self->choice.family, self->choice.config};
+    self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
+    return REDTUNE_OK;
+}
+
+/* Whether what the hint says is settled afterwards, so that choosing again goes by it. */
+static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
+    redtune_error why;
+    bool decided = false;
+    redtune_status status =
+        rdt_trust_verify(self->rt, codegen, &self->hint, left_s, &decided, &why);
+    if (!status && decided) return true;
+    self->unsettled = status != REDTUNE_OK;
+    if (status)
+        rdt_log_write(&self->rt->log, REDTUNE_LOG_WARNING,
+                      "an imported measurement is not used, since it could not be verified: %s",
+                      why.message);
+    return false;
+}
+
+/* Chooses, verifying what was received on the way, and fills what the variant tells about it. */
+static redtune_status choose(making *self, grounds by, bool at_once, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
     if (status) return status;
-    static const rdt_winners none = {.row = NULL};
-    rdt_case at = {self->problem, &rt->context->facts};
-    pthread_mutex_lock(&rt->lock);
-    if (self->pin)
-        status = take_pin(self, codegen, at, &self->choice, err);
-    else
-        status = rdt_state_need_winners(rt, self->problem, err);
-    if (!status && !self->pin)
-        status = rdt_select(fallback ? &none : &rt->winners, codegen, at, &self->choice, err);
-    if (!status) tell(self, rdt_codegen_space(codegen, self->choice.family));
-    self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
-    pthread_mutex_unlock(&rt->lock);
+    double left_s = rt->verify_s;
+    for (int hints = 0;; hints++) {
+        pthread_mutex_lock(&rt->lock);
+        status = choose_by(self, codegen, by, err);
+        pthread_mutex_unlock(&rt->lock);
+        if (status || !self->hint.problem) break;
+        self->waits = at_once;
+        if (hints == HINTS_MAX) self->unsettled = true;
+        if (at_once || hints == HINTS_MAX || !verify_hint(self, codegen, &left_s))
+            by = GROUNDS_SETTLED;
+    }
     if (!status)
-        status = rdt_codegen_launch(codegen, self->choice.family, at, &self->choice.config,
-                                    &self->variant->launch, err);
+        status = rdt_codegen_launch(codegen, self->choice.family,
+                                    (rdt_case){self->problem, &rt->context->facts},
+                                    &self->choice.config, &self->variant->launch, err);
     rdt_builder_give_back(rt->builder);
     return status;
 }
@@ -89,7 +146,7 @@ static redtune_status load_something(making *self, redtune_error *err) {
         return status;
     const rdt_choice chosen = self->choice;
     const rdt_variant told = *self->variant;
-    status = choose(self, true, err);
+    status = choose(self, GROUNDS_NONE, false, err);
     if (!status) status = load(self, true, err);
     self->variant->info.pending = self->variant->kernel != NULL;
     if (!self->variant->kernel) {
@@ -117,11 +174,12 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
     rdt_recipe_name(self->rt, self->problem, self->pin, databases, templates, key);
     if (databases[0] && rdt_recipe_follow(self->rt, key, self->variant)) return REDTUNE_OK;
-    status = choose(self, false, err);
+    status = choose(self, GROUNDS_ALL, at_once, err);
     if (!status && at_once && !self->pin) status = load_something(self, err);
     if (!status && !self->variant->kernel) status = load(self, false, err);
-    if (!status && !self->variant->info.pending && databases[0] && chosen_from(self, databases) &&
-        rdt_builder_rendered_from(self->rt->builder, templates))
+    if (self->waits) self->variant->info.pending = true;
+    if (!status && !self->variant->info.pending && !self->unsettled && databases[0] &&
+        chosen_from(self, databases) && rdt_builder_rendered_from(self->rt->builder, templates))
         rdt_recipe_write(self->rt, key, self->variant);
     return status;
 }
@@ -149,7 +207,7 @@ redtune_status rdt_variant_create(redtune *rt, const redtune_problem *problem, b
     rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s of %" PRIu64 " %s: %s (%s)%s",
                   redtune_op_name(problem->op), problem->count, redtune_dtype_name(problem->dtype),
                   variant->text, redtune_match_name(variant->info.match),
-                  variant->info.pending ? " while another is compiled" : "");
+                  variant->info.pending ? " until another is ready" : "");
     *out = variant;
     return REDTUNE_OK;
 }

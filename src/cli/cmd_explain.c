@@ -54,6 +54,8 @@ static void add_origin(rdt_table *table, const redtune_explanation *found) {
              info->nvrtc_version % 1000 / 10);
     add_line(table, "measured", text);
     add_line(table, "in", found->database);
+    if (found->to_verify)
+        add_line(table, "verified", "not yet: on the GPU, before it serves for the first time");
 }
 
 static void add_differences(rdt_table *table, const redtune_explanation *found) {
@@ -111,6 +113,7 @@ static void print_json(const redtune_explanation *found) {
     rdt_json_real(&json, "median_ns", info->tuned_ns);
     rdt_json_real(&json, "default_ns", found->default_ns);
     rdt_json_truth(&json, "received", found->received != 0);
+    rdt_json_truth(&json, "to_verify", found->to_verify != 0);
     rdt_json_text(&json, "machine", info->machine);
     rdt_json_text(&json, "templates", info->templates);
     rdt_json_count(&json, "date", (uint64_t)info->date);
