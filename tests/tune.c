@@ -1,6 +1,8 @@
 /* Tune: a tune of one class on an oracle, for the tests of searches and series. */
 #include "tune.h"
 
+#include <stdio.h>
+
 rdt_codegen *tune_codegen;
 
 static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
@@ -57,13 +59,13 @@ double tune_truth_ns(const tune *self, const rdt_trial *trial) {
     return oracle_truth_ns(&self->oracle, &trial->problem, trial->cache, &each);
 }
 
-int tune_main(const check_fact *facts, size_t count, int argc, char **argv) {
+bool tune_open(void) {
     redtune_error err;
-    if (rdt_codegen_open(&tune_codegen, &err)) {
-        fprintf(stderr, "%s\n", err.message);
-        return 1;
-    }
-    int code = check_run(facts, count, argc, argv);
+    if (!rdt_codegen_open(&tune_codegen, &err)) return true;
+    fprintf(stderr, "%s\n", err.message);
+    return false;
+}
+
+void tune_close(void) {
     rdt_codegen_close(tune_codegen);
-    return code;
 }

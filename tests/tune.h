@@ -2,7 +2,6 @@
 #ifndef RDT_TESTS_TUNE_H
 #define RDT_TESTS_TUNE_H
 
-#include "check.h"
 #include "oracle.h"
 #include "tuner/series.h"
 
@@ -22,7 +21,7 @@ typedef struct tune {
     redtune_error err;
 } tune;
 
-/* Open while the facts run: see tune_main. */
+/* Open from tune_open to tune_close. */
 extern rdt_codegen *tune_codegen;
 
 /* Sums of 2^low to 2^high elements, doubling. */
@@ -32,7 +31,9 @@ void tune_end(tune *self);
 /* What the trial's config takes on its problem, without noise. */
 double tune_truth_ns(const tune *self, const rdt_trial *trial);
 
-/* Runs the facts as check_run does. */
-int tune_main(const check_fact *facts, size_t count, int argc, char **argv);
+/* Before and after the facts run. The file of the facts itself runs them: how they stand is known
+ * to one file alone (check.h). tune_open says why it cannot, and returns false. */
+bool tune_open(void);
+void tune_close(void);
 
 #endif

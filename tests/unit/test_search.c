@@ -1,5 +1,6 @@
 /* The search: what each strategy finds, at what cost, held against labs whose answers are known. */
 #include <math.h>
+#include "check.h"
 #include "tune.h"
 
 /* ---- what is found, and at what cost -------------------------------------------------------- */
@@ -208,5 +209,8 @@ int main(int argc, char **argv) {
         FACT(standard_finds_the_best_on_the_simulated_gpu),
         FACT(quick_finds_the_best_on_the_simulated_gpu),
     };
-    return tune_main(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!tune_open()) return 1;
+    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    tune_close();
+    return code;
 }
