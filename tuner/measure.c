@@ -5,7 +5,22 @@
 
 enum { CALL_NS = 2000 /* a small call, at the least */, ALIGNMENT_BYTES = 256 };
 
-static int choose_calls(const rdt_rig *rig, rdt_measured what, uint64_t stride) {
+/* How many inputs the calls have. With a cold cache each has its own. Warm ones take turns: where
+ * an input lies in L2 makes a kernel a few percent faster or slower, one more than another, so that
+ * a single place would decide by luck. */
+static uint64_t choose_inputs(const rdt_rig *rig, rdt_measured what, uint64_t stride) {
+    enum { WARM_INPUTS_MAX = 4, L2_PARTS = 2 /* of which they fill one at most */ };
+    const uint64_t count = what.problem->count;
+    uint64_t inputs = count ? 1 + (rig->dense.count - count) / stride : 1;
+    if (what.cache == RDT_CACHE_COLD) return inputs;
+    uint64_t bytes = stride * redtune_dtype_bytes(what.problem->dtype);
+    uint64_t most = bytes ? rig->context->facts.l2_bytes / L2_PARTS / bytes : 1;
+    if (most > WARM_INPUTS_MAX) most = WARM_INPUTS_MAX;
+    if (most < 1) most = 1;
+    return inputs < most ? inputs : most;
+}
+
+static int choose_calls(const rdt_rig *rig, rdt_measured what, uint64_t inputs) {
     const uint64_t count = what.problem->count;
     double peak = rdt_facts_peak_gbps(&rig->context->facts); /* bytes per ns */
     double bytes = (double)count * (double)redtune_dtype_bytes(what.problem->dtype);
@@ -13,8 +28,6 @@ static int choose_calls(const rdt_rig *rig, rdt_measured what, uint64_t stride) 
     int calls = (int)(RDT_RIG_INTERVAL_NS / call_ns) + 1;
     if (calls > RDT_RIG_CALLS_MAX) calls = RDT_RIG_CALLS_MAX;
     if (!count || what.cache == RDT_CACHE_WARM) return calls;
-    /* As many as have an input of their own. */
-    uint64_t inputs = 1 + (rig->dense.count - count) / stride;
     return inputs < (uint64_t)calls ? (int)inputs : calls;
 }
 
@@ -23,11 +36,12 @@ static redtune_status record(rdt_measurement *measurement, rdt_measured what, re
     const size_t element = redtune_dtype_bytes(what.problem->dtype);
     const uint64_t count = what.problem->count, unit = ALIGNMENT_BYTES / element;
     const uint64_t stride = (count + unit - 1) / unit * unit;
-    measurement->calls = choose_calls(rig, what, stride);
+    const uint64_t inputs = choose_inputs(rig, what, stride);
+    measurement->calls = choose_calls(rig, what, inputs);
     redtune_status status = rdt_graph_begin(rig->driver, rig->stream, err);
     if (status) return status;
     for (int i = 0; !status && i < measurement->calls; i++) {
-        uint64_t first = what.cache == RDT_CACHE_WARM ? 0 : (uint64_t)i * stride;
+        uint64_t first = (uint64_t)i % inputs * stride;
         rdt_operands operands = {
             .input = rig->dense.buffer.address + first * element,
             .count = count,
