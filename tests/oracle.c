@@ -200,9 +200,22 @@ static double with_noise(const oracle *self, double truth_ns, rdt_random *random
 
 /* ---- the lab ------------------------------------------------------------------------------- */
 
+static int order_of(const oracle *self, const rdt_candidate *candidate) {
+    return rdt_config_order(rdt_codegen_space(self->codegen, 0), &candidate->config);
+}
+
+/* 1, or what a count that suits it badly costs the candidate. */
+static double fit_of(const oracle *self, const redtune_problem *problem,
+                     const rdt_candidate *candidate) {
+    bool is_power = !(problem->count & (problem->count - 1));
+    rdt_random random = {problem->count ^ ((uint64_t)order_of(self, candidate) << 40)};
+    return is_power || !rdt_random_below(&random, 3) ? 1 : 1 + self->uneven;
+}
+
 double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                        const rdt_candidate *candidate) {
-    if (!self->record) return model_ns(self, problem, cache, candidate);
+    if (!self->record)
+        return model_ns(self, problem, cache, candidate) * fit_of(self, problem, candidate);
     const measured *each = find_measured(self, problem, &candidate->config);
     return each ? each->median_ns[summary_of(each, 31)] : 0;
 }
@@ -226,10 +239,6 @@ double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_ca
     }
     free(configs);
     return best;
-}
-
-static int order_of(const oracle *self, const rdt_candidate *candidate) {
-    return rdt_config_order(rdt_codegen_space(self->codegen, 0), &candidate->config);
 }
 
 static void note(const oracle *self, const char *what, const rdt_batch *batch, size_t i,

@@ -15,6 +15,8 @@ typedef struct oracle {
     double noise;                /* of the model: standard deviation, as a share of the time */
     double outliers;             /* and the share of samples that are far too slow */
     uint64_t salt;               /* of the noise */
+    double uneven;               /* of the model: the share by which most configs, each at counts of
+                                    its own, are slower where the count is no power of two */
     rdt_text *log;               /* what was asked, a line a candidate; NULL: not kept */
     /* Faults, by the place of the config in the space: each such candidate fails, or is flattered
      * at first: its first samples are half the truth. -1: none. */

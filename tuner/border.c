@@ -7,11 +7,15 @@
 #include <string.h>
 #include "model/winner.h"
 #include "tuner/field.h"
+#include "tuner/near.h"
 
 enum {
     HALVINGS = 2,     /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
     NEIGHBOURS = 4,   /* times: sizes further apart have more than one border between them */
-    LOOK_SAMPLES = 9, /* of a winner at the other's size */
+    LOOK_SAMPLES = 9, /* of a winner at the other's size, and of each rival at a size between */
+    RIVALS = 7,       /* the two winners, and of the rest of the best of both ends the better */
+    BEST = 4,         /* of each end */
+    FINALISTS = 3,    /* of the rivals */
 };
 
 /* A size, and how the two winners compare there. */
@@ -23,7 +27,8 @@ typedef struct place {
 
 typedef struct border {
     rdt_series *series;
-    rdt_config config[2]; /* the winner of the lower end, and of the upper */
+    rdt_config config[RIVALS]; /* the winner of the lower end, and of the upper; their rivals */
+    size_t count;
 } border;
 
 /* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
@@ -34,8 +39,33 @@ static int compare(const place *at) {
     return difference < 0 ? -1 : 1;
 }
 
-/* Measures both winners, and the default, at the place's size. */
-static redtune_status measure(const border *self, place *at, int samples, redtune_error *err) {
+/* At an end: both winners, and the default. */
+static redtune_status look(rdt_field *field, redtune_error *err) {
+    size_t indices[3], count = 0;
+    for (; count < field->count; count++) indices[count] = count;
+    return rdt_field_measure(field, indices, count, LOOK_SAMPLES, err);
+}
+
+/* Between: all rivals, and then the best of them and the default as carefully as in a search: what
+ * hardly differs at an end may differ much here. */
+static redtune_status compete(rdt_field *field, redtune_error *err) {
+    const int samples = rdt_strategy_samples(field->search->strategy);
+    size_t indices[RIVALS + 1], count = 0;
+    for (; count < field->count; count++) indices[count] = count;
+    redtune_status status = rdt_field_measure(field, indices, count, LOOK_SAMPLES, err);
+    if (status) return status;
+    count = rdt_field_rank(field, indices);
+    if (count > FINALISTS) count = FINALISTS;
+    size_t at = 0;
+    while (at < count && indices[at] != field->standard) at++;
+    if (at == count) indices[count++] = field->standard;
+    return rdt_field_measure(field, indices, count, samples, err);
+}
+
+/* Measures so many of the configs, by one of the above, at the place's size. */
+static redtune_status measure(const border *self, place *at, size_t config_count,
+                              redtune_status (*how)(rdt_field *field, redtune_error *err),
+                              redtune_error *err) {
     rdt_series *series = self->series;
     redtune_problem problem = series->problems[0];
     problem.count = at->count;
@@ -46,10 +76,8 @@ static redtune_status measure(const border *self, place *at, int samples, redtun
     redtune_status status =
         rdt_trials_select(&series->known[RDT_CACHE_COLD], problem.count, &known, err);
     search.known = &known;
-    if (!status) status = rdt_field_open_some(&search, self->config, 2, &field, err);
-    size_t indices[3], count = 0;
-    for (size_t i = 0; !status && i < field.count; i++) indices[count++] = i;
-    if (!status) status = rdt_field_measure(&field, indices, count, samples, err);
+    if (!status) status = rdt_field_open_some(&search, self->config, config_count, &field, err);
+    if (!status) status = how(&field, err);
     for (int side = 0; !status && side < 2; side++) {
         long entry = rdt_field_find(&field, &self->config[side]);
         at->known[side] = entry >= 0 && field.entry[entry].samples > 0;
@@ -69,11 +97,10 @@ static uint64_t middle(uint64_t low, uint64_t high) {
 }
 
 static redtune_status halve(const border *self, place low, place high, redtune_error *err) {
-    const int samples = rdt_strategy_samples(self->series->strategy);
     for (int i = 0; i < HALVINGS; i++) {
         place between = {.count = middle(low.count, high.count)};
         if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
-        redtune_status status = measure(self, &between, samples, err);
+        redtune_status status = measure(self, &between, self->count, compete, err);
         int faster = compare(&between);
         if (status || !faster) return status;
         if (faster < 0)
@@ -103,8 +130,35 @@ static redtune_status find_winner(const rdt_series *series, uint64_t count, rdt_
     return status;
 }
 
+static void add_rival(border *self, const rdt_config *config) {
+    for (size_t i = 0; i < self->count; i++)
+        if (!memcmp(&self->config[i], config, sizeof *config)) return;
+    if (self->count < RIVALS) self->config[self->count++] = *config;
+}
+
+/* Of both ends alike, the better ones first. */
+static redtune_status add_rivals(border *self, uint64_t low, uint64_t high, redtune_error *err) {
+    const rdt_series *series = self->series;
+    const rdt_space *space = rdt_codegen_space(series->codegen, series->family);
+    const int careful = rdt_strategy_samples(series->strategy);
+    rdt_config best[2][BEST];
+    size_t count[2] = {0};
+    redtune_status status = REDTUNE_OK;
+    for (int end = 0; !status && end < 2; end++) {
+        rdt_trials trials = {0};
+        status = rdt_trials_select(&series->known[RDT_CACHE_COLD], end ? high : low, &trials, err);
+        if (!status)
+            status = rdt_near_best(space, &trials, careful, BEST, best[end], &count[end], err);
+        rdt_trials_free(&trials);
+    }
+    for (size_t i = 0; !status && i < BEST; i++)
+        for (int end = 0; end < 2; end++)
+            if (i < count[end]) add_rival(self, &best[end][i]);
+    return status;
+}
+
 static redtune_status cross(rdt_series *series, size_t i, redtune_error *err) {
-    border self = {.series = series};
+    border self = {.series = series, .count = 2};
     place low = {.count = series->problems[i].count};
     place high = {.count = series->problems[i + 1].count};
     bool found[2] = {false};
@@ -116,10 +170,11 @@ static redtune_status cross(rdt_series *series, size_t i, redtune_error *err) {
         return status;
     series->current = i;
     series->stage = "border";
-    status = measure(&self, &low, LOOK_SAMPLES, err);
-    if (!status) status = measure(&self, &high, LOOK_SAMPLES, err);
+    status = measure(&self, &low, 2, look, err);
+    if (!status) status = measure(&self, &high, 2, look, err);
     if (status || (!compare(&low) && !compare(&high))) return status;
-    return halve(&self, low, high, err);
+    status = add_rivals(&self, low.count, high.count, err);
+    return status ? status : halve(&self, low, high, err);
 }
 
 redtune_status rdt_border_run(rdt_series *series, redtune_error *err) {

@@ -6,8 +6,9 @@
 #include "tuner/series.h"
 
 /* Measures, between each two problems of the series that follow each other and have different
- * winners with a cold cache, both winners and the default at sizes between, halving the distance on
- * the log scale, so that the nearest measured size has the config that is best there. A winner
+ * winners with a cold cache, both winners, the best of their rivals and the default at sizes
+ * between, halving the distance on the log scale, so that the nearest measured size has the config
+ * that is best there. A winner
  * that is no candidate for a size has lost there. Nothing is measured between two that are within
  * noise of each other at both ends. */
 redtune_status rdt_border_run(rdt_series *series, redtune_error *err);

@@ -94,6 +94,18 @@ redtune_status rdt_near_collect(const rdt_search *search, rdt_near_list *out, re
     return status;
 }
 
+redtune_status rdt_near_best(const rdt_space *space, const rdt_trials *trials, int samples,
+                             size_t most, rdt_config *out, size_t *count, redtune_error *err) {
+    rival *rivals = malloc((trials->count + 1) * sizeof *rivals);
+    if (!rivals) return rdt_fail_memory(err, (trials->count + 1) * sizeof *rivals);
+    size_t rival_count = rank(space, trials, rivals);
+    *count = 0;
+    for (size_t i = 0; i < rival_count && *count < most; i++)
+        if (rivals[i].samples >= samples) out[(*count)++] = rivals[i].config;
+    free(rivals);
+    return REDTUNE_OK;
+}
+
 void rdt_near_free(rdt_near_list *list) {
     free(list->config);
     *list = (rdt_near_list){0};

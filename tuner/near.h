@@ -14,4 +14,9 @@ typedef struct rdt_near_list {
 redtune_status rdt_near_collect(const rdt_search *search, rdt_near_list *out, redtune_error *err);
 void rdt_near_free(rdt_near_list *list);
 
+/* The configs with the lowest medians, of those of the trials that have at least so many samples;
+ * out has room for `most` of them. */
+redtune_status rdt_near_best(const rdt_space *space, const rdt_trials *trials, int samples,
+                             size_t most, rdt_config *out, size_t *count, redtune_error *err);
+
 #endif

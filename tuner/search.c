@@ -16,11 +16,11 @@ static size_t narrow(const rdt_field *field, size_t keep, size_t *indices) {
     return keep;
 }
 
-static redtune_status run_rounds(rdt_field *field, redtune_error *err) {
+redtune_status rdt_search_rounds(rdt_field *field, redtune_error *err) {
     const rdt_strategy *strategy = field->search->strategy;
     size_t *indices = malloc(field->count * sizeof *indices);
     if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
-    redtune_status status = strategy->explore(strategy, field, err);
+    redtune_status status = REDTUNE_OK;
     for (const rdt_round *round = strategy->rounds; !status && round->keep; round++) {
         size_t count = narrow(field, round->keep, indices);
         status = rdt_field_measure(field, indices, count, round->samples, err);
@@ -39,7 +39,8 @@ redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
     *count = (rdt_search_count){0};
     redtune_status status = rdt_field_open(search, &field, err);
     if (status) return status;
-    status = run_rounds(&field, err);
+    status = search->strategy->explore(search->strategy, &field, err);
+    if (!status) status = rdt_search_rounds(&field, err);
     *count = field.now;
     rdt_field_close(&field);
     return status;

@@ -7,6 +7,8 @@
 #include "tuner/lab.h"
 #include "tuner/strategy.h"
 
+struct rdt_field;
+
 /* What a search reports to; every function gets user first. */
 typedef struct rdt_search_hooks {
     void *user;
@@ -52,10 +54,13 @@ typedef struct rdt_search_count {
     size_t measured, failed; /* candidates, now and not known before */
 } rdt_search_count;
 
-/* Goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
+/* Looks around and goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
  * REDTUNE_INTERRUPTED if a hook said stop. What was measured has been stored in any case, and
  * *count is valid. */
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
                               redtune_error *err);
+
+/* The rounds alone, among what has been tried in a field. */
+redtune_status rdt_search_rounds(struct rdt_field *field, redtune_error *err);
 
 #endif

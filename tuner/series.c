@@ -8,6 +8,7 @@
 #include "model/winner.h"
 #include "tuner/border.h"
 #include "tuner/field.h"
+#include "tuner/revisit.h"
 
 /* ---- hooks of the searches ----------------------------------------------------------------- */
 
@@ -113,7 +114,7 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
 
 /* Of the counts that were searched the nearest below, or above; 0 if there is none. */
 static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
-    enum { SEARCHED = 8 }; /* trials: at a border there are fewer */
+    enum { SEARCHED = 13 }; /* trials: at a border there are fewer */
     uint64_t nearest = 0;
     for (size_t i = 0; i < trials->count; i++) {
         uint64_t each = trials->trial[i].problem.count;
@@ -209,21 +210,59 @@ static size_t searches_left(const rdt_series *self, size_t problem, size_t state
     return searches - state;
 }
 
-static redtune_status tune(rdt_series *self, size_t i, redtune_error *err) {
-    const redtune_problem *problem = &self->problems[i];
-    rdt_finding finding[RDT_CACHE_STATES] = {{.found = false}};
+/* What came of a problem, by cache state. */
+typedef struct findings {
+    rdt_finding of[RDT_CACHE_STATES];
+} findings;
+
+static redtune_status search_each(rdt_series *self, findings *findings, size_t *searched,
+                                  redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    self->current = i;
-    for (size_t state = 0; !status && state < rdt_series_searches(self->facts, problem); state++) {
-        if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
-        status = find(self, problem, (rdt_cache_state)state, &finding[state], err);
+    for (size_t i = 0; !status && i < self->count; i++) {
+        size_t states = rdt_series_searches(self->facts, &self->problems[i]);
+        self->current = i;
+        for (size_t state = 0; !status && state < states; state++) {
+            if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
+            status =
+                find(self, &self->problems[i], (rdt_cache_state)state, &findings[i].of[state], err);
+        }
+        *searched += !status;
     }
-    if (!status) self->hooks->tuned(self->hooks->user, i, finding);
+    return status;
+}
+
+/* The winner of what is known by now. */
+static redtune_status find_again(rdt_series *self, size_t i, rdt_cache_state cache,
+                                 rdt_finding *finding, redtune_error *err) {
+    rdt_trials all = {0};
+    redtune_status status = rdt_revisit_run(self, i, cache, &finding->now, err);
+    if (!status)
+        status = rdt_trials_select(&self->known[cache], self->problems[i].count, &all, err);
+    if (!status) status = choose(&all, finding, err);
+    rdt_trials_free(&all);
+    return status;
+}
+
+/* From the large sizes to the small ones; a search of every point has nothing to learn. */
+static redtune_status revisit_each(rdt_series *self, findings *findings, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    if (!self->strategy->share) return REDTUNE_OK;
+    for (size_t i = self->count - 1; !status && i-- > 0;) {
+        size_t states = rdt_series_searches(self->facts, &self->problems[i]);
+        for (size_t state = 0; !status && state < states; state++)
+            status = find_again(self, i, (rdt_cache_state)state, &findings[i].of[state], err);
+    }
     return status;
 }
 
 redtune_status rdt_series_run(rdt_series *self, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < self->count; i++) status = tune(self, i, err);
+    size_t searched = 0, bytes = (self->count + 1) * sizeof(findings);
+    findings *found = calloc(1, bytes);
+    if (!found) return rdt_fail_memory(err, bytes);
+    redtune_status status = search_each(self, found, &searched, err);
+    if (!status && self->count) status = revisit_each(self, found, err);
+    /* Those that were searched are told of whatever stopped the rest. */
+    for (size_t i = 0; i < searched; i++) self->hooks->tuned(self->hooks->user, i, found[i].of);
+    free(found);
     return status ? status : rdt_border_run(self, err);
 }

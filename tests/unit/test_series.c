@@ -236,6 +236,100 @@ static void borders_lead_to_the_faster_config(void) {
     tune_end(&self);
 }
 
+/* Of all that is known of a count. */
+static const rdt_trial *winner_at(const tune *self, uint64_t count) {
+    const rdt_trials *trials = &self->series.known[RDT_CACHE_COLD];
+    const rdt_trial *pointers[512] = {NULL};
+    size_t found = 0;
+    rdt_winner winner = {.trial = NULL};
+    for (size_t i = 0; i < trials->count && found < 512; i++)
+        if (trials->trial[i].problem.count == count) pointers[found++] = &trials->trial[i];
+    rdt_winner_choose(pointers, found, &winner, NULL);
+    return winner.trial;
+}
+
+/* A tune, as another day and another order of candidates would have it. */
+static void run_with_noise(tune *self, redtune_dtype dtype, uint64_t seed, double uneven) {
+    oracle oracle = oracle_model(tune_codegen, &oracle_h200);
+    oracle.noise = 0.005;
+    oracle.outliers = 0.005;
+    oracle.salt = 100 * seed;
+    oracle.uneven = uneven;
+    tune_begin(self, oracle, dtype, 10, 28);
+    self->seed = seed;
+    CHECK_OK(tune_run(self), self->err);
+}
+
+/* How the winners of two tunes differ at the counts that both measured, by the truth. */
+typedef struct difference {
+    double worst;
+    size_t compared, apart; /* apart: by more than 2 % */
+} difference;
+
+static void compare_tunes(const tune *a, const tune *b, difference *out) {
+    const rdt_trials *trials = &a->series.known[RDT_CACHE_COLD];
+    uint64_t last = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        const uint64_t count = trials->trial[i].problem.count;
+        if (count == last) continue; /* those of one count mostly follow each other */
+        last = count;
+        const rdt_trial *mine = winner_at(a, count), *other = winner_at(b, count);
+        if (!mine || !other) continue;
+        double ratio = tune_truth_ns(a, mine) / tune_truth_ns(b, other);
+        if (ratio < 1) ratio = 1 / ratio;
+        if (ratio > out->worst) out->worst = ratio;
+        out->apart += ratio > 1.02;
+        out->compared++;
+    }
+}
+
+static difference compare_two_tunes(void) {
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
+    difference found = {.worst = 1};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        tune first, second;
+        run_with_noise(&first, dtypes[i], 1, 0);
+        run_with_noise(&second, dtypes[i], 2, 0);
+        compare_tunes(&first, &second, &found);
+        tune_end(&first);
+        tune_end(&second);
+    }
+    printf("  two tunes: %.1f %% apart at worst, %zu of %zu counts by more than 2 %%\n",
+           100 * (found.worst - 1), found.apart, found.compared);
+    return found;
+}
+
+static void two_tunes_agree_at_every_count(void) {
+    difference found = compare_two_tunes();
+    CHECK(found.compared > 60);
+    CHECK(found.worst <= 1.02);
+}
+
+/* What ties at the ends may be far apart between them: of every three configs two are 5 % slower
+ * there, each at counts of its own. */
+static void a_border_has_the_better_of_what_ties_at_its_ends(void) {
+    tune self;
+    run_with_noise(&self, REDTUNE_F32, 1, 0.05);
+    const rdt_trials *trials = &self.series.known[RDT_CACHE_COLD];
+    size_t borders = 0, slow = 0;
+    uint64_t last = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        redtune_problem problem = trials->trial[i].problem;
+        if (!(problem.count & (problem.count - 1)) || problem.count == last) continue;
+        last = problem.count;
+        const rdt_trial *winner = winner_at(&self, last);
+        CHECK(winner);
+        double best = oracle_best_ns(&self.oracle, &problem, RDT_CACHE_COLD, &(size_t){0});
+        slow += tune_truth_ns(&self, winner) > 1.03 * best;
+        borders++;
+    }
+    printf("  borders: %zu of %zu by more than 3 %% slower than the best there is\n", slow,
+           borders);
+    CHECK(borders > 20);
+    CHECK(slow * 4 <= borders);
+    tune_end(&self);
+}
+
 /* The sizes measured between two neighbours. */
 static size_t count_between(const tune *self, size_t i) {
     const rdt_trials *trials = &self->series.known[RDT_CACHE_COLD];
@@ -302,6 +396,8 @@ int main(int argc, char **argv) {
         FACT(warm_is_measured_where_the_input_fits_in_l2),
         FACT(borders_lead_to_the_faster_config),
         FACT(borders_are_measured_where_winners_differ),
+        FACT(two_tunes_agree_at_every_count),
+        FACT(a_border_has_the_better_of_what_ties_at_its_ends),
         FACT(moves_go_a_step_or_two),
     };
     if (!tune_open()) return 1;
