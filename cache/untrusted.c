@@ -339,11 +339,11 @@ static redtune_status give_line(rdt_tuning *tuning, sqlite3_stmt *statement, int
 
 /* SQLite ends a text at an escaped one, as if the rest were not there. */
 static bool has_nul(const char *line, size_t length) {
-    static const char escaped[] = "\\u0000";
     for (const char *at = line, *end = line + length; at < end; at++) {
         if (!*at) return true;
-        if ((size_t)(end - at) >= sizeof escaped - 1 && !memcmp(at, escaped, sizeof escaped - 1))
-            return true;
+        if (*at != '\\') continue;
+        if (end - at >= 6 && !memcmp(at, "\\u0000", 6)) return true;
+        at++; /* what is escaped begins no escape */
     }
     return false;
 }

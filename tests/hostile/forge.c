@@ -21,7 +21,10 @@ static struct {
     int page_bytes;
     char *data;
     size_t bytes;
-} kept[4];
+} kept[5];
+
+/* In place of a page's size: the database with one row. */
+enum { SINGLE = -1 };
 
 bool forge_begin(void) {
     redtune_error why;
@@ -126,12 +129,13 @@ static bool put_problems(const char *path, const redtune_problem *list, size_t c
     return !status && run_sql(path, "UPDATE measurement SET date = 1700000000");
 }
 
-bool forge_single(const char *path) {
+static bool make_single(const char *path) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, 0, FORGE_COUNT};
     return put_problems(path, &problem, 1, 1, 1);
 }
 
 static bool make_database(const char *path, int page_bytes) {
+    if (page_bytes == SINGLE) return make_single(path);
     char pages[64];
     snprintf(pages, sizeof pages, "PRAGMA page_size=%d; VACUUM", page_bytes);
     return put_problems(path, problems, sizeof problems / sizeof *problems, 0, PER_PROBLEM + 1) &&
@@ -149,15 +153,22 @@ bool forge_database(const char *path, int page_bytes) {
     return kept[i].data != NULL;
 }
 
-bool forge_lines(const char *path) {
+bool forge_single(const char *path) {
+    return forge_database(path, SINGLE);
+}
+
+bool forge_export(const char *path) {
     const redtune_rows_query query = {.database = path};
     void *data = NULL;
     size_t bytes = 0;
-    bool good = forge_database(path, 0) &&
-                !redtune_export(&query, REDTUNE_EXPORT_JSON, &data, &bytes, NULL) &&
+    bool good = !redtune_export(&query, REDTUNE_EXPORT_JSON, &data, &bytes, NULL) &&
                 write_bytes(path, data, bytes);
     redtune_free(data);
     return good;
+}
+
+bool forge_lines(const char *path) {
+    return forge_database(path, 0) && forge_export(path);
 }
 
 /* ---- others -------------------------------------------------------------------------------- */
@@ -182,25 +193,48 @@ bool forge_patch_u32(const char *path, size_t offset, uint32_t value) {
     return forge_patch(path, offset, bytes, sizeof bytes);
 }
 
-/* Lets any value into any column: the text of the schema goes and comes back in connections of
- * their own, since each reads it once. */
+/* Runs SQL on a database in memory, by a connection of its own. */
+static bool change(unsigned char **data, sqlite3_int64 *bytes, const char *sql) {
+    sqlite3 *db = NULL;
+    char *why = NULL;
+    int rc = sqlite3_open(":memory:", &db);
+    if (!rc)
+        rc = sqlite3_deserialize(db, "main", *data, *bytes, *bytes,
+                                 SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    *data = NULL;
+    if (!rc) rc = sqlite3_exec(db, sql, NULL, NULL, &why);
+    if (!rc) *data = sqlite3_serialize(db, "main", bytes, 0);
+    if (rc) fprintf(stderr, "%s: %s\n", sql, why ? why : sqlite3_errstr(rc));
+    sqlite3_free(why);
+    sqlite3_close(db);
+    return *data != NULL;
+}
+
+/* The text of the schema goes and comes back by connections of their own, since each reads it
+ * once. */
 bool forge_unchecked(const char *path, const char *sql) {
+    static const char relax[] =
+        "PRAGMA writable_schema=ON; CREATE TABLE kept AS SELECT name AS n, sql AS s FROM"
+        " sqlite_schema; UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace("
+        "replace(sql, ') STRICT', ')'), ' INTEGER NOT NULL', ' BLOB'), ' TEXT NOT NULL', ' BLOB'),"
+        " ' INTEGER CHECK', ' BLOB CHECK'), ' REAL CHECK', ' BLOB CHECK'), ' TEXT CHECK',"
+        " ' BLOB CHECK') WHERE type = 'table' AND name <> 'kept'";
+    static const char restore[] =
+        "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql ="
+        " (SELECT s FROM kept WHERE n = name) WHERE type = 'table' AND name <> 'kept'";
+    size_t length = 0;
+    char *whole = read_bytes(path, &length);
     char *text =
         sqlite3_mprintf("PRAGMA ignore_check_constraints=ON; PRAGMA foreign_keys=OFF; %s", sql);
-    bool good = text &&
-                run_sql(path, "PRAGMA writable_schema=ON;"
-                              "CREATE TABLE kept AS SELECT name AS n, sql AS s FROM sqlite_schema;"
-                              "UPDATE sqlite_schema SET sql = replace(replace(replace(replace("
-                              "replace(sql, ') STRICT', ')'), ' NOT NULL', ''), ' TEXT', ' BLOB'),"
-                              " ' REAL', ' BLOB'), ' INTEGER CHECK', ' BLOB CHECK')"
-                              " WHERE type = 'table' AND name <> 'kept';"
-                              "UPDATE sqlite_schema SET sql = replace(sql, ' INTEGER,', ' BLOB,')"
-                              " WHERE type = 'table' AND name <> 'kept'") &&
-                run_sql(path, text) &&
-                run_sql(path, "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql ="
-                              " (SELECT s FROM kept WHERE n = name) WHERE name <> 'kept'") &&
-                run_sql(path, "DROP TABLE kept");
+    sqlite3_int64 bytes = (sqlite3_int64)length;
+    unsigned char *data = whole && text ? sqlite3_malloc64(length) : NULL;
+    if (data) memcpy(data, whole, length);
+    bool good = data && change(&data, &bytes, relax) && change(&data, &bytes, text) &&
+                change(&data, &bytes, restore) && change(&data, &bytes, "DROP TABLE kept") &&
+                write_bytes(path, data, (size_t)bytes);
+    sqlite3_free(data);
     sqlite3_free(text);
+    free(whole);
     return good;
 }
 

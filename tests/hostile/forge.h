@@ -26,6 +26,8 @@ bool forge_database(const char *path, int page_bytes);
 bool forge_single(const char *path);
 /* The first as JSON lines. */
 bool forge_lines(const char *path);
+/* Puts JSON lines in the place of the database whose rows they have. */
+bool forge_export(const char *path);
 
 /* Changes bytes of a file, or appends them where offset is its length. */
 bool forge_patch(const char *path, size_t offset, const void *data, size_t bytes);

@@ -43,6 +43,13 @@ static void take_in(const rdt_rows *rows) {
     free(lines);
 }
 
+/* One in sixteen: taking rows in takes longer than all the rest. */
+static bool is_chosen(const uint8_t *data, size_t bytes) {
+    unsigned sum = 0;
+    for (size_t i = 0; i < bytes; i++) sum += data[i];
+    return sum % 16 == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     rdt_rows rows = {0};
     int64_t unfit = 0;
@@ -50,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (!codegen && rdt_codegen_open(&codegen, &err)) abort();
     redtune_status status = rdt_untrusted_each("fuzz", data, bytes, take, &rows, &unfit, &err);
     if (status && (status != REDTUNE_DATABASE || !rdt_text_is_plain(err.message))) abort();
-    if (!status && rows.count) take_in(&rows);
+    if (!status && rows.count && is_chosen(data, bytes)) take_in(&rows);
     rdt_rows_free(&rows);
     return 0;
 }

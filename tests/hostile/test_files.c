@@ -722,6 +722,8 @@ static void hostile_lines_are_refused(void) {
     const char *path = theirs;
     CHECK(begin_local() && read_line());
     CHECK(write_lines(path, "\"op\"", "\"op\"", 1) && is_taken(path));
+    /* A backslash and the rest, which is no NUL. */
+    CHECK(write_lines(path, "\"cause\":null", "\"cause\":\"\\\\u0000\"", 1) && is_taken(path));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (!write_lines(path, lines[i].part, lines[i].other, 1))
             fprintf(stderr, "cannot write %s\n", lines[i].name);
