@@ -18,7 +18,8 @@
 static const char own_sql[] =
     "UPDATE measurement SET import = NULL WHERE import IS NOT NULL AND EXISTS"
     " (SELECT 1 FROM incoming AS i WHERE i.import = 0 AND i.config = measurement.config"
-    "  AND i.date = measurement.date AND EXISTS (SELECT " CONTENT " FROM incoming"
+    "  AND i.date = measurement.date AND i.count = measurement.count AND EXISTS (SELECT " CONTENT
+    " FROM incoming"
     "   WHERE rowid = i.rowid INTERSECT SELECT " CONTENT " FROM measurement AS m"
     "   WHERE m.id = measurement.id))";
 
@@ -107,15 +108,23 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
     if (!status && !received)
         status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
     if (!status) status = rdt_sqlite_run(file, "write", "DELETE FROM incoming", err);
+    /* What is left of an import whose rows now count as measured is nothing to take back. */
+    if (!status && !source)
+        status = rdt_sqlite_run(file, "write",
+                                "DELETE FROM import WHERE id NOT IN"
+                                " (SELECT import FROM measurement WHERE import IS NOT NULL)",
+                                err);
     if (!status) status = drop_orphans(file, err);
     if (!status) *added = own + received;
     return status;
 }
 
 redtune_status rdt_tuning_begin(rdt_tuning *tuning, redtune_error *err) {
-    redtune_status status =
-        rdt_sqlite_run(&tuning->file, "write",
-                       "CREATE TEMP TABLE IF NOT EXISTS incoming(" RDT_ROW_MEASUREMENT ")", err);
+    redtune_status status = rdt_sqlite_run(
+        &tuning->file, "write",
+        "CREATE TEMP TABLE IF NOT EXISTS incoming(" RDT_ROW_MEASUREMENT ");"
+        "CREATE INDEX IF NOT EXISTS temp.incoming_by_config ON incoming(config, date, count)",
+        err);
     return status ? status : rdt_sqlite_begin(&tuning->file, err);
 }
 
@@ -142,7 +151,7 @@ static redtune_status undo(rdt_sqlite *file, char source[256], uint64_t *removed
     if (rc == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(last, 1);
         id = sqlite3_column_int64(last, 0);
-        rdt_text_copy(source, 256, name && *name ? name : "?");
+        rdt_text_copy_plain(source, 256, name && *name ? name : "?");
     }
     bool read = rc == SQLITE_ROW || rc == SQLITE_DONE;
     redtune_status status = read ? REDTUNE_OK : rdt_sqlite_fail(file, "read", rc, err);

@@ -457,6 +457,7 @@ typedef struct redtune_rows_query {
     const redtune_dtype *dtype; /* NULL: any */
     uint64_t count;             /* 0: any */
     int winners;                /* nonzero: the winners only */
+    int own;                    /* nonzero: without the system's databases */
 } redtune_rows_query;
 
 /* One measurement. Its strings live during the call. */
@@ -542,9 +543,9 @@ typedef enum redtune_export_format {
     REDTUNE_EXPORT_JSON,   /* one JSON object per line */
 } redtune_export_format;
 
-/* Writes measurements that the query names, as redtune_rows_each does (its winners: with the
- * default's beside them), into memory: *data is freed with redtune_free. Equal sets of measurements
- * give equal bytes. */
+/* Writes the measurements that the query names (its winners: with the default's beside them) into
+ * memory, none marked as received: *data is freed with redtune_free. Equal sets of measurements
+ * give equal bytes. A query of NULL: all in the user's databases. */
 REDTUNE_API redtune_status redtune_export(const redtune_rows_query *query,
                                           redtune_export_format format, void **data, size_t *bytes,
                                           redtune_error *err);

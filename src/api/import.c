@@ -4,6 +4,7 @@
 #include <time.h>
 #include "api/admit.h"
 #include "api/layers.h"
+#include "base/file.h"
 #include "cache/exchange.h"
 #include "cache/untrusted.h"
 
@@ -14,7 +15,7 @@ typedef struct reason {
     uint64_t count;
 } reason;
 
-typedef struct import {
+typedef struct intake {
     const redtune_importing *wanted;
     rdt_codegen *codegen;
     int64_t now;
@@ -22,11 +23,11 @@ typedef struct import {
     reason reasons[REASONS_MAX];
     int reason_count;
     redtune_import_report report;
-} import;
+} intake;
 
 /* ---- the rows of a file -------------------------------------------------------------------- */
 
-static void count_refused(import *self, const char *text, uint64_t count) {
+static void count_refused(intake *self, const char *text, uint64_t count) {
     int i = 0;
     while (i < self->reason_count && self->reasons[i].text != text) i++;
     if (i == REASONS_MAX) i--;
@@ -36,7 +37,7 @@ static void count_refused(import *self, const char *text, uint64_t count) {
 }
 
 static redtune_status take_row(void *user, const rdt_row *row, redtune_error *err) {
-    import *self = user;
+    intake *self = user;
     self->report.rows++;
     const char *wrong = rdt_admit_check(row, self->codegen, self->now);
     if (!wrong) return rdt_rows_add(&self->rows, row, err);
@@ -50,7 +51,7 @@ static const char *name_of(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static redtune_status read_file(import *self, const char *path, redtune_error *err) {
+static redtune_status read_file(intake *self, const char *path, redtune_error *err) {
     void *data = NULL;
     size_t bytes = 0;
     int64_t unfit = 0;
@@ -83,7 +84,7 @@ static redtune_status read_winners(rdt_tuning *tuning, rdt_rows *out, redtune_er
     return status;
 }
 
-static void tell_change(import *self, const rdt_row *before, const rdt_row *after) {
+static void tell_change(intake *self, const rdt_row *before, const rdt_row *after) {
     redtune_change change = {
         .problem = after->trial.problem,
         .warm = after->trial.cache == RDT_CACHE_WARM,
@@ -98,7 +99,7 @@ static void tell_change(import *self, const rdt_row *before, const rdt_row *afte
 }
 
 /* Both are in the same order. */
-static void tell_changes(import *self, const rdt_rows *before, const rdt_rows *after) {
+static void tell_changes(intake *self, const rdt_rows *before, const rdt_rows *after) {
     size_t at = 0;
     for (size_t i = 0; i < after->count; i++) {
         const rdt_row *now = &after->row[i], *then = NULL;
@@ -114,7 +115,7 @@ static void tell_changes(import *self, const rdt_rows *before, const rdt_rows *a
 /* ---- importing ----------------------------------------------------------------------------- */
 
 /* Reads every file before anything is written. */
-static redtune_status read_files(import *self, rdt_rows *files, redtune_error *err) {
+static redtune_status read_files(intake *self, rdt_rows *files, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->wanted->file_count; i++) {
         status = read_file(self, self->wanted->files[i], err);
@@ -127,27 +128,27 @@ static redtune_status read_files(import *self, rdt_rows *files, redtune_error *e
 }
 
 /* What brings nothing leaves the database as it is, bit for bit. */
-static bool has_rows(const import *self, const rdt_rows *files) {
+static bool has_rows(const intake *self, const rdt_rows *files) {
     for (size_t i = 0; i < self->wanted->file_count; i++)
         if (files[i].count) return true;
     return false;
 }
 
 /* All files' rows, or, if one fails, none: they are added to a copy first, whatever comes of it. */
-static redtune_status add_files(import *self, rdt_tuning *tuning, const rdt_rows *files,
+static redtune_status add_files(intake *self, rdt_tuning *tuning, const rdt_rows *files,
                                 uint64_t *added, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->wanted->file_count; i++) {
         uint64_t count = 0;
         char name[200];
-        rdt_text_copy(name, sizeof name, name_of(self->wanted->files[i]));
+        rdt_text_copy_plain(name, sizeof name, name_of(self->wanted->files[i]));
         status = rdt_tuning_add(tuning, self->wanted->merge ? NULL : name, &files[i], &count, err);
         *added += count;
     }
     return status;
 }
 
-static redtune_status import_into(import *self, const char *path, const rdt_rows *files,
+static redtune_status import_into(intake *self, const char *path, const rdt_rows *files,
                                   redtune_error *err) {
     rdt_tuning *tuning = NULL;
     rdt_rows before = {0}, after = {0};
@@ -178,7 +179,7 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
                               redtune_error *err) {
     if (!importing || !importing->files || !importing->file_count)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot import: no file is named");
-import self = {.wanted = importing, .now =(int64_t) time(NULL) };
+    intake self = {.wanted = importing, .now = (int64_t)time(NULL)};
     rdt_layers layers = {.count = 0};
     rdt_rows *files = calloc(importing->file_count, sizeof *files);
     if (!files) return rdt_fail_memory(err, importing->file_count * sizeof *files);
@@ -203,8 +204,10 @@ redtune_status redtune_undo(const char *database, char source[256], uint64_t *re
     rdt_layers layers = {.count = 0};
     rdt_tuning *tuning = NULL;
     redtune_status status = rdt_layers_list(database, &layers, err);
-    if (!status) status = rdt_tuning_open(layers.path[0], &tuning, err);
-    if (!status) status = rdt_tuning_undo(tuning, source, removed, err);
+    bool there = !status && rdt_file_exists(layers.path[0]);
+    if (!status && !there) source[0] = '\0', *removed = 0;
+    if (there) status = rdt_tuning_open(layers.path[0], &tuning, err);
+    if (there && !status) status = rdt_tuning_undo(tuning, source, removed, err);
     rdt_tuning_close(tuning);
     rdt_layers_free(&layers);
     return status;

@@ -186,7 +186,9 @@ static redtune_status open_listing(listing *self, redtune_error *err) {
     const rdt_layers_wanted wanted = {.contenders = self->query->winners != 0};
     redtune_status status = rdt_layers_list(self->query->database, &self->layers, err);
     if (!status) status = rdt_codegen_version(self->templates, err);
-    if (!status) status = rdt_layers_read(&self->layers, &wanted, &self->rows, err);
+    rdt_layers layers = self->layers;
+    if (self->query->own) layers.count = layers.own;
+    if (!status) status = rdt_layers_read(&layers, &wanted, &self->rows, err);
     if (status) return status;
     drop_unwanted(self);
     return arrange(self, err);
@@ -200,6 +202,7 @@ static void close_listing(listing *self) {
 }
 
 static const redtune_rows_query everything = {.database = NULL};
+static const redtune_rows_query everything_own = {.own = 1};
 
 redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each, void *user,
                                  redtune_error *err) {
@@ -218,7 +221,7 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
     if (!data || !bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: %s is NULL",
                         data ? "bytes" : "data");
-    listing self = {.query = query ? query : &everything};
+    listing self = {.query = query ? query : &everything_own};
     rdt_rows chosen = {0};
     redtune_status status = open_listing(&self, err);
     for (size_t i = 0; !status && i < self.count; i++) {

@@ -1,13 +1,9 @@
 /* redtune report: what a tuning database says of a GPU, as a page, a table or JSON. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/output.h"
 
 enum { STEPS_MAX = 32 };
 
@@ -34,47 +30,6 @@ static redtune_status climb(const rdt_options *options, climbed *out, redtune_er
     redtune_status status = redtune_open(&open, &rt, err);
     if (!status) status = redtune_ladder(rt, &wanted, err);
     redtune_close(rt);
-    return status;
-}
-
-/* ---- the file ------------------------------------------------------------------------------ */
-
-static redtune_status cannot_write(const char *path, redtune_error *err) {
-    return rdt_message_set(err, REDTUNE_FILE, errno, "cannot write %.300s: %s", path,
-                           strerror(errno));
-}
-
-static bool write_all(int file, const char *text) {
-    size_t left = strlen(text);
-    while (left) {
-        ssize_t written = write(file, text, left);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return false;
-        text += written;
-        left -= (size_t)written;
-    }
-    return true;
-}
-
-/* Beside the file and then in its place, so that there is never half a report. */
-static redtune_status put_file(const char *path, const char *text, redtune_error *err) {
-    size_t bytes = strlen(path) + sizeof ".XXXXXX";
-    char *beside = malloc(bytes);
-    if (!beside)
-        return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot write %.300s: out of host memory",
-                               path);
-    snprintf(beside, bytes, "%s.XXXXXX", path);
-    int file = mkstemp(beside);
-    bool good = file >= 0 && write_all(file, text);
-    /* mkstemp gives the file to its owner alone; a report is for others, too. */
-    mode_t mask = umask(0);
-    umask(mask);
-    if (good) good = !fchmod(file, 0666 & ~mask);
-    if (file >= 0 && close(file)) good = false;
-    if (good) good = !rename(beside, path);
-    redtune_status status = good ? REDTUNE_OK : cannot_write(path, err);
-    if (!good && file >= 0) unlink(beside);
-    free(beside);
     return status;
 }
 
@@ -113,10 +68,7 @@ static int run(const rdt_options *options) {
             .count = options->counts[0],
         };
     if (!status) status = redtune_report(&reporting, &text, &err);
-    if (!status && options->output && strcmp(options->output, "-"))
-        status = put_file(options->output, text, &err);
-    else if (!status)
-        fputs(text, stdout);
+    if (!status) status = rdt_output_put(options->output, text, strlen(text), &err);
     redtune_free(text);
     return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
 }

@@ -9,6 +9,7 @@ typedef struct rdt_command {
     const char *name;
     unsigned bit;                           /* RDT_TUNE, ...: marks its rows in the option table */
     const char *argument;                   /* what it takes beside options; NULL: nothing */
+    size_t argument_least;                  /* so many of them and any more; 0: exactly one */
     const char *summary;                    /* one line */
     const char *details;                    /* the rest of its help, lines that end with '\n' */
     int (*run)(const rdt_options *options); /* returns the exit code */
@@ -22,6 +23,10 @@ extern const rdt_command rdt_cmd_ladder;
 extern const rdt_command rdt_cmd_show;
 extern const rdt_command rdt_cmd_report;
 extern const rdt_command rdt_cmd_explain;
+extern const rdt_command rdt_cmd_export;
+extern const rdt_command rdt_cmd_import;
+extern const rdt_command rdt_cmd_merge;
+extern const rdt_command rdt_cmd_undo;
 extern const rdt_command rdt_cmd_doctor;
 extern const rdt_command rdt_cmd_worker;
 

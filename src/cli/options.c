@@ -25,7 +25,8 @@ struct option {
 };
 
 static take_fn take_flag, take_text, take_device, take_devices, take_shard, take_seconds,
-    take_effort, take_seed, take_op, take_ops, take_dtype, take_dtypes, take_count, take_counts;
+    take_effort, take_seed, take_op, take_ops, take_dtype, take_dtypes, take_count, take_counts,
+    take_format;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -36,7 +37,7 @@ static const option table[] = {
      "the GPU's number, or sim: the simulated one (default: 0)"},
     {"device", 0, "N|sim", RDT_REPORT, take_device, MEMBER(device),
      "the GPU to run the ladder on (default: none, and no ladder)"},
-    {"output", 'o', "FILE", RDT_REPORT, take_text, MEMBER(output),
+    {"output", 'o', "FILE", RDT_REPORT | RDT_EXPORT, take_text, MEMBER(output),
      "where to write (default: -, which is standard output)"},
     {"gpu", 0, "NAME", RDT_REPORT, take_text, MEMBER(gpu),
      "the GPU model to tell of (default: the one with the most winners)"},
@@ -44,12 +45,17 @@ static const option table[] = {
      "the problem whose candidates are shown: its op (default: sum),"},
     {"op", 0, "OP,...", RDT_TUNE, take_ops, MEMBER(ops), "what to tune (default: sum)"},
     {"all", 0, NULL, RDT_SHOW, take_flag, MEMBER(all), "every measurement, not only the winners"},
-    {"gpu", 0, "NAME", RDT_SHOW, take_text, MEMBER(gpu),
+    {"format", 0, "FORMAT", RDT_EXPORT, take_format, MEMBER(json_lines),
+     "sqlite, a database, or json, one object per line (default: sqlite)"},
+    {"winners", 0, NULL, RDT_EXPORT, take_flag, MEMBER(winners),
+     "only the winners, and what the default took beside each"},
+    {"gpu", 0, "NAME", RDT_SHOW | RDT_EXPORT, take_text, MEMBER(gpu),
      "only of GPUs with this in their name (default: all)"},
-    {"op", 0, "OP", RDT_SHOW, take_op, MEMBER(ops), "only of this reduction (default: all)"},
-    {"dtype", 0, "DTYPE", RDT_SHOW, take_dtype, MEMBER(dtypes),
+    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT, take_op, MEMBER(ops),
+     "only of this reduction (default: all)"},
+    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT, take_dtype, MEMBER(dtypes),
      "only of these elements (default: all)"},
-    {"count", 0, "COUNT", RDT_SHOW, take_count, MEMBER(counts),
+    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT, take_count, MEMBER(counts),
      "only of this number of elements (default: all)"},
     {"device", 0, "N|sim", RDT_EXPLAIN, take_device, MEMBER(device),
      "for this GPU of the machine, or the simulated one"},
@@ -99,14 +105,14 @@ static const option table[] = {
      "give a candidate up that takes longer for one step (default: 10)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
-    {"db", 0, "PATH",
-     RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_DOCTOR | RDT_SHOW,
-     take_text, MEMBER(database), "the tuning database (default: $REDTUNE_DB, else the user's)"},
-    {"json", 0, NULL,
-     RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_DOCTOR | RDT_SHOW,
-     take_flag, MEMBER(json), "print the result as JSON"},
-    {"quiet", 'q', NULL, RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_SHOW, take_flag,
-     MEMBER(quiet), "print the result and errors only"},
+    {"dry-run", 0, NULL, RDT_IMPORT | RDT_MERGE, take_flag, MEMBER(dry_run),
+     "change nothing, and print what would change"},
+    {"db", 0, "PATH", RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_MERGE | RDT_BARE), take_text,
+     MEMBER(database), "the tuning database (default: $REDTUNE_DB, else the user's)"},
+    {"json", 0, NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPORT | RDT_BARE), take_flag,
+     MEMBER(json), "print the result as JSON"},
+    {"quiet", 'q', NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPLAIN | RDT_DOCTOR | RDT_BARE),
+     take_flag, MEMBER(quiet), "print the result and errors only"},
     {"verbose", 'v', NULL, RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT, take_flag,
      MEMBER(verbose), "say more; twice: everything"},
     {"help", 'h', NULL, RDT_ALL, take_flag, MEMBER(help), "print this"},
@@ -196,6 +202,14 @@ static bool next_name(const char **list, char name[64]) {
     snprintf(name, 64, "%.*s", (int)length, *list);
     *list = (*list)[length] ? *list + length + 1 : NULL;
     return true;
+}
+
+static redtune_status take_format(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    bool json = !strcmp(value, "json");
+    if (!json && strcmp(value, "sqlite")) return wrong(row, value, "give sqlite or json", err);
+    options->json_lines = json;
+    return REDTUNE_OK;
 }
 
 static redtune_status take_ops(rdt_options *options, const option *row, const char *value,
@@ -377,11 +391,16 @@ static redtune_status take_argument(parser *in, const char *word) {
                                "cannot use '%.200s': redtune %s takes only options; redtune %s "
                                "--help lists them",
                                word, command->name, command->name);
-    if (in->options.argument)
+    if (in->options.argument && !command->argument_least)
         return rdt_message_set(in->err, REDTUNE_INVALID, 0,
                                "cannot use '%.200s': redtune %s takes one %s, and '%.200s' is it",
                                word, command->name, command->argument, in->options.argument);
-    in->options.argument = word;
+    if (in->options.argument_count == RDT_OPTIONS_ARGUMENT_MAX)
+        return rdt_message_set(in->err, REDTUNE_INVALID, 0,
+                               "cannot use '%.200s': redtune %s takes at most %d files at once",
+                               word, command->name, RDT_OPTIONS_ARGUMENT_MAX);
+    in->options.arguments[in->options.argument_count++] = word;
+    in->options.argument = in->options.arguments[0];
     return REDTUNE_OK;
 }
 
@@ -403,10 +422,12 @@ redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char
             status = take_letters(&in, word);
         if (status) return status;
     }
-    if (command->argument && !in.options.argument && !in.options.help)
+    size_t least = command->argument_least ? command->argument_least : 1;
+    if (command->argument && in.options.argument_count < least && !in.options.help)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot %s: no %s is given; write redtune %s %s", command->name,
-                               command->argument, command->name, command->argument);
+                               "cannot %s: %s%s is given; write redtune %s %s", command->name,
+                               in.options.argument ? "only one of " : "no ", command->argument,
+                               command->name, command->argument);
     *out = in.options;
     return REDTUNE_OK;
 }

@@ -17,15 +17,21 @@ enum {
     RDT_REPORT = 128,
     RDT_WORKER = 256,
     RDT_EXPLAIN = 512,
-    RDT_ALL = 1023,
+    RDT_EXPORT = 1024,
+    RDT_IMPORT = 2048,
+    RDT_MERGE = 4096,
+    RDT_UNDO = 8192,
+    RDT_ALL = (1 << 16) - 1,
 };
 
-enum { RDT_OPTIONS_LIST_MAX = 32 };
+enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024 };
 
 /* What was asked for. Zero and NULL mean that the option was not given. */
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *output;
-    const char *argument; /* what stands beside the options, such as a file */
+    const char *argument; /* what stands beside the options, such as a file: the first of them */
+    const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
+    size_t argument_count;
     redtune_op ops[RDT_OPTIONS_LIST_MAX];
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
@@ -34,8 +40,8 @@ typedef struct rdt_options {
     double limit_s, budget_s;
     uint64_t seed;
     unsigned shard_index, shard_count;
-    int again, all, lines, counters, one_block, csv, json, quiet, verbose, help,
-        version; /* how often they were given */
+    int again, all, lines, counters, one_block, csv, json_lines, winners, dry_run, json, quiet,
+        verbose, help, version; /* how often they were given */
 } rdt_options;
 
 struct rdt_command;

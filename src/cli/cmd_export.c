@@ -1,0 +1,79 @@
+/* redtune export: measurements of the user's databases as a file to pass on. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/output.h"
+
+typedef struct survey {
+    const char *output; /* NULL: stdout */
+    size_t row_count;
+} survey;
+
+/* A database must not be replaced by a part of itself. */
+static redtune_status take(void *user, const redtune_row *row, redtune_error *err) {
+    survey *self = user;
+    struct stat to, from;
+    self->row_count++;
+    if (!self->output || stat(self->output, &to) || stat(row->database, &from) ||
+        to.st_ino != from.st_ino || to.st_dev != from.st_dev)
+        return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot export to %.300s: it is a database that is exported from; name "
+                           "another file",
+                           self->output);
+}
+
+static redtune_status check(const rdt_options *options, const redtune_rows_query *query,
+                            redtune_error *err) {
+    bool to_stdout = !options->output || !strcmp(options->output, "-");
+    survey self = {.output = to_stdout ? NULL : options->output};
+    if (to_stdout && !options->json_lines && isatty(STDOUT_FILENO))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot export a database to a terminal: it is binary; write to a "
+                               "file with -o FILE, or give --format json");
+    redtune_status status = redtune_rows_each(query, take, &self, err);
+    if (status || self.row_count) return status;
+    return rdt_message_set(err, REDTUNE_DATABASE, 0,
+                           "cannot export: no measurement is there for this; redtune show --all "
+                           "lists those that are");
+}
+
+static int run(const rdt_options *options) {
+    const redtune_rows_query query = {
+        .database = options->database,
+        .gpu = options->gpu,
+        .op = options->op_count ? options->ops : NULL,
+        .dtype = options->dtype_count ? options->dtypes : NULL,
+        .count = options->count_count ? options->counts[0] : 0,
+        .winners = options->winners,
+        .own = 1,
+    };
+    void *data = NULL;
+    size_t bytes = 0;
+    redtune_error err;
+    redtune_status status = check(options, &query, &err);
+    if (!status)
+        status = redtune_export(&query,
+                                options->json_lines ? REDTUNE_EXPORT_JSON : REDTUNE_EXPORT_SQLITE,
+                                &data, &bytes, &err);
+    if (!status) status = rdt_output_put(options->output, data, bytes, &err);
+    redtune_free(data);
+    return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_export = {
+    .name = "export",
+    .bit = RDT_EXPORT,
+    .summary = "writes measurements to a file that others import",
+    .details =
+        "Needs no GPU. The file is a tuning database, or has one JSON object per line, and the\n"
+        "same measurements give the same bytes. What lies in the databases of the system is left\n"
+        "out, and no row says that it came by an import.\n"
+        "\n"
+        "For example: redtune export --winners --gpu H200 -o h200.db\n",
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* redtune undo: takes the last import back. */
+#include <inttypes.h>
+#include <stdio.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+
+static int run(const rdt_options *options) {
+    char source[256];
+    uint64_t removed = 0;
+    redtune_error err;
+    redtune_status status = redtune_undo(options->database, source, &removed, &err);
+    if (!status && !source[0])
+        status = rdt_message_set(&err, REDTUNE_DATABASE, 0,
+                                 "cannot undo: nothing was imported into this database; --db names "
+                                 "another");
+    if (status) return rdt_message_fail(&err);
+    if (options->json) {
+        rdt_json json = {.out = stdout};
+        rdt_json_begin(&json, NULL, '{');
+        rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+        rdt_json_text(&json, "source", source);
+        rdt_json_count(&json, "removed", removed);
+        rdt_json_end(&json, '}');
+    } else {
+        printf("%" PRIu64 " measurements taken back that came from %s\n", removed, source);
+    }
+    return RDT_EXIT_DONE;
+}
+
+const rdt_command rdt_cmd_undo = {
+    .name = "undo",
+    .bit = RDT_UNDO,
+    .summary = "takes the last import back",
+    .details = "The measurements that it brought are removed, and the database is what it was "
+               "before. Again,\nit takes back the one before that.\n",
+    .run = run,
+};

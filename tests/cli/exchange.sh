@@ -1,0 +1,276 @@
+# redtune export, import, merge and undo, on databases of given measurements.
+here=$(realpath "${BASH_SOURCE%/*}")
+. "$here/check.sh"
+. "$here/facts.sh"
+
+# dump DATABASE FILE: all that is in it.
+dump() { "$redtune" export --format json --db "$1" -o "$2"; }
+
+same_files() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+
+# Of what the facts before made nothing is left but the empty database.
+fresh() { find . -mindepth 1 ! -name here.db ! -name stdout ! -name stderr -delete; }
+
+three_measurements() {
+    facts "$1" <<'LINES'
+templates=here median_ns=3000 is_default=1
+templates=here median_ns=2000 block=512 unroll=2
+templates=here median_ns=900 block=64 dtype=i32 result=i64 count=4096 gpu=A
+LINES
+}
+
+what_is_exported_comes_back() {
+    fresh
+    three_measurements whole.db
+    for format in sqlite json; do
+        run "$redtune" export --db whole.db --format $format -o file.$format
+        want_exit 0
+        want_no_out
+        want_no_err
+        rm -f new.db
+        run "$redtune" import file.$format --db new.db
+        want_exit 0
+        want_no_err
+        want_in_out "measurements: 3 new, 0 there before, 0 refused
+winners: 2 changed"
+        for again in sqlite json; do
+            run "$redtune" export --db new.db --format $again -o again.$again
+        done
+        run "$redtune" import file.$format --db whole.db
+        want_exit 0
+        want_in_out "measurements: 0 new, 3 there before, 0 refused"
+        dump whole.db whole.json
+        same_files whole.json again.json
+        same_files "file.$format" "again.$format"
+    done
+    "$redtune" export --db whole.db >piped.db
+    same_files piped.db file.sqlite
+    run_input file.json "$redtune" import - --db piped.db
+    want_in_out "0 new, 3 there before"
+}
+
+an_export_has_the_filters_of_show() {
+    fresh
+    three_measurements whole.db
+    for filter in "--gpu h100" "--op sum --count 1M" "--dtype f32" "--winners" "--winners --gpu a100"; do
+        # shellcheck disable=SC2086
+        run "$redtune" export --db whole.db --format json $filter
+        want_exit 0
+        case $filter in
+        "--winners") lines=4 ;; # and what the default took
+        "--winners --gpu a100") lines=2 ;;
+        *) lines=3 ;;
+        esac
+        [ "$(wc -l <stdout)" -eq $lines ] || fail "not $lines lines with $filter"
+    done
+    run "$redtune" export --db whole.db --format json --gpu nowhere
+    want_refused 1 "no measurement is there for this"
+}
+
+an_export_leaves_the_systems_rows_out() {
+    fresh
+    three_measurements system.db
+    facts own.db <<<"templates=here count=4096 median_ns=1500"
+    run env REDTUNE_SYSTEM_DB=system.db "$redtune" show --all --db own.db --json
+    [ "$(grep -c '"op"' stdout)" -eq 4 ] || fail "the system's rows are not shown"
+    run env REDTUNE_SYSTEM_DB=system.db "$redtune" export --db own.db --format json
+    [ "$(wc -l <stdout)" -eq 2 ] || fail "not one row"
+}
+
+an_export_replaces_a_file_whole() {
+    fresh
+    three_measurements whole.db
+    echo old >file.db
+    ln -sf file.db link.db
+    run "$redtune" export --db whole.db -o link.db
+    want_exit 0
+    [ -L link.db ] || fail "the link was replaced"
+    run "$redtune" show --db file.db
+    want_exit 0
+    want_in_out "Test A100"
+    mkdir -p folder
+    run "$redtune" export --db whole.db -o folder
+    want_refused 1 "cannot write folder: Is a directory"
+    run "$redtune" export --db whole.db -o nowhere/file.db
+    want_refused 1 "cannot write nowhere/file.db: No such file"
+    cp whole.db copy.db
+    run "$redtune" export --db whole.db -o ./whole.db
+    want_refused 2 "it is a database that is exported from"
+    same_files whole.db copy.db
+    [ -z "$(find . -name '*.db.*')" ] || fail "a file was left beside"
+    mkfifo pipe
+    cat pipe >piped.json &
+    local reader=$!
+    run "$redtune" export --db whole.db --format json -o pipe
+    wait "$reader"
+    [ "$(wc -l <piped.json)" -eq 4 ] || fail "the pipe did not get it"
+}
+
+a_database_does_not_go_to_a_terminal() {
+    fresh
+    three_measurements whole.db
+    on_terminal seen "$redtune" export --db whole.db
+    code=$? ran="export on a terminal"
+    want_exit 2
+    grep -q "cannot export a database to a terminal.*-o FILE" seen || fail "no remedy: $(cat seen)"
+    on_terminal seen "$redtune" export --db whole.db --format json
+    code=$?
+    want_exit 0
+    run "$redtune" export --db whole.db --format json
+    same_files seen stdout
+}
+
+a_dry_run_changes_nothing() {
+    fresh
+    three_measurements whole.db
+    facts mine.db <<<"templates=here median_ns=2500 is_default=1"
+    cp mine.db copy.db
+    run "$redtune" import whole.db --db mine.db --dry-run
+    want_exit 0
+    want_no_err
+    want_out "measurements: 3 new, 0 there before, 0 refused
+winners: 2 would change
+
+GPU        op   dtype  size  L2    before    us   gain  winner
+Test A100  sum  i32      4K  cold       -  0.90      -  block=64,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+Test H100  sum  f32      1M  cold    2.50  2.00  1.25x  block=512,vec=4,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=4"
+    same_files mine.db copy.db
+    run "$redtune" merge mine.db whole.db --dry-run --json
+    want_exit 0
+    python3 - stdout <<'PY' || fail "the JSON is not as it should be"
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert told["dry_run"] is True and told["new"] == 3 and told["same"] == 0 and told["refused"] == 0
+assert [w["count"] for w in told["winners"]] == [4096, 1048576], told
+assert told["winners"][1]["before_ns"] == 2500 and told["winners"][1]["after_ns"] == 2000
+PY
+    same_files mine.db copy.db
+    run "$redtune" import whole.db --db none.db --dry-run
+    want_exit 0
+    run "$redtune" merge none.db whole.db --dry-run
+    want_exit 0
+    [ ! -e none.db ] || fail "a dry run made the database"
+}
+
+what_is_refused_is_told() {
+    fresh
+    three_measurements whole.db
+    facts whole.db <<'LINES'
+templates=here median_ns=0.5 count=2097152
+templates=here median_ns=4000 block=3
+LINES
+    run "$redtune" import whole.db --db new.db
+    want_exit 0
+    want_in_out "measurements: 3 new, 0 there before, 2 refused"
+    want_in_err "whole.db: refused 1: it claims a time below what its GPU's memory allows"
+    want_in_err "whole.db: refused 1: its config is not in the templates' space"
+    run "$redtune" import whole.db --db new.db --json
+    want_no_err
+    want_in_out '"refused": 2'
+    want_in_out '"reason": "its config'
+}
+
+undo_takes_the_last_import_back() {
+    fresh
+    three_measurements first.db
+    facts second.db <<<"templates=here median_ns=1900 block=128"
+    facts mine.db <<<"templates=here median_ns=2500 is_default=1"
+    dump mine.db before
+    run "$redtune" import first.db --db mine.db
+    dump mine.db between
+    run "$redtune" import second.db first.db --db mine.db
+    want_in_out "1 new, 3 there before"
+    run "$redtune" undo --db mine.db
+    want_exit 0
+    want_no_err
+    want_out "1 measurements taken back that came from second.db"
+    dump mine.db after
+    same_files between after
+    run "$redtune" undo --db mine.db --json
+    want_in_out '"source": "first.db"'
+    want_in_out '"removed": 3'
+    dump mine.db after
+    same_files before after
+    run "$redtune" undo --db mine.db
+    want_refused 1 "nothing was imported into this database"
+    run "$redtune" undo --db none.db
+    want_refused 1 "nothing was imported into this database"
+    [ ! -e none.db ] || fail "undo made a database"
+}
+
+a_merge_counts_as_measured() {
+    fresh
+    three_measurements one.db
+    facts two.db <<<"templates=here median_ns=1900 block=128 received=1"
+    rm -f out.db
+    run "$redtune" merge out.db one.db two.db one.db
+    want_exit 0
+    want_in_out "measurements: 4 new, 3 there before, 0 refused"
+    dump out.db once
+    run "$redtune" show --all --db out.db --op sum
+    [ "$(grep -c elsewhere stdout)" -eq 1 ] || fail "not one row is received"
+    run "$redtune" merge out.db out.db two.db one.db
+    want_exit 0
+    want_in_out "measurements: 0 new"
+    dump out.db twice
+    same_files once twice
+    run "$redtune" import one.db --db imported.db
+    run "$redtune" merge imported.db one.db
+    want_in_out "measurements: 0 new, 3 there before"
+    run "$redtune" show --all --db imported.db
+    want_not_in_out elsewhere
+    run "$redtune" undo --db imported.db
+    want_refused 1 "nothing was imported"
+}
+
+files_that_cannot_be_read_leave_all_as_it_is() {
+    fresh
+    three_measurements whole.db
+    echo "this is no database" >notes.txt
+    mkdir -p folder
+    run "$redtune" import nothere --db new.db
+    want_refused 1 "cannot import nothere: No such file"
+    run "$redtune" import whole.db folder --db new.db
+    want_refused 1 "cannot import folder: it is not a regular file"
+    run "$redtune" merge new.db whole.db notes.txt
+    want_refused 1 "notes.txt"
+    [ ! -e new.db ] || fail "something came in"
+    run "$redtune" merge notes.txt whole.db
+    want_refused 1 "notes.txt"
+    [ "$(cat notes.txt)" = "this is no database" ] || fail "the notes were changed"
+}
+
+what_is_asked_wrongly_is_told() {
+    fresh
+    run "$redtune" import
+    want_refused 2 "no FILE... is given; write redtune import FILE..."
+    run "$redtune" merge
+    want_refused 2 "write redtune merge OUT IN..."
+    run "$redtune" merge out.db
+    want_refused 2 "only one of OUT IN... is given"
+    run "$redtune" merge - one.db
+    want_refused 2 "a database is not a stream"
+    run "$redtune" merge a.db:b.db one.db
+    want_refused 2 "':' stands between databases"
+    run "$redtune" export --format xml
+    want_refused 2 "give sqlite or json"
+    run "$redtune" export one.db
+    want_refused 2 "takes only options"
+    run "$redtune" undo one.db
+    want_refused 2 "takes only options"
+    run "$redtune" import one.db --winners
+    want_refused 2 "no option of redtune import"
+    for command in export import merge undo; do
+        run "$redtune" $command --help
+        want_exit 0
+        want_in_out "redtune $command: "
+        run "$redtune" --help
+        want_in_out "  $command "
+    done
+}
+
+check_run what_is_exported_comes_back an_export_has_the_filters_of_show \
+    an_export_leaves_the_systems_rows_out an_export_replaces_a_file_whole \
+    a_database_does_not_go_to_a_terminal a_dry_run_changes_nothing what_is_refused_is_told \
+    undo_takes_the_last_import_back a_merge_counts_as_measured \
+    files_that_cannot_be_read_leave_all_as_it_is what_is_asked_wrongly_is_told
