@@ -158,11 +158,11 @@ static void touch(rdt_kernels *kernels, const char *key, int64_t used) {
     bool row;
     if (used > now - TOUCH_SECONDS && used <= now) return;
     if (rdt_sqlite_statement(&kernels->file, TOUCH, &statement, NULL)) return;
-    sqlite3_busy_timeout(kernels->file.db, 0);
+    rdt_sqlite_wait(&kernels->file, false);
     int rc = sqlite3_bind_int64(statement, 1, now);
     if (!rc) rc = sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC);
     if (!rc) rdt_sqlite_step(&kernels->file, "write", statement, &row, NULL);
-    sqlite3_busy_timeout(kernels->file.db, kind.busy_ms);
+    rdt_sqlite_wait(&kernels->file, true);
 }
 
 static redtune_status find(rdt_kernels *kernels, const char *key, kernel *out, redtune_error *err) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "base/text.h"
@@ -118,7 +119,31 @@ static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access ac
 }
 
 /* Nothing in a file may run as code, whoever wrote it. None of this touches the file. */
-static int guard(sqlite3 *db, rdt_sqlite_access access, int busy_ms) {
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Called while another process has the lock; 0 gives up. SQLite's own handler soon looks ten times
+ * a second only, and whoever has just written is back before: of many writers some would wait for
+ * all others to end. */
+static int wait_for_turn(void *user, int calls) {
+    rdt_sqlite *file = user;
+    unsigned char random;
+    if (!calls) file->waiting_since_ms = now_ms();
+    if (now_ms() - file->waiting_since_ms >= file->kind->busy_ms) return 0;
+    sqlite3_randomness(1, &random);
+    const struct timespec pause = {0, 500000 + random * 30000}; /* 0.5 to 8 ms */
+    nanosleep(&pause, NULL);
+    return 1;
+}
+
+void rdt_sqlite_wait(rdt_sqlite *file, bool wait) {
+    sqlite3_busy_handler(file->db, wait ? wait_for_turn : NULL, file);
+}
+
+static int guard(sqlite3 *db, rdt_sqlite_access access) {
     static const struct {
         int option, value;
     } options[] = {
@@ -127,7 +152,7 @@ static int guard(sqlite3 *db, rdt_sqlite_access access, int busy_ms) {
         {SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_DQS_DML, 0},
         {SQLITE_DBCONFIG_ENABLE_FKEY, 1},
     };
-    int rc = sqlite3_busy_timeout(db, busy_ms);
+    int rc = SQLITE_OK;
     for (size_t i = 0; !rc && i < sizeof options / sizeof *options; i++)
         rc = sqlite3_db_config(db, options[i].option, options[i].value, NULL);
     if (!rc && access == RDT_SQLITE_READ)
@@ -148,7 +173,8 @@ static redtune_status connect(rdt_sqlite *file, rdt_sqlite_access access, redtun
     free(name);
     int code = rc ? sqlite3_system_errno(file->db) : 0;
     if (rc && code) return fail_file(file, code, err);
-    if (!rc) rc = guard(file->db, access, file->kind->busy_ms);
+    if (!rc) rdt_sqlite_wait(file, true);
+    if (!rc) rc = guard(file->db, access);
     return rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
 }
 
@@ -313,7 +339,7 @@ redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *
 static redtune_status connect_memory(rdt_sqlite *file, redtune_error *err) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
     int rc = sqlite3_open_v2(":memory:", &file->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
-    if (!rc) rc = guard(file->db, RDT_SQLITE_WRITE, 0);
+    if (!rc) rc = guard(file->db, RDT_SQLITE_WRITE);
     file->loaded = true;
     return rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
 }

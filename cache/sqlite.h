@@ -27,6 +27,7 @@ typedef struct rdt_sqlite {
     char *path;       /* as the caller wrote it */
     uint32_t version; /* of its schema, once identified; 0: it is empty */
     bool loaded;      /* db is a copy in memory */
+    int64_t waiting_since_ms;
     sqlite3 *db;
     sqlite3_stmt *prepared[RDT_SQLITE_STATEMENT_MAX]; /* NULL until first used */
 } rdt_sqlite;
@@ -49,6 +50,10 @@ redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error 
 redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err);
 /* REDTUNE_FILE if the file, or the folder where its journal goes, cannot be written. */
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err);
+
+/* Whether to wait for other processes' locks, as a connection does at first. The file must not move
+ * in memory while it is open. */
+void rdt_sqlite_wait(rdt_sqlite *file, bool wait);
 
 /* Connects to a database in memory without a table. name stands for a path in messages. */
 redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *kind,

@@ -45,7 +45,7 @@ static const rdt_sqlite_kind kind = {
     .remedy = "name another with --db or REDTUNE_DB",
     .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
-    .busy_ms = 10000,
+    .busy_ms = 30000,
     .schema = &rdt_schema_tuning,
     .statements =
         {

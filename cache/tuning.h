@@ -1,7 +1,7 @@
 /* Tuning: the tuning database, one shareable SQLite file of measurements (docs/database.md).
  *
  * Any number of processes may use one file at once, writers one after another; a call waits up to
- * 10 seconds for its turn. Within a process one thread at a time uses a handle, and a child of
+ * 30 seconds for its turn. Within a process one thread at a time uses a handle, and a child of
  * fork() opens its own. Errors about the file name it, SQLite's reason and a remedy. */
 #ifndef RDT_CACHE_TUNING_H
 #define RDT_CACHE_TUNING_H

@@ -110,7 +110,6 @@ static void tuners_and_applications_use_it_at_once(void) {
     CHECK(run_processes(16, write_or_read));
     printf("%.2f s\n", now_s() - start);
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 8 * TRANSACTIONS * ROWS);
-    CHECK(now_s() - start < 10);
 }
 
 /* ---- the kernel cache ------------------------------------------------------------------------ */
@@ -167,7 +166,24 @@ static void thirty_two_processes_share_a_cache_that_is_too_small(void) {
     CHECK(ask_sql(kernels_path, "SELECT count(*) FROM kernel") > 40);
     CHECK_INT(ask_sql(kernels_path, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
               1);
-    CHECK(now_s() - start < 20);
+}
+
+/* Within the 5 seconds that the cache waits. */
+static void a_lock_that_is_not_given_back_is_told(void) {
+    sqlite3 *writer = NULL;
+    rdt_kernels *kernels = NULL;
+    unlink(kernels_path);
+    CHECK_OK(rdt_kernels_open(kernels_path, &kernels, &err), err);
+    CHECK_OK(rdt_kernels_put(kernels, "first", "x", 1, false, &err), err);
+    CHECK(!sqlite3_open(kernels_path, &writer));
+    CHECK(!sqlite3_exec(writer, "BEGIN IMMEDIATE", NULL, NULL, NULL));
+    double start = now_s();
+    CHECK_FAILS(rdt_kernels_put(kernels, "second", "y", 1, false, &err), REDTUNE_DATABASE, err,
+                "another process is writing it");
+    CHECK(now_s() - start > 4.9 && now_s() - start < 8);
+    sqlite3_close(writer);
+    CHECK_OK(rdt_kernels_put(kernels, "second", "y", 1, false, &err), err);
+    rdt_kernels_close(kernels);
 }
 
 int main(int argc, char **argv) {
@@ -175,6 +191,7 @@ int main(int argc, char **argv) {
         FACT(thirty_two_tuners_lose_no_row),
         FACT(tuners_and_applications_use_it_at_once),
         FACT(thirty_two_processes_share_a_cache_that_is_too_small),
+        FACT(a_lock_that_is_not_given_back_is_told),
     };
     if (!scratch_begin()) return 1;
     snprintf(path, sizeof path, "%s", in_scratch("tuning.db"));
