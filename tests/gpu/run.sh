@@ -48,6 +48,7 @@ step large "$tests/test_gpu_large"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
 step again "$redtune" --device 0
+step fault bash "$here/fault.sh" "$redtune" "$build/tests/workers/test-query"
 step ladder bash "$here/ladder.sh" "$redtune" "$tests/test_gpu_ladder"
 # What the tune found against every candidate on 16 problems, and against a second tune.
 some=(--device 0 --dtype f16,f32,f64,i8 --size 4K,64K,1M,32M)

@@ -1,12 +1,13 @@
 # Plant: a copy of the templates in which four candidates of "block" go wrong, each in its own way.
 # They are the kernels with one block of 32 threads, one element a load and 1, 2, 4 and 8 loads.
 
-# plant FOLDER: makes it, and has redtune take it.
+# plant FOLDER [one]: makes it, and has redtune take it. one: only the first, which writes where there
+# is no memory.
 plant() {
-    local folder=$1 source=${BASH_SOURCE%/*}/../../templates
+    local folder=$1 one=${2:+1} source=${BASH_SOURCE%/*}/../../templates
     mkdir -p "$folder"
     cp -r "$source/." "$folder/"
-    awk '
+    awk -v one="$one" '
         { print }
         /^redtune_reduce\(const element/ { inside = 1 }
         inside && /^{$/ {
@@ -14,6 +15,11 @@ plant() {
             print "//@ if finish == \"single\" and block == 32 and vec == 1 then"
             print "//@     if unroll == 1 then"
             print "    *(volatile u32 *)64 = 1;"
+            if (one) {
+                print "//@     end"
+                print "//@ end"
+                next
+            }
             print "//@     elseif unroll == 2 then"
             print "    *(volatile u32 *)((char *)output + 1) = 1;"
             print "//@     elseif unroll == 4 then"
