@@ -35,7 +35,7 @@ typedef enum redtune_status {
     REDTUNE_INVALID,     /* the caller asked for something that makes no sense */
     REDTUNE_UNSUPPORTED, /* it makes sense, but not on this device or in this version */
     REDTUNE_MEMORY,      /* host memory ran out */
-    REDTUNE_LIBRARY,     /* the CUDA driver or NVRTC is missing or lacks an entry point */
+    REDTUNE_LIBRARY,     /* the CUDA driver or NVRTC is missing, incomplete or too old */
     REDTUNE_DEVICE,      /* the CUDA driver refused or the GPU failed; code is the CUresult */
     REDTUNE_COMPILER,    /* NVRTC refused; code is the nvrtcResult */
     REDTUNE_TEMPLATE,    /* a template failed to load or render */

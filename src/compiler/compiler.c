@@ -191,7 +191,7 @@ static redtune_status builtins_missing(const rdt_compiler *compiler, const char 
     const char *path = rdt_compiler_path(compiler);
     const char *slash = strrchr(path, '/');
     return rdt_fail(
-        err, REDTUNE_COMPILER, rc,
+        err, REDTUNE_LIBRARY, rc,
         "cannot compile %.100s: NVRTC found no libnvrtc-builtins.so.%d.%d, expected in "
         "%.*s beside %s; reinstall the CUDA Toolkit or 'pip install --force-reinstall "
         "nvidia-cuda-nvrtc', or set REDTUNE_NVRTC to a complete one; NVRTC says: %.200s",

@@ -23,7 +23,8 @@ int rdt_compiler_version(const rdt_compiler *compiler);
 
 /* Compiles source for compute capability major.minor. name is what messages call the source. Makes
  * a cubin; makes PTX for the newest architecture NVRTC knows where the GPU is newer than that, or
- * where ptx asks for it. REDTUNE_COMPILER with NVRTC's log (its first lines) if it refuses. */
+ * where ptx asks for it. REDTUNE_COMPILER with NVRTC's log (its first lines) if it refuses;
+ * REDTUNE_LIBRARY if half of NVRTC, its builtins, is missing: then no source can be compiled. */
 redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
                                     int major, int minor, bool ptx, rdt_image *out,
                                     redtune_error *err);

@@ -150,7 +150,7 @@ static void compiler_without_builtins_says_where_they_belong(void) {
                 "nvrtc: error: failed to open libnvrtc-builtins.so.12.4.\n"
                 "  Make sure that libnvrtc-builtins.so.12.4 is installed correctly.\n");
     CHECK_FAILS(
-        compile(source, 9, 0, false, &image), REDTUNE_COMPILER, err,
+        compile(source, 9, 0, false, &image), REDTUNE_LIBRARY, err,
         "cannot compile kernel.cu: NVRTC found no libnvrtc-builtins.so.12.4, expected in /");
     CHECK_CONTAINS(err.message, "/fixtures beside librdt-nvrtc.so");
     CHECK_CONTAINS(err.message, "reinstall");
