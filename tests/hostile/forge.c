@@ -57,13 +57,23 @@ rdt_codegen *forge_codegen(void) {
 
 /* ---- honest databases ---------------------------------------------------------------------- */
 
-static const redtune_problem problems[] = {
+static const redtune_problem problems[FORGE_PROBLEMS] = {
     {REDTUNE_SUM, REDTUNE_F32, 0, 1024},     {REDTUNE_SUM, REDTUNE_F32, 0, 1 << 20},
     {REDTUNE_SUM, REDTUNE_F32, 0, 30000001}, {REDTUNE_SUM, REDTUNE_I8, 0, 1 << 20},
     {REDTUNE_ARGMAX, REDTUNE_F16, 0, 65536},
 };
 
 enum { PER_PROBLEM = 6 };
+
+redtune_problem forge_problem(size_t i) {
+    redtune_problem problem = problems[i];
+    rdt_problem_resolve(&problems[i], &problem, NULL);
+    return problem;
+}
+
+const rdt_facts *forge_gpu(void) {
+    return &gpu;
+}
 
 static rdt_trial make_trial(const redtune_problem *problem, const rdt_config *config, size_t i) {
     const rdt_space *space = rdt_codegen_space(codegen, 0);

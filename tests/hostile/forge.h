@@ -19,6 +19,11 @@ bool forge_begin(void);
 bool forge_use_simulated(void);
 void forge_end(void);
 rdt_codegen *forge_codegen(void);
+/* The GPU that databases are forged for, and the problems that one of them has rows of, resolved.
+ */
+const rdt_facts *forge_gpu(void);
+enum { FORGE_PROBLEMS = 5 };
+redtune_problem forge_problem(size_t i);
 
 /* Writes an honest database with pages of that size; 0: SQLite's default. */
 bool forge_database(const char *path, int page_bytes);
