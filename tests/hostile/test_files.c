@@ -737,12 +737,32 @@ static void hostile_lines_are_refused(void) {
     CHECK(is_refused("a NUL", path, "NUL", 0));
 }
 
+/* ---- hostile names ------------------------------------------------------------------------- */
+
+static void names_of_files_are_kept_as_plain_text(void) {
+    char source[256], path[300];
+    uint64_t removed = 0;
+    redtune_import_report report;
+    rdt_text_copy(path, sizeof path, in_scratch("\033]0;" FORGE_MARK "\a\2332J\n.db"));
+    unlink(in_scratch("other.db"));
+    CHECK(forge_database(path, 0));
+    CHECK_OK(forge_import(in_scratch("other.db"), path, &report, &err), err);
+    CHECK_INT(ask_sql(in_scratch("other.db"),
+                      "SELECT count(*) FROM import WHERE source = '?]0;" FORGE_MARK "??2J?.db'"),
+              1);
+    CHECK(run_sql(in_scratch("other.db"), "UPDATE import SET source = " ESCAPE));
+    CHECK_OK(redtune_undo(in_scratch("other.db"), source, &removed, &err), err);
+    CHECK(rdt_text_is_plain(source) && strstr(source, FORGE_MARK));
+    CHECK_INT(removed, report.added);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(honest_files_are_taken),
         FACT(hostile_schemas_are_refused),
         FACT(hostile_files_are_refused),
         FACT(hostile_lines_are_refused),
+        FACT(names_of_files_are_kept_as_plain_text),
     };
     if (!scratch_begin() || !forge_begin()) return 1;
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
