@@ -594,6 +594,58 @@ REDTUNE_API redtune_status redtune_import(const redtune_importing *importing,
 REDTUNE_API redtune_status redtune_undo(const char *database, char source[256], uint64_t *removed,
                                         redtune_error *err);
 
+/* ---- verifying measurements -------------------------------------------------------------- */
+
+/* A config that stood for itself at one problem, and what came of it now. */
+typedef struct redtune_verified {
+    redtune_problem problem; /* result is filled in */
+    int warm;                /* nonzero: with the input in L2 */
+    char family[32];
+    char config[256];
+    int received;        /* nonzero: only an import spoke for it */
+    double was_ns;       /* what it took by the databases */
+    double now_ns;       /* what it took now; 0 unless outcome is "good" */
+    const char *outcome; /* as in redtune_row */
+    const char *cause;   /* why it is not good; else "" */
+    /* Nonzero: it is right, and not slower than it was by more than the noise and a tenth. */
+    int holds;
+    /* Nonzero: it does not hold, and what stood for it before does so no more. */
+    int retired;
+} redtune_verified;
+
+typedef struct redtune_verify_report {
+    uint64_t standing; /* configs at problems that the query names, on this GPU model */
+    uint64_t verified; /* of them, now */
+    uint64_t held;
+    uint64_t retired;
+    uint64_t skipped; /* too large for the GPU's memory, or not of the templates' any more */
+} redtune_verify_report;
+
+/* What to verify. Zero fields: everything that is known of rt's GPU model. */
+typedef struct redtune_verifying {
+    const redtune_op *op;       /* NULL: any */
+    const redtune_dtype *dtype; /* NULL: any */
+    uint64_t count;             /* 0: any */
+    uint64_t sample;            /* so many of them, drawn at random; 0: all */
+    uint64_t seed;              /* the same seed and databases draw the same */
+    const char *worker;         /* as in redtune_tuning, and so is limit_s */
+    double limit_s;
+    /* Called once for each; nonzero stops with REDTUNE_INTERRUPTED. The struct lives during the
+     * call. */
+    int (*each)(void *user, const redtune_verified *verified);
+    void *user;
+} redtune_verifying;
+
+/* Tries configs again, on rt's GPU, that the databases have good measurements of: checks their
+ * answers and times them beside the built-in default, as a tune does. What is measured goes into
+ * rt's first database at once, like all measurements, so that received ones need no verifying
+ * any more, and those that do not hold are out or stand with the time that they take now: a slower
+ * one is measured as often as it takes to outvote what is there, up to eight times. Fails with
+ * REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if that cannot be written. That some
+ * do not hold is no failure. */
+REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
+                                          redtune_verify_report *report, redtune_error *err);
+
 /* ---- sources and counters ---------------------------------------------------------------- */
 
 typedef struct redtune_emission {

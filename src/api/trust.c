@@ -7,10 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "api/known.h"
-#include "api/store.h"
-#include "tuner/local.h"
-#include "tuner/recheck.h"
-#include "tuner/remote.h"
+#include "api/proving.h"
 
 /* Of the free memory that the application may be about to take. */
 enum { MEMORY_SHARE = 4 };
@@ -33,99 +30,14 @@ redtune_status rdt_trust_find(redtune_trust chosen, redtune_trust *out, redtune_
     return REDTUNE_OK;
 }
 
-/* Where one hint is tried. */
-typedef struct trial_place {
+/* To verify a hint. */
+typedef struct attempt {
     redtune *rt;
     rdt_codegen *codegen;
     redtune_problem problem; /* as it is measured */
     bool is_less;            /* of less elements than it should be */
     uint64_t memory_bytes;
-    double made_s; /* went into making kernels */
-    size_t at;     /* the candidate at hand */
-    rdt_lab lab;
-    rdt_local *local;
-    rdt_remote *remote;
-    rdt_store store;
-    rdt_workplace workplace;
-    rdt_workforce workforce;
-} trial_place;
-
-/* ---- time ---------------------------------------------------------------------------------- */
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double clock_s(void *user) {
-    return now_s() - ((const trial_place *)user)->made_s;
-}
-
-/* ---- the lab ------------------------------------------------------------------------------- */
-
-static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
-                                  rdt_kernel **out, redtune_error *err) {
-    trial_place *self = user;
-    double before = now_s();
-    redtune_status status = rdt_builder_make(self->rt->builder, self->rt->context, family, problem,
-                                             config, launch, out, err);
-    self->made_s += now_s() - before;
-    return status;
-}
-
-static void be_at(void *user, size_t candidate) {
-    ((trial_place *)user)->at = candidate;
-}
-
-static redtune_status open_local(trial_place *self, redtune_error *err) {
-    const rdt_local_parts parts = {
-        .context = self->rt->context,
-        .codegen = self->codegen,
-        .make = make_kernel,
-        .user = self,
-        .memory_bytes = self->memory_bytes,
-        .at = be_at,
-        .at_user = self,
-    };
-    redtune_status status = rdt_local_create(&parts, &self->problem, &self->local, err);
-    if (!status) self->lab = rdt_local_lab(self->local);
-    return status;
-}
-
-/* Kernels are made here, where the worker finds them in the cache: its own making would count. */
-static redtune_status make_ahead(trial_place *self, const rdt_hint *hint, bool ptx,
-                                 redtune_error *err) {
-    rdt_case at = {&self->problem, &self->rt->context->facts};
-    rdt_config standard;
-    redtune_status status =
-        rdt_builder_store(self->rt->builder, at, hint->family, &hint->config, ptx, err);
-    if (status == REDTUNE_COMPILER) status = REDTUNE_OK; /* the worker finds that, too */
-    if (!status) status = rdt_codegen_default(self->codegen, hint->family, at, &standard, err);
-    if (!status)
-        status = rdt_builder_store(self->rt->builder, at, hint->family, &standard, ptx, err);
-    return status;
-}
-
-static redtune_status open_remote(trial_place *self, const rdt_hint *hint, redtune_error *err) {
-    rdt_ready ready;
-    rdt_store_open(&self->rt->log, &self->store);
-    self->workplace = (rdt_workplace){self->rt->worker, self->store.path, &self->rt->log};
-    self->workforce = (rdt_workforce){.workplace = &self->workplace, .limit_s = step_limit_s};
-    redtune_status status =
-        rdt_remote_open(&self->workforce, self->rt->context->name, &self->remote, err);
-    if (!status) status = rdt_remote_ready(self->remote, &ready, err);
-    if (!status) status = make_ahead(self, hint, ready.ptx, err);
-    if (!status) self->lab = rdt_remote_lab(self->remote, &self->problem);
-    return status;
-}
-
-static void close_lab(trial_place *self) {
-    rdt_local_destroy(self->local);
-    rdt_remote_close(self->remote);
-    if (self->rt->worker) rdt_store_close(&self->store);
-}
+} attempt;
 
 /* ---- what is tried ------------------------------------------------------------------------- */
 
@@ -137,7 +49,7 @@ static uint64_t round_down(uint64_t count) {
 }
 
 /* Chooses the count. */
-static redtune_status set_out(trial_place *self, const rdt_hint *hint, redtune_error *err) {
+static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error *err) {
     const rdt_context *context = self->rt->context;
     uint64_t free_bytes = 0;
     redtune_status status = rdt_rig_free_bytes(context, &free_bytes, err);
@@ -158,7 +70,7 @@ static redtune_status set_out(trial_place *self, const rdt_hint *hint, redtune_e
 }
 
 /* Whether a config that is tried with less elements has been before. */
-static bool is_known(const trial_place *self, const rdt_hint *hint) {
+static bool is_known(const attempt *self, const rdt_hint *hint) {
     rdt_tuning *database = NULL;
     rdt_trials known = {0};
     char text[RDT_CONFIG_TEXT_BYTES];
@@ -177,16 +89,8 @@ static bool is_known(const trial_place *self, const rdt_hint *hint) {
 
 /* ---- keeping what came of it --------------------------------------------------------------- */
 
-static redtune_status find_origin(const trial_place *self, rdt_origin *out, redtune_error *err) {
-    rdt_origin origin = {.driver_version = self->rt->context->facts.driver_version};
-    rdt_text_copy(origin.templates, sizeof origin.templates, rdt_codegen_hash(self->codegen));
-    redtune_status status = rdt_builder_nvrtc(self->rt->builder, &origin.nvrtc_version, err);
-    if (!status) *out = origin;
-    return status;
-}
-
-static redtune_status put(const trial_place *self, const rdt_origin *origin,
-                          const rdt_rechecked *found, redtune_error *err) {
+static redtune_status put(const attempt *self, const rdt_origin *origin, const rdt_rechecked *found,
+                          redtune_error *err) {
     rdt_tuning *database = NULL;
     redtune_status status = rdt_tuning_open(self->rt->layers.path[0], &database, err);
     if (!status)
@@ -197,7 +101,7 @@ static redtune_status put(const trial_place *self, const rdt_origin *origin,
 }
 
 /* Where the database takes nothing. */
-static redtune_status remember(const trial_place *self, const rdt_origin *origin,
+static redtune_status remember(const attempt *self, const rdt_origin *origin,
                                const rdt_rechecked *found, redtune_error *err) {
     redtune *rt = self->rt;
     redtune_status status = REDTUNE_OK;
@@ -213,12 +117,13 @@ static redtune_status remember(const trial_place *self, const rdt_origin *origin
     return status;
 }
 
-static redtune_status keep(const trial_place *self, const rdt_rechecked *found,
-                           redtune_error *err) {
+static redtune_status keep(const attempt *self, const rdt_proving *proving,
+                           const rdt_rechecked *found, redtune_error *err) {
     rdt_origin origin;
     redtune_error why;
-    redtune_status status = find_origin(self, &origin, err);
-    if (status || !found->count) return status;
+    if (!found->count) return REDTUNE_OK;
+    redtune_status status = rdt_proving_origin(proving, &origin, err);
+    if (status) return status;
     if (put(self, &origin, found, &why)) {
         rdt_log_write(&self->rt->log, REDTUNE_LOG_INFO,
                       "what was verified is not kept for other processes: %s", why.message);
@@ -228,7 +133,7 @@ static redtune_status keep(const trial_place *self, const rdt_rechecked *found,
     return status;
 }
 
-static void report(const trial_place *self, const rdt_rechecked *found) {
+static void report(const attempt *self, const rdt_rechecked *found) {
     const rdt_log *log = &self->rt->log;
     for (size_t i = 0; i < found->count; i++) {
         const rdt_trial *trial = &found->trials[i];
@@ -244,46 +149,44 @@ static void report(const trial_place *self, const rdt_rechecked *found) {
 
 /* ---- verifying ----------------------------------------------------------------------------- */
 
-static redtune_status recheck(trial_place *self, const rdt_hint *hint, double *left_s,
-                              rdt_rechecked *found, redtune_error *err) {
-    const rdt_recheck wanted = {
-        .lab = &self->lab,
-        .codegen = self->codegen,
-        .facts = &self->rt->context->facts,
-        .family = hint->family,
-        .problem = &self->problem,
-        .cache = RDT_CACHE_COLD,
-        .limit_s = *left_s,
-        .clock_s = clock_s,
-        .user = self,
-        .at = &self->at,
-    };
-    double before = clock_s(self);
-    redtune_status status = rdt_recheck_run(&wanted, &hint->config, found, err);
-    *left_s -= clock_s(self) - before;
+static redtune_status recheck(const attempt *self, rdt_proving *proving, const rdt_hint *hint,
+                              double *left_s, rdt_rechecked *found, redtune_error *err) {
+    redtune_status status = rdt_proving_open(proving, err);
+    if (!status) status = rdt_proving_furnish(proving, &self->problem, err);
+    if (status) return status;
+    double before = rdt_proving_clock_s(proving);
+    status = rdt_proving_recheck(proving, &self->problem, RDT_CACHE_COLD, hint->family,
+                                 &hint->config, *left_s, found, err);
+    *left_s -= rdt_proving_clock_s(proving) - before;
     if (!status && !found->count)
         status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "it takes longer than %.3g s",
                           self->rt->verify_s);
     return status;
 }
 
-static redtune_status try_out(trial_place *self, const rdt_hint *hint, double *left_s,
+static redtune_status try_out(const attempt *self, const rdt_hint *hint, double *left_s,
                               redtune_error *err) {
     rdt_rechecked found = {.count = 0};
     redtune_error why;
-    redtune_status status = self->rt->worker ? open_remote(self, hint, err) : open_local(self, err);
-    if (!status) status = recheck(self, hint, left_s, &found, err);
-    close_lab(self);
+    rdt_proving proving = {
+        .rt = self->rt,
+        .codegen = self->codegen,
+        .worker = self->rt->worker,
+        .step_s = step_limit_s,
+        .memory_bytes = self->memory_bytes,
+    };
+    redtune_status status = recheck(self, &proving, hint, left_s, &found, err);
+    rdt_proving_close(&proving);
     report(self, &found);
     /* A fault that spoils everything else here is kept, too, so that nobody meets it again. */
-    redtune_status kept = keep(self, &found, &why);
+    redtune_status kept = keep(self, &proving, &found, &why);
     if (!status && kept && err) *err = why;
     return status ? status : kept;
 }
 
 redtune_status rdt_trust_verify(redtune *rt, rdt_codegen *codegen, const rdt_hint *hint,
                                 double *left_s, bool *decided, redtune_error *err) {
-    trial_place self = {.rt = rt, .codegen = codegen};
+    attempt self = {.rt = rt, .codegen = codegen};
     if (*left_s <= 0)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "the time for it, %.3g s, is over",
                         rt->verify_s);

@@ -25,15 +25,15 @@ struct option {
 };
 
 static take_fn take_flag, take_text, take_device, take_devices, take_shard, take_seconds,
-    take_effort, take_seed, take_op, take_ops, take_dtype, take_dtypes, take_count, take_counts,
-    take_format;
+    take_effort, take_seed, take_sample, take_op, take_ops, take_dtype, take_dtypes, take_count,
+    take_counts, take_format;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
 static const option table[] = {
     {"device", 0, "N,...|all", RDT_TUNE, take_devices, MEMBER(device),
      "the GPUs' numbers, all, or sim: the simulated one (default: 0)"},
-    {"device", 0, "N|sim", RDT_REDUCE | RDT_LADDER, take_device, MEMBER(device),
+    {"device", 0, "N|sim", RDT_REDUCE | RDT_LADDER | RDT_VERIFY, take_device, MEMBER(device),
      "the GPU's number, or sim: the simulated one (default: 0)"},
     {"device", 0, "N|sim", RDT_REPORT, take_device, MEMBER(device),
      "the GPU to run the ladder on (default: none, and no ladder)"},
@@ -51,11 +51,14 @@ static const option table[] = {
      "only the winners, and what the default took beside each"},
     {"gpu", 0, "NAME", RDT_SHOW | RDT_EXPORT, take_text, MEMBER(gpu),
      "only of GPUs with this in their name (default: all)"},
-    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT, take_op, MEMBER(ops),
+    {"sample", 0, "NUMBER", RDT_VERIFY, take_sample, MEMBER(sample),
+     "how many to try, drawn at random (default: 32)"},
+    {"all", 0, NULL, RDT_VERIFY, take_flag, MEMBER(all), "try all of them"},
+    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_op, MEMBER(ops),
      "only of this reduction (default: all)"},
-    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT, take_dtype, MEMBER(dtypes),
+    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtype, MEMBER(dtypes),
      "only of these elements (default: all)"},
-    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT, take_count, MEMBER(counts),
+    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(counts),
      "only of this number of elements (default: all)"},
     {"device", 0, "N|sim", RDT_EXPLAIN, take_device, MEMBER(device),
      "for this GPU of the machine, or the simulated one"},
@@ -99,9 +102,11 @@ static const option table[] = {
      "about how long to take, such as 60s or 5m (default: no limit)"},
     {"seed", 0, "NUMBER", RDT_TUNE, take_seed, MEMBER(seed),
      "where a search begins: the same goes the same way (default: 0)"},
+    {"seed", 0, "NUMBER", RDT_VERIFY, take_seed, MEMBER(seed),
+     "what the sample depends on: the same draws the same (default: 0)"},
     {"shard", 0, "I/N|auto", RDT_TUNE, take_shard, MEMBER(shard_index),
      "tune part I of N, from 0; auto: as Slurm, PMIx or MPI say"},
-    {"limit", 0, "TIME", RDT_TUNE, take_seconds, MEMBER(limit_s),
+    {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
      "give a candidate up that takes longer for one step (default: 10)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
@@ -113,7 +118,7 @@ static const option table[] = {
      MEMBER(json), "print the result as JSON"},
     {"quiet", 'q', NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPLAIN | RDT_DOCTOR | RDT_BARE),
      take_flag, MEMBER(quiet), "print the result and errors only"},
-    {"verbose", 'v', NULL, RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT, take_flag,
+    {"verbose", 'v', NULL, RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_VERIFY, take_flag,
      MEMBER(verbose), "say more; twice: everything"},
     {"help", 'h', NULL, RDT_ALL, take_flag, MEMBER(help), "print this"},
     {"version", 0, NULL, RDT_BARE, take_flag, MEMBER(version), "print redtune's version"},
@@ -192,6 +197,13 @@ static redtune_status take_seconds(rdt_options *options, const option *row, cons
     if (!rdt_number_read_seconds(value, &seconds))
         return wrong(row, value, "give seconds, such as 10, 2.5s or 1m, up to a week", err);
     *(double *)((char *)options + row->offset) = seconds;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_sample(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    if (!rdt_number_read_count(value, strlen(value), &options->sample))
+        return wrong(row, value, "give a number from 1 on, or --all", err);
     return REDTUNE_OK;
 }
 

@@ -21,6 +21,7 @@ enum {
     RDT_IMPORT = 2048,
     RDT_MERGE = 4096,
     RDT_UNDO = 8192,
+    RDT_VERIFY = 16384,
     RDT_ALL = (1 << 16) - 1,
 };
 
@@ -38,7 +39,7 @@ typedef struct rdt_options {
     size_t op_count, dtype_count, count_count;
     redtune_effort effort;
     double limit_s, budget_s;
-    uint64_t seed;
+    uint64_t seed, sample;
     unsigned shard_index, shard_count;
     int again, all, lines, counters, one_block, csv, json_lines, winners, dry_run, json, quiet,
         verbose, help, version; /* how often they were given */

@@ -1,0 +1,168 @@
+/* redtune verify: tries again what the databases say of this GPU, and tells what no longer holds.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/table.h"
+
+enum { USUAL_SAMPLE = 32 };
+
+typedef struct audit {
+    const rdt_options *options;
+    rdt_json json;
+    rdt_table table; /* of what does not hold */
+} audit;
+
+static void write_json(rdt_json *json, const redtune_verified *each) {
+    rdt_json_begin(json, NULL, '{');
+    rdt_json_text(json, "op", redtune_op_name(each->problem.op));
+    rdt_json_text(json, "dtype", redtune_dtype_name(each->problem.dtype));
+    rdt_json_text(json, "value_dtype", redtune_dtype_name(each->problem.result));
+    rdt_json_count(json, "count", each->problem.count);
+    rdt_json_text(json, "cache", each->warm ? "warm" : "cold");
+    rdt_json_text(json, "family", each->family);
+    rdt_json_text(json, "config", each->config);
+    rdt_json_truth(json, "received", each->received != 0);
+    rdt_json_real(json, "was_ns", each->was_ns);
+    rdt_json_real(json, "now_ns", each->now_ns);
+    rdt_json_text(json, "outcome", each->outcome);
+    rdt_json_text(json, "cause", each->cause);
+    rdt_json_truth(json, "holds", each->holds != 0);
+    rdt_json_truth(json, "retired", each->retired != 0);
+    rdt_json_end(json, '}');
+}
+
+static void add_row(rdt_table *table, const redtune_verified *each) {
+    static const char *const titles[] = {"op",     "dtype", "size",    "L2",     "was us",
+                                         "now us", "made",  "outcome", "config", "cause"};
+    char count[RDT_NUMBER_BYTES];
+    if (!table->cell_count)
+        for (size_t i = 0; i < table->column_count; i++) rdt_table_add(table, "%s", titles[i]);
+    rdt_number_print_count(count, each->problem.count);
+    rdt_table_add(table, "%s", redtune_op_name(each->problem.op));
+    rdt_table_add(table, "%s", redtune_dtype_name(each->problem.dtype));
+    rdt_table_add(table, "%s", count);
+    rdt_table_add(table, "%s", each->warm ? "warm" : "cold");
+    rdt_table_add(table, "%.2f", each->was_ns / 1e3);
+    if (each->now_ns > 0)
+        rdt_table_add(table, "%.2f", each->now_ns / 1e3);
+    else
+        rdt_table_add(table, "-");
+    rdt_table_add(table, "%s", each->received ? "imported" : "here");
+    rdt_table_add(table, "%s%s", each->now_ns > 0 ? "slower" : each->outcome,
+                  each->retired ? ", out" : "");
+    rdt_table_add(table, "%s", each->config);
+    rdt_table_add(table, "%s", each->cause);
+}
+
+static int take(void *user, const redtune_verified *each) {
+    audit *self = user;
+    if (self->options->json)
+        write_json(&self->json, each);
+    else if (!each->holds)
+        add_row(&self->table, each);
+    if (self->options->verbose)
+        rdt_message_print("%s of %" PRIu64 " %s: %s %s", redtune_op_name(each->problem.op),
+                          each->problem.count, redtune_dtype_name(each->problem.dtype),
+                          each->config, each->holds ? "holds" : "does not hold");
+    return 0;
+}
+
+static void finish_json(audit *self, const redtune_verify_report *report, bool complete) {
+    rdt_json *json = &self->json;
+    rdt_json_end(json, ']');
+    rdt_json_truth(json, "complete", complete);
+    rdt_json_count(json, "standing", report->standing);
+    rdt_json_count(json, "verified", report->verified);
+    rdt_json_count(json, "held", report->held);
+    rdt_json_count(json, "retired", report->retired);
+    rdt_json_count(json, "skipped", report->skipped);
+    rdt_json_end(json, '}');
+}
+
+static void summarise(const redtune_verify_report *report) {
+    char skipped[96] = "";
+    if (report->skipped)
+        snprintf(skipped, sizeof skipped, "; %" PRIu64 " cannot be tried on this GPU",
+                 report->skipped);
+    if (!report->standing)
+        rdt_message_print("no measurement of this GPU model is there for this; redtune --device 0 "
+                          "makes some");
+    else
+        rdt_message_print("%" PRIu64 " of %" PRIu64 " tried: %" PRIu64 " hold, %" PRIu64
+                          " do not, of which %" PRIu64 " are out now%s",
+                          report->verified, report->standing, report->held,
+                          report->verified - report->held, report->retired, skipped);
+}
+
+static redtune_status verify(audit *self, redtune_verify_report *report, redtune_error *err) {
+    const rdt_options *options = self->options;
+    const redtune_options open = {
+        .device = options->device ? options->device : "0",
+        .database = options->database,
+        .log = rdt_message_log,
+        .log_level = rdt_message_log_level(options->quiet, options->verbose),
+    };
+    const redtune_verifying verifying = {
+        .op = options->op_count ? options->ops : NULL,
+        .dtype = options->dtype_count ? options->dtypes : NULL,
+        .count = options->count_count ? options->counts[0] : 0,
+        .sample = options->all      ? 0
+                  : options->sample ? options->sample
+                                    : USUAL_SAMPLE,
+        .seed = options->seed,
+        .worker = "/proc/self/exe",
+        .limit_s = options->limit_s,
+        .each = take,
+        .user = self,
+    };
+    redtune *rt = NULL;
+    redtune_status status = redtune_open(&open, &rt, err);
+    if (!status) status = redtune_verify(rt, &verifying, report, err);
+    redtune_close(rt);
+    return status;
+}
+
+static int run(const rdt_options *options) {
+    audit self = {.options = options,
+                  .json = {.out = stdout},
+                  .table = {.column_count = 10, .right = "llrlrrllll"}};
+    redtune_verify_report report = {.standing = 0};
+    redtune_error err;
+    if (options->all && options->sample) {
+        rdt_message_print("cannot use --sample with --all: name one");
+        return RDT_EXIT_MISUSED;
+    }
+    if (options->json) {
+        rdt_json_begin(&self.json, NULL, '{');
+        rdt_json_text(&self.json, "redtune", REDTUNE_VERSION);
+        rdt_json_begin(&self.json, "rows", '[');
+    }
+    redtune_status status = verify(&self, &report, &err);
+    if (options->json) finish_json(&self, &report, !status);
+    if (self.table.cell_count) rdt_table_print(&self.table, stdout);
+    rdt_table_free(&self.table);
+    fflush(stdout);
+    if (status) return rdt_message_fail(&err);
+    if (!options->quiet) summarise(&report);
+    return report.held == report.verified ? RDT_EXIT_DONE : RDT_EXIT_FAILED;
+}
+
+const rdt_command rdt_cmd_verify = {
+    .name = "verify",
+    .bit = RDT_VERIFY,
+    .summary = "tries again what is known of this GPU, and drops what no longer holds",
+    .details =
+        "Takes a sample of the configs that the databases have good measurements of, on this GPU\n"
+        "model, checks their answers and times them beside the built-in default. Every "
+        "measurement\n"
+        "is kept: one that is wrong now is out, one that is more than a tenth slower stands with\n"
+        "the time it takes now, and imported ones that hold need no verifying any more. The table\n"
+        "has those that do not hold. Exit status: 0 all hold, 1 some do not.\n"
+        "\n"
+        "For example: redtune verify --device 0 --dtype f32 --sample 100\n",
+    .run = run,
+};

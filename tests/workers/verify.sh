@@ -1,0 +1,92 @@
+# What redtune verify finds: measurements that hold, that flatter, and that were of kernels which
+# fault, give wrong results or do not end on this GPU.
+. "${BASH_SOURCE%/*}/common.sh"
+. "${BASH_SOURCE%/*}/plant.sh"
+small=(--dtype f64 --size 512)
+export REDTUNE_SIM_LIMIT=1T
+
+verify() { "$redtune" verify --device 0 --db "$@"; }
+sql() { "$query" "$1" "$2" >/dev/null || fail "SQL: $2"; }
+# The winner's config with a cold L2.
+winner() { "$redtune" show --db "$1" --json | sed -n 's/.*"config": "\(.*\)".*/\1/p' | head -n 1; }
+
+# add DATABASE CONFIG NS DATE: a measurement like the default's, but for these.
+add() {
+    sql "$1" "INSERT INTO measurement SELECT NULL, gpu, origin, op, dtype, result, count,
+        cache_state, family, '$2', 0, 'good', $3, 1.0, 31, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        $4, NULL FROM measurement WHERE is_default LIMIT 1"
+}
+
+# Few measurements are enough here.
+what_holds_is_left_alone() {
+    run tune sound.db --effort quick --quiet
+    sql sound.db "DELETE FROM measurement WHERE cache_state = 'warm' OR samples < 15"
+    before=$(winner sound.db)
+    run verify sound.db --all
+    want_exit 0
+    want_no_out
+    want_in_err " 0 do not"
+    run verify sound.db --sample 2
+    want_exit 0
+    want_in_err "2 of "
+    [ "$(winner sound.db)" = "$before" ] || fail "another wins now"
+}
+
+what_flatters_is_outvoted() {
+    local config=block=32,vec=1,unroll=1,load=plain,tail=shared,finish=two_pass,per_sm=1
+    cp sound.db flattering.db
+    # Three times, so that one measurement is not enough.
+    for date in 1 2 3; do add flattering.db $config 77.0 $date; done
+    [ "$(winner flattering.db)" = $config ] || fail "the flattered config does not win"
+    run verify flattering.db --all
+    want_exit 1
+    want_in_out "slower, out"
+    want_in_out "$config"
+    want_in_err " 1 do not, of which 1 are out now"
+    [ "$(winner flattering.db)" = "$(winner sound.db)" ] || fail "the flattered config still wins"
+    run verify flattering.db --all --json
+    want_exit 0
+    want_in_out '"complete": true'
+    want_not_in_out '"holds": false'
+}
+
+# These templates are other ones than those of the measurements.
+what_fails_is_out() {
+    cp sound.db faults.db
+    plant "$folder/planted"
+    for unroll in 1 2 4 8; do
+        add faults.db block=32,vec=1,unroll=$unroll,load=no_allocate,tail=shuffle,finish=single,per_sm=1 \
+            99.0 1
+    done
+    run verify faults.db --all --limit 2
+    want_exit 1
+    want_in_err " 4 do not, of which 4 are out now"
+    [ "$(grep -c 'faulted, out' stdout)" = 3 ] || fail "not three faults"
+    [ "$(grep -c 'hung, out' stdout)" = 1 ] || fail "not one that hung"
+    run verify faults.db --all
+    want_exit 0
+}
+
+filters_are_those_of_show() {
+    run verify sound.db --all --op max
+    want_exit 0
+    want_in_err "no measurement of this GPU model is there for this"
+    run verify sound.db --all --dtype f64 --count 512 --json
+    want_in_out '"count": 512'
+    run verify sound.db --all --count 513 --json
+    want_in_out '"standing": 0'
+}
+
+what_is_asked_wrongly_is_refused() {
+    run verify sound.db --all --sample 3
+    want_refused 2 "cannot use --sample with --all"
+    run verify sound.db --sample 0
+    want_refused 2 "cannot use --sample '0'"
+    run verify sound.db --sample some
+    want_refused 2 "cannot use --sample 'some'"
+    run verify /proc/nowhere/tuning.db
+    want_refused 1 "/proc/nowhere/tuning.db"
+}
+
+check_run what_holds_is_left_alone what_flatters_is_outvoted filters_are_those_of_show \
+    what_is_asked_wrongly_is_refused what_fails_is_out
