@@ -18,7 +18,9 @@ static bool progress(void *user, size_t problem, const char *stage, size_t i, si
     return self->stop_after && self->stored >= self->stop_after;
 }
 
-static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]) {
+static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
+                  bool again) {
+    (void)again;
     tune *self = user;
     self->cold[problem] = finding[RDT_CACHE_COLD];
     self->warm[problem] = finding[RDT_CACHE_WARM];

@@ -215,8 +215,7 @@ typedef struct findings {
     rdt_finding of[RDT_CACHE_STATES];
 } findings;
 
-static redtune_status search_each(rdt_series *self, findings *findings, size_t *searched,
-                                  redtune_error *err) {
+static redtune_status search_each(rdt_series *self, findings *findings, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->count; i++) {
         size_t states = rdt_series_searches(self->facts, &self->problems[i]);
@@ -226,7 +225,7 @@ static redtune_status search_each(rdt_series *self, findings *findings, size_t *
             status =
                 find(self, &self->problems[i], (rdt_cache_state)state, &findings[i].of[state], err);
         }
-        *searched += !status;
+        if (!status) self->hooks->tuned(self->hooks->user, i, findings[i].of, false);
     }
     return status;
 }
@@ -243,26 +242,34 @@ static redtune_status find_again(rdt_series *self, size_t i, rdt_cache_state cac
     return status;
 }
 
+static size_t count_now(const findings *findings) {
+    size_t count = 0;
+    for (int state = 0; state < RDT_CACHE_STATES; state++)
+        count += findings->of[state].now.measured + findings->of[state].now.failed;
+    return count;
+}
+
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */
 static redtune_status revisit_each(rdt_series *self, findings *findings, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     if (!self->strategy->share) return REDTUNE_OK;
     for (size_t i = self->count - 1; !status && i-- > 0;) {
-        size_t states = rdt_series_searches(self->facts, &self->problems[i]);
+        const size_t states = rdt_series_searches(self->facts, &self->problems[i]);
+        const size_t before = count_now(&findings[i]);
         for (size_t state = 0; !status && state < states; state++)
             status = find_again(self, i, (rdt_cache_state)state, &findings[i].of[state], err);
+        if (!status && count_now(&findings[i]) > before)
+            self->hooks->tuned(self->hooks->user, i, findings[i].of, true);
     }
     return status;
 }
 
 redtune_status rdt_series_run(rdt_series *self, redtune_error *err) {
-    size_t searched = 0, bytes = (self->count + 1) * sizeof(findings);
+    size_t bytes = (self->count + 1) * sizeof(findings);
     findings *found = calloc(1, bytes);
     if (!found) return rdt_fail_memory(err, bytes);
-    redtune_status status = search_each(self, found, &searched, err);
+    redtune_status status = search_each(self, found, err);
     if (!status && self->count) status = revisit_each(self, found, err);
-    /* Those that were searched are told of whatever stopped the rest. */
-    for (size_t i = 0; i < searched; i++) self->hooks->tuned(self->hooks->user, i, found[i].of);
     free(found);
     return status ? status : rdt_border_run(self, err);
 }

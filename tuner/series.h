@@ -24,7 +24,9 @@ typedef struct rdt_series_hooks {
      * "border". true stops the series. */
     bool (*progress)(void *user, size_t problem, const char *stage, size_t i, size_t n,
                      double best_ns);
-    void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]);
+    /* again: a second look measured more; what was told of the problem before is replaced. */
+    void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
+                  bool again);
     /* Takes a line about what spoils the measurements, each kind once a series. NULL: nobody does.
      */
     void (*warn)(void *user, const char *line);

@@ -368,6 +368,8 @@ typedef struct redtune_tuned {
     char warm_config[256];
     double warm_ns;
     char gpu[96]; /* the model it was measured on */
+    /* Nonzero: a second look at the problem measured more; replaces what was told of it before. */
+    int again;
 } redtune_tuned;
 
 typedef struct redtune_progress {

@@ -27,7 +27,8 @@ static bool progress(void *user, size_t problem, const char *stage, size_t i, si
     return self->hooks->progress(self->hooks->user, &report);
 }
 
-static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES]) {
+static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
+                  bool again) {
     const rdt_lane *self = user;
     const rdt_trial *winner = &finding[RDT_CACHE_COLD].winner;
     redtune_tuned result = {
@@ -38,6 +39,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .is_default = winner->is_default,
         .warm_ns = finding[RDT_CACHE_WARM].winner.median_ns,
         .peak_gbps = rdt_facts_peak_gbps(self->facts),
+        .again = again,
     };
     double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);
     result.gbps = result.median_ns > 0 ? bytes / result.median_ns : 0;

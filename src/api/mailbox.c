@@ -62,7 +62,7 @@ bool rdt_mailbox_put_progress(rdt_mailbox *self, const redtune_progress *progres
 void rdt_mailbox_put_result(rdt_mailbox *self, const redtune_tuned *result) {
     pthread_mutex_lock(&self->lock);
     add(&self->results, result, sizeof *result);
-    if (self->progress.problem_index + 1 < self->progress.problem_count)
+    if (!result->again && self->progress.problem_index + 1 < self->progress.problem_count)
         self->progress.problem_index++;
     pthread_cond_signal(&self->news);
     pthread_mutex_unlock(&self->lock);
@@ -112,7 +112,8 @@ static void take_all(rdt_mailbox *self, rdt_mail *results, rdt_mail *lines,
         end.tv_nsec -= 1000000000L;
     }
     pthread_mutex_lock(&self->lock);
-    if (!self->results.count && !self->lines.count && !self->stop)
+    /* After a stop, too: those who are to end need the processor more. */
+    if (!self->results.count && !self->lines.count)
         pthread_cond_timedwait(&self->news, &self->lock, &end);
     *results = self->results;
     *lines = self->lines;

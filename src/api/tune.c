@@ -89,7 +89,8 @@ static redtune_status tune_here(job *self, const rdt_problems *asked, redtune_er
     const rdt_context *context = self->rt->context;
     uint64_t free_bytes = 0;
     bool entered = false;
-    redtune_status status = rdt_context_enter(context, &entered, err);
+    redtune_status status = rdt_builder_nvrtc(self->rt->builder, &self->origin.nvrtc_version, err);
+    if (!status) status = rdt_context_enter(context, &entered, err);
     if (status) return status;
     self->nvml = rdt_nvml_open(context);
     status = rdt_rig_free_bytes(context, &free_bytes, err);
@@ -106,7 +107,6 @@ static redtune_status run_job(job *self, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_problems asked = {0};
     redtune_status status = rdt_problems_list(self->wanted, &asked, err);
-    if (!status) status = rdt_builder_nvrtc(rt->builder, &self->origin.nvrtc_version, err);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status && asked.count) {
         self->origin.driver_version = rt->context->facts.driver_version;

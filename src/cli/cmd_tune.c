@@ -40,8 +40,24 @@ static int on_progress(void *user, const redtune_progress *progress) {
     return interrupted || now->out_of_memory;
 }
 
+static void replace_result(outcome *now, const redtune_tuned *result) {
+    for (size_t i = now->result_count; i-- > 0;) {
+        redtune_tuned *each = &now->results[i];
+        if (each->problem.op != result->problem.op ||
+            each->problem.dtype != result->problem.dtype ||
+            each->problem.count != result->problem.count || strcmp(each->gpu, result->gpu))
+            continue;
+        *each = *result;
+        return;
+    }
+}
+
 static void on_tuned(void *user, const redtune_tuned *result) {
     outcome *now = user;
+    if (result->again) {
+        replace_result(now, result);
+        return;
+    }
     rdt_meter_finish(&now->meter, result);
     if (now->result_count == now->capacity) {
         size_t capacity = now->capacity ? 2 * now->capacity : 64;

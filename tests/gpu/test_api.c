@@ -276,7 +276,9 @@ typedef struct witness {
 
 static void see(void *user, const redtune_tuned *tuned) {
     witness *self = user;
-    if (self->count < 8) self->tuned[self->count++] = *tuned;
+    for (size_t i = 0; tuned->again && i < self->count; i++)
+        if (self->tuned[i].problem.count == tuned->problem.count) self->tuned[i] = *tuned;
+    if (!tuned->again && self->count < 8) self->tuned[self->count++] = *tuned;
 }
 
 static int watch(void *user, const redtune_progress *progress) {

@@ -30,7 +30,11 @@ static int fail(const char *what, const redtune_error *err) {
 
 static void keep(void *user, const redtune_tuned *result) {
     run *self = user;
-    if (self->count < RESULTS) self->tuned[self->count++] = *result;
+    for (size_t i = 0; result->again && i < self->count; i++)
+        if (self->tuned[i].problem.dtype == result->problem.dtype &&
+            self->tuned[i].problem.count == result->problem.count)
+            self->tuned[i] = *result;
+    if (!result->again && self->count < RESULTS) self->tuned[self->count++] = *result;
 }
 
 static redtune_status tune(run *self, redtune_effort effort, const char *folder, const char *name,
