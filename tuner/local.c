@@ -12,15 +12,25 @@ struct rdt_local {
     rdt_rig *rig;   /* NULL until the first use */
     rdt_bank *bank; /* of one family; likewise */
     int family;
+    bool spoilt;  /* a kernel gave a wrong result, and may have written where it should not */
     bool gave_up; /* the clocks stayed down however often samples were taken again */
 };
 
 /* How often a turn is taken again in a batch while the GPU's clocks are held down. */
 enum { RETAKES_MAX = 3 };
 
+static void drop_all(rdt_local *self) {
+    rdt_bank_destroy(self->bank);
+    rdt_rig_close(self->rig);
+    self->bank = NULL;
+    self->rig = NULL;
+    self->spoilt = false;
+}
+
 /* The rig, and the bank of the batch's family. */
 static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
+    if (self->spoilt) drop_all(self);
     if (!self->rig)
         status = rdt_rig_open(self->parts.context, &self->largest, self->parts.memory_bytes,
                               &self->rig, err);
@@ -89,9 +99,12 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
     for (size_t i = 0; !status && i < batch->count; i++) {
+        if (self->spoilt) status = furnish(self, batch, err);
+        if (status) return status;
         tell_at(self, i);
         status = verify_one(self, batch, i, &verdicts[i], err);
         if (status) return within(self, batch, i, status, err);
+        self->spoilt = verdicts[i].outcome == RDT_OUTCOME_WRONG;
     }
     return status;
 }
@@ -190,8 +203,7 @@ redtune_status rdt_local_create(const rdt_local_parts *parts, const redtune_prob
 
 void rdt_local_destroy(rdt_local *self) {
     if (!self) return;
-    rdt_bank_destroy(self->bank);
-    rdt_rig_close(self->rig);
+    drop_all(self);
     free(self);
 }
 

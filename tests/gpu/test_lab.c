@@ -19,7 +19,8 @@ static workshop shop;
 typedef struct bench {
     redtune_problem problem;
     redtune_op other; /* whose kernel is made instead */
-    bool makes_other, forgets;
+    bool makes_other;
+    const char *source; /* of the kernel that is made instead; NULL: of none */
     rdt_candidate candidate;
     rdt_batch batch;
     rdt_nvml *nvml;
@@ -39,14 +40,23 @@ static const char forgetful[] =
     "    *output = most;\n"
     "}\n";
 
-static redtune_status make_forgetful(rdt_kernel **out, redtune_error *failure) {
+/* Zero, also in place of what it was given. */
+static const char destructive[] =
+    "extern \"C\" __global__ void redtune_reduce(float *input, unsigned long long count,\n"
+    "                                          float *output, void *scratch) {\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++) input[i] = 0;\n"
+    "    *output = 0;\n"
+    "}\n";
+
+static redtune_status make_from(const char *source, rdt_kernel **out, redtune_error *failure) {
     const rdt_facts *facts = &gpu.context->facts;
     rdt_compiler *compiler = NULL;
     rdt_image image = {.data = NULL};
     redtune_status status = rdt_compiler_open(&compiler, failure);
     if (!status)
-        status = rdt_compiler_compile(compiler, forgetful, "forgetful.cu", facts->major,
-                                      facts->minor, device_is_simulated(&gpu), &image, failure);
+        status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
+                                      device_is_simulated(&gpu), &image, failure);
     if (!status) status = rdt_kernel_load(gpu.driver, image.data, false, out, failure);
     free(image.data);
     rdt_compiler_close(compiler);
@@ -58,7 +68,7 @@ static redtune_status make(void *user, int family, const redtune_problem *proble
                            redtune_error *failure) {
     const bench *self = user;
     redtune_problem made = *problem;
-    if (self->forgets) return make_forgetful(out, failure);
+    if (self->source) return make_from(self->source, out, failure);
     if (self->makes_other) made.op = self->other;
     return rdt_builder_make(shop.builder, gpu.context, family, &made, config, launch, out, failure);
 }
@@ -112,11 +122,23 @@ static void a_right_kernel_is_good(void) {
 
 static void a_kernel_that_loses_a_nan_is_wrong(void) {
     NEED_GPU();
-    bench self = {.forgets = true};
+    bench self = {.source = forgetful};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err), err);
     CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(self.verdict.cause, "should be nan");
+    bench_close(&self);
+}
+
+static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
+    NEED_GPU();
+    bench self = {.source = destructive};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
+    CHECK_OK(self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    self.source = NULL;
+    CHECK_OK(self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
     bench_close(&self);
 }
 
@@ -237,6 +259,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(a_right_kernel_is_good),
         FACT(a_kernel_that_loses_a_nan_is_wrong),
+        FACT(what_a_wrong_kernel_destroyed_is_made_anew),
         FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
         FACT(a_warm_cache_is_faster_than_a_cold_one),
         FACT(what_is_not_good_is_not_timed),
