@@ -1,6 +1,7 @@
 /* redtune export: measurements of the user's databases as a file to pass on. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +28,27 @@ static redtune_status take(void *user, const redtune_row *row, redtune_error *er
                            self->output);
 }
 
+/* SQLite would take the journal of the file that was there for one of this, and undo with it what
+ * it does not know. */
+static redtune_status check_beside(const char *output, redtune_error *err) {
+    char *real = realpath(output, NULL); /* where a symbolic link leads to */
+    const char *path = real ? real : output;
+    char *journal = malloc(strlen(path) + sizeof "-journal");
+    redtune_status status = REDTUNE_OK;
+    if (journal) sprintf(journal, "%s-journal", path);
+    if (!journal)
+        status = rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot export: out of memory");
+    else if (!access(journal, F_OK))
+        status = rdt_message_set(err, REDTUNE_FILE, 0,
+                                 "cannot export to %.300s: a journal lies beside it, so that a "
+                                 "write to what was there was cut short; open that once with "
+                                 "redtune show, or name another file",
+                                 output);
+    free(journal);
+    free(real);
+    return status;
+}
+
 static redtune_status check(const rdt_options *options, const redtune_rows_query *query,
                             redtune_error *err) {
     bool to_stdout = !options->output || !strcmp(options->output, "-");
@@ -36,6 +58,7 @@ static redtune_status check(const rdt_options *options, const redtune_rows_query
                                "cannot export a database to a terminal: it is binary; write to a "
                                "file with -o FILE, or give --format json");
     redtune_status status = redtune_rows_each(query, take, &self, err);
+    if (!status && !to_stdout && !options->json_lines) status = check_beside(options->output, err);
     if (status || self.row_count) return status;
     return rdt_message_set(err, REDTUNE_DATABASE, 0,
                            "cannot export: no measurement is there for this; redtune show --all "

@@ -106,6 +106,23 @@ an_export_replaces_a_file_whole() {
     [ "$(wc -l <piped.json)" -eq 4 ] || fail "the pipe did not get it"
 }
 
+# SQLite would roll that journal back into the new file.
+an_export_takes_no_place_beside_a_journal() {
+    fresh
+    three_measurements whole.db
+    cp whole.db other.db
+    echo "a write that was cut short" >other.db-journal
+    ln -sf other.db link.db
+    for to in other.db link.db; do
+        run "$redtune" export --db whole.db -o $to
+        want_exit 1
+        want_in_err "cannot export to $to: a journal lies beside it"
+        same_files whole.db other.db
+    done
+    run "$redtune" export --db whole.db --format json -o other.db
+    want_exit 0
+}
+
 a_database_does_not_go_to_a_terminal() {
     fresh
     three_measurements whole.db
@@ -271,6 +288,7 @@ what_is_asked_wrongly_is_told() {
 
 check_run what_is_exported_comes_back an_export_has_the_filters_of_show \
     an_export_leaves_the_systems_rows_out an_export_replaces_a_file_whole \
-    a_database_does_not_go_to_a_terminal a_dry_run_changes_nothing what_is_refused_is_told \
+    an_export_takes_no_place_beside_a_journal a_database_does_not_go_to_a_terminal \
+    a_dry_run_changes_nothing what_is_refused_is_told \
     undo_takes_the_last_import_back a_merge_counts_as_measured \
     files_that_cannot_be_read_leave_all_as_it_is what_is_asked_wrongly_is_told
