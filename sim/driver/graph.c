@@ -213,7 +213,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle) {
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED; /* graphs inside graphs */
     rc = sim_capture_check_stream(stream);
-    if (rc == CUDA_SUCCESS) sim_state.now_ns += machine->launch_ns;
+    if (rc == CUDA_SUCCESS) sim_clock_advance(machine->launch_ns);
     for (size_t i = 0; i < exec->work_count && rc == CUDA_SUCCESS; i++) {
         const struct CUfunc_st *function = exec->works[i].function;
         if (function && function->module->is_unloaded) {

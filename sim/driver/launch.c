@@ -70,7 +70,7 @@ CUresult sim_launch_run(struct CUctx_st *context, const struct sim_work *work) {
                             .start_ns = sim_state.now_ns};
     if (!sim_grid_run(&grid)) return sim_context_fail(context, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (strcmp(fault, "wrong") == 0) spoil(&grid);
-    sim_state.now_ns += grid.counters.time_ns;
+    sim_clock_advance(grid.counters.time_ns);
     sim_state.last = grid.counters;
     sim_state.any_launch = true;
     add_counters(&sim_state.total, &grid.counters);

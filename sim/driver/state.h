@@ -185,6 +185,8 @@ struct sim_work {
 /* Gives the work to the stream: it runs at once, or becomes a node of the stream's capture.
    The stream takes over what the work owns. */
 CUresult sim_work_submit(struct CUstream_st *stream, struct sim_work *work);
+/* Lets the device's clock go on by so many ns. */
+void sim_clock_advance(double ns);
 /* Runs it; costs start_ns besides. An error that hardware would only find later is the
    context's, not the caller's. */
 CUresult sim_work_run(struct CUctx_st *context, const struct sim_work *work, double start_ns);

@@ -1,6 +1,7 @@
 /* Owns the device's work: what runs when a stream or a graph comes to it, and the clock's share. */
 #include "driver/state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,8 +73,8 @@ static CUresult run_copy(const struct sim_work *work) {
     memmove(target, source, work->bytes);
     if (to) touch(to, to_offset, work->bytes);
     if (from) touch(from, from_offset, work->bytes);
-    sim_state.now_ns += (double)work->bytes / (to && from ? machine->memory_bytes_per_ns / 2
-                                                          : machine->host_bytes_per_ns);
+    sim_clock_advance((double)work->bytes /
+                      (to && from ? machine->memory_bytes_per_ns / 2 : machine->host_bytes_per_ns));
     bool noted = !to || (from ? sim_shadow_copy(to, to_offset, from, from_offset, work->bytes)
                               : sim_shadow_put(to, to_offset, work->bytes));
     return noted ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -90,7 +91,7 @@ static CUresult run_memset(const struct sim_work *work) {
     if (work->element_bytes == 1) memset(at, (int)(work->value & 0xff), work->bytes);
     touch(to, offset, work->bytes);
     double bandwidth = sim_state.config.settings.machine.memory_bytes_per_ns;
-    sim_state.now_ns += (double)work->bytes / bandwidth;
+    sim_clock_advance((double)work->bytes / bandwidth);
     return sim_shadow_put(to, offset, work->bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -104,10 +105,16 @@ static CUresult run_host(const struct sim_work *work) {
     return CUDA_SUCCESS;
 }
 
+/* In steps that add up exactly, so that an interval is the same however late it begins. */
+void sim_clock_advance(double ns) {
+    const double steps_per_ns = 1024;
+    sim_state.now_ns += floor(ns * steps_per_ns + 0.5) / steps_per_ns;
+}
+
 CUresult sim_work_run(struct CUctx_st *context, const struct sim_work *work, double start_ns) {
     CUresult rc = CUDA_SUCCESS;
     if (sim_state.is_hung || context->pending || context->sticky) return CUDA_SUCCESS;
-    sim_state.now_ns += start_ns;
+    sim_clock_advance(start_ns);
     if (work->kind == SIM_WORK_KERNEL) return sim_launch_run(context, work);
     if (work->kind == SIM_WORK_HOST) return run_host(work);
     if (!work->bytes) return CUDA_SUCCESS;
