@@ -30,7 +30,7 @@ static bool put_transactions(int index, int transactions, int rows) {
     redtune_status status = rdt_tuning_open(path, &own, &err);
     for (int i = 0; i < transactions && !status; i++) {
         rdt_trial trials[ROWS];
-        char config[32];
+        char config[64];
         snprintf(config, sizeof config, "process=%d,transaction=%d", index, i);
         for (int k = 0; k < rows; k++) trials[k] = trials_make(1024, config, 100 + i, 9);
         status = rdt_tuning_put(own, &trials_gpu, &trials_origin, trials, (size_t)rows, &err);
