@@ -44,6 +44,7 @@ step api "$tests/test_gpu_api"
 step graphs "$tests/test_gpu_graphs"
 step captures "$tests/test_gpu_captures"
 step runtime "$tests/test_gpu_runtime"
+step trust "$build/tests/api/test_api_trust" "$redtune"
 step large "$tests/test_gpu_large"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
 step tune "$redtune" --device 0
