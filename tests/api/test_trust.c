@@ -11,6 +11,7 @@
 #include "check.h"
 #include "gpu/buffer.h"
 #include "gpu/graph.h"
+#include "gpu/simulator.h"
 #include "tuner/rig.h"
 
 /* The problems are sums of STEP elements, of twice STEP, and so on. */
@@ -505,6 +506,60 @@ static void explain_says_what_will_be_verified(void) {
     CHECK(!found.driver_differs);
 }
 
+/* Whatever call of the driver fails while a claim is verified: what serves is right, nothing is
+ * left behind, and the next program verifies it. */
+static void a_failing_driver_lets_nothing_wrong_serve(void) {
+    static const char *const entries[] = {
+        "cuMemAlloc_v2",
+        "cuStreamCreate",
+        "cuEventCreate",
+        "cuGraphLaunch",
+        "cuLaunchKernel",
+        "cuMemcpyDtoHAsync_v2",
+        "cuEventRecord",
+        "cuModuleLoadData",
+        "cuMemsetD8Async",
+        "cuStreamBeginCapture_v2",
+        "cuGraphInstantiateWithFlags",
+    };
+    simulator sim;
+    int made = 0, failed = 0, unverified = 0;
+    if (!simulator_find(&sim)) SKIP("there is no simulated GPU");
+    for (size_t i = 0; i < 2 * (sizeof entries / sizeof *entries); i++) {
+        const char *entry = entries[i / 2];
+        program program = {.rt = NULL};
+        redtune_plan *plan = NULL;
+        const redtune_problem problem = sum_of(STEP);
+        char rule[128];
+        uint64_t before = 0, after = 0;
+        CHECK_OK(import_claims(name_wrong, 0, 1), err);
+        rdt_rig_free_bytes(context, &before, &err);
+        CHECK_OK(start(&program, &usual), err);
+        snprintf(rule, sizeof rule, "%s:%llu:CUDA_ERROR_OUT_OF_MEMORY", entry,
+                 (unsigned long long)(sim.calls(entry) + (i % 2 ? 4 : 1)));
+        sim.set("REDTUNE_SIM_FAIL", rule);
+        redtune_status status = redtune_plan_create(program.rt, &problem, &plan, &err);
+        sim.set("REDTUNE_SIM_FAIL", NULL);
+        bool right = status || run(plan, STEP) == STEP;
+        made += !status;
+        failed += status != 0;
+        unverified += program.heard.unverified;
+        redtune_plan_destroy(plan);
+        redtune_close(program.rt);
+        rdt_rig_free_bytes(context, &after, &err);
+        if (!right || before != after) fprintf(stderr, "with %s\n", rule);
+        CHECK(right);
+        CHECK_INT(after, before);
+    }
+    printf("%d plans were made and %d not; %d did without verifying\n", made, failed, unverified);
+    CHECK(made > failed && unverified > 0);
+    outcome one;
+    listener heard;
+    CHECK_OK(import_claims(name_wrong, 0, 1), err);
+    CHECK_OK(try_one(&usual, STEP, &one, &heard), err);
+    CHECK_INT(heard.out, 1);
+}
+
 static void a_fault_in_a_worker_costs_only_the_worker(void) {
     outcome one;
     listener heard;
@@ -541,6 +596,7 @@ int main(int argc, char **argv) {
         FACT(what_does_not_fit_is_verified_at_less),
         FACT(in_the_background_the_default_serves_meanwhile),
         FACT(explain_says_what_will_be_verified),
+        FACT(a_failing_driver_lets_nothing_wrong_serve),
         FACT(a_fault_in_a_worker_costs_only_the_worker),
         FACT(a_fault_here_is_not_met_again),
     };
