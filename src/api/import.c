@@ -186,7 +186,9 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
     redtune_status status = rdt_layers_list(importing->database, &layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
     if (!status) status = read_files(&self, files, err);
-    if (!status && has_rows(&self, files)) status = import_into(&self, layers.path[0], files, err);
+    /* What is merged into is meant by its very name. */
+    const char *into = layers.path[importing->merge && layers.network];
+    if (!status && has_rows(&self, files)) status = import_into(&self, into, files, err);
     if (!status && report) *report = self.report;
     for (size_t i = 0; i < importing->file_count; i++) rdt_rows_free(&files[i]);
     rdt_rows_free(&self.rows);

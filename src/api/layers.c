@@ -2,9 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "api/layers.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
+#include "base/network.h"
 
 /* The administrator's, the distribution's, and what redtune comes with. */
 static const char system_list[] =
@@ -27,6 +29,49 @@ static redtune_status add_list(rdt_layers *layers, const char *list, redtune_err
     return REDTUNE_OK;
 }
 
+/* /shared/tuning.db becomes /shared/tuning.HOST.db, which stays what it is. */
+static redtune_status name_of_host(const char *path, char **out, redtune_error *err) {
+    char host[128];
+    rdt_text text = {0};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    if (!dot || (slash && dot < slash + 2)) dot = path + strlen(path);
+    rdt_network_host(host, sizeof host);
+    size_t length = strlen(host), before = (size_t)(dot - path);
+    *out = NULL;
+    if (before > length && dot[-(ptrdiff_t)length - 1] == '.' &&
+        !memcmp(dot - length, host, length))
+        return REDTUNE_OK;
+    rdt_text_addf(&text, "%.*s.%s%s", (int)(dot - path), path, host, dot);
+    return rdt_text_take(&text, out, err);
+}
+
+/* Writers of several hosts must not meet where their locks may not hold. */
+static redtune_status add_host(rdt_layers *layers, redtune_error *err) {
+    char *path = NULL;
+    layers->network = rdt_network_find(layers->path[0]);
+    if (!layers->network) return REDTUNE_OK;
+    if (layers->count == RDT_LAYER_MAX)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot use so many databases: at most %d are read; merge some",
+                        RDT_LAYER_MAX);
+    redtune_status status = name_of_host(layers->path[0], &path, err);
+    if (status || !path) {
+        layers->network = NULL;
+        return status;
+    }
+    memmove(layers->path + 1, layers->path, (size_t)layers->count++ * sizeof *layers->path);
+    layers->path[0] = path;
+    return REDTUNE_OK;
+}
+
+void rdt_layers_note(const rdt_layers *layers, const rdt_log *log) {
+    if (!layers->network || rdt_file_exists(layers->path[0])) return;
+    rdt_log_write(log, REDTUNE_LOG_WARNING,
+                  "%s lies on a network file system (%s), where databases get damaged when several "
+                  "hosts write: this host's measurements go to %s; redtune merge joins them",
+                  layers->path[1], layers->network, layers->path[0]);
+}
+
 redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err) {
     rdt_layers layers = {.count = 0};
     const char *below = getenv("REDTUNE_SYSTEM_DB");
@@ -36,6 +81,7 @@ redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_erro
     if (!status && !layers.count)
         status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot use the database '%s': it names no file",
                           own);
+    if (!status) status = add_host(&layers, err);
     layers.own = layers.count;
     if (!status) status = add_list(&layers, below ? below : system_list, err);
     free(own);

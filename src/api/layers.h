@@ -11,13 +11,19 @@ typedef struct rdt_layers {
     char *path[RDT_LAYER_MAX]; /* those that may be there; the first is the one that is written */
     int count;
     int own; /* so many of them are the user's: below are the system's, and redtune's own */
+    /* The network file system of the one that was named first; then this host's own lies over it:
+     * locks cannot be relied on there. NULL: it is on none. */
+    const char *network;
 } rdt_layers;
 
 /* chosen: a list of paths with ':' between, as in --db; NULL: $REDTUNE_DB, else the user's. Below
  * them lie those of $REDTUNE_SYSTEM_DB (empty: none), if it is set, else /etc/redtune/tuning.db,
- * /usr/share/redtune/tuning.db and the rows that redtune comes with. */
+ * /usr/share/redtune/tuning.db and the rows that redtune comes with. Over one on a network file
+ * system lies this host's: tuning.HOST.db over tuning.db. */
 redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err);
 void rdt_layers_free(rdt_layers *layers);
+/* Says, before this host's own file is made, that it will be. */
+void rdt_layers_note(const rdt_layers *layers, const rdt_log *log);
 /* Whether those of the user's that are there can be read; looks at no row. */
 redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err);
 

@@ -107,6 +107,7 @@ static redtune_status run_job(job *self, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_problems asked = {0};
     redtune_status status = rdt_problems_list(self->wanted, &asked, err);
+    if (!status) rdt_layers_note(&rt->layers, &rt->log);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status && asked.count) {
         self->origin.driver_version = rt->context->facts.driver_version;
