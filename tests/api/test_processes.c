@@ -1,15 +1,16 @@
-/* Facts about more than one of something: two devices in one process, and a parent with a child of
- * fork(), each with a redtune of its own. On the simulated GPUs: REDTUNE_SIM_DEVICES=2. */
-#define _XOPEN_SOURCE 700
-#include <sys/wait.h>
-#include <unistd.h>
-#include "check.h"
+/* Facts about more than one of something: two devices in one process, a parent with a child of
+ * fork(), each with a redtune of its own, and a program beside a writer of its database. On the
+ * simulated GPUs: REDTUNE_SIM_DEVICES=2. */
+#define _GNU_SOURCE
+#include "../unit/database.h"
+#include "cache/tuning.h"
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 
 enum { COUNT = 1000 };
 
 static redtune_error err;
+static const char *database = "/nowhere/at/all.db";
 
 /* A device with ones on it, as a program has it that uses several. */
 typedef struct side {
@@ -22,7 +23,7 @@ typedef struct side {
 } side;
 
 static redtune_status open_side(const char *device, side *out) {
-    const redtune_options options = {.device = device, .database = "/nowhere/at/all.db"};
+    const redtune_options options = {.device = device, .database = database};
     const redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
     float host[COUNT];
     bool entered = false;
@@ -109,10 +110,79 @@ static void child_of_a_fork_opens_its_own(void) {
     close_side(&own);
 }
 
+/* ---- a writer -------------------------------------------------------------------------------- */
+
+static bool make_database(void) {
+    const rdt_facts gpu = {.name = "Another GPU", .major = 9, .sm_count = 4};
+    const rdt_origin origin = {.templates = "00112233445566778899aabbccddeeff"};
+    const rdt_trial trial = {.problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, COUNT},
+                             .family = "block",
+                             .outcome = RDT_OUTCOME_GOOD,
+                             .median_ns = 1000,
+                             .samples = 31};
+    rdt_tuning *tuning = NULL;
+    redtune_status status = rdt_tuning_open(database, &tuning, &err);
+    if (!status) status = rdt_tuning_put(tuning, &gpu, &origin, &trial, 1, &err);
+    rdt_tuning_close(tuning);
+    return !status;
+}
+
+static bool has_open(const char *path) {
+    char link[64], target[512];
+    for (int file = 0; file < 1024; file++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+        ssize_t length = readlink(link, target, sizeof target - 1);
+        if (length > 0 && (target[length] = '\0', !strncmp(target, path, strlen(path))))
+            return true;
+    }
+    return false;
+}
+
+/* Waits for nobody's lock, holds the file while the program runs, and commits. */
+static int be_writer(int told, int tell) {
+    sqlite3 *db = NULL;
+    char word = 'x';
+    int rc = sqlite3_open(database, &db);
+    if (!rc) rc = sqlite3_exec(db, "BEGIN EXCLUSIVE; UPDATE origin SET machine = 'a'", 0, 0, 0);
+    if (write(tell, rc ? "n" : "y", 1) != 1 || read(told, &word, 1) != 1) return 2;
+    if (!rc) rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(db);
+    return rc != 0;
+}
+
+static void a_program_holds_no_lock_of_its_database(void) {
+    int to[2], from[2], rc = 0;
+    char word = 'n';
+    side own = {0};
+    database = in_scratch("tuning.db");
+    CHECK(make_database());
+    CHECK_OK(open_side("0", &own), err);
+    CHECK(!has_open(database));
+    CHECK(!pipe(to) && !pipe(from));
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) _exit(be_writer(to[0], from[1]));
+    CHECK(child > 0);
+    CHECK(read(from[0], &word, 1) == 1);
+    CHECK(word == 'y');
+    CHECK(sum(&own, 700) == 700); /* while it is locked for all others */
+    CHECK(write(to[1], "x", 1) == 1);
+    CHECK(waitpid(child, &rc, 0) == child);
+    CHECK(WIFEXITED(rc) && !WEXITSTATUS(rc));
+    CHECK(sum(&own, 701) == 701);
+    CHECK_INT(ask_sql(database, "SELECT count(*) FROM origin WHERE machine = 'a'"), 1);
+    close_side(&own);
+    for (int i = 0; i < 2; i++) close(to[i]), close(from[i]);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(child_of_a_fork_opens_its_own), /* first: before CUDA is started */
         FACT(two_devices_work_in_one_process),
+        FACT(a_program_holds_no_lock_of_its_database),
     };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!scratch_begin()) return 1;
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    scratch_end();
+    return failed;
 }
