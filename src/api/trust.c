@@ -9,6 +9,8 @@
 #include "api/known.h"
 #include "api/proving.h"
 
+/* Up to here any config ends soon, however badly it suits the input. */
+enum { ANY_BYTES_MAX = 16 << 20 };
 /* Of the free memory that the application may be about to take. */
 enum { MEMORY_SHARE = 4 };
 /* For one step of a config in a worker: a check, or a sample. */
@@ -67,6 +69,16 @@ static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error
     self->problem.count = round_down(most);
     self->is_less = true;
     return REDTUNE_OK;
+}
+
+/* Whether a call may take thousands of times what the default takes: one block for a gigabyte. */
+static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
+    uint64_t element = redtune_dtype_bytes(self->problem.dtype);
+    rdt_case at = {&self->problem, &self->rt->context->facts};
+    bool useful = false;
+    return self->problem.count > ANY_BYTES_MAX / element &&
+           (rdt_codegen_useful(self->codegen, hint->family, at, &hint->config, &useful, NULL) ||
+            !useful);
 }
 
 /* Whether a config that is tried with less elements has been before. */
@@ -191,8 +203,14 @@ redtune_status rdt_trust_verify(redtune *rt, rdt_codegen *codegen, const rdt_hin
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "the time for it, %.3g s, is over",
                         rt->verify_s);
     redtune_status status = set_out(&self, hint, err);
-    if (!status && !(self.is_less && is_known(&self, hint)))
+    if (status) return status;
+    bool hopeless = is_hopeless(&self, hint);
+    if (hopeless)
+        rdt_log_write(&rt->log, REDTUNE_LOG_INFO,
+                      "an imported config is not worth measuring at %" PRIu64 " elements",
+                      self.problem.count);
+    else if (!(self.is_less && is_known(&self, hint)))
         status = try_out(&self, hint, left_s, err);
-    if (!status) *decided = !self.is_less;
+    if (!status) *decided = !self.is_less && !hopeless;
     return status;
 }

@@ -21,6 +21,8 @@ typedef struct rdt_hint {
  * quarter of the free memory has room for. What comes of it is stored in the first database, or
  * kept in rt->judged, and the winners are forgotten, so that they are chosen anew.
  *
+ * A config that the templates think not worth measuring there is not tried with a large input.
+ *
  * Takes *left_s at most, beside compiling, and lessens it. *decided: it was done, at that very
  * count. Everything else is a status, and the hint must not serve. The context is current, codegen
  * is borrowed, rt->lock is not held. */
