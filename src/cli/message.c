@@ -8,13 +8,21 @@
 #include <string.h>
 #include "cli/json.h"
 
-/* A file's name or a database's text must not steer the terminal. */
-static void make_plain(unsigned char *line) {
-    for (size_t bytes; *line; line += bytes) {
-        bytes = rdt_json_utf8_bytes(line);
-        bool control = *line < ' ' || *line == 0x7f || (*line == 0xc2 && line[1] < 0xa0);
-        if (!bytes) bytes = 1, control = true;
-        if (control) memset(line, '?', bytes);
+/* Whether the three bytes turn the direction of writing, or are a mark that nobody sees. */
+static bool turns(const unsigned char *at) {
+    unsigned code = (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+    return (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+void rdt_message_make_plain(char *text) {
+    unsigned char *at = (unsigned char *)text;
+    for (size_t bytes; *at; at += bytes) {
+        bytes = rdt_json_utf8_bytes(at);
+        bool control = !bytes || *at < ' ' || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0) ||
+                       (bytes == 3 && turns(at));
+        if (!bytes) bytes = 1;
+        if (control) memset(at, '?', bytes);
     }
 }
 
@@ -24,7 +32,7 @@ void rdt_message_print(const char *format, ...) {
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    make_plain((unsigned char *)line);
+    rdt_message_make_plain(line);
     fprintf(stderr, "redtune: %s\n", line);
 }
 

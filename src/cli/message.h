@@ -11,6 +11,9 @@ enum {
     RDT_EXIT_INTERRUPTED = 130, /* Ctrl-C: 128 + SIGINT */
 };
 
+/* Puts '?' for what would control a terminal: a file's name or a database's text must not. */
+void rdt_message_make_plain(char *text);
+
 /* Prints "redtune: " and one line; control characters in it become '?'. */
 void rdt_message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cli/message.h"
 
 enum { COLUMNS_MAX = 16, CELL_BYTES = 1024 };
 
@@ -24,6 +25,7 @@ void rdt_table_add(rdt_table *table, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    rdt_message_make_plain(text);
     size_t bytes = strlen(text) + 1;
     char *cell = malloc(bytes);
     if (!cell) {

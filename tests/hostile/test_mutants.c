@@ -344,7 +344,10 @@ static void no_mutant_leads_out_of_the_space(void) {
         redtune_import_report report;
         static bool (*const ways[])(const char *path) = {change_values, change_configs,
                                                          change_bytes};
-        CHECK(ways[below(sizeof ways / sizeof *ways)](path));
+        size_t way = below(sizeof ways / sizeof *ways);
+        bool made = ways[way](path);
+        if (!made) fprintf(stderr, "mutant %d cannot be made in way %zu\n", i, way);
+        CHECK(made);
         CHECK(leads_to_good_sources(path, 1, &exact_there));
         redtune_status status = forge_import(local, path, &report, &err);
         CHECK(status == REDTUNE_OK || status == REDTUNE_DATABASE);
