@@ -64,6 +64,7 @@ redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
         {SQLITE_FULL, "free some space on the disk"},
         {SQLITE_IOERR, "look after the disk"},
         {SQLITE_CORRUPT, DAMAGED_REMEDY},
+        {SQLITE_INTERRUPT, DAMAGED_REMEDY}, /* it had no end */
         {SQLITE_NOTADB, DAMAGED_REMEDY},
         {SQLITE_READONLY, "make it and its folder writable"},
         {SQLITE_CANTOPEN, "make it and its folder writable"},

@@ -91,10 +91,25 @@ static redtune_status migrate(rdt_sqlite *file, redtune_error *err) {
     return rdt_sqlite_end(file, status, err);
 }
 
+/* A hundred times what an honest schema takes. */
+enum { OPENING_STEPS_MAX = 10000 };
+
+static int give_up(void *user) {
+    (void)user;
+    return 1;
+}
+
+/* Ends a statement after so many steps of SQLite's machine; 0: never. A file's pages may lead round
+ * and round. */
+static void limit_steps(rdt_sqlite *file, int steps) {
+    sqlite3_progress_handler(file->db, steps, steps ? give_up : NULL, NULL);
+}
+
 static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redtune_error *err) {
     rdt_sqlite *file = &tuning->file;
     bool write = access == RDT_SQLITE_WRITE, empty;
     redtune_status status = rdt_sqlite_identify(file, &empty, err);
+    limit_steps(file, OPENING_STEPS_MAX);
     if (!status && write) status = rdt_sqlite_check_writable(file, err);
     /* The first read rolls back what another process left half done, its creation even. */
     if (!status) status = rdt_sqlite_run(file, "open", kind.settings, err);
@@ -102,7 +117,9 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     if (!status && write && empty) status = fill(file, err);
     tuning->empty = !status && empty && !write;
     if (status || tuning->empty) return status;
-    if (!rdt_schema_is_past(file)) return rdt_schema_check(file, err);
+    if (!rdt_schema_is_past(file)) status = rdt_schema_check(file, err);
+    limit_steps(file, 0);
+    if (status || !rdt_schema_is_past(file)) return status;
     /* Who only reads takes a copy forward. */
     if (!write) status = rdt_sqlite_load(file, err);
     return status ? status : migrate(file, err);

@@ -295,6 +295,16 @@ bool forge_maze(const char *path, uint32_t page, const unsigned char *cell, size
     return good;
 }
 
+bool forge_schema_maze(const char *path) {
+    unsigned char cell[64] = {0, 1, 6, 23, 57, 19, 1, 0};
+    int64_t root =
+        ask_sql(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_gpu_1'");
+    int bytes = 8 + sprintf((char *)cell + 8, "indexsqlite_autoindex_gpu_1gpu");
+    cell[bytes++] = (unsigned char)root;
+    cell[0] = (unsigned char)(bytes - 2);
+    return root > 0 && root < 128 && forge_maze(path, 1, cell, (size_t)bytes);
+}
+
 redtune_status forge_import(const char *local, const char *path, redtune_import_report *report,
                             redtune_error *error) {
     const redtune_importing wanted = {.database = local, .files = &path, .file_count = 1};

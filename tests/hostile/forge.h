@@ -45,6 +45,10 @@ bool forge_unchecked(const char *path, const char *sql);
  * each. */
 bool forge_maze(const char *path, uint32_t page, const unsigned char *cell, size_t cell_bytes);
 
+/* The same of the schema, of billions of rows that SQLite reads without a complaint: 'index',
+ * 'sqlite_autoindex_gpu_1', 'gpu', its root, NULL. */
+bool forge_schema_maze(const char *path);
+
 /* Imports the file into the database at local. Fields but database and files are 0. */
 redtune_status forge_import(const char *local, const char *path, redtune_import_report *report,
                             redtune_error *error);

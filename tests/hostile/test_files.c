@@ -451,16 +451,8 @@ static bool share_an_overflow(const char *path) {
            forge_patch_u32(path, from, (uint32_t)(to / 512 + 1));
 }
 
-/* Billions of rows that SQLite reads without a complaint: 'index', 'sqlite_autoindex_gpu_1', 'gpu',
- * its root, NULL. */
 static bool make_a_maze_of_the_schema(const char *path) {
-    unsigned char cell[64] = {0, 1, 6, 23, 57, 19, 1, 0};
-    if (!forge_database(path, 512)) return false;
-    uint32_t root = root_of(path, "sqlite_autoindex_gpu_1");
-    int bytes = 8 + sprintf((char *)cell + 8, "indexsqlite_autoindex_gpu_1gpu");
-    cell[bytes++] = (unsigned char)root;
-    cell[0] = (unsigned char)(bytes - 2);
-    return root < 128 && forge_maze(path, 1, cell, (size_t)bytes);
+    return forge_database(path, 512) && forge_schema_maze(path);
 }
 /* The same of measurements; the cell is none of theirs, which only who reads it would see. */
 static bool make_a_maze_of_the_rows(const char *path) {

@@ -113,10 +113,19 @@ static void names_and_schemas_steer_no_terminal(void) {
     CHECK(says_text("a schema", path));
 }
 
+/* A schema whose pages lead round and round: each command ends by itself. */
+static void a_schema_without_end_is_given_up(void) {
+    char path[300];
+    rdt_text_copy(path, sizeof path, in_scratch("theirs.db"));
+    CHECK(forge_database(path, 512) && forge_schema_maze(path));
+    CHECK(says_text("a maze", path));
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(values_steer_no_terminal),
         FACT(names_and_schemas_steer_no_terminal),
+        FACT(a_schema_without_end_is_given_up),
     };
     if (argc < 2 || !scratch_begin() || !forge_begin()) return 1;
     command = argv[1];
