@@ -7,16 +7,23 @@
 #include <string.h>
 #include "model/winner.h"
 #include "tuner/field.h"
+#include "tuner/moves.h"
 #include "tuner/near.h"
 
 enum {
     HALVINGS = 2,     /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
     NEIGHBOURS = 4,   /* times: sizes further apart have more than one border between them */
-    LOOK_SAMPLES = 9, /* of a winner at the other's size, and of each rival at a size between */
-    RIVALS = 7,       /* the two winners, and of the rest of the best of both ends the better */
-    BEST = 4,         /* of each end */
-    FINALISTS = 3,    /* of the rivals */
+    LOOK_SAMPLES = 9, /* of a winner at the other's size */
+    RIVALS = 26,      /* the two winners, and of the rest of the best of both ends the better */
+    BEST = 8,         /* of each end */
+    RELAUNCHED = 3,   /* of these, with launches a step apart */
 };
+
+/* At a size between: how many of the rivals are measured how often, from round to round. */
+static const struct {
+    size_t keep;
+    int samples; /* 0: as a search's last round */
+} rounds[] = {{RIVALS, 3}, {6, 9}, {3, 0}};
 
 /* A size, and how the two winners compare there. */
 typedef struct place {
@@ -46,20 +53,24 @@ static redtune_status look(rdt_field *field, redtune_error *err) {
     return rdt_field_measure(field, indices, count, LOOK_SAMPLES, err);
 }
 
-/* Between: all rivals, and then the best of them and the default as carefully as in a search: what
- * hardly differs at an end may differ much here. */
+/* Between: what hardly differs at an end may differ much here, where the grid fills the GPU
+ * otherwise, so the rivals are narrowed down to a few that are measured as carefully as in a
+ * search. The default is always among them. */
 static redtune_status compete(rdt_field *field, redtune_error *err) {
-    const int samples = rdt_strategy_samples(field->search->strategy);
+    const int careful = rdt_strategy_samples(field->search->strategy);
     size_t indices[RIVALS + 1], count = 0;
+    redtune_status status = REDTUNE_OK;
     for (; count < field->count; count++) indices[count] = count;
-    redtune_status status = rdt_field_measure(field, indices, count, LOOK_SAMPLES, err);
-    if (status) return status;
-    count = rdt_field_rank(field, indices);
-    if (count > FINALISTS) count = FINALISTS;
-    size_t at = 0;
-    while (at < count && indices[at] != field->standard) at++;
-    if (at == count) indices[count++] = field->standard;
-    return rdt_field_measure(field, indices, count, samples, err);
+    for (size_t i = 0; !status && i < sizeof rounds / sizeof *rounds; i++) {
+        if (i) count = rdt_field_rank(field, indices);
+        if (i && count > rounds[i].keep) count = rounds[i].keep;
+        size_t at = 0;
+        while (at < count && indices[at] != field->standard) at++;
+        if (at == count) indices[count++] = field->standard;
+        status = rdt_field_measure(field, indices, count,
+                                   rounds[i].samples ? rounds[i].samples : careful, err);
+    }
+    return status;
 }
 
 /* Measures so many of the configs, by one of the above, at the place's size. */
@@ -136,21 +147,30 @@ static void add_rival(border *self, const rdt_config *config) {
     if (self->count < RIVALS) self->config[self->count++] = *config;
 }
 
+/* A launch a step apart needs no other kernel, and differs little at the ends, but not here. */
+static void add_relaunched(border *self, const rdt_space *space, const rdt_config *config) {
+    rdt_config moved;
+    for (int i = 0; i < space->param_count; i++)
+        for (int step = -1; space->param[i].launch && step <= 1; step += 2)
+            if (rdt_moves_step(space, config, i, step, &moved)) add_rival(self, &moved);
+}
+
 /* Of both ends alike, the better ones first. */
 static redtune_status add_rivals(border *self, uint64_t low, uint64_t high, redtune_error *err) {
     const rdt_series *series = self->series;
     const rdt_space *space = rdt_codegen_space(series->codegen, series->family);
-    const int careful = rdt_strategy_samples(series->strategy);
     rdt_config best[2][BEST];
     size_t count[2] = {0};
     redtune_status status = REDTUNE_OK;
     for (int end = 0; !status && end < 2; end++) {
         rdt_trials trials = {0};
         status = rdt_trials_select(&series->known[RDT_CACHE_COLD], end ? high : low, &trials, err);
-        if (!status)
-            status = rdt_near_best(space, &trials, careful, BEST, best[end], &count[end], err);
+        if (!status) status = rdt_near_best(space, &trials, 0, BEST, best[end], &count[end], err);
         rdt_trials_free(&trials);
     }
+    for (size_t i = 0; !status && i < RELAUNCHED; i++)
+        for (int end = 0; end < 2; end++)
+            if (i < count[end]) add_relaunched(self, space, &best[end][i]);
     for (size_t i = 0; !status && i < BEST; i++)
         for (int end = 0; end < 2; end++)
             if (i < count[end]) add_rival(self, &best[end][i]);
