@@ -80,11 +80,17 @@ static void print_changes(const intake *self) {
     rdt_table_free(&table);
 }
 
-static void print_result(const intake *self, const redtune_import_report *report, bool dry_run) {
+/* Of what has changed only how much: it can be looked up, and a file may change hundreds. */
+static void print_result(const intake *self, const redtune_importing *importing,
+                         const redtune_import_report *report) {
     printf("measurements: %" PRIu64 " new, %" PRIu64 " there before, %" PRIu64 " refused\n",
            report->added, report->same, report->refused);
-    printf("winners: %" PRIu64 " %s\n", report->winners, dry_run ? "would change" : "changed");
-    print_changes(self);
+    printf("winners: %" PRIu64 " %s", report->winners,
+           importing->dry_run ? "would change" : "changed");
+    if (!importing->dry_run && report->winners)
+        printf("; redtune show%s lists them", importing->merge ? " --db OUT" : "");
+    puts("");
+    if (importing->dry_run) print_changes(self);
 }
 
 /* ---- for programs -------------------------------------------------------------------------- */
@@ -149,7 +155,7 @@ int rdt_intake_run(const rdt_options *options, const char *database, const char 
     if (!status && options->json)
         write_result(&self, &report, options->dry_run);
     else if (!status)
-        print_result(&self, &report, options->dry_run);
+        print_result(&self, &importing, &report);
     for (size_t i = 0; !status && !options->json && i < self.refusal_count; i++)
         rdt_message_print("%.300s: refused %" PRIu64 ": %s", self.refusals[i].file,
                           self.refusals[i].count, self.refusals[i].reason);

@@ -31,14 +31,15 @@ what_is_exported_comes_back() {
         run "$redtune" import file.$format --db new.db
         want_exit 0
         want_no_err
-        want_in_out "measurements: 3 new, 0 there before, 0 refused
-winners: 2 changed"
+        want_out "measurements: 3 new, 0 there before, 0 refused
+winners: 2 changed; redtune show lists them"
         for again in sqlite json; do
             run "$redtune" export --db new.db --format $again -o again.$again
         done
         run "$redtune" import file.$format --db whole.db
         want_exit 0
-        want_in_out "measurements: 0 new, 3 there before, 0 refused"
+        want_out "measurements: 0 new, 3 there before, 0 refused
+winners: 0 changed"
         dump whole.db whole.json
         same_files whole.json again.json
         same_files "file.$format" "again.$format"
@@ -169,6 +170,19 @@ PY
     [ ! -e none.db ] || fail "a dry run made the database"
 }
 
+# Not the changed winners one by one, but for programs.
+an_import_is_told_in_short() {
+    fresh
+    three_measurements whole.db
+    run "$redtune" merge all.db whole.db
+    want_exit 0
+    want_out "measurements: 3 new, 0 there before, 0 refused
+winners: 2 changed; redtune show --db OUT lists them"
+    run "$redtune" import whole.db --db new.db --json
+    want_exit 0
+    [ "$(grep -c '"after_ns"' stdout)" -eq 2 ] || fail "the JSON does not list the two winners"
+}
+
 what_is_refused_is_told() {
     fresh
     three_measurements whole.db
@@ -289,6 +303,6 @@ what_is_asked_wrongly_is_told() {
 check_run what_is_exported_comes_back an_export_has_the_filters_of_show \
     an_export_leaves_the_systems_rows_out an_export_replaces_a_file_whole \
     an_export_takes_no_place_beside_a_journal a_database_does_not_go_to_a_terminal \
-    a_dry_run_changes_nothing what_is_refused_is_told \
+    a_dry_run_changes_nothing an_import_is_told_in_short what_is_refused_is_told \
     undo_takes_the_last_import_back a_merge_counts_as_measured \
     files_that_cannot_be_read_leave_all_as_it_is what_is_asked_wrongly_is_told
