@@ -128,6 +128,13 @@ static bool set_devices(struct sim_config *config, const char *value) {
     return true;
 }
 
+static bool set_models(struct sim_config *config, const char *value) {
+    uint64_t count = 0;
+    if (!take_number(value, &count) || count < 1 || count > SIM_DEVICES_MAX) return false;
+    config->model_count = (int)count;
+    return true;
+}
+
 static bool set_exit_code(struct sim_config *config, const char *value) {
     uint64_t code = 0;
     if (!take_number(value, &code) || code > 255) return false;
@@ -198,6 +205,7 @@ static const struct {
     {"REDTUNE_SIM_CAPABILITY", set_capability, "90"},
     {"REDTUNE_SIM_SMS", set_sms, NULL},
     {"REDTUNE_SIM_DEVICES", set_devices, "1"},
+    {"REDTUNE_SIM_MODELS", set_models, "1"},
     {"REDTUNE_SIM_FAIL", set_fail, ""},
     {"REDTUNE_SIM_LAUNCH", set_launch, ""},
 };

@@ -55,7 +55,10 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 static CUresult get_name(char *name, int length, CUdevice device) {
     if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
     if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    snprintf(name, (size_t)length, "redtune simulated GPU");
+    int model = (int)device % sim_state.config.model_count;
+    int written = snprintf(name, (size_t)length, "redtune simulated GPU");
+    if (model && written < length)
+        snprintf(name + written, (size_t)(length - written), " %d", model + 1);
     return CUDA_SUCCESS;
 }
 

@@ -93,6 +93,7 @@ struct sim_rule {
 struct sim_config {
     struct sim_settings settings;
     int device_count;
+    int model_count;          /* the devices take turns in having their names */
     uint64_t alloc_max_bytes; /* 0: none */
     char report[512];         /* "", "stderr" or a path */
     int exit_code;            /* at exit, when there were findings; 0: as it is */

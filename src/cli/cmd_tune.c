@@ -94,26 +94,51 @@ static void add_result(rdt_table *table, const redtune_tuned *result) {
     rdt_table_add(table, "%s", result->config);
 }
 
-static void print_table(const redtune *rt, const outcome *done) {
+/* Whether an earlier result is of the same model of GPU. */
+static bool is_known_model(const outcome *done, size_t result) {
+    for (size_t i = 0; i < result; i++)
+        if (!strcmp(done->results[i].gpu, done->results[result].gpu)) return true;
+    return false;
+}
+
+static bool has_several_models(const outcome *done) {
+    for (size_t i = 1; i < done->result_count; i++)
+        if (strcmp(done->results[i].gpu, done->results[0].gpu)) return true;
+    return false;
+}
+
+/* One model's results; the GPU that redtune is opened on is known better than the others. */
+static void print_table(const redtune_device_info *opened, const outcome *done, size_t first) {
     static const char *const titles[] = {"op",   "dtype", "size",   "us",    "GB/s",
                                          "gain", "peak",  "family", "config"};
-    redtune_device_info device;
+    const redtune_tuned *model = &done->results[first];
     rdt_table table = {.column_count = sizeof titles / sizeof *titles, .right = "llrrrrrll"};
-    redtune_device_get(rt, &device);
-    printf("%s, compute capability %d.%d, ", device.name, device.major, device.minor);
-    if (device.peak_gbps > 0) printf("bus %.0f GB/s, ", device.peak_gbps);
-    printf("driver for CUDA %d.%d\n\n", device.driver_version / 1000,
-           device.driver_version % 1000 / 10);
+    printf("%s%s, ", first ? "\n" : "", model->gpu);
+    if (!strcmp(model->gpu, opened->name))
+        printf("compute capability %d.%d, ", opened->major, opened->minor);
+    if (model->peak_gbps > 0) printf("bus %.0f GB/s, ", model->peak_gbps);
+    printf("driver for CUDA %d.%d\n\n", opened->driver_version / 1000,
+           opened->driver_version % 1000 / 10);
     for (size_t i = 0; i < table.column_count; i++) rdt_table_add(&table, "%s", titles[i]);
-    for (size_t i = 0; i < done->result_count; i++) add_result(&table, &done->results[i]);
+    for (size_t i = first; i < done->result_count; i++)
+        if (!strcmp(done->results[i].gpu, model->gpu)) add_result(&table, &done->results[i]);
     rdt_table_print(&table, stdout);
     rdt_table_free(&table);
 }
 
+static void print_tables(const redtune *rt, const outcome *done) {
+    redtune_device_info opened;
+    redtune_device_get(rt, &opened);
+    for (size_t i = 0; i < done->result_count; i++)
+        if (!is_known_model(done, i)) print_table(&opened, done, i);
+}
+
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static void write_result(rdt_json *json, const redtune_tuned *result) {
+/* One model of GPU is told once, by "device". */
+static void write_result(rdt_json *json, const redtune_tuned *result, bool several) {
     rdt_json_begin(json, NULL, '{');
+    if (several) rdt_json_text(json, "gpu", result->gpu);
     rdt_json_text(json, "op", redtune_op_name(result->problem.op));
     rdt_json_text(json, "dtype", redtune_dtype_name(result->problem.dtype));
     rdt_json_text(json, "value_dtype", redtune_dtype_name(result->problem.result));
@@ -154,7 +179,8 @@ static void write_json(const redtune *rt, const outcome *done, bool complete) {
     rdt_json_text(&json, "database", redtune_database_path(rt));
     rdt_json_truth(&json, "complete", complete);
     rdt_json_begin(&json, "results", '[');
-    for (size_t i = 0; i < done->result_count; i++) write_result(&json, &done->results[i]);
+    bool several = has_several_models(done);
+    for (size_t i = 0; i < done->result_count; i++) write_result(&json, &done->results[i], several);
     rdt_json_end(&json, ']');
     rdt_json_end(&json, '}');
 }
@@ -195,7 +221,7 @@ static int report(const redtune *rt, const rdt_options *options, const outcome *
     if (options->json)
         write_json(rt, done, status == REDTUNE_OK);
     else if (done->result_count)
-        print_table(rt, done);
+        print_tables(rt, done);
     fflush(stdout); /* before the messages, should both go to one place */
     if (done->out_of_memory) {
         rdt_message_print("cannot hold the results: out of host memory; what was measured is kept "

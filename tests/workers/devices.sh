@@ -15,6 +15,29 @@ equal_gpus_share_a_tune() {
     unset REDTUNE_SIM_DEVICES
 }
 
+# Each model has its own problems, and each result tells whose it is.
+each_model_is_told_apart() {
+    export REDTUNE_SIM_DEVICES=3 REDTUNE_SIM_MODELS=2
+    run "$redtune" --device all --db models.db "${small[@]}"
+    want_exit 0
+    local first="redtune simulated GPU, " second="redtune simulated GPU 2, "
+    for gpu in "$first" "$second"; do
+        [ "$(grep -c "^$gpu" stdout)" -eq 1 ] || fail "not one heading '$gpu'"
+        [ "$(awk -v gpu="$gpu" 'index($0, "redtune ") == 1 { here = index($0, gpu) == 1 }
+            here && /^sum / { rows++ } END { print rows }' stdout)" -eq 3 ] ||
+            fail "not three rows under '$gpu'"
+    done
+    run "$redtune" --device all --db models.db "${small[@]}" --json
+    want_exit 0
+    [ "$(grep -c '"gpu": "redtune simulated GPU",\?$' stdout)" -eq 3 ] || fail "not three of the first"
+    [ "$(grep -c '"gpu": "redtune simulated GPU 2",\?$' stdout)" -eq 3 ] ||
+        fail "not three of the second"
+    run "$redtune" --device 0,2 --db models.db "${small[@]}" --json
+    want_exit 0
+    want_not_in_out '"gpu"'
+    unset REDTUNE_SIM_DEVICES REDTUNE_SIM_MODELS
+}
+
 a_gpu_that_is_not_there_is_named() {
     run "$redtune" --device 0,7 --db none.db "${small[@]}"
     want_refused 2 "'7'"
@@ -45,5 +68,5 @@ a_wrong_shard_is_refused() {
     want_refused 2 "half"
 }
 
-check_run equal_gpus_share_a_tune a_gpu_that_is_not_there_is_named shards_share_the_problems \
-    a_wrong_shard_is_refused
+check_run equal_gpus_share_a_tune each_model_is_told_apart a_gpu_that_is_not_there_is_named \
+    shards_share_the_problems a_wrong_shard_is_refused
