@@ -1,0 +1,151 @@
+# redtune tune, as people see it: on a terminal, and where there is none.
+here=$(realpath "${BASH_SOURCE%/*}")
+. "$here/check.sh"
+. "$here/facts.sh"
+command -v python3 >/dev/null || { echo "skipped: no python3" >&2; exit 77; }
+export TERM=xterm
+unset NO_COLOR
+
+tune=("$redtune" --device sim --dtype f64 --size 64,96,128 --effort quick --db tuned.db)
+
+# fresh COMMAND...: measures everything; without, a tune finds it all in the database.
+fresh() {
+    rm -f tuned.db*
+    "$@"
+}
+
+# watch COLUMNS COMMAND...: runs it with stderr on a terminal that is so wide, and what that gets,
+# byte by byte, in stderr.
+watch() {
+    ran=$*
+    python3 - "$@" <<'PY'
+import fcntl, os, struct, subprocess, sys, termios
+mine, terminal = os.openpty()
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, int(sys.argv[1]), 0, 0))
+with open("stdout", "wb") as out:
+    process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=out, stderr=terminal)
+os.close(terminal)
+seen = b""
+while True:
+    try:
+        piece = os.read(mine, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    seen += piece
+open("stderr", "wb").write(seen)
+sys.exit(process.wait())
+PY
+    code=$?
+    out=$(cat stdout)
+    err=$(cat stderr)
+}
+
+# want_progress COLUMNS: stderr is one line that was rewritten and erased, then the summary.
+want_progress() {
+    python3 - "$1" 2>why <<'PY' || fail "$(tail -n 1 why)"
+import re, sys
+columns, problems = int(sys.argv[1]), 3
+seen = open("stderr", newline="").read()
+line, erased, after = seen.rpartition("\r\033[K")
+assert erased, "the line is not erased"
+assert re.fullmatch(r"redtune: 3 problems, [^\033\r\n]*\r\n", after), "after the line: %r" % after
+assert "\n" not in line, "the line moves on: %r" % line
+drawn = re.findall(r"\r([^\r\033]*)\033\[K", line)
+assert "".join("\r%s\033[K" % each for each in drawn) == line, "more than redrawn lines: %r" % line
+assert len(drawn) >= problems, "drawn %d times" % len(drawn)
+assert max(map(len, drawn)) < columns, "wider than the terminal"
+form = re.compile(r"\[(#*)(-*)\] (\d+)/3((?:, (?:\d+ m )?\d+ s left)?): sum of (\d+) f64, "
+                  r"(\w+) \d+/\d+((?:, best \d+\.\d GB/s)?)")
+at, left, best = [], 0, 0
+for each in drawn:
+    if columns < 100:
+        assert form.fullmatch(each) or len(each) == columns - 1, each
+        continue
+    fields = form.fullmatch(each)
+    assert fields, each
+    at.append(int(fields[3]))
+    assert len(fields[1] + fields[2]) == 10 and len(fields[1]) == (at[-1] - 1) * 10 // problems, each
+    # Last, some problems are looked at once more.
+    assert fields[5] == "64 96 128".split()[at[-1] - 1] or fields[6] == "border", each
+    assert fields[4] or at[-1] == 1, "no time left: " + each
+    left += bool(fields[4])
+    best += bool(fields[7])
+if columns >= 100:
+    assert at == sorted(at) and at[0] == 1 and at[-1] == problems, at
+    assert left and best, drawn
+PY
+}
+
+a_terminal_has_one_line_that_is_rewritten() {
+    fresh watch 120 "${tune[@]}"
+    want_exit 0
+    want_progress 120
+    [ "$(grep -c '^sum ' stdout)" -eq 3 ] || fail "not three rows"
+    cp stdout table
+}
+
+a_narrow_terminal_has_a_shorter_line() {
+    fresh watch 40 "${tune[@]}" --json
+    want_exit 0
+    want_progress 40
+    cp stdout json
+}
+
+# want_plain: a line per problem, and the summary.
+want_plain() {
+    tr -d '\r' <stderr >plain
+    [ "$(wc -l <plain)" -eq 4 ] || fail "not four lines"
+    for i in 1 2 3; do
+        grep -q "^redtune: $i/3 sum of [0-9]* f64: [0-9.]* us, [0-9.]* GB/s" plain ||
+            fail "no line for problem $i"
+    done
+    ! grep -q $'\033' plain || fail "an escape sequence"
+}
+
+without_a_terminal_each_problem_has_a_line() {
+    fresh run "${tune[@]}"
+    want_exit 0
+    want_plain
+    ! grep -q $'\r' stderr || fail "a line is rewritten"
+    cmp -s stdout table || fail "the table is another beside a terminal"
+    watch 120 env TERM=dumb "${tune[@]}"
+    want_exit 0
+    want_plain
+}
+
+quiet_is_silent() {
+    fresh run "${tune[@]}" --quiet --json
+    want_exit 0
+    want_no_err
+    cmp -s stdout json || fail "the JSON is another beside a terminal"
+    python3 -m json.tool json >/dev/null || fail "no JSON"
+    fresh watch 120 "${tune[@]}" --quiet
+    want_exit 0
+    want_no_err
+}
+
+stdout_is_the_same_on_a_terminal() {
+    for format in --quiet "--quiet --json"; do
+        # shellcheck disable=SC2086
+        run "${tune[@]}" $format
+        # shellcheck disable=SC2086
+        on_terminal seen "${tune[@]}" $format || fail "it fails on a terminal"
+        cmp -s stdout seen || fail "a terminal gets another text"
+    done
+}
+
+# No colour is used, asked for or not: only what erases the line steers the terminal.
+nothing_is_coloured() {
+    for variable in NO_COLOR=1 NO_COLOR= CLICOLOR_FORCE=1; do
+        on_terminal seen env $variable "${tune[@]}"
+        grep -q '^sum ' seen || fail "no table"
+        sed $'s/\033\\[K//g' seen >rest
+        ! grep -q $'\033' rest || fail "an escape sequence with $variable"
+    done
+}
+
+check_run a_terminal_has_one_line_that_is_rewritten a_narrow_terminal_has_a_shorter_line \
+    without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_is_the_same_on_a_terminal \
+    nothing_is_coloured
