@@ -26,6 +26,9 @@ class Options(ctypes.Structure):
         ("log_user", ctypes.c_void_p),
         ("log_level", ctypes.c_int),
         ("background", ctypes.c_int),
+        ("trust", ctypes.c_int),
+        ("verify_s", ctypes.c_double),
+        ("worker", ctypes.c_char_p),
     ]
 
 

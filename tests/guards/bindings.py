@@ -1,0 +1,33 @@
+"""Whether the structures that bench/redtune_library.py passes have the members of redtune.h, in order
+and of the same kinds: bindings.py ROOT"""
+
+import ctypes
+import re
+import sys
+
+root = sys.argv[1]
+sys.path.insert(0, root + "/bench")
+import redtune_library as bindings
+
+header = re.sub(r"/\*.*?\*/", "", open(root + "/include/redtune/redtune.h").read(), flags=re.S)
+KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
+         "uint64_t": ctypes.c_uint64, "const char *": ctypes.c_char_p}
+
+
+def members(name):
+    body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header, re.S).group(1)
+    for line in body.split(";")[:-1]:
+        kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", " ".join(line.split())).groups()
+        kind = kind.strip()
+        if count:
+            yield member, ctypes.c_char * int(count)
+        elif kind.endswith("*"):
+            yield member, KINDS.get(kind, ctypes.c_void_p)
+        else:
+            yield member, KINDS.get(kind, ctypes.c_int)  # an enumeration
+
+
+for name, structure in (("redtune_error", bindings.Error), ("redtune_problem", bindings.Problem),
+                        ("redtune_options", bindings.Options)):
+    declared, bound = list(members(name)), structure._fields_
+    assert declared == bound, f"{name} is {declared}, bound as {bound}"
