@@ -11,6 +11,8 @@ enum {
     RANDOM_POINTS = 4, /* at a time */
     RANDOM_ALONE = 6,  /* at first, where nothing like the problem is known */
     BEAM = 4,          /* of the best, their neighbours are looked at */
+    RELAUNCHED = 8,    /* of the best, at the end: their launches a step apart */
+    RELAUNCH_SHARE = 5 /* the last fifth of the points is kept for these */
 };
 
 static const double beam_margin = 1.1;  /* times the best's time: slower ones lead nowhere */
@@ -157,6 +159,21 @@ static void wish_around_best(explorer *self) {
         if (field->entry[ranked[i]].median_ns < best_ns * beam_margin) wish_around(self, ranked[i]);
 }
 
+/* One kernel serves many grids, of which one may stand out: a step apart from a config that is not
+ * among the very best. */
+static void wish_relaunched(explorer *self) {
+    const rdt_field *field = self->field;
+    const rdt_space *space = field->space;
+    size_t *ranked = self->scratch + field->count, good = rdt_field_rank(field, ranked);
+    rdt_config moved;
+    for (size_t i = 0; i < good && i < RELAUNCHED; i++)
+        for (int k = 0; k < space->param_count; k++)
+            for (int step = -1; space->param[k].launch && step <= 1; step += 2)
+                if (rdt_moves_step(space, &field->entry[ranked[i]].candidate.config, k, step,
+                                   &moved))
+                    wish_new(self, &moved);
+}
+
 /* ---- looking around ------------------------------------------------------------------------ */
 
 static size_t choose_most(const explorer *self) {
@@ -189,15 +206,26 @@ static redtune_status begin(explorer *self, redtune_error *err) {
     return grant(self, err);
 }
 
-static redtune_status look_around(explorer *self, redtune_error *err) {
-    redtune_status status = begin(self, err);
-    while (!status && left(self) && !is_late(self->field)) {
+/* Goes from the best to its neighbours until so many points are left. */
+static redtune_status move_on(explorer *self, size_t until, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    while (!status && left(self) > until && !is_late(self->field)) {
         wish_around_best(self);
         if (!self->wish_count) wish_random(self, RANDOM_POINTS);
         if (!self->wish_count) break;
         status = grant(self, err);
     }
     return status;
+}
+
+static redtune_status look_around(explorer *self, redtune_error *err) {
+    redtune_status status = begin(self, err);
+    if (!status) status = move_on(self, self->most / RELAUNCH_SHARE, err);
+    if (!status && !is_late(self->field)) {
+        wish_relaunched(self);
+        status = grant(self, err);
+    }
+    return status ? status : move_on(self, 0, err);
 }
 
 /* Every problem has a sequence of its own, whatever else is tuned. */
