@@ -8,9 +8,18 @@
 #include "base/file.h"
 #include "base/network.h"
 
-/* The administrator's, the distribution's, and what redtune comes with. */
-static const char system_list[] =
-    "/etc/redtune/tuning.db:/usr/share/redtune/tuning.db:" REDTUNE_DATA_DIR "/shipped.db";
+/* The administrator's and the distribution's. */
+static const char system_list[] = "/etc/redtune/tuning.db:/usr/share/redtune/tuning.db";
+
+/* What redtune comes with: in its build folder; installed, wherever its prefix was moved to; and
+ * for a program that holds the library, where it was installed. */
+static const char *const shipped_paths[] = {
+    "shipped.db",
+    REDTUNE_DATA_FROM_PROGRAMS "/shipped.db",
+    REDTUNE_DATA_FROM_LIBRARIES "/shipped.db",
+    NULL,
+};
+static const char shipped_path[] = REDTUNE_DATA_DIR "/shipped.db";
 
 static redtune_status add_list(rdt_layers *layers, const char *list, redtune_error *err) {
     while (*list) {
@@ -72,9 +81,19 @@ void rdt_layers_note(const rdt_layers *layers, const rdt_log *log) {
                   layers->path[1], layers->network, layers->path[0]);
 }
 
+static redtune_status add_system(rdt_layers *layers, redtune_error *err) {
+    const char *chosen = getenv("REDTUNE_SYSTEM_DB");
+    char *shipped = NULL;
+    if (chosen) return add_list(layers, chosen, err);
+    redtune_status status = add_list(layers, system_list, err);
+    if (!status) status = rdt_file_near_code(shipped_paths, &shipped, err);
+    if (!status) status = add_list(layers, shipped ? shipped : shipped_path, err);
+    free(shipped);
+    return status;
+}
+
 redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err) {
     rdt_layers layers = {.count = 0};
-    const char *below = getenv("REDTUNE_SYSTEM_DB");
     char *own = NULL;
     redtune_status status = rdt_file_tuning_path(chosen, &own, err);
     if (!status) status = add_list(&layers, own, err);
@@ -83,7 +102,7 @@ redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_erro
                           own);
     if (!status) status = add_host(&layers, err);
     layers.own = layers.count;
-    if (!status) status = add_list(&layers, below ? below : system_list, err);
+    if (!status) status = add_system(&layers, err);
     free(own);
     if (status)
         rdt_layers_free(&layers);

@@ -1,7 +1,8 @@
 /* File: whole files in memory, folders, and the places where redtune keeps things. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "base/file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,4 +92,28 @@ redtune_status rdt_file_tuning_path(const char *chosen, char **out, redtune_erro
 
 redtune_status rdt_file_kernels_path(char **out, redtune_error *err) {
     return user_path("XDG_CACHE_HOME", ".cache", "kernels.db", out, err);
+}
+
+/* A program that was found through PATH is known by its bare name; the kernel knows its file. */
+static char *find_code(void) {
+    static const char anchor;
+    Dl_info info;
+    bool placed = dladdr(&anchor, &info) && info.dli_fname && strchr(info.dli_fname, '/');
+    return realpath(placed ? info.dli_fname : "/proc/self/exe", NULL);
+}
+
+redtune_status rdt_file_near_code(const char *const *relative, char **out, redtune_error *err) {
+    char *code = find_code();
+    redtune_status status = REDTUNE_OK;
+    *out = NULL;
+    if (!code) return errno == ENOMEM ? rdt_fail_memory(err, 1) : REDTUNE_OK;
+    int folder = (int)(strrchr(code, '/') - code);
+    for (; !status && !*out && *relative; relative++) {
+        rdt_text text = {0};
+        rdt_text_addf(&text, "%.*s/%s", folder, code, *relative);
+        if (text.failed || rdt_file_exists(text.data)) status = rdt_text_take(&text, out, err);
+        rdt_text_free(&text);
+    }
+    free(code);
+    return status;
 }

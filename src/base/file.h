@@ -17,5 +17,9 @@ redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err);
 redtune_status rdt_file_tuning_path(const char *chosen, char **out, redtune_error *err);
 /* $XDG_CACHE_HOME/redtune/kernels.db, else ~/.cache/redtune/kernels.db. */
 redtune_status rdt_file_kernels_path(char **out, redtune_error *err);
+/* The first of the relative paths, which end with NULL, that exists as seen from the folder of the
+ * file that this code was loaded from: the library, or the program that it is linked into. NULL in
+ * *out: none. */
+redtune_status rdt_file_near_code(const char *const *relative, char **out, redtune_error *err);
 
 #endif

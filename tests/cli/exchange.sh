@@ -2,6 +2,7 @@
 here=$(realpath "${BASH_SOURCE%/*}")
 . "$here/check.sh"
 . "$here/facts.sh"
+shipped=$here/../../cache/shipped.db
 
 # dump DATABASE FILE: all that is in it.
 dump() { "$redtune" export --format json --db "$1" -o "$2"; }
@@ -300,7 +301,17 @@ what_is_asked_wrongly_is_told() {
     done
 }
 
-check_run what_is_exported_comes_back an_export_has_the_filters_of_show \
+the_rows_that_redtune_comes_with_are_like_any_other() {
+    run "$redtune" import --dry-run "$shipped" --db new.db
+    want_exit 0
+    want_in_out " 0 there before, 0 refused"
+    run "$redtune" show --db "$shipped" --gpu H200 --op sum --dtype f32 --count 1M
+    want_exit 0
+    want_in_out "sum  f32      1M  cold"
+}
+
+check_run the_rows_that_redtune_comes_with_are_like_any_other \
+    what_is_exported_comes_back an_export_has_the_filters_of_show \
     an_export_leaves_the_systems_rows_out an_export_replaces_a_file_whole \
     an_export_takes_no_place_beside_a_journal a_database_does_not_go_to_a_terminal \
     a_dry_run_changes_nothing an_import_is_told_in_short what_is_refused_is_told \

@@ -48,6 +48,11 @@ if command -v pkg-config >/dev/null; then
 fi
 "$prefix/bin/redtune" doctor | grep -q templates || fail "the installed command does not run"
 
+# ---- the rows it comes with ----------------------------------------------------------------
+# The prefix is not the one that it was built for.
+found=$(env -u REDTUNE_SYSTEM_DB "$prefix/bin/redtune" explain --gpu H200 --dtype f32 --count 1M)
+[[ $found == *"match     exact"*/share/redtune/shipped.db ]] || fail "its rows serve nobody: $found"
+
 # ---- the library ---------------------------------------------------------------------------
 readelf -d "$library/libredtune.so" | grep -q 'SONAME.*libredtune\.so\.0' || fail "no SONAME"
 readelf -d pc_c | grep -q 'NEEDED.*libredtune\.so\.0' || fail "programs need another name"
