@@ -49,10 +49,10 @@ static void add(rdt_mail *mail, const void *item, size_t bytes) {
 
 bool rdt_mailbox_put_progress(rdt_mailbox *self, const redtune_progress *progress) {
     pthread_mutex_lock(&self->lock);
-    const redtune_progress before = self->progress;
+    const uint64_t count = self->progress.problem_count;
     self->progress = *progress;
-    self->progress.problem_index = before.problem_index;
-    self->progress.problem_count = before.problem_count;
+    self->progress.problem_index = self->finished < count ? self->finished : count - 1;
+    self->progress.problem_count = count;
     self->problem = *progress->problem;
     bool stop = self->stop;
     pthread_mutex_unlock(&self->lock);
@@ -62,8 +62,7 @@ bool rdt_mailbox_put_progress(rdt_mailbox *self, const redtune_progress *progres
 void rdt_mailbox_put_result(rdt_mailbox *self, const redtune_tuned *result) {
     pthread_mutex_lock(&self->lock);
     add(&self->results, result, sizeof *result);
-    if (!result->again && self->progress.problem_index + 1 < self->progress.problem_count)
-        self->progress.problem_index++;
+    if (!result->again) self->finished++;
     pthread_cond_signal(&self->news);
     pthread_mutex_unlock(&self->lock);
 }

@@ -21,7 +21,8 @@ typedef struct rdt_mailbox {
     rdt_mail results, lines; /* redtune_tuned, line */
     redtune_problem problem; /* of progress */
     redtune_progress progress;
-    bool stop; /* set when the caller's hook, or a failure, says so */
+    uint64_t finished; /* problems; the progress tells of it with the next one's problem */
+    bool stop;         /* set when the caller's hook, or a failure, says so */
 } rdt_mailbox;
 
 /* Begins with a progress at the first of so many problems. */
