@@ -83,6 +83,18 @@ static rdt_field begin(const rdt_search *search) {
                        .space = rdt_codegen_space(search->codegen, search->family)};
 }
 
+/* Fills the field unless status says that its points were not found. Takes the points over. */
+static redtune_status finish(rdt_field *field, rdt_config *points, const rdt_config *standard,
+                             redtune_status status, rdt_field *out, redtune_error *err) {
+    if (!status) status = fill(field, points, standard, err);
+    free(points);
+    if (status)
+        rdt_field_close(field);
+    else
+        *out = *field;
+    return status;
+}
+
 redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_error *err) {
     rdt_config *points = NULL, standard;
     rdt_field field = begin(search);
@@ -91,13 +103,7 @@ redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_
     if (!status)
         status = rdt_codegen_points(search->codegen, search->family, case_of(search), &points,
                                     &field.count, err);
-    if (!status) status = fill(&field, points, &standard, err);
-    free(points);
-    if (status)
-        rdt_field_close(&field);
-    else
-        *out = field;
-    return status;
+    return finish(&field, points, &standard, status, out, err);
 }
 
 /* Whether the config is a point here. */
@@ -132,13 +138,7 @@ redtune_status rdt_field_open_some(const rdt_search *search, const rdt_config *c
     if (!status) insert(field.space, points, &field.count, &standard);
     for (size_t i = 0; !status && i < count; i++)
         if (is_point(search, &configs[i])) insert(field.space, points, &field.count, &configs[i]);
-    if (!status) status = fill(&field, points, &standard, err);
-    free(points);
-    if (status)
-        rdt_field_close(&field);
-    else
-        *out = field;
-    return status;
+    return finish(&field, points, &standard, status, out, err);
 }
 
 void rdt_field_close(rdt_field *field) {
