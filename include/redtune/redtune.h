@@ -407,8 +407,11 @@ typedef struct redtune_tuning {
     /* With a worker: seconds that a candidate may take for one step, such as a check or a sample,
      * before it is given up; 0: 10. */
     double limit_s;
-    /* Of the problems, in their order, the shard_index-th of shard_count equal parts, from 0; so
-     * that several machines share a tune, each with a database of its own. shard_count 0: all. */
+    /* Of the problems, by op, dtype and then count, the shard_index-th of shard_count equal parts,
+     * from 0; so that several machines share a tune, each with a database of its own, which
+     * redtune_import merges. A part that ends between two counts of one op and dtype takes the next
+     * one as well, so that what lies between any two neighbours is measured by one part, and no
+     * part has more than one problem beyond its share rounded up. shard_count 0: all. */
     unsigned shard_index, shard_count;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);

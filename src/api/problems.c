@@ -35,8 +35,9 @@ static redtune_status list_counts(const redtune_tuning *wanted, uint64_t **out, 
     return REDTUNE_OK;
 }
 
-/* Neighbours stay together: a search starts from what was best beside it, and borders lie between
- * them. */
+/* Neighbours stay together: a search starts from what was best beside it. Where two shards meet
+ * within a class, the first of the later one is the last of the earlier one, too, so that the
+ * border between the two sizes lies in one shard, and in one only. */
 static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *list,
                                  redtune_error *err) {
     const uint64_t shards = wanted->shard_count ? wanted->shard_count : 1;
@@ -47,6 +48,9 @@ static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *lis
     }
     size_t first = (size_t)(list->count * (uint64_t)wanted->shard_index / shards);
     size_t end = (size_t)(list->count * ((uint64_t)wanted->shard_index + 1) / shards);
+    if (first < end && end < list->count &&
+        rdt_problem_same_class(&list->problem[end - 1], &list->problem[end]))
+        end++;
     list->count = end - first;
     memmove(list->problem, list->problem + first, list->count * sizeof *list->problem);
     return REDTUNE_OK;

@@ -52,10 +52,55 @@ shards_share_the_problems() {
     want_exit 0
     run env SLURM_PROCID=1 SLURM_NTASKS=2 "$redtune" --shard auto --db second.db "${small[@]}"
     want_exit 0
-    [ "$(counts first.db)$(counts second.db)" = "64 96 128 " ] ||
+    [ "$(counts first.db)$(counts second.db)" = "64 96 96 128 " ] ||
         fail "the shards measured $(counts first.db)and $(counts second.db)"
     run env PMIX_RANK=3 PMIX_SIZE=4 "$redtune" --shard auto --db third.db "${small[@]}"
     want_exit 0
+}
+
+# What was measured, borders included, but for when.
+measured() { "$query" "$1" "SELECT op, dtype, count, cache_state, config, outcome, median_ns,
+    spread_ns, samples, is_default FROM measurement" | sort; }
+
+# between DATABASE LOW HIGH: how many sizes that were not asked for.
+between() { "$query" "$1" "SELECT count(DISTINCT count) FROM measurement
+    WHERE count > $2 AND count < $3 AND count <> 2048"; }
+
+# Where shards meet between two dtypes of different sizes, neither knows anything that would have
+# started a search of the other.
+merged_shards_are_one_tune() {
+    local wide=(--dtype f32,f64 --size 1K,2K --effort quick --quiet) shard
+    run "$redtune" --device 0 --db whole.db "${wide[@]}"
+    want_exit 0
+    for shard in 0 1; do
+        run "$redtune" --device 0 --shard $shard/2 --db shard$shard.db "${wide[@]}"
+        want_exit 0
+    done
+    run "$redtune" merge merged.db shard0.db shard1.db
+    want_exit 0
+    measured whole.db >whole.txt
+    measured merged.db >merged.txt
+    cmp whole.txt merged.txt || fail "two shards measured other things than one tune"
+    run "$query" merged.db "SELECT count(DISTINCT dtype) FROM measurement
+        WHERE count > 1024 AND count < 2048"
+    [ "$out" -gt 0 ] || fail "there was no border to measure"
+}
+
+# The same part again finds all of it known.
+shards_measure_the_border_where_they_meet() {
+    local narrow=(--dtype f64 --size 1K,2K,4K --effort quick --quiet) shard low
+    for shard in 0 1; do
+        low=$((1024 << shard))
+        run "$redtune" --device 0 --shard $shard/2 --db part$shard.db "${narrow[@]}"
+        want_exit 0
+        measured part$shard.db >part.txt
+        [ "$(between part$shard.db $low $((2 * low)))" -gt 0 ] || fail "shard $shard has no border"
+        [ "$(between part$shard.db 1024 4096)" -eq "$(between part$shard.db $low $((2 * low)))" ] ||
+            fail "shard $shard has the other's border"
+        run "$redtune" --device 0 --shard $shard/2 --db part$shard.db "${narrow[@]}"
+        want_exit 0
+        measured part$shard.db | cmp -s - part.txt || fail "shard $shard was measured again"
+    done
 }
 
 a_wrong_shard_is_refused() {
@@ -69,4 +114,5 @@ a_wrong_shard_is_refused() {
 }
 
 check_run equal_gpus_share_a_tune each_model_is_told_apart a_gpu_that_is_not_there_is_named \
-    shards_share_the_problems a_wrong_shard_is_refused
+    shards_share_the_problems merged_shards_are_one_tune shards_measure_the_border_where_they_meet \
+    a_wrong_shard_is_refused

@@ -1,0 +1,94 @@
+/* Facts about src/api/problems.c: what a tune goes through, and what its shards do. */
+#include "check.h"
+#include "api/problems.h"
+#include "model/problem.h"
+
+enum { SHARDS_MAX = 20 };
+
+static redtune_error err;
+
+static redtune_status list(const redtune_tuning *asked, unsigned index, unsigned count,
+                           rdt_problems *out) {
+    redtune_tuning tuning = *asked;
+    tuning.shard_index = index;
+    tuning.shard_count = count;
+    return rdt_problems_list(&tuning, out, &err);
+}
+
+static bool same(const redtune_problem *a, const redtune_problem *b) {
+    return rdt_problem_same_class(a, b) && a->count == b->count;
+}
+
+/* How often the first so many of these, side by side, are in the list. */
+static size_t times(const rdt_problems *problems, const redtune_problem *these, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i + count <= problems->count; i++) {
+        size_t alike = 0;
+        while (alike < count && same(&problems->problem[i + alike], &these[alike])) alike++;
+        found += alike == count;
+    }
+    return found;
+}
+
+/* Of n shards: in how many each problem and each two neighbours are, and how large they are. */
+static void check_shards(const redtune_tuning *asked, unsigned n) {
+    rdt_problems whole = {0}, shard[2 * SHARDS_MAX] = {{0}};
+    size_t total = 0;
+    CHECK_OK(list(asked, 0, 0, &whole), err);
+    for (unsigned i = 0; i < n; i++) {
+        CHECK_OK(list(asked, i, n, &shard[i]), err);
+        CHECK(shard[i].count <= (whole.count + n - 1) / n + 1);
+        total += shard[i].count;
+    }
+    CHECK(total < whole.count + n); /* one more where two shards meet, at most */
+    for (size_t i = 0; i < whole.count; i++) {
+        const redtune_problem *here = &whole.problem[i];
+        size_t alone = 0, beside = 0;
+        bool neighbours = i + 1 < whole.count && rdt_problem_same_class(here, here + 1);
+        for (unsigned k = 0; k < n; k++) alone += times(&shard[k], here, 1);
+        for (unsigned k = 0; neighbours && k < n; k++) beside += times(&shard[k], here, 2);
+        CHECK(alone >= 1);
+        CHECK_INT(beside, neighbours);
+    }
+    for (unsigned i = 0; i < n; i++) rdt_problems_free(&shard[i]);
+    rdt_problems_free(&whole);
+}
+
+static void shards_of_the_usual_problems_are_the_whole(void) {
+    const redtune_tuning usual = {0};
+    rdt_problems whole = {0};
+    CHECK_OK(list(&usual, 0, 0, &whole), err);
+    CHECK_INT(whole.count, 7 * 21);
+    rdt_problems_free(&whole);
+    for (unsigned n = 1; n <= SHARDS_MAX; n++) check_shards(&usual, n);
+}
+
+/* Classes of one size have no borders, and some shards of few problems have nothing to do. */
+static void shards_of_few_problems_are_the_whole(void) {
+    const redtune_dtype dtypes[] = {REDTUNE_F64, REDTUNE_F32, REDTUNE_I8};
+    const uint64_t counts[] = {300, 100, 200, 100, 400};
+    for (size_t dtype_count = 1; dtype_count <= 3; dtype_count++)
+        for (size_t count_count = 1; count_count <= 5; count_count++) {
+            const redtune_tuning few = {.dtypes = dtypes,
+                                        .dtype_count = dtype_count,
+                                        .counts = counts,
+                                        .count_count = count_count};
+            for (unsigned n = 1; n <= 2 * SHARDS_MAX; n++) check_shards(&few, n);
+        }
+}
+
+static void a_shard_beyond_the_last_is_refused(void) {
+    const redtune_tuning usual = {0};
+    rdt_problems none = {0};
+    CHECK_FAILS(list(&usual, 3, 3, &none), REDTUNE_INVALID, err, "count from 0");
+    CHECK(!none.problem);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(shards_of_the_usual_problems_are_the_whole),
+        FACT(shards_of_few_problems_are_the_whole),
+        FACT(a_shard_beyond_the_last_is_refused),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
