@@ -11,19 +11,14 @@
 #include "tuner/near.h"
 
 enum {
-    HALVINGS = 2,     /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
-    NEIGHBOURS = 4,   /* times: sizes further apart have more than one border between them */
-    LOOK_SAMPLES = 9, /* of a winner at the other's size */
-    RIVALS = 26,      /* the two winners, and of the rest of the best of both ends the better */
-    BEST = 8,         /* of each end */
-    RELAUNCHED = 3,   /* of these, with launches a step apart */
+    HALVINGS = 2,      /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
+    NEIGHBOURS = 4,    /* times: sizes further apart have more than one border between them */
+    LOOK_SAMPLES = 9,  /* of a winner at the other's size */
+    RIVAL_SAMPLES = 3, /* of each rival at a size between, at first */
+    RIVALS = 26,       /* the two winners, and of the rest of the best of both ends the better */
+    BEST = 8,          /* of each end */
+    RELAUNCHED = 3,    /* of these, with launches a step apart */
 };
-
-/* At a size between: how many of the rivals are measured how often, from round to round. */
-static const struct {
-    size_t keep;
-    int samples; /* 0: as a search's last round */
-} rounds[] = {{RIVALS, 3}, {6, 9}, {3, 0}};
 
 /* A size, and how the two winners compare there. */
 typedef struct place {
@@ -46,31 +41,24 @@ static int compare(const place *at) {
     return difference < 0 ? -1 : 1;
 }
 
+static redtune_status measure_all(rdt_field *field, int samples, redtune_error *err) {
+    size_t indices[RIVALS + 1], count = 0;
+    for (; count < field->count; count++) indices[count] = count;
+    return rdt_field_measure(field, indices, count, samples, err);
+}
+
 /* At an end: both winners, and the default. */
 static redtune_status look(rdt_field *field, redtune_error *err) {
-    size_t indices[3], count = 0;
-    for (; count < field->count; count++) indices[count] = count;
-    return rdt_field_measure(field, indices, count, LOOK_SAMPLES, err);
+    return measure_all(field, LOOK_SAMPLES, err);
 }
 
 /* Between: what hardly differs at an end may differ much here, where the grid fills the GPU
  * otherwise, so the rivals are narrowed down to a few that are measured as carefully as in a
- * search. The default is always among them. */
+ * search. */
 static redtune_status compete(rdt_field *field, redtune_error *err) {
-    const int careful = rdt_strategy_samples(field->search->strategy);
-    size_t indices[RIVALS + 1], count = 0;
-    redtune_status status = REDTUNE_OK;
-    for (; count < field->count; count++) indices[count] = count;
-    for (size_t i = 0; !status && i < sizeof rounds / sizeof *rounds; i++) {
-        if (i) count = rdt_field_rank(field, indices);
-        if (i && count > rounds[i].keep) count = rounds[i].keep;
-        size_t at = 0;
-        while (at < count && indices[at] != field->standard) at++;
-        if (at == count) indices[count++] = field->standard;
-        status = rdt_field_measure(field, indices, count,
-                                   rounds[i].samples ? rounds[i].samples : careful, err);
-    }
-    return status;
+    const rdt_round rounds[] = {{6, 9}, {3, rdt_strategy_samples(field->search->strategy)}, {0, 0}};
+    redtune_status status = measure_all(field, RIVAL_SAMPLES, err);
+    return status ? status : rdt_search_narrow(field, rounds, err);
 }
 
 /* Measures so many of the configs, by one of the above, at the place's size. */
