@@ -51,24 +51,24 @@ static void pass_log(const rdt_remote *self, const rdt_message *message) {
 }
 
 /* The next message but for log lines. What has come in counts before the clock is looked at: this
- * process may have slept, too. */
+ * process may have slept, too. Stop is looked at before either: a busy worker is never silent. */
 static event hear(rdt_remote *self, double limit_s, rdt_message *out) {
+    const rdt_workforce *workforce = self->workforce;
     double end_s = now_s() + limit_s;
-    for (;;) {
+    while (!workforce->stop || !workforce->stop(workforce->user)) {
         switch (rdt_wire_receive(&self->process.wire, SLICE_MS, out)) {
         case RDT_WIRE_GOT:
             if (out->kind != RDT_MESSAGE_LOG) return EVENT_MESSAGE;
             pass_log(self, out);
-            continue;
+            break;
         case RDT_WIRE_EMPTY:
+            if (now_s() > end_s) return EVENT_SILENCE;
             break;
         default:
             return EVENT_END;
         }
-        if (self->workforce->stop && self->workforce->stop(self->workforce->user))
-            return EVENT_STOP;
-        if (now_s() > end_s) return EVENT_SILENCE;
     }
+    return EVENT_STOP;
 }
 
 static redtune_status interrupted(redtune_error *err) {
