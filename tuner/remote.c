@@ -6,153 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tuner/crew.h"
 #include "gpu/driver.h"
-#include "tuner/process.h"
 
 enum {
     SLICE_MS = 20,   /* between two looks at stop */
     BATCH_MAX = 256, /* candidates of one request */
-    START_S = 60,    /* for a worker to open its GPU */
-    START_TRIES = 3, /* for one that ends before it is ready */
     SEND_MS = 10000,
 };
 
 struct rdt_remote {
-    const rdt_workforce *workforce;
-    char device[16];
-    rdt_process process;
-    bool is_ready;
-    rdt_ready ready;
+    rdt_supervisor worker;
     redtune_problem largest;
 };
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* ---- hearing a worker ---------------------------------------------------------------------- */
-
-typedef enum event {
-    EVENT_MESSAGE,
-    EVENT_SILENCE, /* nothing for as long as it may take */
-    EVENT_END,     /* the process has ended, or sends what is no message */
-    EVENT_STOP,
-} event;
-
-static void pass_log(const rdt_remote *self, const rdt_message *message) {
-    redtune_log_level level;
-    rdt_reader reader = rdt_reader_of(message);
-    rdt_reader_take(&reader, &level, sizeof level);
-    if (!reader.failed)
-        rdt_log_write(self->workforce->workplace->log, level, "%.*s", (int)reader.left, reader.at);
-}
-
-/* The next message but for log lines. What has come in counts before the clock is looked at: this
- * process may have slept, too. Stop is looked at before either: a busy worker is never silent. */
-static event hear(rdt_remote *self, double limit_s, rdt_message *out) {
-    const rdt_workforce *workforce = self->workforce;
-    double end_s = now_s() + limit_s;
-    while (!workforce->stop || !workforce->stop(workforce->user)) {
-        switch (rdt_wire_receive(&self->process.wire, SLICE_MS, out)) {
-        case RDT_WIRE_GOT:
-            if (out->kind != RDT_MESSAGE_LOG) return EVENT_MESSAGE;
-            pass_log(self, out);
-            break;
-        case RDT_WIRE_EMPTY:
-            if (now_s() > end_s) return EVENT_SILENCE;
-            break;
-        default:
-            return EVENT_END;
-        }
-    }
-    return EVENT_STOP;
-}
-
-static redtune_status interrupted(redtune_error *err) {
-    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
-                    "tuning was interrupted; what was measured is kept");
-}
-
-/* ---- starting ------------------------------------------------------------------------------ */
-
-static redtune_status start(rdt_remote *self, redtune_error *err) {
-    rdt_hello hello = rdt_hello_of(RDT_ROLE_GPU);
-    self->is_ready = false;
-    redtune_status status =
-        rdt_process_start(self->workforce->workplace->command, &self->process, err);
-    if (status) return status;
-    hello.log_level =
-        self->workforce->workplace->log ? (int)self->workforce->workplace->log->level : 0;
-    rdt_text_copy(hello.device, sizeof hello.device, self->device);
-    rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache,
-                  self->workforce->workplace->kernel_cache);
-    rdt_wire_put(&self->process.wire, &hello, sizeof hello);
-    /* One that does not take it has ended, which is found when it is listened to. */
-    rdt_wire_send(&self->process.wire, RDT_MESSAGE_HELLO, SEND_MS);
-    return REDTUNE_OK;
-}
-
-/* Reads a greeting's answer. */
-static redtune_status take_ready(rdt_remote *self, const rdt_message *message, redtune_error *err) {
-    rdt_ready ready;
-    rdt_reader reader = rdt_reader_of(message);
-    rdt_reader_take(&reader, &ready, sizeof ready);
-    if (message->kind != RDT_MESSAGE_READY || !rdt_reader_done(&reader))
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot work with the worker process %.300s: it is no redtune %s, or "
-                        "another build; name the command of the same build",
-                        self->workforce->workplace->command, REDTUNE_VERSION);
-    if (ready.error.status) {
-        if (err) *err = ready.error;
-        return ready.error.status;
-    }
-    if (*self->ready.templates && strcmp(ready.templates, self->ready.templates))
-        return rdt_fail(err, REDTUNE_TEMPLATE, 0,
-                        "cannot go on tuning: the templates have changed meanwhile; run the same "
-                        "command again");
-    self->ready = ready;
-    self->is_ready = true;
-    return REDTUNE_OK;
-}
-
-/* Waits for the worker, and starts another where it ends before it can say anything. */
-static redtune_status need_ready(rdt_remote *self, redtune_error *err) {
-    char how[RDT_PROCESS_END_BYTES] = "";
-    for (int tries = 0; tries < START_TRIES; tries++) {
-        if (!self->process.pid) {
-            redtune_status status = start(self, err);
-            if (status) return status;
-        }
-        if (self->is_ready) return REDTUNE_OK;
-        rdt_message message;
-        event heard = hear(self, START_S, &message);
-        if (heard == EVENT_MESSAGE) {
-            redtune_status status = take_ready(self, &message, err);
-            if (status) rdt_process_end(&self->process, NULL);
-            return status;
-        }
-        rdt_process_end(&self->process, heard == EVENT_END ? how : NULL);
-        if (heard == EVENT_STOP) return interrupted(err);
-        if (heard == EVENT_SILENCE)
-            return rdt_fail(err, REDTUNE_DEVICE, 0,
-                            "cannot use GPU %s: it did not open within %d s; check nvidia-smi",
-                            self->device, START_S);
-    }
-    return rdt_fail(err, REDTUNE_DEVICE, 0,
-                    "cannot use GPU %s: its worker process %.300s does not start: %s", self->device,
-                    self->workforce->workplace->command, how);
-}
 
 redtune_status rdt_remote_open(const rdt_workforce *workforce, const char *device, rdt_remote **out,
                                redtune_error *err) {
     rdt_remote *self = calloc(1, sizeof *self);
     if (!self) return rdt_fail_memory(err, sizeof *self);
-    self->workforce = workforce;
-    rdt_text_copy(self->device, sizeof self->device, device);
-    redtune_status status = start(self, err);
+    self->worker.workforce = workforce;
+    rdt_text_copy(self->worker.device, sizeof self->worker.device, device);
+    redtune_status status = rdt_supervisor_start(&self->worker, err);
     if (status) {
         rdt_remote_close(self);
         return status;
@@ -163,13 +36,13 @@ redtune_status rdt_remote_open(const rdt_workforce *workforce, const char *devic
 
 void rdt_remote_close(rdt_remote *self) {
     if (!self) return;
-    rdt_process_end(&self->process, NULL);
+    rdt_process_end(&self->worker.process, NULL);
     free(self);
 }
 
 redtune_status rdt_remote_ready(rdt_remote *self, rdt_ready *out, redtune_error *err) {
-    redtune_status status = need_ready(self, err);
-    if (!status) *out = self->ready;
+    redtune_status status = rdt_supervisor_need(&self->worker, err);
+    if (!status) *out = self->worker.ready;
     return status;
 }
 
@@ -198,7 +71,7 @@ typedef struct query {
 } query;
 
 static void send_query(rdt_remote *self, const query *query) {
-    rdt_wire *wire = &self->process.wire;
+    rdt_wire *wire = &self->worker.process.wire;
     rdt_request request;
     memset(&request, 0, sizeof request);
     request.problem = *query->batch.problem;
@@ -274,7 +147,7 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
 /* Sends a request and takes the answer in. A status other than REDTUNE_OK says that nothing more
  * can be done; query->end how it went else, and after all but END_DONE the worker is gone. */
 static redtune_status ask(rdt_remote *self, query *query, redtune_error *err) {
-    redtune_status status = need_ready(self, err);
+    redtune_status status = rdt_supervisor_need(&self->worker, err);
     if (status) return status;
     redtune_error failure = {0};
     bool done = false, garbled = false;
@@ -283,24 +156,25 @@ static redtune_status ask(rdt_remote *self, query *query, redtune_error *err) {
     send_query(self, query);
     while (!done) {
         rdt_message message;
-        event heard = hear(self, self->workforce->limit_s, &message);
-        if (heard == EVENT_STOP) {
-            rdt_process_end(&self->process, NULL);
-            return interrupted(err);
+        rdt_event heard =
+            rdt_supervisor_hear(&self->worker, self->worker.workforce->limit_s, &message);
+        if (heard == RDT_EVENT_STOP) {
+            rdt_process_end(&self->worker.process, NULL);
+            return rdt_supervisor_interrupted(err);
         }
-        if (heard == EVENT_SILENCE) {
+        if (heard == RDT_EVENT_SILENCE) {
             query->end = END_HANG;
             break;
         }
-        if (heard == EVENT_MESSAGE) garbled = !take_answer(query, &message, &done, &failure);
-        if (heard == EVENT_END || garbled) {
+        if (heard == RDT_EVENT_MESSAGE) garbled = !take_answer(query, &message, &done, &failure);
+        if (heard == RDT_EVENT_END || garbled) {
             query->end = END_DEATH;
             break;
         }
     }
     if (query->end == END_DONE && !failure.status) return REDTUNE_OK;
     char how[RDT_PROCESS_END_BYTES];
-    rdt_process_end(&self->process, query->end == END_DEATH && !garbled ? how : NULL);
+    rdt_process_end(&self->worker.process, query->end == END_DEATH && !garbled ? how : NULL);
     if (garbled) rdt_text_copy(how, sizeof how, "it said what makes no sense");
     if (query->end == END_DONE) {
         if (err) *err = failure;
@@ -312,7 +186,7 @@ static redtune_status ask(rdt_remote *self, query *query, redtune_error *err) {
         rdt_text_copy(query->cause, sizeof query->cause, failure.message);
     else if (query->end == END_HANG)
         snprintf(query->cause, sizeof query->cause, "it did not end within %g s",
-                 self->workforce->limit_s);
+                 self->worker.workforce->limit_s);
     else
         snprintf(query->cause, sizeof query->cause, "its worker process was lost: %s", how);
     return REDTUNE_OK;
@@ -324,7 +198,7 @@ static void condemn(const rdt_remote *self, const query *query, size_t i) {
     rdt_verdict *verdict = &query->verdicts[i];
     verdict->outcome = query->end == END_HANG ? RDT_OUTCOME_HUNG : RDT_OUTCOME_FAULTED;
     rdt_text_copy(verdict->cause, sizeof verdict->cause, query->cause);
-    rdt_log_write(self->workforce->workplace->log, REDTUNE_LOG_INFO,
+    rdt_log_write(self->worker.workforce->workplace->log, REDTUNE_LOG_INFO,
                   "a candidate was lost with its worker process: %s", query->cause);
 }
 
@@ -332,7 +206,8 @@ static void condemn(const rdt_remote *self, const query *query, size_t i) {
  * again when the same is asked again. */
 static redtune_status lost_before(const rdt_remote *self, const query *query, redtune_error *err) {
     return rdt_fail(err, REDTUNE_DEVICE, 0,
-                    "cannot tune on GPU %s: no candidate was at hand, and yet %s", self->device,
+                    "cannot tune on GPU %s: no candidate was at hand, and yet %s",
+                    self->worker.device,
                     query->end == END_HANG ? "the worker process did not answer" : query->cause);
 }
 
@@ -360,15 +235,22 @@ static redtune_status ask_alone(rdt_remote *self, const query *whole, size_t i,
     return REDTUNE_OK;
 }
 
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Lets the crew make a batch's kernels side by side, where the GPU's worker would make one after
  * another. */
 static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, redtune_error *err) {
-    const rdt_workforce *workforce = self->workforce;
+    const rdt_workforce *workforce = self->worker.workforce;
     const double end_s = now_s() + workforce->limit_s;
-    redtune_status status = need_ready(self, err);
+    redtune_status status = rdt_supervisor_need(&self->worker, err);
     if (status) return status;
-    while (!rdt_crew_wait(workforce->crew, &self->ready.facts, self->ready.ptx, batch, SLICE_MS)) {
-        if (workforce->stop && workforce->stop(workforce->user)) return interrupted(err);
+    while (!rdt_crew_wait(workforce->crew, &self->worker.ready.facts, self->worker.ready.ptx, batch,
+                          SLICE_MS)) {
+        if (rdt_supervisor_stops(&self->worker)) return rdt_supervisor_interrupted(err);
         if (now_s() > end_s) break;
     }
     return REDTUNE_OK;
@@ -426,8 +308,9 @@ static redtune_status measure(void *user, const rdt_batch *batch, rdt_cache_stat
 
 static void prepare(void *user, const rdt_batch *batch) {
     rdt_remote *self = user;
-    if (self->is_ready)
-        rdt_crew_add(self->workforce->crew, &self->ready.facts, self->ready.ptx, batch);
+    if (self->worker.is_ready)
+        rdt_crew_add(self->worker.workforce->crew, &self->worker.ready.facts,
+                     self->worker.ready.ptx, batch);
 }
 
 rdt_lab rdt_remote_lab(rdt_remote *self, const redtune_problem *largest) {

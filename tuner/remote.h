@@ -3,19 +3,9 @@
 #ifndef RDT_TUNER_REMOTE_H
 #define RDT_TUNER_REMOTE_H
 
-#include "tuner/crew.h"
-#include "tuner/message.h"
+#include "tuner/supervisor.h"
 
 typedef struct rdt_remote rdt_remote;
-
-/* What the remotes of a tune have in common; all of it outlives them. */
-typedef struct rdt_workforce {
-    const rdt_workplace *workplace;
-    rdt_crew *crew;           /* makes kernels in advance; may be NULL */
-    double limit_s;           /* for one step of a candidate: compiling, a check, a sample */
-    bool (*stop)(void *user); /* asked many times a second: whether to give up; NULL: never */
-    void *user;
-} rdt_workforce;
 
 /* Starts the worker of a device, named as in redtune_options; it is not waited for. The calling
  * thread alone uses the remote, and closes it before the thread ends. */
