@@ -263,7 +263,8 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
     for (size_t i = 0; i < batch->count; i++) {
         int order = order_of(self, &batch->candidates[i]);
         verdicts[i] = (rdt_verdict){.outcome = RDT_OUTCOME_GOOD};
-        if (order == self->wrong) verdicts[i] = bad(RDT_OUTCOME_WRONG, "1 and should be 2");
+        if (order == self->wrong || self->wrong == ORACLE_EVERY)
+            verdicts[i] = bad(RDT_OUTCOME_WRONG, "1 and should be 2");
         if (order == self->faulted) verdicts[i] = bad(RDT_OUTCOME_FAULTED, "illegal address");
         if (!(oracle_truth_ns(self, batch->problem, RDT_CACHE_COLD, &batch->candidates[i]) > 0))
             verdicts[i] = bad(RDT_OUTCOME_UNCOMPILED, "it is not in the record");

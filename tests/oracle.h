@@ -8,6 +8,8 @@
 
 typedef struct oracle_record oracle_record;
 
+enum { ORACLE_EVERY = -2 };
+
 typedef struct oracle {
     rdt_codegen *codegen;
     const rdt_facts *facts;
@@ -19,7 +21,7 @@ typedef struct oracle {
                                     its own, are slower where the count is no power of two */
     rdt_text *log;               /* what was asked, a line a candidate; NULL: not kept */
     /* Faults, by the place of the config in the space: each such candidate fails, or is flattered
-     * at first: its first samples are half the truth. -1: none. */
+     * at first: its first samples are half the truth. -1: none. wrong may be ORACLE_EVERY. */
     int wrong, faulted, hung, flattered;
     size_t verified, timed, samples; /* asked for so far */
 } oracle;

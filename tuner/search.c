@@ -37,9 +37,11 @@ static bool has_good(const rdt_field *field) {
 redtune_status rdt_search_rounds(rdt_field *field, redtune_error *err) {
     redtune_status status = rdt_search_narrow(field, field->search->strategy->rounds, err);
     if (status || has_good(field)) return status;
+    char problem[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(field->search->problem, problem);
     return rdt_fail(err, REDTUNE_WRONG, 0,
-                    "cannot tune: none of %zu candidates compiles and gives the right result",
-                    field->tried);
+                    "cannot tune %s: none of %zu candidates compiles and gives the right result",
+                    problem, field->tried);
 }
 
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,

@@ -2,6 +2,7 @@
 #include "model/problem.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "model/half.h"
 
@@ -189,9 +190,12 @@ bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b) 
     return a->op == b->op && a->dtype == b->dtype && a->result == b->result;
 }
 
-void rdt_problem_describe(const redtune_problem *problem, rdt_text *out) {
-    rdt_text_addf(out, "%s of %" PRIu64 " %s", redtune_op_name(problem->op), problem->count,
-                  redtune_dtype_name(problem->dtype));
+void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    bool is_usual = problem->result == usual_result(op->result, rdt_dtype_find(problem->dtype));
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %" PRIu64 " %s%s%s", op->name, problem->count,
+             redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
+             is_usual ? "" : redtune_dtype_name(problem->result));
 }
 
 uint64_t rdt_problem_count_max(redtune_dtype dtype) {

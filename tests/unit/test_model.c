@@ -106,12 +106,34 @@ static void problem_count_max_keeps_offsets_below_2_63(void) {
 }
 
 static void problem_is_described_in_words(void) {
-    redtune_problem problem = {.dtype = REDTUNE_F32, .count = 1048576};
-    rdt_text text = {0};
-    rdt_problem_describe(&problem, &text);
-    bool right = text.data && !strcmp(text.data, "sum of 1048576 f32");
-    rdt_text_free(&text);
-    CHECK(right);
+    static const struct {
+        redtune_problem problem;
+        const char *text;
+    } cases[] = {
+        {{REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, 1048576}, "sum of 1048576 f32"},
+        {{REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, 7}, "sum of 7 f32 as f64"},
+        {{REDTUNE_SUM, REDTUNE_I8, REDTUNE_DTYPE_NONE, 7}, "sum of 7 i8"},
+        {{REDTUNE_SUM, REDTUNE_I8, REDTUNE_I8, 7}, "sum of 7 i8 as i8"},
+        {{REDTUNE_ARGMAX, REDTUNE_BF16, REDTUNE_I64, 0}, "argmax of 0 bf16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        redtune_problem problem;
+        redtune_error err;
+        char text[RDT_PROBLEM_TEXT_BYTES];
+        CHECK_OK(rdt_problem_resolve(&cases[i].problem, &problem, &err), err);
+        rdt_problem_describe(&problem, text);
+        CHECK_TEXT(text, cases[i].text);
+    }
+}
+
+static void no_description_of_a_problem_is_cut(void) {
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
+            redtune_problem problem = {op->op, dtype->dtype, REDTUNE_F64, UINT64_MAX};
+            char text[RDT_PROBLEM_TEXT_BYTES];
+            rdt_problem_describe(&problem, text);
+            CHECK(strlen(text) < sizeof text - 1);
+        }
 }
 
 static void values_are_stored_and_printed(void) {
@@ -366,6 +388,7 @@ int main(int argc, char **argv) {
         FACT(problem_refuses_what_makes_no_sense),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),
+        FACT(no_description_of_a_problem_is_cut),
         FACT(values_are_stored_and_printed),
         FACT(floats_are_printed_so_that_they_read_back),
         FACT(space_finds_parameters_by_name),

@@ -117,6 +117,16 @@ static void a_wrong_one_is_never_timed(void) {
     tune_end(&self);
 }
 
+static void where_all_are_wrong_the_problem_is_named(void) {
+    tune self;
+    oracle oracle = oracle_model(tune_codegen, &oracle_h200);
+    oracle.wrong = ORACLE_EVERY;
+    begin_one(&self, oracle);
+    CHECK_FAILS(tune_run(&self), REDTUNE_WRONG, self.err, "cannot tune sum of 65536 f32: none of ");
+    CHECK_INT(self.oracle.timed, 0);
+    tune_end(&self);
+}
+
 static void a_flattered_one_does_not_win(void) {
     const char *flattered = "block=64,vec=2,unroll=1,load=no_allocate,tail=shuffle,finish=poll,"
                             "per_sm=1";
@@ -398,6 +408,7 @@ int main(int argc, char **argv) {
         FACT(a_faulting_one_never_wins),
         FACT(a_hanging_one_never_wins),
         FACT(a_wrong_one_is_never_timed),
+        FACT(where_all_are_wrong_the_problem_is_named),
         FACT(a_flattered_one_does_not_win),
         FACT(what_is_known_is_not_asked_again),
         FACT(a_stopped_standard_search_goes_on_as_if_undisturbed),
