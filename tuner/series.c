@@ -210,22 +210,17 @@ static size_t searches_left(const rdt_series *self, size_t problem, size_t state
     return searches - state;
 }
 
-/* What came of a problem, by cache state. */
-typedef struct findings {
-    rdt_finding of[RDT_CACHE_STATES];
-} findings;
-
-static redtune_status search_each(rdt_series *self, findings *findings, redtune_error *err) {
+static redtune_status search_each(rdt_series *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->count; i++) {
-        size_t states = rdt_series_searches(self->facts, &self->problems[i]);
+        const size_t states = rdt_series_searches(self->facts, &self->problems[i]);
+        rdt_finding found[RDT_CACHE_STATES] = {{0}};
         self->current = i;
         for (size_t state = 0; !status && state < states; state++) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
-            status =
-                find(self, &self->problems[i], (rdt_cache_state)state, &findings[i].of[state], err);
+            status = find(self, &self->problems[i], (rdt_cache_state)state, &found[state], err);
         }
-        if (!status) self->hooks->tuned(self->hooks->user, i, findings[i].of, false);
+        if (!status) self->hooks->tuned(self->hooks->user, i, found, false);
     }
     return status;
 }
@@ -242,34 +237,29 @@ static redtune_status find_again(rdt_series *self, size_t i, rdt_cache_state cac
     return status;
 }
 
-static size_t count_now(const findings *findings) {
-    size_t count = 0;
-    for (int state = 0; state < RDT_CACHE_STATES; state++)
-        count += findings->of[state].now.measured + findings->of[state].now.failed;
-    return count;
-}
-
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */
-static redtune_status revisit_each(rdt_series *self, findings *findings, redtune_error *err) {
+static redtune_status revisit_each(rdt_series *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!self->strategy->share) return REDTUNE_OK;
+    if (!self->strategy->share || !self->count) return REDTUNE_OK;
     for (size_t i = self->count - 1; !status && i-- > 0;) {
         const size_t states = rdt_series_searches(self->facts, &self->problems[i]);
-        const size_t before = count_now(&findings[i]);
-        for (size_t state = 0; !status && state < states; state++)
-            status = find_again(self, i, (rdt_cache_state)state, &findings[i].of[state], err);
-        if (!status && count_now(&findings[i]) > before)
-            self->hooks->tuned(self->hooks->user, i, findings[i].of, true);
+        rdt_finding found[RDT_CACHE_STATES] = {{0}};
+        size_t tried = 0;
+        for (size_t state = 0; !status && state < states; state++) {
+            status = find_again(self, i, (rdt_cache_state)state, &found[state], err);
+            tried += found[state].now.measured + found[state].now.failed;
+        }
+        if (!status && tried) self->hooks->tuned(self->hooks->user, i, found, true);
     }
     return status;
 }
 
 redtune_status rdt_series_run(rdt_series *self, redtune_error *err) {
-    size_t bytes = (self->count + 1) * sizeof(findings);
-    findings *found = calloc(1, bytes);
-    if (!found) return rdt_fail_memory(err, bytes);
-    redtune_status status = search_each(self, found, err);
-    if (!status && self->count) status = revisit_each(self, found, err);
-    free(found);
+    redtune_status status = search_each(self, err);
+    return status ? status : rdt_series_join(self, err);
+}
+
+redtune_status rdt_series_join(rdt_series *self, redtune_error *err) {
+    redtune_status status = revisit_each(self, err);
     return status ? status : rdt_border_run(self, err);
 }

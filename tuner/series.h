@@ -10,10 +10,10 @@ enum { RDT_CACHE_STATES = 2 };
 
 /* What came of a problem in one state of the cache. */
 typedef struct rdt_finding {
-    bool found;        /* false: not looked for, as it could not differ from the cold one */
-    rdt_trial winner;  /* by the rule of model/winner.h, over all that is known */
-    double default_ns; /* 0: it is not among what was measured as carefully */
-    rdt_search_count now;
+    bool found;           /* false: not looked for, as it could not differ from the cold one */
+    rdt_trial winner;     /* by the rule of model/winner.h, over all that is known */
+    double default_ns;    /* 0: it is not among what was measured as carefully */
+    rdt_search_count now; /* since the problem was told of before */
 } rdt_finding;
 
 /* Every function gets user first; problem is an index. */
@@ -24,7 +24,8 @@ typedef struct rdt_series_hooks {
      * "border". true stops the series. */
     bool (*progress)(void *user, size_t problem, const char *stage, size_t i, size_t n,
                      double best_ns);
-    /* again: a second look measured more; what was told of the problem before is replaced. */
+    /* again: a second look measured more; but for the counts, what was told of the problem before
+     * is replaced. */
     void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
                   bool again);
     /* Takes a line about what spoils the measurements, each kind once a series. NULL: nobody does.
@@ -56,8 +57,11 @@ typedef struct rdt_series {
 /* How many searches a problem takes: one for each cache state in which it can differ. */
 size_t rdt_series_searches(const rdt_facts *facts, const redtune_problem *problem);
 
-/* As rdt_search_run for each problem, then the borders. */
+/* As rdt_search_run for each problem, then rdt_series_join. */
 redtune_status rdt_series_run(rdt_series *series, redtune_error *err);
+/* What searched problems have to do with each other: the second looks at them, and the borders.
+ * Where all of it is known, nothing is measured. */
+redtune_status rdt_series_join(rdt_series *series, redtune_error *err);
 
 /* A search of the series, as far as it is the same for all problems. */
 rdt_search rdt_series_search(rdt_series *series, const redtune_problem *problem,

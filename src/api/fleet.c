@@ -10,27 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "api/lane.h"
 #include "api/mailbox.h"
+#include "api/squadron.h"
 #include "api/store.h"
 #include "tuner/remote.h"
 
 enum { SHIPS_MAX = 64, USUAL_LIMIT_S = 10 };
-
-/* Problems side by side in a squadron's list, of one class: what a ship takes at a time. */
-typedef struct portion {
-    size_t first, count;
-} portion;
-
-typedef struct squadron {
-    rdt_facts facts;
-    rdt_origin origin;
-    uint64_t free_bytes; /* the least of its ships' */
-    size_t ship_count;
-    rdt_problems problems;
-    portion *portions;
-    size_t portion_count, next; /* next: the mailbox's lock guards it */
-} squadron;
 
 typedef struct fleet fleet;
 
@@ -40,7 +25,7 @@ typedef struct ship {
     pthread_t thread;
     rdt_remote *remote;
     rdt_ready ready;
-    squadron *squadron;
+    rdt_squadron *squadron;
     redtune_status status;
     redtune_error error;
     /* The mailbox's lock guards these. */
@@ -58,7 +43,7 @@ struct fleet {
     rdt_mailbox mailbox;
     ship ships[SHIPS_MAX];
     size_t ship_count, started_count;
-    squadron squadrons[SHIPS_MAX];
+    rdt_squadron squadrons[SHIPS_MAX]; /* the mailbox's lock guards what each does next */
     size_t squadron_count;
 };
 
@@ -102,11 +87,9 @@ static bool await_go(ship *self) {
     return go;
 }
 
-static bool next_portion(ship *self, portion *out) {
-    squadron *squadron = self->squadron;
+static bool next_portion(ship *self, rdt_portion *portion) {
     pthread_mutex_lock(&self->fleet->mailbox.lock);
-    bool some = squadron->next < squadron->portion_count;
-    if (some) *out = squadron->portions[squadron->next++];
+    bool some = rdt_squadron_next(self->squadron, portion);
     pthread_mutex_unlock(&self->fleet->mailbox.lock);
     return some;
 }
@@ -118,17 +101,17 @@ static redtune_status sail(ship *self, redtune_error *err) {
         .facts = &self->squadron->facts,
         .origin = &self->squadron->origin,
         .problems = &self->squadron->problems,
-        .lane_count = self->squadron->ship_count,
+        .lane_count = self->squadron->gpu_count,
+        .logbook = &self->squadron->logbook,
         .wanted = wanted,
         .strategy = rdt_strategy_find(wanted->effort),
         .hooks = &hooks,
     };
-    portion portion;
+    rdt_portion portion = {0};
     redtune_status status = rdt_codegen_open(&lane.codegen, err);
     if (!status) status = rdt_tuning_open(self->fleet->rt->layers.path[0], &lane.database, err);
     rdt_budget_start(&lane.budget, wanted->budget_s);
-    while (!status && next_portion(self, &portion))
-        status = rdt_lane_run(&lane, portion.first, portion.count, err);
+    while (!status && next_portion(self, &portion)) status = rdt_lane_run(&lane, &portion, err);
     rdt_tuning_close(lane.database);
     rdt_codegen_close(lane.codegen);
     return status;
@@ -224,11 +207,11 @@ static redtune_status first_failure(const fleet *self, redtune_error *err) {
 
 /* ---- squadrons ----------------------------------------------------------------------------- */
 
-static squadron *find_squadron(fleet *self, const rdt_ready *ready) {
+static rdt_squadron *find_squadron(fleet *self, const rdt_ready *ready) {
     for (size_t i = 0; i < self->squadron_count; i++)
         if (rdt_facts_same_model(&self->squadrons[i].facts, &ready->facts))
             return &self->squadrons[i];
-    squadron *made = &self->squadrons[self->squadron_count++];
+    rdt_squadron *made = &self->squadrons[self->squadron_count++];
     made->facts = ready->facts;
     made->free_bytes = ready->free_bytes;
     made->origin.driver_version = ready->facts.driver_version;
@@ -237,37 +220,13 @@ static squadron *find_squadron(fleet *self, const rdt_ready *ready) {
     return made;
 }
 
-/* A class is one portion where there are enough of them for all ships to be busy to the end, else
- * several. */
-static redtune_status portion_out(squadron *squadron, redtune_error *err) {
-    const rdt_problems *problems = &squadron->problems;
-    size_t classes = 0, count;
-    for (size_t first = 0; first < problems->count; first += count) {
-        count = rdt_problems_class(problems, first);
-        classes++;
-    }
-    size_t pieces =
-        squadron->ship_count > 1 ? (2 * squadron->ship_count + classes - 1) / classes : 1;
-    squadron->portions = calloc(problems->count, sizeof *squadron->portions);
-    if (!squadron->portions)
-        return rdt_fail_memory(err, problems->count * sizeof *squadron->portions);
-    for (size_t first = 0; first < problems->count; first += count) {
-        count = rdt_problems_class(problems, first);
-        size_t piece = (count + pieces - 1) / pieces;
-        for (size_t at = 0; at < count; at += piece)
-            squadron->portions[squadron->portion_count++] =
-                (portion){first + at, count - at < piece ? count - at : piece};
-    }
-    return REDTUNE_OK;
-}
-
 static redtune_status form(fleet *self, const rdt_problems *problems, redtune_error *err) {
     size_t total = 0;
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; i < self->ship_count; i++) {
         ship *ship = &self->ships[i];
         ship->squadron = find_squadron(self, &ship->ready);
-        ship->squadron->ship_count++;
+        ship->squadron->gpu_count++;
         if (ship->ready.free_bytes < ship->squadron->free_bytes)
             ship->squadron->free_bytes = ship->ready.free_bytes;
         if (strcmp(ship->ready.templates, rdt_codegen_hash(self->codegen)))
@@ -277,9 +236,8 @@ static redtune_status form(fleet *self, const rdt_problems *problems, redtune_er
                             self->wanted->worker);
     }
     for (size_t i = 0; !status && i < self->squadron_count; i++) {
-        squadron *each = &self->squadrons[i];
-        status = rdt_problems_fit(problems, &each->facts, each->free_bytes, &each->problems, err);
-        if (!status) status = portion_out(each, err);
+        rdt_squadron *each = &self->squadrons[i];
+        status = rdt_squadron_begin(each, problems, err);
         total += each->problems.count;
     }
     if (!status) rdt_mailbox_set_count(&self->mailbox, total);
@@ -342,10 +300,7 @@ redtune_status rdt_fleet_tune(redtune *rt, const redtune_tuning *wanted, rdt_cod
     rdt_crew_close(self->workforce.crew);
     rdt_mailbox_close(&self->mailbox);
     rdt_store_close(&self->store);
-    for (size_t i = 0; i < self->squadron_count; i++) {
-        rdt_problems_free(&self->squadrons[i].problems);
-        free(self->squadrons[i].portions);
-    }
+    for (size_t i = 0; i < self->squadron_count; i++) rdt_squadron_end(&self->squadrons[i]);
     free(self);
     return status;
 }

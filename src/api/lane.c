@@ -7,7 +7,10 @@
 
 static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
     rdt_lane *self = user;
-    return rdt_tuning_put(self->database, self->facts, self->origin, trials, count, err);
+    redtune_status status =
+        rdt_tuning_put(self->database, self->facts, self->origin, trials, count, err);
+    if (status || !self->wanted->again) return status;
+    return rdt_logbook_write(self->logbook, trials, count, err);
 }
 
 static bool progress(void *user, size_t problem, const char *stage, size_t i, size_t n,
@@ -27,10 +30,22 @@ static bool progress(void *user, size_t problem, const char *stage, size_t i, si
     return self->hooks->progress(self->hooks->user, &report);
 }
 
+/* What the problem has taken by now. */
+static rdt_search_count spend(const rdt_lane *self, size_t problem,
+                              const rdt_finding finding[RDT_CACHE_STATES]) {
+    rdt_search_count more = {0};
+    for (int i = 0; i < RDT_CACHE_STATES; i++) {
+        more.measured += finding[i].now.measured;
+        more.failed += finding[i].now.failed;
+    }
+    return rdt_logbook_spend(self->logbook, problem, more);
+}
+
 static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
                   bool again) {
     const rdt_lane *self = user;
     const rdt_trial *winner = &finding[RDT_CACHE_COLD].winner;
+    const rdt_search_count spent = spend(self, self->first + problem, finding);
     redtune_tuned result = {
         .problem = self->problems->problem[self->first + problem],
         .median_ns = winner->median_ns,
@@ -39,14 +54,12 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .is_default = winner->is_default,
         .warm_ns = finding[RDT_CACHE_WARM].winner.median_ns,
         .peak_gbps = rdt_facts_peak_gbps(self->facts),
+        .measured = spent.measured,
+        .failed = spent.failed,
         .again = again,
     };
     double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);
     result.gbps = result.median_ns > 0 ? bytes / result.median_ns : 0;
-    for (int i = 0; i < RDT_CACHE_STATES; i++) {
-        result.measured += finding[i].now.measured;
-        result.failed += finding[i].now.failed;
-    }
     rdt_text_copy(result.family, sizeof result.family, winner->family);
     rdt_text_copy(result.config, sizeof result.config, winner->config);
     rdt_text_copy(result.warm_config, sizeof result.warm_config,
@@ -80,12 +93,18 @@ static redtune_status read_alike(rdt_lane *self, rdt_series *series, redtune_err
     return status;
 }
 
+/* To a tune that measures all of it again, only what it has measured itself is known. */
 static redtune_status read_known(rdt_lane *self, rdt_series *series, redtune_error *err) {
+    const redtune_problem *here = series->problems;
     redtune_status status = read_alike(self, series, err);
-    for (int state = 0; !status && !self->wanted->again && state < RDT_CACHE_STATES; state++)
-        status =
-            rdt_known_read(self->database, series->facts, self->origin->templates, series->problems,
-                           (rdt_cache_state)state, &series->known[state], err);
+    for (int i = 0; !status && i < RDT_CACHE_STATES; i++) {
+        const rdt_cache_state state = (rdt_cache_state)i;
+        rdt_trials *known = &series->known[i];
+        status = self->wanted->again
+                     ? rdt_logbook_read(self->logbook, here, state, known, err)
+                     : rdt_known_read(self->database, series->facts, self->origin->templates, here,
+                                      state, known, err);
+    }
     return status;
 }
 
@@ -96,7 +115,8 @@ static size_t searches_after(const rdt_lane *self, size_t first) {
     return searches;
 }
 
-redtune_status rdt_lane_run(rdt_lane *self, size_t first, size_t count, redtune_error *err) {
+redtune_status rdt_lane_run(rdt_lane *self, const rdt_portion *portion, redtune_error *err) {
+    const size_t first = portion->first, count = portion->count;
     const rdt_series_hooks hooks = {self, store, progress, tuned, warn};
     rdt_series series = {
         .codegen = self->codegen,
@@ -117,7 +137,7 @@ redtune_status rdt_lane_run(rdt_lane *self, size_t first, size_t count, redtune_
     if (!status) status = self->hooks->open_lab(self->hooks->user, largest, &lab, err);
     if (!status) {
         series.lab = &lab;
-        status = rdt_series_run(&series, err);
+        status = portion->joins ? rdt_series_join(&series, err) : rdt_series_run(&series, err);
     }
     for (int state = 0; state < RDT_CACHE_STATES; state++) {
         rdt_trials_free(&series.known[state]);

@@ -2,6 +2,7 @@
 #ifndef RDT_API_LANE_H
 #define RDT_API_LANE_H
 
+#include "api/logbook.h"
 #include "api/problems.h"
 #include "cache/tuning.h"
 #include "tuner/series.h"
@@ -18,14 +19,15 @@ typedef struct rdt_lane_hooks {
                                redtune_error *err);
 } rdt_lane_hooks;
 
-/* One thread at a time uses a lane and what it names, but for problems. */
+/* One thread at a time uses a lane and what it names, but for problems and logbook. */
 typedef struct rdt_lane {
     rdt_codegen *codegen;
     rdt_tuning *database;
     const rdt_facts *facts; /* of the GPU */
     const rdt_origin *origin;
     const rdt_problems *problems;
-    size_t lane_count; /* lanes that share the problems */
+    size_t lane_count;    /* lanes that share the problems */
+    rdt_logbook *logbook; /* of all of them */
     const redtune_tuning *wanted;
     const rdt_strategy *strategy;
     rdt_budget budget;
@@ -33,8 +35,8 @@ typedef struct rdt_lane {
     size_t first; /* the lane's own: of the problems at hand */
 } rdt_lane;
 
-/* Tunes count problems of one class from the first on; what the database has the answer for is told
- * and not measured. */
-redtune_status rdt_lane_run(rdt_lane *lane, size_t first, size_t count, redtune_error *err);
+/* Tunes the portion's problems; what the database has the answer for is told and not measured. Of
+ * those that are to be joined only what is new is told. */
+redtune_status rdt_lane_run(rdt_lane *lane, const rdt_portion *portion, redtune_error *err);
 
 #endif

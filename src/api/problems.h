@@ -2,6 +2,7 @@
 #ifndef RDT_API_PROBLEMS_H
 #define RDT_API_PROBLEMS_H
 
+#include <stdbool.h>
 #include "model/facts.h"
 
 /* By op and dtype, and then by count; resolved. Valid when zeroed: none. */
@@ -9,6 +10,12 @@ typedef struct rdt_problems {
     redtune_problem *problem;
     size_t count;
 } rdt_problems;
+
+/* Problems side by side in a list, of one class. */
+typedef struct rdt_portion {
+    size_t first, count;
+    bool joins; /* they are searched by now, but not with each other */
+} rdt_portion;
 
 /* The problems that a tuning asks for; of them its shard, which may be empty. */
 redtune_status rdt_problems_list(const redtune_tuning *tuning, rdt_problems *out,

@@ -13,6 +13,7 @@ typedef struct job {
     rdt_tuning *database;
     rdt_origin origin;
     rdt_problems problems;
+    rdt_logbook logbook;
     rdt_local *local; /* of the class at hand */
     rdt_nvml *nvml;   /* NULL: there is none */
 } job;
@@ -70,16 +71,18 @@ static redtune_status tune_all(job *self, redtune_error *err) {
         .origin = &self->origin,
         .problems = &self->problems,
         .lane_count = 1,
+        .logbook = &self->logbook,
         .wanted = self->wanted,
         .strategy = rdt_strategy_find(self->wanted->effort),
         .hooks = &hooks,
     };
-    redtune_status status = REDTUNE_OK;
+    redtune_status status = rdt_logbook_open(&self->logbook, self->problems.count, err);
     rdt_budget_start(&lane.budget, self->wanted->budget_s);
-    for (size_t first = 0, count; !status && first < self->problems.count; first += count) {
-        count = rdt_problems_class(&self->problems, first);
-        status = rdt_lane_run(&lane, first, count, err);
+    for (rdt_portion at = {0}; !status && at.first < self->problems.count; at.first += at.count) {
+        at.count = rdt_problems_class(&self->problems, at.first);
+        status = rdt_lane_run(&lane, &at, err);
     }
+    rdt_logbook_close(&self->logbook);
     rdt_local_destroy(self->local);
     return status;
 }

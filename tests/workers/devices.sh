@@ -103,6 +103,52 @@ shards_measure_the_border_where_they_meet() {
     done
 }
 
+# want_joined DATABASE: one GPU, asked for the same, finds nothing left to measure.
+want_joined() {
+    measured "$1" >shared.txt
+    run "$redtune" --device 0 --db "$1" "${narrow[@]}"
+    want_exit 0
+    measured "$1" | diff shared.txt - >more.txt || fail "one GPU measures $(wc -l <more.txt) more"
+}
+
+# Each size is a part of its own, so that every border lies between two parts.
+equal_gpus_measure_what_lies_between_their_parts() {
+    local narrow=(--dtype f64 --size 1K,2K,4K --effort quick --quiet) last
+    run env REDTUNE_SIM_DEVICES=3 "$redtune" --device all --db fleet.db "${narrow[@]}"
+    want_exit 0
+    [ "$(between fleet.db 1024 4096)" -gt 1 ] || fail "no border is measured"
+    [ "$("$query" fleet.db "SELECT max(times) FROM (SELECT count(*) AS times FROM measurement
+        WHERE samples = 3 GROUP BY count, cache_state, config)")" = 1 ] ||
+        fail "a size is searched twice"
+    want_joined fleet.db
+    last=$("$query" fleet.db "SELECT max(id) FROM measurement")
+    run env REDTUNE_SIM_DEVICES=3 "$redtune" --device all --db fleet.db --again "${narrow[@]}"
+    want_exit 0
+    [ "$("$query" fleet.db "SELECT count(DISTINCT count) FROM measurement WHERE id > $last
+        AND count > 1024 AND count < 4096 AND count <> 2048")" -gt 1 ] ||
+        fail "no border is measured again"
+}
+
+a_stopped_tune_of_equal_gpus_goes_on() {
+    local narrow=(--dtype f64 --size 1K,2K,4K --effort quick --quiet) signal process rows
+    for signal in INT KILL; do
+        rm -f stopped.db
+        REDTUNE_SIM_DEVICES=3 "$redtune" --device all --db stopped.db "${narrow[@]}" >stdout \
+            2>stderr &
+        process=$!
+        for rows in {1..200}; do
+            rows=$("$query" stopped.db "SELECT count(*) FROM measurement" 2>/dev/null)
+            [ "${rows:-0}" -lt 100 ] || break
+            sleep 0.05
+        done
+        kill -$signal $process 2>/dev/null
+        wait $process 2>/dev/null && fail "it was not stopped"
+        run env REDTUNE_SIM_DEVICES=3 "$redtune" --device all --db stopped.db "${narrow[@]}"
+        want_exit 0
+        want_joined stopped.db
+    done
+}
+
 a_wrong_shard_is_refused() {
     run env -u SLURM_PROCID -u PMI_RANK -u OMPI_COMM_WORLD_RANK -u PMIX_RANK \
         "$redtune" --shard auto "${small[@]}"
@@ -113,6 +159,7 @@ a_wrong_shard_is_refused() {
     want_refused 2 "half"
 }
 
-check_run equal_gpus_share_a_tune each_model_is_told_apart a_gpu_that_is_not_there_is_named \
+check_run equal_gpus_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
+    a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart a_gpu_that_is_not_there_is_named \
     shards_share_the_problems merged_shards_are_one_tune shards_measure_the_border_where_they_meet \
     a_wrong_shard_is_refused

@@ -1,0 +1,75 @@
+/* Squadron: the problems that GPUs of one model share, and which of them each does next. */
+#include "api/squadron.h"
+
+#include <stdlib.h>
+
+struct rdt_squadron_part {
+    rdt_portion portion;
+    size_t class_first; /* of the problems of its class */
+    bool done;
+};
+
+static size_t count_classes(const rdt_problems *problems) {
+    size_t classes = 0;
+    for (size_t first = 0; first < problems->count; first += rdt_problems_class(problems, first))
+        classes++;
+    return classes;
+}
+
+static redtune_status part_out(rdt_squadron *self, redtune_error *err) {
+    const rdt_problems *problems = &self->problems;
+    const size_t classes = count_classes(problems);
+    const size_t pieces = self->gpu_count > 1 ? (2 * self->gpu_count + classes - 1) / classes : 1;
+    self->part = calloc(problems->count, sizeof *self->part);
+    if (!self->part) return rdt_fail_memory(err, problems->count * sizeof *self->part);
+    for (size_t first = 0, count; first < problems->count; first += count) {
+        count = rdt_problems_class(problems, first);
+        const size_t piece = (count + pieces - 1) / pieces;
+        for (size_t at = 0; at < count; at += piece)
+            self->part[self->part_count++] = (rdt_squadron_part){
+                .portion = {first + at, count - at < piece ? count - at : piece, false},
+                .class_first = first,
+            };
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_squadron_begin(rdt_squadron *self, const rdt_problems *problems,
+                                  redtune_error *err) {
+    redtune_status status =
+        rdt_problems_fit(problems, &self->facts, self->free_bytes, &self->problems, err);
+    if (!status) status = part_out(self, err);
+    if (!status) status = rdt_logbook_open(&self->logbook, self->problems.count, err);
+    return status;
+}
+
+void rdt_squadron_end(rdt_squadron *self) {
+    rdt_logbook_close(&self->logbook);
+    rdt_problems_free(&self->problems);
+    free(self->part);
+}
+
+/* Makes of the last part of a class, when it is done, the whole class; false: it is not the last,
+ * or the only one. */
+static bool join(rdt_squadron *self, rdt_portion *done) {
+    const rdt_squadron_part *last = NULL;
+    size_t left = 0;
+    for (size_t i = 0; i < self->part_count; i++)
+        if (self->part[i].portion.first == done->first) {
+            self->part[i].done = true;
+            last = &self->part[i];
+        }
+    for (size_t i = 0; i < self->part_count; i++)
+        left += self->part[i].class_first == last->class_first && !self->part[i].done;
+    const size_t whole = rdt_problems_class(&self->problems, last->class_first);
+    if (left || whole == done->count) return false;
+    *done = (rdt_portion){last->class_first, whole, true};
+    return true;
+}
+
+bool rdt_squadron_next(rdt_squadron *self, rdt_portion *portion) {
+    if (portion->count && !portion->joins && join(self, portion)) return true;
+    if (self->next == self->part_count) return false;
+    *portion = self->part[self->next++].portion;
+    return true;
+}
