@@ -51,9 +51,9 @@ function digest.classes(points)
     return classes
 end
 
--- Whether the point lies between two tuned sizes, where only what won at these was measured.
-function digest.is_between(point)
-    return point.configs <= 4 and point.count & (point.count - 1) ~= 0
+-- Whether the size is no power of two, as those at which a tune looks for where winners change.
+function digest.is_uneven(point)
+    return point.count & (point.count - 1) ~= 0
 end
 
 function digest.median(values)
@@ -74,7 +74,7 @@ end
 -- Figures over all points.
 function digest.totals(points)
     local t = { measurements = 0, failed = 0, throttled = 0, disturbed = 0, hottest_c = 0,
-                newest = 0, oldest = math.maxinteger, gains = {}, spreads = {}, log_gain = 0, tuned = 0 }
+                newest = 0, oldest = math.maxinteger, gains = {}, spreads = {}, log_gain = 0, uneven = 0 }
     for _, point in ipairs(points) do
         local o = point.outcomes
         local failed = o.wrong + o.uncompiled + o.faulted + o.hung
@@ -83,7 +83,7 @@ function digest.totals(points)
         t.throttled, t.disturbed = t.throttled + point.throttled, t.disturbed + point.disturbed
         t.hottest_c = math.max(t.hottest_c, point.hottest_c)
         t.newest, t.oldest = math.max(t.newest, point.date), math.min(t.oldest, point.date)
-        t.tuned = t.tuned + (digest.is_between(point) and 0 or 1)
+        t.uneven = t.uneven + (digest.is_uneven(point) and 1 or 0)
         t.spreads[#t.spreads + 1] = digest.noise(point)
         local gain = digest.gain(point)
         if gain > 0 then

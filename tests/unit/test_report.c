@@ -144,6 +144,29 @@ static void the_same_database_gives_the_same_bytes(void) {
     CHECK(same);
 }
 
+/* 8 problems of the curve, one of them warm, too, and one between two sizes. */
+static void problems_are_counted_alike(void) {
+    rdt_trial warm = trials_make(1024, "block=256,vec=4,finish=poll,per_sm=8", 1000, 31);
+    rdt_trial between = trials_make(2048, "block=64,vec=4,finish=single,per_sm=1", 1700, 31);
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    warm.cache = RDT_CACHE_WARM;
+    warm.is_default = true;
+    CHECK_OK(put(&warm, 1), err);
+    CHECK_OK(report(page), err);
+    CHECK_CONTAINS(text, "<b>9</b><span>problems, each an op, a dtype and a size, with a cold or");
+    CHECK_CONTAINS(text, "geometric mean of 9 problems</span>");
+    CHECK(!strstr(text, "Sizes in italics"));
+    between.problem.count = 1448;
+    CHECK_OK(put(&between, 1), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "<b>10</b><span>problems, each");
+    CHECK_CONTAINS(text, "geometric mean of the 9 of 10 problems whose default is known</span>");
+    CHECK_CONTAINS(text, "Sizes in italics are no powers of two");
+    CHECK_CONTAINS(text, "<th class=\"n uneven\">1448</th>");
+    CHECK(!strstr(text, "uneven\">1K"));
+}
+
 static void failures_are_told(void) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
     rdt_trial wrong = trials_make(1024, "block=32,vec=2,finish=poll,per_sm=2", 0, 0);
@@ -389,6 +412,7 @@ int main(int argc, char **argv) {
         FACT(an_empty_database_is_refused),
         FACT(a_page_has_every_section),
         FACT(the_same_database_gives_the_same_bytes),
+        FACT(problems_are_counted_alike),
         FACT(failures_are_told),
         FACT(the_ladder_is_shown_when_it_is_given),
         FACT(one_gpu_is_told_of_and_the_others_named),
