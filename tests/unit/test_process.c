@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { TOLD_EXIT = 1, TOLD_SIGNAL, TOLD_STAY, TOLD_REPORT };
-enum { EXIT_STATUS = 7, PATIENT_MS = 10000 };
+enum { EXIT_STATUS = 7, PATIENT_MS = 10000, STAY_S = 20 };
 
 /* What a worker says of itself. */
 typedef struct report {
@@ -44,9 +44,11 @@ static report look_around(void) {
     return out;
 }
 
-/* Deaf to all that can be asked politely. */
+/* Deaf to all that can be asked politely. Where it is not ended, it ends by itself at last. */
 static void stay(rdt_wire *wire) {
     for (int i = 1; i < NSIG; i++) signal(i, SIG_IGN);
+    signal(SIGALRM, SIG_DFL);
+    alarm(STAY_S);
     rdt_wire_send(wire, TOLD_STAY, PATIENT_MS);
     for (;;) pause();
 }
