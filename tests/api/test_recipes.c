@@ -5,15 +5,13 @@
 #include "../unit/database.h"
 #include "api/plan.h"
 #include "api/recipe.h"
-#include "gpu/buffer.h"
+#include "ones.h"
 
 enum { COUNT = 20000, CACHE_BYTES_MAX = 1 << 20 };
 
 static char cache[256], recipe_key[RDT_HASH_TEXT_BYTES], kernel_key[RDT_HASH_TEXT_BYTES];
 static redtune_error err;
-static rdt_context *context;
-static CUstream stream;
-static rdt_buffer ones, result;
+static ones gpu;
 
 static const redtune_options options = {.database = "/nowhere/at/all.db"};
 /* Several blocks, and a count that does not fill them. */
@@ -21,37 +19,6 @@ static const redtune_problem problem = {
     .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT, .config = "finish=poll"};
 
 /* ---- a program ------------------------------------------------------------------------------- */
-
-static redtune_status open_device(void) {
-    static float host[COUNT];
-    bool entered;
-    for (int i = 0; i < COUNT; i++) host[i] = 1;
-    redtune_status status = rdt_context_open("0", &context, &err);
-    if (!status) status = rdt_context_enter(context, &entered, &err);
-    if (!status) status = rdt_stream_create(context->driver, &stream, &err);
-    if (!status) status = rdt_buffer_create(context->driver, sizeof host, &ones, &err);
-    if (!status) status = rdt_buffer_create(context->driver, 256, &result, &err);
-    if (!status)
-        status = rdt_buffer_write(context->driver, ones.address, host, sizeof host, stream, &err);
-    return status;
-}
-
-static void close_device(void) {
-    rdt_buffer_destroy(&ones);
-    rdt_buffer_destroy(&result);
-    rdt_stream_destroy(context->driver, stream);
-    rdt_context_leave(context, true);
-    rdt_context_close(context);
-}
-
-static float sum(redtune_plan *plan, uint64_t count) {
-    float value = -1;
-    if (redtune_plan_run(plan, (void *)(uintptr_t)ones.address, count,
-                         (void *)(uintptr_t)result.address, stream, &err) ||
-        rdt_buffer_read(context->driver, &value, result.address, sizeof value, stream, &err))
-        return -2;
-    return value;
-}
 
 /* The launch and the words about it; zeros where there was no plan. */
 typedef struct telling {
@@ -64,8 +31,10 @@ static bool go_round(telling *out) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     bool good = !redtune_open(&options, &rt, &err) &&
-                !redtune_plan_create(rt, &problem, &plan, &err) && sum(plan, COUNT) == COUNT &&
-                sum(plan, COUNT - 77) == COUNT - 77 && sum(plan, 3) == 3 && sum(plan, 0) == 0;
+                !redtune_plan_create(rt, &problem, &plan, &err) &&
+                ones_sum(&gpu, plan, COUNT, &err) == COUNT &&
+                ones_sum(&gpu, plan, COUNT - 77, &err) == COUNT - 77 &&
+                ones_sum(&gpu, plan, 3, &err) == 3 && ones_sum(&gpu, plan, 0, &err) == 0;
     if (good) {
         memset(out, 0, sizeof *out);
         out->launch = rdt_plan_variant(plan)->launch;
@@ -217,10 +186,10 @@ int main(int argc, char **argv) {
     };
     if (!scratch_begin() || setenv("XDG_CACHE_HOME", scratch, 1)) return 1;
     snprintf(cache, sizeof cache, "%s/redtune/kernels.db", scratch);
-    redtune_status status = open_device();
+    redtune_status status = ones_open(&gpu, COUNT, &err);
     if (status) fprintf(stderr, "%s\n", err.message);
     int failed = status ? 1 : check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    if (!status) close_device();
+    ones_close(&gpu);
     scratch_end();
     return failed;
 }
