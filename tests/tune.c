@@ -6,15 +6,19 @@
 rdt_codegen *tune_codegen;
 
 static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
-    (void)trials, (void)err;
-    ((tune *)user)->stored += count;
+    (void)err;
+    tune *self = user;
+    for (size_t i = 0; i < count; i++)
+        self->elsewhere += trials[i].problem.count != self->told.count;
+    self->stored += count;
     return REDTUNE_OK;
 }
 
-static bool progress(void *user, size_t problem, const char *stage, size_t i, size_t n,
-                     double best_ns) {
-    (void)problem, (void)stage, (void)i, (void)n, (void)best_ns;
-    const tune *self = user;
+static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                     size_t n, double best_ns) {
+    (void)stage, (void)i, (void)n, (void)best_ns;
+    tune *self = user;
+    self->told = *problem;
     return self->stop_after && self->stored >= self->stop_after;
 }
 

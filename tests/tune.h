@@ -18,6 +18,8 @@ typedef struct tune {
     rdt_series_hooks hooks;
     rdt_finding cold[TUNE_PROBLEMS_MAX], warm[TUNE_PROBLEMS_MAX];
     size_t stored, stop_after; /* stop_after: trials; 0: never */
+    redtune_problem told;      /* of the last progress */
+    size_t elsewhere;          /* trials of other counts than that */
     redtune_error err;
 } tune;
 

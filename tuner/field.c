@@ -323,7 +323,7 @@ redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t
     rdt_field_prepare(field, wanted, left);
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0; !status && first < left; first += LOT) {
-        if (hooks->progress(hooks->user, first, left, field->best_ns)) {
+        if (hooks->progress(hooks->user, field->search->problem, first, left, field->best_ns)) {
             status = rdt_fail(err, REDTUNE_INTERRUPTED, 0,
                               "tuning was interrupted; what was measured is kept");
             break;

@@ -34,8 +34,8 @@ static redtune_status keep(void *user, const rdt_trial *trials, size_t count, re
     return REDTUNE_OK;
 }
 
-static bool go_on(void *user, size_t i, size_t n, double best_ns) {
-    (void)user, (void)i, (void)n, (void)best_ns;
+static bool go_on(void *user, const redtune_problem *problem, size_t i, size_t n, double best_ns) {
+    (void)user, (void)problem, (void)i, (void)n, (void)best_ns;
     return false;
 }
 

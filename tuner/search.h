@@ -14,8 +14,9 @@ typedef struct rdt_search_hooks {
     void *user;
     /* Takes trials for keeping as soon as there are any. */
     redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
-    /* Candidate i of the n that are about to be measured; true stops the search. */
-    bool (*progress)(void *user, size_t i, size_t n, double best_ns);
+    /* Candidate i of the n that are about to be measured on the problem; true stops the search. */
+    bool (*progress)(void *user, const redtune_problem *problem, size_t i, size_t n,
+                     double best_ns);
 } rdt_search_hooks;
 
 /* What was measured on a problem that is like the one at hand. */

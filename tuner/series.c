@@ -40,9 +40,10 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
     return status ? status : self->hooks->store(self->hooks->user, trials, count, err);
 }
 
-static bool progress(void *user, size_t i, size_t n, double best_ns) {
+static bool progress(void *user, const redtune_problem *problem, size_t i, size_t n,
+                     double best_ns) {
     const rdt_series *self = user;
-    return self->hooks->progress(self->hooks->user, self->current, self->stage, i, n, best_ns);
+    return self->hooks->progress(self->hooks->user, problem, self->stage, i, n, best_ns);
 }
 
 static bool is_late(void *user) {
@@ -185,7 +186,7 @@ static redtune_status find(rdt_series *self, const redtune_problem *problem, rdt
     if (status) goto done;
     if (complete) {
         self->stage = "known";
-        if (progress(self, 0, 0, out->winner.median_ns)) status = interrupted(err);
+        if (progress(self, problem, 0, 0, out->winner.median_ns)) status = interrupted(err);
         goto done;
     }
     self->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";

@@ -16,16 +16,16 @@ typedef struct rdt_finding {
     rdt_search_count now; /* since the problem was told of before */
 } rdt_finding;
 
-/* Every function gets user first; problem is an index. */
+/* Every function gets user first. */
 typedef struct rdt_series_hooks {
     void *user;
     redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
-    /* Candidate i of the n that are about to be measured; stage is "known", "cold", "warm" or
-     * "border". true stops the series. */
-    bool (*progress)(void *user, size_t problem, const char *stage, size_t i, size_t n,
-                     double best_ns);
-    /* again: a second look measured more; but for the counts, what was told of the problem before
-     * is replaced. */
+    /* Candidate i of the n that are about to be measured on the problem, which at a border is none
+     * of the series'; stage is "known", "cold", "warm" or "border". true stops the series. */
+    bool (*progress)(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                     size_t n, double best_ns);
+    /* problem is an index. again: a second look measured more; but for the counts, what was told of
+     * the problem before is replaced. */
     void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
                   bool again);
     /* Takes a line about what spoils the measurements, each kind once a series. NULL: nobody does.

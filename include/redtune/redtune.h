@@ -373,8 +373,9 @@ typedef struct redtune_tuned {
 } redtune_tuned;
 
 typedef struct redtune_progress {
+    /* What is measured; at the border between two sizes one of them, or one between. */
     const redtune_problem *problem;
-    uint64_t problem_index, problem_count;     /* problem i of n, from 0 */
+    uint64_t problem_index, problem_count;     /* problem i of n, from 0: so many are finished */
     uint64_t candidate_index, candidate_count; /* of those about to be measured */
     const char *stage;                         /* "start", "known", "cold", "warm", "border" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */

@@ -13,15 +13,15 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
     return rdt_logbook_write(self->logbook, trials, count, err);
 }
 
-static bool progress(void *user, size_t problem, const char *stage, size_t i, size_t n,
-                     double best_ns) {
+static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                     size_t n, double best_ns) {
     const rdt_lane *self = user;
-    const redtune_problem *at = &self->problems->problem[self->first + problem];
-    double bytes = (double)at->count * (double)redtune_dtype_bytes(at->dtype);
+    const size_t count = self->problems->count;
+    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
     redtune_progress report = {
-        .problem = at,
-        .problem_index = self->first + problem,
-        .problem_count = self->problems->count,
+        .problem = problem,
+        .problem_index = self->finished < count ? self->finished : count - 1,
+        .problem_count = count,
         .candidate_index = i,
         .candidate_count = n,
         .stage = stage,
@@ -43,7 +43,7 @@ static rdt_search_count spend(const rdt_lane *self, size_t problem,
 
 static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
                   bool again) {
-    const rdt_lane *self = user;
+    rdt_lane *self = user;
     const rdt_trial *winner = &finding[RDT_CACHE_COLD].winner;
     const rdt_search_count spent = spend(self, self->first + problem, finding);
     redtune_tuned result = {
@@ -65,6 +65,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
     rdt_text_copy(result.warm_config, sizeof result.warm_config,
                   finding[RDT_CACHE_WARM].winner.config);
     rdt_text_copy(result.gpu, sizeof result.gpu, self->facts->name);
+    self->finished += !again;
     self->hooks->tuned(self->hooks->user, &result);
 }
 

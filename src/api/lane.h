@@ -32,7 +32,7 @@ typedef struct rdt_lane {
     const rdt_strategy *strategy;
     rdt_budget budget;
     const rdt_lane_hooks *hooks;
-    size_t first; /* the lane's own: of the problems at hand */
+    size_t first, finished; /* the lane's own: of the problems at hand, and how many it told */
 } rdt_lane;
 
 /* Tunes the portion's problems; what the database has the answer for is told and not measured. Of

@@ -48,14 +48,15 @@ static size_t terminal_columns(void) {
 }
 
 /* What the rest takes if a problem goes on taking what those measured so far took; problems whose
- * answer the database had cost nothing and tell nothing. false before the first is measured. */
+ * answer the database had cost nothing and tell nothing. false before the first is measured, and
+ * when what is left, the last borders, has taken longer than that. */
 static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
     if (!meter->measured_count || meter->problem_index >= meter->problem_count) return false;
     double each_s = meter->measured_s / (double)meter->measured_count;
     double this_s = each_s - (now - meter->problem_s);
     uint64_t after = meter->problem_count - meter->problem_index - 1;
     *left_s = each_s * (double)after + (this_s > 0 ? this_s : 0);
-    return true;
+    return *left_s > 0;
 }
 
 static void describe(const redtune_problem *problem, char out[64]) {

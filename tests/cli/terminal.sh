@@ -67,9 +67,10 @@ for each in drawn:
     assert fields, each
     at.append(int(fields[3]))
     assert len(fields[1] + fields[2]) == 10 and len(fields[1]) == (at[-1] - 1) * 10 // problems, each
-    # Last, some problems are looked at once more.
-    assert fields[5] == "64 96 128".split()[at[-1] - 1] or fields[6] == "border", each
-    assert fields[4] or at[-1] == 1, "no time left: " + each
+    # Last, some problems are looked at once more, and sizes between two.
+    assert fields[5] == "64 96 128".split()[at[-1] - 1] or at[-1] == problems, each
+    assert 64 <= int(fields[5]) <= 128, each
+    assert fields[4] or at[-1] in (1, problems), "no time left: " + each
     left += bool(fields[4])
     best += bool(fields[7])
 if columns >= 100:

@@ -378,6 +378,15 @@ static void borders_are_measured_where_winners_differ(void) {
     tune_end(&self);
 }
 
+static void progress_names_what_is_measured(void) {
+    tune self;
+    tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 24);
+    CHECK_OK(tune_run(&self), self.err);
+    CHECK(self.told.count & (self.told.count - 1)); /* it ended with a border */
+    CHECK_INT(self.elsewhere, 0);
+    tune_end(&self);
+}
+
 /* ---- moves ---------------------------------------------------------------------------------- */
 
 static void count_move(void *user, const rdt_config *neighbour) {
@@ -416,6 +425,7 @@ int main(int argc, char **argv) {
         FACT(warm_is_measured_where_the_input_fits_in_l2),
         FACT(borders_lead_to_the_faster_config),
         FACT(borders_are_measured_where_winners_differ),
+        FACT(progress_names_what_is_measured),
         FACT(two_tunes_agree_at_every_count),
         FACT(a_border_has_the_better_of_what_ties_at_its_ends),
         FACT(moves_go_a_step_or_two),
