@@ -151,6 +151,33 @@ bool disk_end(void) {
     return disk.hit;
 }
 
+/* ---- one call after the other ---------------------------------------------------------------- */
+
+static bool survives(disk_job *job, disk_fault fault, unsigned seed) {
+    for (long n = 1;; n += job->step) {
+        if (!job->start(job->self)) return false;
+        if (!disk_begin(fault, n, seed + (unsigned)n)) return true;
+        job->run(job->self);
+        bool hit = disk_end();
+        job->hits += hit;
+        if (job->holds(job->self, fault, hit)) continue;
+        fprintf(stderr, "%s, call %ld: %s\n", job->name, n, disk_fault_text(fault));
+        return false;
+    }
+}
+
+bool disk_survives_faults(disk_job *job) {
+    for (int fault = 0; fault < DISK_FAULTS; fault++)
+        if (fault != DISK_POWER && !survives(job, (disk_fault)fault, 0)) return false;
+    return true;
+}
+
+bool disk_survives_power(disk_job *job) {
+    for (int i = 1; i <= job->powers; i++)
+        if (!survives(job, DISK_POWER, (unsigned)i * 1000)) return false;
+    return true;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static sqlite3_file *real_of(sqlite3_file *file) {

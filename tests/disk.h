@@ -1,11 +1,10 @@
 /* Disk: a disk under SQLite that fails, so that a test can fail each of its calls once.
  *
  *     disk_install();   ... once, before anything is opened
- *     for (long n = 1; disk_begin(DISK_FULL, n); n++) {
- *         redtune_status status = rdt_something(path, &err);   ... opens and closes the file
- *         bool hit = disk_end();
- *         ... the file is as it was before or as it is to be, and after the last round the latter
- *     }
+ *     disk_job job = {.self = &mine, .name = "putting", .start = copy_file, .run = put_rows,
+ *                     .holds = is_old_or_new, .step = 1, .powers = 5};
+ *     CHECK(disk_survives_faults(&job));
+ *     CHECK(disk_survives_power(&job));
  *
  * It lies over SQLite's own VFS. Nothing is synced in truth, which would only take time. */
 #ifndef RDT_TESTS_DISK_H
@@ -36,5 +35,24 @@ bool disk_begin(disk_fault fault, long n, unsigned seed);
 /* Whether a call was hit. All files must be closed. With DISK_POWER, the power goes now if it did
  * not before. */
 bool disk_end(void);
+
+/* What is done over and over, each time with the next of its calls failing; the functions get self.
+ */
+typedef struct disk_job {
+    const void *self;
+    const char *name;
+    bool (*start)(const void *self); /* makes all as it is before */
+    void (*run)(const void *self);   /* opens the files, and closes them */
+    /* Whether all is as it may be afterwards; says why not. hit: a call has failed. */
+    bool (*holds)(const void *self, disk_fault fault, bool hit);
+    long step;  /* from a call that fails to the next */
+    int powers; /* how often the power goes at each */
+    long hits;  /* counts the calls that failed */
+} disk_job;
+
+/* With every fault but the power's: fails the calls in turn. false, and a line about it, where
+ * something does not hold. */
+bool disk_survives_faults(disk_job *job);
+bool disk_survives_power(disk_job *job);
 
 #endif

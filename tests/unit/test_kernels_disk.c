@@ -134,38 +134,53 @@ static bool is_usable(bool is_sound) {
     return good && (!is_sound || ask_sql(path, check) == 1);
 }
 
-static bool survives(const job *of, disk_fault fault, unsigned seed, long *hits) {
-    for (long n = 1;; n++) {
-        if (!start(of)) return false;
-        if (!disk_begin(fault, n, seed + (unsigned)n)) return true;
-        err = (redtune_error){0};
-        bool held = of->run();
-        bool hit = disk_end();
-        *hits += hit;
-        if ((held || (hit && !of->must_hold && err.status)) && is_usable(fault != DISK_POWER))
-            continue;
-        fprintf(stderr, "%s, call %ld: %s: %s\n", of->name, n, disk_fault_text(fault), err.message);
-        return false;
-    }
-}
-
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void any_call_of_the_disk_may_fail(void) {
+static bool has_held;
+
+static bool start_job(const void *self) {
+    return start(self);
+}
+
+static void run_job(const void *self) {
+    err = (redtune_error){0};
+    has_held = ((const job *)self)->run();
+}
+
+static bool job_holds(const void *self, disk_fault fault, bool hit) {
+    const job *of = self;
+    bool good =
+        (has_held || (hit && !of->must_hold && err.status)) && is_usable(fault != DISK_POWER);
+    if (!good) fprintf(stderr, "%s\n", err.message);
+    return good;
+}
+
+/* Fails every job's calls in turn; how many failed. */
+static long fail_each(bool (*survives)(disk_job *job)) {
     long hits = 0;
-    for (int i = 0; i < JOBS; i++)
-        for (int fault = 0; fault < DISK_FAULTS; fault++)
-            if (fault != DISK_POWER) CHECK(survives(&jobs[i], (disk_fault)fault, 0, &hits));
+    for (int i = 0; i < JOBS; i++) {
+        disk_job job = {.self = &jobs[i],
+                        .name = jobs[i].name,
+                        .start = start_job,
+                        .run = run_job,
+                        .holds = job_holds,
+                        .step = 1,
+                        .powers = 8};
+        if (!survives(&job)) return 0;
+        hits += job.hits;
+    }
+    return hits;
+}
+
+static void any_call_of_the_disk_may_fail(void) {
+    long hits = fail_each(disk_survives_faults);
     printf("%ld calls failed\n", hits);
     CHECK(hits > 20 * JOBS);
 }
 
 /* The cache is not synced, so that its file may come out as anything. */
 static void the_power_may_fail(void) {
-    long hits = 0;
-    for (int i = 0; i < JOBS; i++)
-        for (unsigned seed = 1; seed <= 8; seed++)
-            CHECK(survives(&jobs[i], DISK_POWER, seed * 1000, &hits));
+    long hits = fail_each(disk_survives_power);
     printf("%ld times\n", hits);
     CHECK(hits > 20 * JOBS);
 }
