@@ -10,7 +10,7 @@
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
 
-ones claims_gpu;
+adder claims_adder;
 char claims_database[96];
 
 static char folder[64], file[96], templates[RDT_HASH_TEXT_BYTES];
@@ -59,7 +59,7 @@ redtune_status claims_begin(redtune_error *err) {
     snprintf(file, sizeof file, "%s/claims.jsonl", folder);
     setenv("XDG_CACHE_HOME", folder, 1);
     if (!plant(err)) return rdt_fail(err, REDTUNE_FILE, 0, "cannot plant faults in %s", folder);
-    return ones_open(&claims_gpu, CLAIMS_COUNT_MAX, err);
+    return adder_open(&claims_adder, CLAIMS_COUNT_MAX, err);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
@@ -68,12 +68,12 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
 }
 
 void claims_end(void) {
-    ones_close(&claims_gpu);
+    adder_close(&claims_adder);
     nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 bool claims_simulated(void) {
-    return strstr(claims_gpu.context->facts.name, "simulated") != NULL;
+    return strstr(claims_adder.gpu.context->facts.name, "simulated") != NULL;
 }
 
 /* ---- the claims ------------------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ redtune_problem claims_sum_of(uint64_t count) {
 
 /* A claim that this config was so fast on the GPU at hand. */
 static rdt_row claim(uint64_t count, const char *config, double median_ns) {
-    rdt_row row = {.gpu = claims_gpu.context->facts, .date = 1700000000};
+    rdt_row row = {.gpu = claims_adder.gpu.context->facts, .date = 1700000000};
     const redtune_problem problem = claims_sum_of(count);
     row.trial = (rdt_trial){.outcome = RDT_OUTCOME_GOOD,
                             .family = "block",

@@ -5,13 +5,13 @@
 #define RDT_TESTS_CLAIMS_H
 
 #include "model/config.h"
-#include "ones.h"
+#include "adder.h"
 
 /* The problems are sums of CLAIMS_STEP elements of f32, of twice CLAIMS_STEP, and so on. */
 enum { CLAIMS_PROBLEMS = 20, CLAIMS_STEP = 512, CLAIMS_COUNT_MAX = CLAIMS_STEP * CLAIMS_PROBLEMS };
 
 /* From begin to end. */
-extern ones claims_gpu;
+extern adder claims_adder;
 extern char claims_database[96];
 
 /* Plants the faults, opens the GPU. The thread that begins ends, whether or not it could begin. */

@@ -28,14 +28,14 @@ redtune_status program_start(program *self, const redtune_options *options, redt
 
 /* What a call takes, by the GPU's clock. */
 static double time_ns(redtune_plan *plan, uint64_t count, redtune_error *err) {
-    const ones *gpu = &claims_gpu;
+    const device *gpu = &claims_adder.gpu;
     const int calls = claims_simulated() ? 4 : 400;
     rdt_timer timer;
     double elapsed_ns = -1;
-    if (rdt_timer_create(gpu->context->driver, &timer, err)) return -1;
-    ones_run(gpu, plan, count, err);
+    if (rdt_timer_create(gpu->driver, &timer, err)) return -1;
+    adder_run(&claims_adder, plan, count, err);
     rdt_timer_start(&timer, gpu->stream, err);
-    for (int i = 0; i < calls; i++) ones_run(gpu, plan, count, err);
+    for (int i = 0; i < calls; i++) adder_run(&claims_adder, plan, count, err);
     rdt_timer_stop(&timer, gpu->stream, err);
     if (rdt_timer_read(&timer, &elapsed_ns, err)) elapsed_ns = -1;
     rdt_timer_destroy(&timer);
@@ -55,7 +55,7 @@ redtune_status program_try(program *self, uint64_t count, outcome *out, redtune_
     redtune_status status = redtune_plan_create(self->rt, &problem, &plan, err);
     if (status) return status;
     out->made_ms = program_now_ms() - before;
-    out->sum = ones_sum(&claims_gpu, plan, count, err);
+    out->sum = adder_sum(&claims_adder, plan, count, err);
     out->ns = time_ns(plan, count, err);
     redtune_plan_info(plan, &out->info);
     redtune_plan_destroy(plan);

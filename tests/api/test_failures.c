@@ -12,7 +12,7 @@
 #include "faults.h"
 #include "gpu/graph.h"
 #include "gpu/simulator.h"
-#include "ones.h"
+#include "adder.h"
 
 enum { COUNT = 3000 };
 
@@ -20,7 +20,7 @@ static bool thorough; /* --all */
 static char folder[64];
 static redtune_error err;
 static simulator sim;
-static ones gpu;
+static adder ones;
 static const rdt_driver *driver; /* the GPU's */
 
 /* ---- the fault at hand --------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static void attach_again(void) {
     CUcontext left = NULL, popped;
     driver->ctx_get_current(&left);
     if (left) driver->ctx_pop(&popped);
-    driver->ctx_push(gpu.context->handle);
+    driver->ctx_push(ones.gpu.context->handle);
 }
 
 static void step_end(uint64_t before) {
@@ -111,29 +111,29 @@ static void *pointer(const rdt_buffer *buffer) {
 static float read_result(void) {
     float value = -1;
     redtune_error ignored;
-    rdt_buffer_read(driver, &value, gpu.result.address, sizeof value, gpu.stream, &ignored);
+    rdt_buffer_read(driver, &value, ones.result.address, sizeof value, ones.gpu.stream, &ignored);
     return value;
 }
 
 static void clear_result(void) {
-    driver->memset_d8_async(gpu.result.address, 0xff, sizeof(float), gpu.stream);
+    driver->memset_d8_async(ones.result.address, 0xff, sizeof(float), ones.gpu.stream);
 }
 
 static void run_in_graph(redtune_plan *plan, outcome *out) {
     rdt_graph *graph = NULL;
     redtune_error ignored;
-    if (rdt_graph_begin(driver, gpu.stream, &ignored)) return;
+    if (rdt_graph_begin(driver, ones.gpu.stream, &ignored)) return;
     clear_result();
     /* The second overlaps with the first. */
-    bool done = STEP(out, redtune_plan_run(plan, pointer(&gpu.input), 9, pointer(&gpu.result),
-                                           gpu.stream, &err));
-    done &= STEP(out, redtune_plan_run(plan, pointer(&gpu.input), COUNT, pointer(&gpu.result),
-                                       gpu.stream, &err));
-    redtune_status ended = rdt_graph_end(driver, gpu.stream, &graph, &ignored);
+    bool done = STEP(out, redtune_plan_run(plan, pointer(&ones.input), 9, pointer(&ones.result),
+                                           ones.gpu.stream, &err));
+    done &= STEP(out, redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
+                                       ones.gpu.stream, &err));
+    redtune_status ended = rdt_graph_end(driver, ones.gpu.stream, &graph, &ignored);
     /* A failure of redtune's must leave the capture whole. */
     if (ended && ignored.status != REDTUNE_MEMORY) out->right = false;
     if (!ended && done) {
-        rdt_graph_replay(graph, gpu.stream, &ignored);
+        rdt_graph_replay(graph, ones.gpu.stream, &ignored);
         out->right &= read_result() == COUNT;
     }
     /* Destroying the graph calls back into redtune, but no entry point from there. */
@@ -146,23 +146,23 @@ static void run_everywhere(redtune *rt, redtune_plan *plan, outcome *out) {
     redtune_error ignored;
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 500};
     clear_result();
-    if (STEP(out, redtune_plan_run(plan, pointer(&gpu.input), COUNT, pointer(&gpu.result),
-                                   gpu.stream, &err)))
+    if (STEP(out, redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
+                                   ones.gpu.stream, &err)))
         out->right &= read_result() == COUNT;
     rdt_stream_create(driver, &other, &ignored);
     clear_result();
     if (STEP(out,
-             redtune_plan_run(plan, pointer(&gpu.input), 77, pointer(&gpu.result), other, &err)))
+             redtune_plan_run(plan, pointer(&ones.input), 77, pointer(&ones.result), other, &err)))
         out->right &= read_result() == 77;
-    if (STEP(out, redtune_workspace_create(rt, NULL, 0, gpu.stream, &workspace, &err)) &&
-        STEP(out, redtune_plan_run_in(plan, workspace, pointer(&gpu.input), 99,
-                                      pointer(&gpu.result), gpu.stream, &err)))
+    if (STEP(out, redtune_workspace_create(rt, NULL, 0, ones.gpu.stream, &workspace, &err)) &&
+        STEP(out, redtune_plan_run_in(plan, workspace, pointer(&ones.input), 99,
+                                      pointer(&ones.result), ones.gpu.stream, &err)))
         out->right &= read_result() == 99;
     run_in_graph(plan, out);
     clear_result();
     if (STEP(out, redtune_prepare(rt, &problem, 1, &err)) &&
-        STEP(out, redtune_reduce(rt, &problem, pointer(&gpu.input), pointer(&gpu.result),
-                                 gpu.stream, &err)))
+        STEP(out, redtune_reduce(rt, &problem, pointer(&ones.input), pointer(&ones.result),
+                                 ones.gpu.stream, &err)))
         out->right &= read_result() == 500;
     STEP_VOID(redtune_workspace_destroy(workspace));
     rdt_stream_destroy(driver, other);
@@ -498,15 +498,16 @@ static void broken_context_is_told_and_can_be_closed(void) {
     redtune_plan *plan = NULL, *more = NULL;
     CHECK_OK(redtune_open(&options, &rt, &err), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
-    CHECK_OK(
-        redtune_plan_run(plan, pointer(&gpu.input), COUNT, pointer(&gpu.result), gpu.stream, &err),
-        err);
+    CHECK_OK(redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
+                              ones.gpu.stream, &err),
+             err);
     /* Beyond the input: an illegal address, which the driver tells at the next chance. */
-    redtune_plan_run(plan, (void *)(uintptr_t)64, COUNT, pointer(&gpu.result), gpu.stream, &err);
-    driver->stream_synchronize(gpu.stream);
-    CHECK_FAILS(
-        redtune_plan_run(plan, pointer(&gpu.input), COUNT, pointer(&gpu.result), gpu.stream, &err),
-        REDTUNE_DEVICE, err, "ILLEGAL_ADDRESS");
+    redtune_plan_run(plan, (void *)(uintptr_t)64, COUNT, pointer(&ones.result), ones.gpu.stream,
+                     &err);
+    driver->stream_synchronize(ones.gpu.stream);
+    CHECK_FAILS(redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
+                                 ones.gpu.stream, &err),
+                REDTUNE_DEVICE, err, "ILLEGAL_ADDRESS");
     CHECK_INT(err.code, CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_FAILS(redtune_plan_create(rt, &problem, &more, &err), REDTUNE_DEVICE, err,
                 "ILLEGAL_ADDRESS");
@@ -529,8 +530,8 @@ int main(int argc, char **argv) {
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return EXIT_FAILURE;
     use_cache("usual");
-    redtune_status status = ones_open(&gpu, COUNT, &err);
-    if (!status) driver = gpu.context->driver;
+    redtune_status status = adder_open(&ones, COUNT, &err);
+    if (!status) driver = ones.gpu.context->driver;
     if (status || !simulator_find(&sim)) {
         fprintf(stderr, "no simulated GPU: %s\n", status ? err.message : "a real one");
         return 77;

@@ -5,13 +5,13 @@
 #include "../unit/database.h"
 #include "api/plan.h"
 #include "api/recipe.h"
-#include "ones.h"
+#include "adder.h"
 
 enum { COUNT = 20000, CACHE_BYTES_MAX = 1 << 20 };
 
 static char cache[256], recipe_key[RDT_HASH_TEXT_BYTES], kernel_key[RDT_HASH_TEXT_BYTES];
 static redtune_error err;
-static ones gpu;
+static adder ones;
 
 static const redtune_options options = {.database = "/nowhere/at/all.db"};
 /* Several blocks, and a count that does not fill them. */
@@ -32,9 +32,9 @@ static bool go_round(telling *out) {
     redtune_plan *plan = NULL;
     bool good = !redtune_open(&options, &rt, &err) &&
                 !redtune_plan_create(rt, &problem, &plan, &err) &&
-                ones_sum(&gpu, plan, COUNT, &err) == COUNT &&
-                ones_sum(&gpu, plan, COUNT - 77, &err) == COUNT - 77 &&
-                ones_sum(&gpu, plan, 3, &err) == 3 && ones_sum(&gpu, plan, 0, &err) == 0;
+                adder_sum(&ones, plan, COUNT, &err) == COUNT &&
+                adder_sum(&ones, plan, COUNT - 77, &err) == COUNT - 77 &&
+                adder_sum(&ones, plan, 3, &err) == 3 && adder_sum(&ones, plan, 0, &err) == 0;
     if (good) {
         memset(out, 0, sizeof *out);
         out->launch = rdt_plan_variant(plan)->launch;
@@ -186,10 +186,10 @@ int main(int argc, char **argv) {
     };
     if (!scratch_begin() || setenv("XDG_CACHE_HOME", scratch, 1)) return 1;
     snprintf(cache, sizeof cache, "%s/redtune/kernels.db", scratch);
-    redtune_status status = ones_open(&gpu, COUNT, &err);
+    redtune_status status = adder_open(&ones, COUNT, &err);
     if (status) fprintf(stderr, "%s\n", err.message);
     int failed = status ? 1 : check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close(&gpu);
+    adder_close(&ones);
     scratch_end();
     return failed;
 }

@@ -170,12 +170,12 @@ static void what_is_hopeless_is_not_tried(void) {
 static redtune_status leave_room_for(uint64_t count, rdt_buffer *taken) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count};
     uint64_t quarter = 1 << 20, free_bytes = 0;
-    while (rdt_rig_count_within(&claims_gpu.context->facts, quarter, &problem) < count)
+    while (rdt_rig_count_within(&claims_adder.gpu.context->facts, quarter, &problem) < count)
         quarter += 1 << 12;
-    redtune_status status = rdt_rig_free_bytes(claims_gpu.context, &free_bytes, &err);
+    redtune_status status = rdt_rig_free_bytes(claims_adder.gpu.context, &free_bytes, &err);
     return status ? status
-                  : rdt_buffer_create(claims_gpu.context->driver, free_bytes - 4 * quarter, taken,
-                                      &err);
+                  : rdt_buffer_create(claims_adder.gpu.context->driver, free_bytes - 4 * quarter,
+                                      taken, &err);
 }
 
 /* Verified at the largest power of two that fits, and chosen from there; once. */
@@ -219,12 +219,12 @@ static void in_the_background_the_default_serves_meanwhile(void) {
     redtune_status status = redtune_plan_create(program.rt, &problem, &plan, &err);
     redtune_plan_info(plan, &info);
     bool pending = info.pending != 0,
-         right = ones_sum(&claims_gpu, plan, CLAIMS_STEP, &err) == CLAIMS_STEP;
+         right = adder_sum(&claims_adder, plan, CLAIMS_STEP, &err) == CLAIMS_STEP;
     for (int waited = 0; info.pending && waited < 600; waited++) {
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         redtune_plan_info(plan, &info);
     }
-    right &= ones_sum(&claims_gpu, plan, CLAIMS_STEP, &err) == CLAIMS_STEP;
+    right &= adder_sum(&claims_adder, plan, CLAIMS_STEP, &err) == CLAIMS_STEP;
     redtune_plan_destroy(plan);
     redtune_close(program.rt);
     CHECK_OK(status, err);
@@ -279,20 +279,20 @@ static void a_failing_driver_lets_nothing_wrong_serve(void) {
         char rule[128];
         uint64_t before = 0, after = 0;
         CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
-        rdt_rig_free_bytes(claims_gpu.context, &before, &err);
+        rdt_rig_free_bytes(claims_adder.gpu.context, &before, &err);
         CHECK_OK(program_start(&program, &usual, &err), err);
         snprintf(rule, sizeof rule, "%s:%llu:CUDA_ERROR_OUT_OF_MEMORY", entry,
                  (unsigned long long)(sim.calls(entry) + (i % 2 ? 4 : 1)));
         sim.set("REDTUNE_SIM_FAIL", rule);
         redtune_status status = redtune_plan_create(program.rt, &problem, &plan, &err);
         sim.set("REDTUNE_SIM_FAIL", NULL);
-        bool right = status || ones_sum(&claims_gpu, plan, CLAIMS_STEP, &err) == CLAIMS_STEP;
+        bool right = status || adder_sum(&claims_adder, plan, CLAIMS_STEP, &err) == CLAIMS_STEP;
         made += !status;
         failed += status != 0;
         unverified += program.heard.unverified;
         redtune_plan_destroy(plan);
         redtune_close(program.rt);
-        rdt_rig_free_bytes(claims_gpu.context, &after, &err);
+        rdt_rig_free_bytes(claims_adder.gpu.context, &after, &err);
         if (!right || before != after) fprintf(stderr, "with %s\n", rule);
         CHECK(right);
         CHECK_INT(after, before);

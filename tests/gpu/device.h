@@ -32,6 +32,20 @@ static inline bool device_is_simulated(const device *gpu) {
     return strstr(gpu->context->facts.name, "simulated") != NULL;
 }
 
+/* Makes a buffer of so many f32 that are 1. */
+static inline redtune_status device_ones(const device *gpu, size_t count, rdt_buffer *out,
+                                         redtune_error *err) {
+    const size_t bytes = count * sizeof(float);
+    float *host = malloc(bytes);
+    if (!host) return rdt_fail_memory(err, bytes);
+    for (size_t i = 0; i < count; i++) host[i] = 1;
+    redtune_status status = rdt_buffer_create(gpu->driver, bytes, out, err);
+    if (!status)
+        status = rdt_buffer_write(gpu->driver, out->address, host, bytes, gpu->stream, err);
+    free(host);
+    return status;
+}
+
 static inline void device_close(device *gpu) {
     if (!gpu->context) return;
     rdt_stream_destroy(gpu->driver, gpu->stream);

@@ -39,23 +39,11 @@ static float result(size_t index) {
         if (!gpu.context) SKIP("there is no GPU");                                                 \
     } while (0)
 
-static redtune_status fill_ones(void) {
-    float *host = malloc(COUNT * sizeof *host);
-    if (!host) return rdt_fail_memory(&err, COUNT * sizeof *host);
-    for (int i = 0; i < COUNT; i++) host[i] = 1;
-    redtune_status status = rdt_buffer_create(gpu.driver, COUNT * sizeof *host, &ones, &err);
-    if (!status)
-        status = rdt_buffer_write(gpu.driver, ones.address, host, COUNT * sizeof *host, gpu.stream,
-                                  &err);
-    if (!status) status = rdt_buffer_create(gpu.driver, RESULTS * sizeof *host, &results, &err);
-    free(host);
-    return status;
-}
-
 /* Says so where there is no GPU. */
 static void ones_open(void) {
     redtune_status status = device_open(&gpu, &err);
-    if (!status) status = fill_ones();
+    if (!status) status = device_ones(&gpu, COUNT, &ones, &err);
+    if (!status) status = rdt_buffer_create(gpu.driver, RESULTS * sizeof(float), &results, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
 }
 
