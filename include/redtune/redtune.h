@@ -367,7 +367,12 @@ typedef struct redtune_tuned {
     /* The winner with the input in L2; "" and 0 where it does not fit in there. */
     char warm_config[256];
     double warm_ns;
-    char gpu[96]; /* the model it was measured on */
+    char gpu[96];    /* the model it was measured on */
+    char device[16]; /* the GPU, as redtune_tuning.devices or redtune_options.device names it */
+    unsigned device_count, model_count; /* GPUs that the tune is on, and models of GPU */
+    /* The place of the result among all: by model in the order of the devices, then op, dtype and
+     * count. Several GPUs finish their problems in any order. */
+    uint64_t place;
     /* Nonzero: a second look at the problem measured more; replaces what was told of it before. */
     int again;
 } redtune_tuned;
@@ -379,6 +384,9 @@ typedef struct redtune_progress {
     uint64_t candidate_index, candidate_count; /* of those about to be measured */
     const char *stage;                         /* "start", "known", "cold", "warm", "border" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */
+    /* The GPU, as in redtune_tuned; "" and 0 before any has begun. */
+    const char *device;
+    unsigned device_count;
 } redtune_progress;
 
 /* What to tune. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts 2^10, 2^11, ...,

@@ -99,6 +99,8 @@ static redtune_status sail(ship *self, redtune_error *err) {
     const rdt_lane_hooks hooks = {self, progress, tuned, warn, open_lab};
     rdt_lane lane = {
         .facts = &self->squadron->facts,
+        .gpu = {self->device, (unsigned)self->fleet->ship_count,
+                (unsigned)self->fleet->squadron_count, self->squadron->problems_before},
         .origin = &self->squadron->origin,
         .problems = &self->squadron->problems,
         .lane_count = self->squadron->gpu_count,
@@ -237,6 +239,7 @@ static redtune_status form(fleet *self, const rdt_problems *problems, redtune_er
     }
     for (size_t i = 0; !status && i < self->squadron_count; i++) {
         rdt_squadron *each = &self->squadrons[i];
+        each->problems_before = total;
         status = rdt_squadron_begin(each, problems, err);
         total += each->problems.count;
     }

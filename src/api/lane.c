@@ -26,6 +26,8 @@ static bool progress(void *user, const redtune_problem *problem, const char *sta
         .candidate_count = n,
         .stage = stage,
         .best_gbps = best_ns > 0 ? bytes / best_ns : 0,
+        .device = self->gpu.device,
+        .device_count = self->gpu.device_count,
     };
     return self->hooks->progress(self->hooks->user, &report);
 }
@@ -56,6 +58,9 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .peak_gbps = rdt_facts_peak_gbps(self->facts),
         .measured = spent.measured,
         .failed = spent.failed,
+        .device_count = self->gpu.device_count,
+        .model_count = self->gpu.model_count,
+        .place = self->gpu.problems_before + self->first + problem,
         .again = again,
     };
     double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);
@@ -65,6 +70,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
     rdt_text_copy(result.warm_config, sizeof result.warm_config,
                   finding[RDT_CACHE_WARM].winner.config);
     rdt_text_copy(result.gpu, sizeof result.gpu, self->facts->name);
+    rdt_text_copy(result.device, sizeof result.device, self->gpu.device);
     self->finished += !again;
     self->hooks->tuned(self->hooks->user, &result);
 }

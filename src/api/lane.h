@@ -19,11 +19,19 @@ typedef struct rdt_lane_hooks {
                                redtune_error *err);
 } rdt_lane_hooks;
 
+/* A GPU among those of a tune. */
+typedef struct rdt_lane_gpu {
+    const char *device;                 /* its name */
+    unsigned device_count, model_count; /* of the tune */
+    size_t problems_before;             /* of the models before its own */
+} rdt_lane_gpu;
+
 /* One thread at a time uses a lane and what it names, but for problems and logbook. */
 typedef struct rdt_lane {
     rdt_codegen *codegen;
     rdt_tuning *database;
     const rdt_facts *facts; /* of the GPU */
+    rdt_lane_gpu gpu;
     const rdt_origin *origin;
     const rdt_problems *problems;
     size_t lane_count;    /* lanes that share the problems */

@@ -17,7 +17,8 @@ enum { TICK_MS = 50 };
 void rdt_mailbox_open(rdt_mailbox *self, const redtune_tuning *wanted, const rdt_log *log,
                       const redtune_problem *first, size_t problem_count) {
     *self = (rdt_mailbox){.wanted = wanted, .log = log, .problem = *first};
-    self->progress = (redtune_progress){.problem_count = problem_count, .stage = "start"};
+    self->progress =
+        (redtune_progress){.problem_count = problem_count, .stage = "start", .device = ""};
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

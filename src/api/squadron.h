@@ -11,6 +11,7 @@ typedef struct rdt_squadron {
     rdt_origin origin;
     uint64_t free_bytes; /* the least of its GPUs' */
     size_t gpu_count;
+    size_t problems_before; /* of other squadrons' */
     rdt_problems problems;
     rdt_logbook logbook;
     rdt_squadron_part *part;

@@ -68,6 +68,7 @@ static redtune_status tune_all(job *self, redtune_error *err) {
         .codegen = self->codegen,
         .database = self->database,
         .facts = &self->rt->context->facts,
+        .gpu = {self->rt->context->name, 1, 1, 0},
         .origin = &self->origin,
         .problems = &self->problems,
         .lane_count = 1,

@@ -29,7 +29,7 @@ static void catch_interrupts(void) {
 
 typedef struct outcome {
     rdt_meter meter;
-    redtune_tuned *results;
+    redtune_tuned *results; /* by place */
     size_t result_count, capacity;
     bool out_of_memory;
 } outcome;
@@ -40,36 +40,32 @@ static int on_progress(void *user, const redtune_progress *progress) {
     return interrupted || now->out_of_memory;
 }
 
-static void replace_result(outcome *now, const redtune_tuned *result) {
-    for (size_t i = now->result_count; i-- > 0;) {
-        redtune_tuned *each = &now->results[i];
-        if (each->problem.op != result->problem.op ||
-            each->problem.dtype != result->problem.dtype ||
-            each->problem.count != result->problem.count || strcmp(each->gpu, result->gpu))
-            continue;
-        *each = *result;
-        return;
+/* Makes room for a result at its place, or gives the room of the one that it replaces; NULL: out of
+ * memory. */
+static redtune_tuned *find_room(outcome *now, const redtune_tuned *result) {
+    size_t at = now->result_count;
+    while (at && now->results[at - 1].place > result->place) at--;
+    if (at && now->results[at - 1].place == result->place) return &now->results[at - 1];
+    if (now->result_count == now->capacity) {
+        size_t capacity = now->capacity ? 2 * now->capacity : 64;
+        redtune_tuned *results = realloc(now->results, capacity * sizeof *results);
+        if (!results) return NULL;
+        now->results = results;
+        now->capacity = capacity;
     }
+    memmove(&now->results[at + 1], &now->results[at],
+            (now->result_count++ - at) * sizeof *now->results);
+    return &now->results[at];
 }
 
 static void on_tuned(void *user, const redtune_tuned *result) {
     outcome *now = user;
-    if (result->again) {
-        replace_result(now, result);
-        return;
-    }
-    rdt_meter_finish(&now->meter, result);
-    if (now->result_count == now->capacity) {
-        size_t capacity = now->capacity ? 2 * now->capacity : 64;
-        redtune_tuned *results = realloc(now->results, capacity * sizeof *results);
-        if (!results) {
-            now->out_of_memory = true;
-            return;
-        }
-        now->results = results;
-        now->capacity = capacity;
-    }
-    now->results[now->result_count++] = *result;
+    if (!result->again) rdt_meter_finish(&now->meter, result);
+    redtune_tuned *room = find_room(now, result);
+    if (room)
+        *room = *result;
+    else
+        now->out_of_memory = true;
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -98,12 +94,6 @@ static void add_result(rdt_table *table, const redtune_tuned *result) {
 static bool is_known_model(const outcome *done, size_t result) {
     for (size_t i = 0; i < result; i++)
         if (!strcmp(done->results[i].gpu, done->results[result].gpu)) return true;
-    return false;
-}
-
-static bool has_several_models(const outcome *done) {
-    for (size_t i = 1; i < done->result_count; i++)
-        if (strcmp(done->results[i].gpu, done->results[0].gpu)) return true;
     return false;
 }
 
@@ -136,9 +126,9 @@ static void print_tables(const redtune *rt, const outcome *done) {
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
 /* One model of GPU is told once, by "device". */
-static void write_result(rdt_json *json, const redtune_tuned *result, bool several) {
+static void write_result(rdt_json *json, const redtune_tuned *result) {
     rdt_json_begin(json, NULL, '{');
-    if (several) rdt_json_text(json, "gpu", result->gpu);
+    if (result->model_count > 1) rdt_json_text(json, "gpu", result->gpu);
     rdt_json_text(json, "op", redtune_op_name(result->problem.op));
     rdt_json_text(json, "dtype", redtune_dtype_name(result->problem.dtype));
     rdt_json_text(json, "value_dtype", redtune_dtype_name(result->problem.result));
@@ -179,8 +169,7 @@ static void write_json(const redtune *rt, const outcome *done, bool complete) {
     rdt_json_text(&json, "database", redtune_database_path(rt));
     rdt_json_truth(&json, "complete", complete);
     rdt_json_begin(&json, "results", '[');
-    bool several = has_several_models(done);
-    for (size_t i = 0; i < done->result_count; i++) write_result(&json, &done->results[i], several);
+    for (size_t i = 0; i < done->result_count; i++) write_result(&json, &done->results[i]);
     rdt_json_end(&json, ']');
     rdt_json_end(&json, '}');
 }

@@ -59,6 +59,7 @@ static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
     return *left_s > 0;
 }
 
+/* "sum of 4K f32" */
 static void describe(const redtune_problem *problem, char out[64]) {
     char count[RDT_NUMBER_BYTES];
     rdt_number_print_count(count, problem->count);
@@ -75,21 +76,23 @@ static void describe_left(double left_s, char out[48]) {
         snprintf(out, 48, ", %" PRIu64 " m %02" PRIu64 " s left", seconds / 60, seconds % 60);
 }
 
-/* "[#####-----] 30/57, 1 m 12 s left: sum of 4K f32, measure 17/96, best 12.3 GB/s" */
+/* "[#####-----] 30/57, 1 m 12 s left: sum of 4K f32, cold 17/96, best 12.3 GB/s"; with several GPUs
+ * "sum of 4K f32 on GPU 1" */
 static void compose(const rdt_meter *meter, const redtune_progress *progress, double now,
                     char line[LINE_BYTES]) {
-    char bar[BAR_CELLS + 1], problem[64], best[48] = "", left[48] = "";
+    char bar[BAR_CELLS + 1], problem[64], gpu[32] = "", best[48] = "", left[48] = "";
     uint64_t of = progress->problem_count ? progress->problem_count : 1;
     size_t done = (size_t)(progress->problem_index * BAR_CELLS / of);
     double left_s;
     for (size_t i = 0; i < BAR_CELLS; i++) bar[i] = i < done ? '#' : '-';
     bar[BAR_CELLS] = '\0';
     describe(progress->problem, problem);
+    if (progress->device_count > 1) snprintf(gpu, sizeof gpu, " on GPU %s", progress->device);
     if (progress->best_gbps > 0)
         snprintf(best, sizeof best, ", best %.1f GB/s", progress->best_gbps);
     if (estimate_left(meter, now, &left_s)) describe_left(left_s, left);
-    snprintf(line, LINE_BYTES, "[%s] %" PRIu64 "/%" PRIu64 "%s: %s, %s %" PRIu64 "/%" PRIu64 "%s",
-             bar, progress->problem_index + 1, progress->problem_count, left, problem,
+    snprintf(line, LINE_BYTES, "[%s] %" PRIu64 "/%" PRIu64 "%s: %s%s, %s %" PRIu64 "/%" PRIu64 "%s",
+             bar, progress->problem_index + 1, progress->problem_count, left, problem, gpu,
              progress->stage, progress->candidate_index, progress->candidate_count, best);
 }
 
@@ -110,6 +113,14 @@ void rdt_meter_show(rdt_meter *meter, const redtune_progress *progress) {
     meter->drawn_s = now;
 }
 
+/* " on GPU 1", and of several models which; nothing of the only GPU. */
+static void describe_gpu(const redtune_tuned *result, char out[160]) {
+    if (result->device_count > 1 && result->model_count > 1)
+        snprintf(out, 160, " on GPU %s (%s)", result->device, result->gpu);
+    else if (result->device_count > 1)
+        snprintf(out, 160, " on GPU %s", result->device);
+}
+
 void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result) {
     double now = now_s();
     meter->finished_count++;
@@ -119,12 +130,13 @@ void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result) {
     }
     meter->problem_s = now;
     if (meter->quiet || meter->rewrites) return;
-    char problem[64], of[32] = "", gain[32] = "";
+    char problem[64], gpu[160] = "", of[32] = "", gain[32] = "";
     describe(&result->problem, problem);
+    describe_gpu(result, gpu);
     if (meter->problem_count) snprintf(of, sizeof of, "/%" PRIu64, meter->problem_count);
     if (result->default_ns > 0)
         snprintf(gain, sizeof gain, ", %.2fx the default", result->default_ns / result->median_ns);
-    rdt_message_print("%" PRIu64 "%s %s: %.2f us, %.1f GB/s%s, %s%s", meter->finished_count, of,
-                      problem, result->median_ns / 1e3, result->gbps, gain, result->config,
+    rdt_message_print("%" PRIu64 "%s %s%s: %.2f us, %.1f GB/s%s, %s%s", meter->finished_count, of,
+                      problem, gpu, result->median_ns / 1e3, result->gbps, gain, result->config,
                       result->measured ? "" : " (measured before)");
 }

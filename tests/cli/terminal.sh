@@ -87,6 +87,15 @@ a_terminal_has_one_line_that_is_rewritten() {
     cp stdout table
 }
 
+a_line_of_several_gpus_names_the_one_at_hand() {
+    fresh watch 120 env REDTUNE_SIM_DEVICES=2 REDTUNE_CUDA_DRIVER="${redtune%/*}/libredtune-sim.so" \
+        "$redtune" --device all --dtype f64 --size 64,96,128 --effort quick --db tuned.db
+    want_exit 0
+    tr '\r' '\n' <stderr | grep '^\[[-#]*\] ' | grep -v ', start ' >drawn
+    [ "$(grep -c ': sum of [0-9]* f64 on GPU [01], ' drawn)" -gt 2 ] || fail "no GPU is named"
+    ! grep -v ': sum of [0-9]* f64 on GPU [01], ' drawn || fail "not every line names its GPU"
+}
+
 a_narrow_terminal_has_a_shorter_line() {
     fresh watch 40 "${tune[@]}" --json
     want_exit 0
@@ -147,6 +156,7 @@ nothing_is_coloured() {
     done
 }
 
-check_run a_terminal_has_one_line_that_is_rewritten a_narrow_terminal_has_a_shorter_line \
+check_run a_terminal_has_one_line_that_is_rewritten a_line_of_several_gpus_names_the_one_at_hand \
+    a_narrow_terminal_has_a_shorter_line \
     without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_is_the_same_on_a_terminal \
     nothing_is_coloured

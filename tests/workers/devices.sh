@@ -38,6 +38,42 @@ each_model_is_told_apart() {
     unset REDTUNE_SIM_DEVICES REDTUNE_SIM_MODELS
 }
 
+# want_order TEXT...: what the table, or the JSON, shows of each result.
+want_order() {
+    [ "$shown" = "$(printf '%s\n' "$@")" ] || fail "in another order: $shown"
+}
+
+# What is known already comes first; where it stands does not depend on that.
+results_are_in_order_and_progress_names_the_gpu() {
+    local told=(--dtype f64 --size 64,96,128 --effort quick --db order.db) shown
+    export REDTUNE_SIM_DEVICES=3 REDTUNE_SIM_MODELS=1
+    run "$redtune" --device 0 --dtype f64 --size 128 --effort quick --db order.db
+    want_exit 0
+    ! grep -q " on GPU " stderr || fail "the only GPU is named"
+    run "$redtune" --device all "${told[@]}"
+    want_exit 0
+    [[ "$(head -n 1 stderr)" = "redtune: 1/3 sum of 128 f64 on GPU "[012]": "*"(measured before)" ]] ||
+        fail "the first is not told of first"
+    [ "$(grep -c '^redtune: [123]/3 sum of [0-9]* f64 on GPU [012]: ' stderr)" -eq 3 ] ||
+        fail "not three lines with a GPU"
+    shown=$(awk '/^sum / { print $3 }' stdout)
+    want_order 64 96 128
+    export REDTUNE_SIM_MODELS=2
+    rm order.db
+    run "$redtune" --device 1 "${told[@]}"
+    want_exit 0
+    run "$redtune" --device all "${told[@]}" --json
+    want_exit 0
+    [ "$(grep -c ' on GPU [02] (redtune simulated GPU): ' stderr)" -eq 3 ] ||
+        fail "not three lines of the first model"
+    [ "$(grep -c ' on GPU 1 (redtune simulated GPU 2): ' stderr)" -eq 3 ] ||
+        fail "not three lines of the second model"
+    shown=$(awk -F '[:,] *' '/"gpu"/ { gpu = $2 } /"count"/ { print gpu, $2 }' stdout)
+    local first='"redtune simulated GPU"' second='"redtune simulated GPU 2"'
+    want_order "$first 64" "$first 96" "$first 128" "$second 64" "$second 96" "$second 128"
+    unset REDTUNE_SIM_DEVICES REDTUNE_SIM_MODELS
+}
+
 a_gpu_that_is_not_there_is_named() {
     run "$redtune" --device 0,7 --db none.db "${small[@]}"
     want_refused 2 "'7'"
@@ -160,6 +196,7 @@ a_wrong_shard_is_refused() {
 }
 
 check_run equal_gpus_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
-    a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart a_gpu_that_is_not_there_is_named \
+    a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
+    results_are_in_order_and_progress_names_the_gpu a_gpu_that_is_not_there_is_named \
     shards_share_the_problems merged_shards_are_one_tune shards_measure_the_border_where_they_meet \
     a_wrong_shard_is_refused
