@@ -1,17 +1,9 @@
-/* Facts about redtune.h on a GPU: scratch of streams and of the caller's, preparing, pinning,
- * compiling in the background, and what is left behind. */
-#define _XOPEN_SOURCE 700
-#include <fcntl.h>
-#include <ftw.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-#include "cache/tuning.h"
+/* Facts about redtune.h on a GPU: scratch of streams and of the caller's, preparing, pinning, and
+ * what is left behind. */
+#define _POSIX_C_SOURCE 200809L
 #include "gpu/graph.h"
 #include "ones.h"
 #include "simulator.h"
-
-static char folder[64]; /* of this run: databases and kernel caches */
 
 static redtune_status open_usual(redtune **rt) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
@@ -267,247 +259,6 @@ static void variable_pins_every_plan(void) {
     redtune_close(rt);
 }
 
-/* ---- the log ------------------------------------------------------------------------------- */
-
-typedef struct listener {
-    char text[8192];
-    redtune_log_level highest;
-} listener;
-
-static void listen(void *user, redtune_log_level level, const char *line) {
-    listener *self = user;
-    size_t used = strlen(self->text);
-    snprintf(self->text + used, sizeof self->text - used, "%s\n", line);
-    if (level > self->highest) self->highest = level;
-}
-
-static void variable_raises_the_level_of_the_log(void) {
-    NEED_GPU();
-    redtune *rt = NULL;
-    listener quiet = {.text = ""}, loud = {.text = ""};
-    redtune_options options = {.database = "/nowhere/at/all.db", .log = listen, .log_user = &quiet};
-    CHECK_OK(redtune_open(&options, &rt, &err), err);
-    redtune_close(rt);
-    CHECK_TEXT(quiet.text, "");
-    options.log_user = &loud;
-    setenv("REDTUNE_LOG", "debug", 1);
-    redtune_status status = redtune_open(&options, &rt, &err);
-    setenv("REDTUNE_LOG", "loudly", 1);
-    redtune *none = NULL;
-    redtune_status refused = redtune_open(&options, &none, &err);
-    unsetenv("REDTUNE_LOG");
-    CHECK_OK(status, err);
-    redtune_close(rt);
-    CHECK_CONTAINS(loud.text, "opened on");
-    CHECK_INT(refused, REDTUNE_INVALID);
-    CHECK_CONTAINS(err.message, "REDTUNE_LOG=loudly");
-    CHECK(!none);
-}
-
-/* ---- cold and warm ------------------------------------------------------------------------- */
-
-/* Gives the kernel cache a folder of its own. */
-static void use_cache(const char *name) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    setenv("XDG_CACHE_HOME", path, 1);
-}
-
-static redtune_status plan_with(const char *database, listener *heard,
-                                const redtune_problem *problem, char config[320]) {
-    const redtune_options options = {
-        .database = database, .log = listen, .log_user = heard, .log_level = REDTUNE_LOG_DEBUG};
-    redtune *rt = NULL;
-    redtune_plan *plan = NULL;
-    redtune_status status = redtune_open(&options, &rt, &err);
-    if (!status) status = redtune_plan_create(rt, problem, &plan, &err);
-    if (!status) snprintf(config, 320, "%s", redtune_plan_config(plan));
-    redtune_plan_destroy(plan);
-    redtune_close(rt);
-    return status;
-}
-
-static redtune_status plan_heard(listener *heard, const redtune_problem *problem,
-                                 char config[320]) {
-    return plan_with("/nowhere/at/all.db", heard, problem, config);
-}
-
-static void warm_start_needs_neither_lua_nor_nvrtc(void) {
-    NEED_GPU();
-    listener cold = {.text = ""}, warm = {.text = ""}, other = {.text = ""};
-    char first[320], second[320];
-    redtune_problem problem = sum_of(COUNT), changed = sum_of(COUNT);
-    changed.config = "block=64";
-    use_cache("warm");
-    CHECK_OK(plan_heard(&cold, &problem, first), err);
-    CHECK_OK(plan_heard(&warm, &problem, second), err);
-    CHECK_CONTAINS(cold.text, "starting Lua");
-    CHECK_CONTAINS(cold.text, "loading NVRTC");
-    CHECK_CONTAINS(warm.text, "plan for sum");
-    CHECK(!strstr(warm.text, "Lua") && !strstr(warm.text, "NVRTC"));
-    CHECK_TEXT(second, first);
-    CHECK_OK(plan_heard(&other, &changed, second), err);
-    CHECK_CONTAINS(other.text, "starting Lua");
-}
-
-/* Copies the templates with another comment in the kernel. */
-static int copy_templates(const char *to) {
-    char command[8192];
-    const char *from = getenv("REDTUNE_TEST_TEMPLATES");
-    snprintf(command, sizeof command,
-             "cp -r '%s' '%s' && echo '// changed' >> '%s/block/kernel.cu'",
-             from ? from : RDT_TEST_TEMPLATES, to, to);
-    return system(command);
-}
-
-static void changed_templates_are_never_passed_over(void) {
-    NEED_GPU();
-    listener before = {.text = ""}, copied = {.text = ""}, again = {.text = ""},
-             changed = {.text = ""};
-    char config[320], templates[128], file[160];
-    redtune_problem problem = sum_of(COUNT);
-    snprintf(templates, sizeof templates, "%s/templates", folder);
-    snprintf(file, sizeof file, "%s/block/kernel.cu", templates);
-    CHECK(!copy_templates(templates));
-    use_cache("templates");
-    CHECK_OK(plan_heard(&before, &problem, config), err);
-    setenv("REDTUNE_TEMPLATES", templates, 1);
-    redtune_status status = plan_heard(&copied, &problem, config);
-    if (!status) status = plan_heard(&again, &problem, config);
-    FILE *kernel = fopen(file, "a");
-    if (kernel) fputs("// once more\n", kernel);
-    if (kernel) fclose(kernel);
-    if (!status) status = plan_heard(&changed, &problem, config);
-    unsetenv("REDTUNE_TEMPLATES");
-    CHECK_OK(status, err);
-    CHECK_CONTAINS(copied.text, "making the kernel");
-    CHECK(!strstr(again.text, "making the kernel"));
-    CHECK_CONTAINS(changed.text, "making the kernel");
-}
-
-/* What was rendered while the templates changed is remembered for neither. */
-static void templates_changed_meanwhile_leave_no_trace(void) {
-    NEED_GPU();
-    char templates[128], file[160], command[1024], config[320];
-    listener then = {.text = ""}, after = {.text = ""};
-    redtune *rt = NULL;
-    redtune_plan *plan = NULL, *other = NULL;
-    redtune_problem problem = sum_of(COUNT), later = sum_of(COUNT);
-    later.config = "block=64";
-    snprintf(templates, sizeof templates, "%s/edited", folder);
-    snprintf(file, sizeof file, "%s/block/kernel.cu", templates);
-    CHECK(!copy_templates(templates));
-    use_cache("edited");
-    setenv("REDTUNE_TEMPLATES", templates, 1);
-    redtune_status status = open_and_plan(&rt, &problem, &plan);
-    snprintf(command, sizeof command, "cp '%s' '%s.old' && echo '// edited' >> '%s'", file, file,
-             file);
-    bool edited = !system(command);
-    if (!status) status = redtune_plan_create(rt, &later, &other, &err);
-    if (!status) status = plan_heard(&then, &later, config);
-    snprintf(command, sizeof command, "mv '%s.old' '%s'", file, file);
-    edited = !system(command) && edited;
-    redtune_plan_destroy(plan);
-    redtune_plan_destroy(other);
-    redtune_close(rt);
-    if (!status) status = plan_heard(&after, &later, config);
-    unsetenv("REDTUNE_TEMPLATES");
-    CHECK_OK(status, err);
-    CHECK(edited);
-    CHECK_CONTAINS(then.text, "making the kernel");
-    CHECK_CONTAINS(after.text, "making the kernel");
-}
-
-/* ---- in the background --------------------------------------------------------------------- */
-
-/* A database whose winner for the problem is another config than the default. */
-static redtune_status store_winner(const char *path, const redtune_problem *problem,
-                                   double median_ns, int block) {
-    rdt_tuning *tuning = NULL;
-    rdt_trial trial = {.problem = *problem,
-                       .family = "block",
-                       .outcome = RDT_OUTCOME_GOOD,
-                       .median_ns = median_ns,
-                       .samples = 31};
-    const rdt_origin origin = {.machine = "bench 7", .driver_version = 12345};
-    snprintf(trial.config, sizeof trial.config,
-             "block=%d,vec=2,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=2", block);
-    trial.problem.result = REDTUNE_F32;
-    redtune_status status = rdt_tuning_open(path, &tuning, &err);
-    if (!status) status = rdt_tuning_put(tuning, &gpu.context->facts, &origin, &trial, 1, &err);
-    rdt_tuning_close(tuning);
-    return status;
-}
-
-/* As if it had been written long ago: what was written a moment ago may change unseen. */
-static void make_old(const char *path) {
-    const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-    utimensat(AT_FDCWD, path, times, 0);
-}
-
-/* A database that has not changed since need not be read; one that has is. */
-static void changed_databases_are_never_passed_over(void) {
-    NEED_GPU();
-    char path[128], config[320];
-    listener heard[4] = {{.text = ""}};
-    redtune_problem problem = sum_of(COUNT);
-    snprintf(path, sizeof path, "%s/changing.db", folder);
-    use_cache("databases");
-    CHECK_OK(store_winner(path, &problem, 1000, 128), err);
-    CHECK_OK(plan_with(path, &heard[0], &problem, config), err);
-    CHECK_CONTAINS(config, "block=128");
-    make_old(path);
-    for (int i = 1; i < 3; i++) CHECK_OK(plan_with(path, &heard[i], &problem, config), err);
-    CHECK_CONTAINS(heard[1].text, "read 1 winners");
-    CHECK(!strstr(heard[2].text, "winners") && !strstr(heard[2].text, "Lua"));
-    CHECK_CONTAINS(config, "block=128");
-    CHECK_OK(store_winner(path, &problem, 500, 64), err);
-    make_old(path); /* the same time as before; what changed is another */
-    CHECK_OK(plan_with(path, &heard[3], &problem, config), err);
-    CHECK_CONTAINS(config, "block=64");
-}
-
-static void pause_ms(long ms) {
-    const struct timespec pause = {.tv_nsec = ms * 1000000};
-    nanosleep(&pause, NULL);
-}
-
-static void plan_runs_the_default_while_another_is_compiled(void) {
-    NEED_GPU();
-    enum { WAIT_MS = 60000, STEP_MS = 10 };
-    redtune *rt = NULL;
-    redtune_plan *plan = NULL;
-    redtune_info info;
-    char path[128], config[320];
-    listener unheard = {.text = ""};
-    redtune_problem problem = sum_of(COUNT);
-    snprintf(path, sizeof path, "%s/winner.db", folder);
-    use_cache("background");
-    CHECK_OK(plan_heard(&unheard, &problem, config), err);
-    CHECK_OK(store_winner(path, &problem, 1234, 128), err);
-    const redtune_options options = {.database = path, .background = 1};
-    CHECK_OK(redtune_open(&options, &rt, &err), err);
-    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
-    CHECK_OK(redtune_plan_run(plan, input(), COUNT, output(0), gpu.stream, &err), err);
-    CHECK(result(0) == COUNT);
-    redtune_plan_info(plan, &info);
-    for (int waited = 0; info.pending && waited < WAIT_MS; waited += STEP_MS) {
-        CHECK_INT(info.match, REDTUNE_MATCH_DEFAULT);
-        pause_ms(STEP_MS);
-        redtune_plan_info(plan, &info);
-    }
-    CHECK_INT(info.pending, 0);
-    CHECK_INT(info.match, REDTUNE_MATCH_EXACT);
-    CHECK_CONTAINS(info.config, "block=128,vec=2,");
-    CHECK_TEXT(info.machine, "bench 7");
-    CHECK_INT(info.driver_version, 12345);
-    CHECK(info.tuned_ns == 1234 && info.date > 0);
-    CHECK_OK(redtune_plan_run(plan, input(), COUNT - 1, output(0), gpu.stream, &err), err);
-    CHECK(result(0) == COUNT - 1);
-    redtune_plan_destroy(plan);
-    redtune_close(rt);
-}
-
 /* ---- what is left -------------------------------------------------------------------------- */
 
 /* Live objects that redtune makes: device memory and modules, streams, contexts held. */
@@ -563,15 +314,6 @@ static void close_leaves_nothing(void) {
     CHECK(free_bytes() >= before_bytes);
 }
 
-/* ---- the run ------------------------------------------------------------------------------- */
-
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
-    (void)info;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(streams_come_and_go),
@@ -583,19 +325,10 @@ int main(int argc, char **argv) {
         FACT(config_of_a_plan_can_be_asked_for_again),
         FACT(config_that_does_not_apply_is_refused),
         FACT(variable_pins_every_plan),
-        FACT(variable_raises_the_level_of_the_log),
-        FACT(warm_start_needs_neither_lua_nor_nvrtc),
-        FACT(changed_templates_are_never_passed_over),
-        FACT(templates_changed_meanwhile_leave_no_trace),
-        FACT(changed_databases_are_never_passed_over),
-        FACT(plan_runs_the_default_while_another_is_compiled),
         FACT(close_leaves_nothing),
     };
-    snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
-    if (!mkdtemp(folder)) return EXIT_FAILURE;
     ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     ones_close();
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     return rc;
 }
