@@ -10,219 +10,11 @@
 #include <unistd.h>
 #include "check.h"
 #include "faults.h"
-#include "gpu/graph.h"
-#include "gpu/simulator.h"
-#include "adder.h"
-
-enum { COUNT = 3000 };
+#include "round.h"
 
 static bool thorough; /* --all */
 static char folder[64];
 static redtune_error err;
-static simulator sim;
-static adder ones;
-static const rdt_driver *driver; /* the GPU's */
-
-/* ---- the fault at hand --------------------------------------------------------------------- */
-
-static struct {
-    const char *entry; /* NULL: none */
-    const char *error;
-    uint64_t left;  /* calls of the entry within redtune until the one that fails; 0: it has */
-    uint64_t calls; /* of the entry within redtune, in this round */
-    bool hit;
-} fault;
-
-/* What a round gave. */
-typedef struct outcome {
-    redtune_status status; /* of the first step that failed */
-    const char *step;
-    bool told;  /* it filled the error */
-    bool right; /* every step that came back as done gave what it should */
-} outcome;
-
-static bool detached; /* redtune is called with no context current */
-
-static uint64_t step_begin(void) {
-    char rule[160];
-    CUcontext popped;
-    if (detached) driver->ctx_pop(&popped);
-    uint64_t before = fault.entry ? sim.calls(fault.entry) : 0;
-    if (fault.entry && fault.left) {
-        snprintf(rule, sizeof rule, "%s:%llu:%s", fault.entry,
-                 (unsigned long long)(before + fault.left), fault.error);
-        sim.set("REDTUNE_SIM_FAIL", rule);
-    }
-    return before;
-}
-
-/* A context that redtune could not pop is popped here. */
-static void attach_again(void) {
-    CUcontext left = NULL, popped;
-    driver->ctx_get_current(&left);
-    if (left) driver->ctx_pop(&popped);
-    driver->ctx_push(ones.gpu.context->handle);
-}
-
-static void step_end(uint64_t before) {
-    uint64_t made = fault.entry ? sim.calls(fault.entry) - before : 0;
-    sim.set("REDTUNE_SIM_FAIL", NULL);
-    if (detached) attach_again();
-    if (!fault.entry) return;
-    fault.calls += made;
-    if (fault.left && made >= fault.left) {
-        fault.hit = true;
-        fault.left = 0;
-    } else if (fault.left) {
-        fault.left -= made;
-    }
-}
-
-/* Runs a call of redtune's under the fault; whether it succeeded. */
-#define STEP(out, call)                                                                            \
-    ({                                                                                             \
-        err = (redtune_error){0};                                                                  \
-        uint64_t before_ = step_begin();                                                           \
-        redtune_status status_ = (call);                                                           \
-        step_end(before_);                                                                         \
-        note_status((out), #call, status_);                                                        \
-        !status_;                                                                                  \
-    })
-#define STEP_VOID(call)                                                                            \
-    do {                                                                                           \
-        uint64_t before_ = step_begin();                                                           \
-        call;                                                                                      \
-        step_end(before_);                                                                         \
-    } while (0)
-
-static void note_status(outcome *out, const char *call, redtune_status status) {
-    if (!status || out->status) return;
-    out->status = status;
-    out->step = call;
-    out->told = err.status == status && strlen(err.message) > 10 && !strchr(err.message, '\n');
-}
-
-/* ---- a round ------------------------------------------------------------------------------- */
-
-static void *pointer(const rdt_buffer *buffer) {
-    return (void *)(uintptr_t)buffer->address;
-}
-
-static float read_result(void) {
-    float value = -1;
-    redtune_error ignored;
-    rdt_buffer_read(driver, &value, ones.result.address, sizeof value, ones.gpu.stream, &ignored);
-    return value;
-}
-
-static void clear_result(void) {
-    driver->memset_d8_async(ones.result.address, 0xff, sizeof(float), ones.gpu.stream);
-}
-
-static void run_in_graph(redtune_plan *plan, outcome *out) {
-    rdt_graph *graph = NULL;
-    redtune_error ignored;
-    if (rdt_graph_begin(driver, ones.gpu.stream, &ignored)) return;
-    clear_result();
-    /* The second overlaps with the first. */
-    bool done = STEP(out, redtune_plan_run(plan, pointer(&ones.input), 9, pointer(&ones.result),
-                                           ones.gpu.stream, &err));
-    done &= STEP(out, redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
-                                       ones.gpu.stream, &err));
-    redtune_status ended = rdt_graph_end(driver, ones.gpu.stream, &graph, &ignored);
-    /* A failure of redtune's must leave the capture whole. */
-    if (ended && ignored.status != REDTUNE_MEMORY) out->right = false;
-    if (!ended && done) {
-        rdt_graph_replay(graph, ones.gpu.stream, &ignored);
-        out->right &= read_result() == COUNT;
-    }
-    /* Destroying the graph calls back into redtune, but no entry point from there. */
-    rdt_graph_destroy(graph);
-}
-
-static void run_everywhere(redtune *rt, redtune_plan *plan, outcome *out) {
-    CUstream other = NULL;
-    redtune_workspace *workspace = NULL;
-    redtune_error ignored;
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 500};
-    clear_result();
-    if (STEP(out, redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
-                                   ones.gpu.stream, &err)))
-        out->right &= read_result() == COUNT;
-    rdt_stream_create(driver, &other, &ignored);
-    clear_result();
-    if (STEP(out,
-             redtune_plan_run(plan, pointer(&ones.input), 77, pointer(&ones.result), other, &err)))
-        out->right &= read_result() == 77;
-    if (STEP(out, redtune_workspace_create(rt, NULL, 0, ones.gpu.stream, &workspace, &err)) &&
-        STEP(out, redtune_plan_run_in(plan, workspace, pointer(&ones.input), 99,
-                                      pointer(&ones.result), ones.gpu.stream, &err)))
-        out->right &= read_result() == 99;
-    run_in_graph(plan, out);
-    clear_result();
-    if (STEP(out, redtune_prepare(rt, &problem, 1, &err)) &&
-        STEP(out, redtune_reduce(rt, &problem, pointer(&ones.input), pointer(&ones.result),
-                                 ones.gpu.stream, &err)))
-        out->right &= read_result() == 500;
-    STEP_VOID(redtune_workspace_destroy(workspace));
-    rdt_stream_destroy(driver, other);
-}
-
-/* Serves ones, piece by piece; user: how many are left. */
-static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *bytes,
-                            redtune_error *failure) {
-    size_t *left = user, most = capacity / sizeof(float), count = *left < most ? *left : most;
-    (void)failure;
-    for (size_t i = 0; i < count; i++) ((float *)buffer)[i] = 1;
-    *left -= count;
-    *bytes = count * sizeof(float);
-    return REDTUNE_OK;
-}
-
-static void reduce_from_host(redtune *rt, outcome *out) {
-    size_t left = 2 * COUNT;
-    const redtune_input input = {serve, &left};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
-    redtune_reading reading = {.count = 0};
-    if (STEP(out, redtune_reduce_input(rt, &problem, &input, &reading, &err)))
-        out->right &= reading.value.f32 == 2 * COUNT;
-}
-
-/* Opens, runs and closes; device as for redtune_open. */
-static outcome go_round(const char *device) {
-    const redtune_options options = {.device = device, .database = "/nowhere/at/all.db"};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
-    outcome out = {.step = "", .right = true};
-    detached = device != NULL;
-    redtune *rt = NULL;
-    redtune_plan *plan = NULL;
-    if (STEP(&out, redtune_open(&options, &rt, &err)) &&
-        STEP(&out, redtune_plan_create(rt, &problem, &plan, &err)))
-        run_everywhere(rt, plan, &out);
-    if (rt) reduce_from_host(rt, &out);
-    STEP_VOID(redtune_plan_destroy(plan));
-    STEP_VOID(redtune_close(rt));
-    detached = false;
-    return out;
-}
-
-/* ---- what is left behind ------------------------------------------------------------------- */
-
-typedef struct census {
-    size_t leaks; /* device memory and modules */
-    int64_t streams, contexts;
-    CUcontext current;
-} census;
-
-static census count_objects(void) {
-    census now = {
-        sim.check_leaks(), (int64_t)(sim.calls("cuStreamCreate") - sim.calls("cuStreamDestroy")),
-        (int64_t)(sim.calls("cuDevicePrimaryCtxRetain") - sim.calls("cuDevicePrimaryCtxRelease")),
-        NULL};
-    sim.clear_findings();
-    driver->ctx_get_current(&now.current);
-    return now;
-}
 
 /* ---- the driver ---------------------------------------------------------------------------- */
 
@@ -309,35 +101,35 @@ enum {
 
 /* How often redtune calls the entry in a round. */
 static uint64_t count_calls(const char *entry, const char *device) {
-    fault.entry = entry;
-    fault.left = fault.calls = 0;
-    go_round(device);
-    fault.entry = NULL;
-    return fault.calls;
+    round_fault.entry = entry;
+    round_fault.left = round_fault.calls = 0;
+    round_go(device);
+    round_fault.entry = NULL;
+    return round_fault.calls;
 }
 
 /* Fails the call; whether that went as it must. */
 static bool fail_call(const char *entry, uint64_t number, const char *error, const char *device) {
     bool leaves = false, passable = may_pass_over(entry, &leaves);
-    census before = count_objects();
-    fault.entry = entry;
-    fault.error = error;
-    fault.left = number;
-    fault.hit = false;
-    outcome out = go_round(device);
-    fault.entry = NULL;
-    census after = count_objects();
+    census before = round_census();
+    round_fault.entry = entry;
+    round_fault.error = error;
+    round_fault.left = number;
+    round_fault.hit = false;
+    outcome out = round_go(device);
+    round_fault.entry = NULL;
+    census after = round_census();
     bool told = out.status ? out.told : passable;
     bool clean = leaves || (after.leaks == before.leaks && after.current == before.current);
     bool even = leaves || (after.streams == before.streams && after.contexts == before.contexts);
     if (!even && (!strcmp(entry, "cuStreamCreate") || !strcmp(entry, "cuDevicePrimaryCtxRetain")))
         even = true; /* the call that failed was counted, and made nothing */
-    outcome again = go_round(device);
+    outcome again = round_go(device);
     bool works = !again.status && again.right;
-    if (fault.hit && told && clean && even && out.right && works) return true;
+    if (round_fault.hit && told && clean && even && out.right && works) return true;
     fprintf(
         stderr, "%s call %llu, %s, device %s: %s%s%s%s%s%s\n", entry, (unsigned long long)number,
-        error, device ? device : "(current)", fault.hit ? "" : "never reached; ",
+        error, device ? device : "(current)", round_fault.hit ? "" : "never reached; ",
         told ? "" : "not told; ", clean ? "" : "something is left; ", even ? "" : "unbalanced; ",
         out.right ? "" : "a wrong result or a lost capture; ", works ? "" : "broken afterwards");
     if (out.status) fprintf(stderr, "  %.40s\n", out.step);
@@ -358,7 +150,7 @@ static uint64_t fail_entry(const char *entry, const char *device, uint64_t *fail
 static void every_call_of_the_driver_may_fail(void) {
     uint64_t tried = 0, failed = 0, used = 0;
     static const char *const devices[] = {NULL, "0"};
-    outcome sound = go_round(NULL);
+    outcome sound = round_go(NULL);
     CHECK(!sound.status && sound.right);
     for (size_t i = 0; i < ENTRIES; i++) {
         uint64_t before = tried;
@@ -414,13 +206,13 @@ static void every_call_of_nvrtc_may_fail(void) {
         for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
             bool answers = strstr(calls[i], "Log") || strstr(calls[i], "ErrorString");
             bool ends = !strcmp(calls[i], "nvrtcDestroyProgram") || answers;
-            census before = count_objects();
+            census before = round_census();
             use_cache("nvrtc");
             setenv("RDT_TEST_NVRTC_FAILS", calls[i], 1);
             setenv("RDT_TEST_NVRTC_CODE", codes[c], 1);
-            outcome out = go_round(NULL);
+            outcome out = round_go(NULL);
             unsetenv("RDT_TEST_NVRTC_FAILS");
-            census after = count_objects();
+            census after = round_census();
             tried++;
             bool told = out.status ? out.told : ends;
             if (told && out.right && after.leaks == before.leaks && after.streams == before.streams)
@@ -430,7 +222,7 @@ static void every_call_of_nvrtc_may_fail(void) {
                     told ? "something is left" : "not told");
         }
     use_cache("nvrtc");
-    outcome sound = go_round(NULL);
+    outcome sound = round_go(NULL);
     if (chosen)
         setenv("REDTUNE_NVRTC", chosen, 1);
     else
@@ -449,11 +241,11 @@ static uint64_t fail_allocations(bool cold, long step, uint64_t *rounds) {
     *rounds = 0;
     for (long n = 1;; n += step) {
         if (cold) use_cache("cold");
-        census before = count_objects();
+        census before = round_census();
         faults_begin(n);
-        outcome out = go_round(NULL);
+        outcome out = round_go(NULL);
         bool hit = faults_end();
-        census after = count_objects();
+        census after = round_census();
         if (!hit) break;
         ++*rounds;
         bool good = (!out.status || out.told) && out.right && after.leaks == before.leaks &&
@@ -470,12 +262,12 @@ static uint64_t fail_allocations(bool cold, long step, uint64_t *rounds) {
 static void every_allocation_of_a_warm_start_may_fail(void) {
     uint64_t rounds = 0;
     use_cache("usual");
-    go_round(NULL);
+    round_go(NULL);
     uint64_t failed = fail_allocations(false, thorough ? 1 : 4, &rounds);
     printf("%llu allocations failed, warm\n", (unsigned long long)rounds);
     CHECK_INT(failed, 0);
     CHECK(rounds > 50);
-    outcome sound = go_round(NULL);
+    outcome sound = round_go(NULL);
     CHECK(!sound.status && sound.right);
 }
 
@@ -493,21 +285,18 @@ static void allocations_of_a_cold_start_may_fail(void) {
 /* Last: the context is lost with it. */
 static void broken_context_is_told_and_can_be_closed(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = ROUND_COUNT};
     redtune *rt = NULL, *other = NULL;
     redtune_plan *plan = NULL, *more = NULL;
     CHECK_OK(redtune_open(&options, &rt, &err), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
-    CHECK_OK(redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
-                              ones.gpu.stream, &err),
-             err);
+    CHECK_OK(adder_run(&round_ones, plan, ROUND_COUNT, &err), err);
     /* Beyond the input: an illegal address, which the driver tells at the next chance. */
-    redtune_plan_run(plan, (void *)(uintptr_t)64, COUNT, pointer(&ones.result), ones.gpu.stream,
-                     &err);
-    driver->stream_synchronize(ones.gpu.stream);
-    CHECK_FAILS(redtune_plan_run(plan, pointer(&ones.input), COUNT, pointer(&ones.result),
-                                 ones.gpu.stream, &err),
-                REDTUNE_DEVICE, err, "ILLEGAL_ADDRESS");
+    redtune_plan_run(plan, (void *)(uintptr_t)64, ROUND_COUNT,
+                     (void *)(uintptr_t)round_ones.result.address, round_ones.gpu.stream, &err);
+    round_ones.gpu.driver->stream_synchronize(round_ones.gpu.stream);
+    CHECK_FAILS(adder_run(&round_ones, plan, ROUND_COUNT, &err), REDTUNE_DEVICE, err,
+                "ILLEGAL_ADDRESS");
     CHECK_INT(err.code, CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_FAILS(redtune_plan_create(rt, &problem, &more, &err), REDTUNE_DEVICE, err,
                 "ILLEGAL_ADDRESS");
@@ -515,7 +304,7 @@ static void broken_context_is_told_and_can_be_closed(void) {
     CHECK(!more && !other);
     redtune_plan_destroy(plan);
     redtune_close(rt);
-    sim.clear_findings();
+    round_sim.clear_findings();
 }
 
 /* ---- the run ------------------------------------------------------------------------------- */
@@ -530,9 +319,8 @@ int main(int argc, char **argv) {
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return EXIT_FAILURE;
     use_cache("usual");
-    redtune_status status = adder_open(&ones, COUNT, &err);
-    if (!status) driver = ones.gpu.context->driver;
-    if (status || !simulator_find(&sim)) {
+    redtune_status status = adder_open(&round_ones, ROUND_COUNT, &err);
+    if (status || !simulator_find(&round_sim)) {
         fprintf(stderr, "no simulated GPU: %s\n", status ? err.message : "a real one");
         return 77;
     }
