@@ -58,7 +58,10 @@ static void tuned(void *user, const redtune_tuned *result) {
 }
 
 static void warn(void *user, const char *line) {
-    rdt_log_write(&((ship *)user)->fleet->log, REDTUNE_LOG_WARNING, "%s", line);
+    const ship *self = user;
+    const bool several = self->fleet->ship_count > 1;
+    rdt_log_write(&self->fleet->log, REDTUNE_LOG_WARNING, "%s%s%s%s", several ? "GPU " : "",
+                  several ? self->device : "", several ? ": " : "", line);
 }
 
 static redtune_status open_lab(void *user, const redtune_problem *largest, rdt_lab *out,

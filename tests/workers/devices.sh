@@ -1,5 +1,6 @@
 # Several GPUs, and parts of a tune.
 . "${BASH_SOURCE%/*}/common.sh"
+nvml=$(realpath "$4")
 small=(--dtype f64 --size 64,96,128 --effort quick --quiet)
 
 counts() { "$query" "$1" "SELECT DISTINCT count FROM measurement
@@ -72,6 +73,19 @@ results_are_in_order_and_progress_names_the_gpu() {
     local first='"redtune simulated GPU"' second='"redtune simulated GPU 2"'
     want_order "$first 64" "$first 96" "$first 128" "$second 64" "$second 96" "$second 128"
     unset REDTUNE_SIM_DEVICES REDTUNE_SIM_MODELS
+}
+
+a_warning_names_the_gpu_of_several() {
+    export REDTUNE_NVML=$nvml RDT_TEST_NVML_OTHERS=2 REDTUNE_SIM_DEVICES=2
+    local alone="redtune: warning: 2 other processes use the GPU" gpu
+    run "$redtune" --device 1 --db alone.db --dtype f64 --size 64 --effort quick
+    want_exit 0
+    want_in_err "$alone"
+    run "$redtune" --device all --db warned.db --dtype f64 --size 64,96 --effort quick
+    want_exit 0
+    for gpu in 0 1; do want_in_err "redtune: warning: GPU $gpu: 2 other processes"; done
+    ! grep -q "^$alone" stderr || fail "of which GPU?"
+    unset REDTUNE_NVML RDT_TEST_NVML_OTHERS REDTUNE_SIM_DEVICES
 }
 
 a_gpu_that_is_not_there_is_named() {
@@ -197,6 +211,6 @@ a_wrong_shard_is_refused() {
 
 check_run equal_gpus_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
     a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
-    results_are_in_order_and_progress_names_the_gpu a_gpu_that_is_not_there_is_named \
+    results_are_in_order_and_progress_names_the_gpu a_warning_names_the_gpu_of_several a_gpu_that_is_not_there_is_named \
     shards_share_the_problems merged_shards_are_one_tune shards_measure_the_border_where_they_meet \
     a_wrong_shard_is_refused
