@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/nearest.h"
 #include "cli/table.h"
 
 static const rdt_command *const commands[] = {
@@ -24,7 +25,7 @@ static int unknown_command(const char *word) {
     size_t n = 0;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (!commands[i]->hidden) names[n++] = commands[i]->name;
-    const char *near = rdt_options_nearest(word, names);
+    const char *near = rdt_nearest_find(word, names);
     rdt_message_print("'%.200s' is no command; %s%s%sredtune --help lists them", word,
                       near ? "did you mean " : "", near ? near : "", near ? "? " : "");
     return RDT_EXIT_MISUSED;

@@ -57,7 +57,4 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
 /* Prints the options that the commands in bits have, one per line. */
 void rdt_options_print(unsigned bits, FILE *out);
 
-/* The name nearest to a mistyped word, NULL if none is near. names ends with NULL. */
-const char *rdt_options_nearest(const char *word, const char *const names[]);
-
 #endif
