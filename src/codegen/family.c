@@ -124,6 +124,7 @@ redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
 
 void rdt_codegen_close(rdt_codegen *codegen) {
     if (!codegen) return;
+    for (int i = 0; i < RDT_POINTS_KEPT; i++) free(codegen->kept[i].configs);
     rdt_lua_close(&codegen->lua);
     free(codegen);
 }
@@ -205,21 +206,11 @@ typedef struct rule_call {
     rdt_about *about_out;
     bool yes;
     char reason[200];
-    rdt_config *points;
-    size_t point_count, point_capacity;
 } rule_call;
-
-/* Pushes the family's function of that name. */
-static void push_rule(lua_State *state, const rule_call *call, const char *name) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, call->family->table);
-    if (lua_getfield(state, -1, name) != LUA_TFUNCTION)
-        luaL_error(state, "family %s has no function %s", call->family->space.family, name);
-    lua_remove(state, -2);
-}
 
 static int call_default(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    push_rule(state, call, "default");
+    rdt_state_push_rule(state, call->family, "default");
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
     lua_call(state, 2, 1);
@@ -230,7 +221,7 @@ static int call_default(lua_State *state) {
 
 /* The rule "allowed" or "useful": an answer, and perhaps a reason. */
 static void call_rule(lua_State *state, rule_call *call, const char *rule) {
-    push_rule(state, call, rule);
+    rdt_state_push_rule(state, call->family, rule);
     rdt_state_push_config(state, &call->family->space, call->config, false);
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
@@ -252,7 +243,7 @@ static int call_useful(lua_State *state) {
 
 static int call_launch(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    push_rule(state, call, "launch");
+    rdt_state_push_rule(state, call->family, "launch");
     rdt_state_push_config(state, &call->family->space, call->config, false);
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
@@ -271,61 +262,6 @@ static int call_launch(lua_State *state) {
     };
     lua_getfield(state, table, "overlap");
     call->launch_out->overlap = lua_toboolean(state, -1);
-    return 0;
-}
-
-/* Steps to the next point of the space, the last parameter fastest. false after the last. */
-static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
-    for (int i = space->param_count - 1; i >= 0; i--) {
-        if (++index[i] < space->param[i].value_count) return true;
-        index[i] = 0;
-    }
-    return false;
-}
-
-/* Calls the rule at stack index with the arguments behind it; whether it says yes. */
-static bool holds(lua_State *state, int rule, int config, int problem, int facts) {
-    lua_pushvalue(state, rule);
-    lua_pushvalue(state, config);
-    lua_pushvalue(state, problem);
-    lua_pushvalue(state, facts);
-    lua_call(state, 3, 1);
-    bool yes = lua_toboolean(state, -1);
-    lua_pop(state, 1);
-    return yes;
-}
-
-static void add_point(lua_State *state, rule_call *call, const rdt_config *config) {
-    if (call->point_count == call->point_capacity) {
-        size_t capacity = call->point_capacity ? 2 * call->point_capacity : 256;
-        rdt_config *points = realloc(call->points, capacity * sizeof *points);
-        if (!points) luaL_error(state, "out of memory for %d points", (int)capacity);
-        call->points = points;
-        call->point_capacity = capacity;
-    }
-    call->points[call->point_count++] = *config;
-}
-
-static int collect_points(lua_State *state) {
-    rule_call *call = lua_touserdata(state, 1);
-    const rdt_space *space = &call->family->space;
-    enum { ALLOWED = 2, USEFUL, PROBLEM, FACTS, CONFIG };
-    push_rule(state, call, "allowed");
-    push_rule(state, call, "useful");
-    rdt_state_push_problem(state, call->at.problem);
-    rdt_state_push_facts(state, call->at.facts);
-    int index[RDT_PARAM_MAX] = {0};
-    do {
-        rdt_config config = {0};
-        for (int i = 0; i < space->param_count; i++)
-            config.value[i] = space->param[i].value[index[i]];
-        rdt_state_push_config(state, space, &config, false);
-        bool is_default = !memcmp(&config, call->config, sizeof config);
-        if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
-            (is_default || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)))
-            add_point(state, call, &config);
-        lua_settop(state, FACTS);
-    } while (next_point(space, index));
     return 0;
 }
 
@@ -376,7 +312,7 @@ redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
 
 static int call_about(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    push_rule(state, call, "about");
+    rdt_state_push_rule(state, call->family, "about");
     rdt_state_push_config(state, &call->family->space, call->config, false);
     lua_call(state, 1, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
@@ -399,20 +335,4 @@ redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_con
     redtune_status status = ask(codegen, "describe a config", call_about, &call, err);
     if (!status) *out = about;
     return status;
-}
-
-redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
-                                  rdt_config **configs, size_t *count, redtune_error *err) {
-    rdt_config standard;
-    redtune_status status = rdt_codegen_default(codegen, family, at, &standard, err);
-    if (status) return status;
-    rule_call call = {.family = &codegen->family[family], .at = at, .config = &standard};
-    status = ask(codegen, "list the space", collect_points, &call, err);
-    if (status) {
-        free(call.points);
-        return status;
-    }
-    *configs = call.points;
-    *count = call.point_count;
-    return REDTUNE_OK;
 }

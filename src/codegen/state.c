@@ -13,6 +13,21 @@ void rdt_state_push_entry(lua_State *state, const char *file, const char *name) 
     lua_remove(state, -2);
 }
 
+void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char *name) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, family->table);
+    if (lua_getfield(state, -1, name) != LUA_TFUNCTION)
+        luaL_error(state, "family %s has no function %s", family->space.family, name);
+    lua_remove(state, -2);
+}
+
+void rdt_state_set_param(lua_State *state, const rdt_param *param, int at) {
+    if (param->label[at][0])
+        lua_pushstring(state, param->label[at]);
+    else
+        lua_pushinteger(state, param->value[at]);
+    lua_setfield(state, -2, param->name);
+}
+
 void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
                            bool compiled_only) {
     lua_createtable(state, 0, space->param_count);

@@ -6,7 +6,7 @@
 #include "codegen/codegen.h"
 #include "codegen/lua.h"
 
-enum { RDT_FAMILY_MAX = 16 };
+enum { RDT_FAMILY_MAX = 16, RDT_POINTS_KEPT = 4 };
 
 typedef struct rdt_family {
     rdt_space space;
@@ -14,18 +14,34 @@ typedef struct rdt_family {
     char template[128]; /* the file with its CUDA text */
 } rdt_family;
 
+/* The points of a case, kept since a tune asks for them more than once: with a cold cache, with a
+ * warm one, and to look ahead. */
+typedef struct rdt_points {
+    int family;
+    redtune_problem problem;
+    rdt_facts facts;
+    rdt_config *configs; /* NULL: nothing is kept here */
+    size_t count, capacity;
+} rdt_points;
+
 struct rdt_codegen {
     rdt_lua lua;
     int family_count; /* of those that are tuned; they come first */
     int aside_count;  /* of those behind them */
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
+    rdt_points kept[RDT_POINTS_KEPT];
+    int kept_next; /* the place that is taken next */
 };
 
 /* The following run inside rdt_lua_call; each pushes one value. */
 
 /* The entry of that name in the table that a template file returns; raises an error if none. */
 void rdt_state_push_entry(lua_State *state, const char *file, const char *name);
+/* The family's function of that name. */
+void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char *name);
+/* Gives the config on top the parameter's value at that place of its list. */
+void rdt_state_set_param(lua_State *state, const rdt_param *param, int at);
 /* Parameters by name, labels as strings; without launch parameters where compiled_only. */
 void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
                            bool compiled_only);

@@ -1,0 +1,128 @@
+/* Points: the configs of a space that are worth measuring for a problem. */
+#include "codegen/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/problem.h"
+
+/* ---- asking the family --------------------------------------------------------------------- */
+
+typedef struct list_call {
+    const rdt_family *family;
+    rdt_case at;
+    rdt_config standard; /* the default, which is a point in any case */
+    rdt_points points;
+} list_call;
+
+/* Steps to the next point of the space, the last parameter fastest. The first of the parameters
+ * that changed, or -1 after the last point. */
+static int next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
+    for (int i = space->param_count - 1; i >= 0; i--) {
+        if (++index[i] < space->param[i].value_count) return i;
+        index[i] = 0;
+    }
+    return -1;
+}
+
+/* Calls the rule at stack index with the arguments behind it; whether it says yes. */
+static bool holds(lua_State *state, int rule, int config, int problem, int facts) {
+    lua_pushvalue(state, rule);
+    lua_pushvalue(state, config);
+    lua_pushvalue(state, problem);
+    lua_pushvalue(state, facts);
+    lua_call(state, 3, 1);
+    bool yes = lua_toboolean(state, -1);
+    lua_pop(state, 1);
+    return yes;
+}
+
+static void add_point(lua_State *state, rdt_points *points, const rdt_config *config) {
+    if (points->count == points->capacity) {
+        size_t capacity = points->capacity ? 2 * points->capacity : 256;
+        rdt_config *configs = realloc(points->configs, capacity * sizeof *configs);
+        if (!configs) luaL_error(state, "out of memory for %d points", (int)capacity);
+        points->configs = configs;
+        points->capacity = capacity;
+    }
+    points->configs[points->count++] = *config;
+}
+
+/* One table serves all configs: making one for each would take longer than the rules. */
+static int collect_points(lua_State *state) {
+    list_call *call = lua_touserdata(state, 1);
+    const rdt_space *space = &call->family->space;
+    enum { ALLOWED = 2, USEFUL, PROBLEM, FACTS, CONFIG };
+    rdt_state_push_rule(state, call->family, "allowed");
+    rdt_state_push_rule(state, call->family, "useful");
+    rdt_state_push_problem(state, call->at.problem);
+    rdt_state_push_facts(state, call->at.facts);
+    lua_createtable(state, 0, space->param_count);
+    rdt_config config = {0};
+    int index[RDT_PARAM_MAX] = {0};
+    for (int first = 0; first >= 0; first = next_point(space, index)) {
+        for (int i = first; i < space->param_count; i++) {
+            config.value[i] = space->param[i].value[index[i]];
+            rdt_state_set_param(state, &space->param[i], index[i]);
+        }
+        bool is_default = !memcmp(&config, &call->standard, sizeof config);
+        if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
+            (is_default || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)))
+            add_point(state, &call->points, &config);
+    }
+    return 0;
+}
+
+static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at, rdt_points *out,
+                                  redtune_error *err) {
+    list_call call = {.family = &codegen->family[family],
+                      .at = at,
+                      .points = {.family = family, .problem = *at.problem, .facts = *at.facts}};
+    char what[96];
+    snprintf(what, sizeof what, "list the space of template %s", call.family->space.family);
+    redtune_status status = rdt_codegen_default(codegen, family, at, &call.standard, err);
+    if (!status) status = rdt_lua_call(&codegen->lua, what, collect_points, &call, err);
+    if (status)
+        free(call.points.configs);
+    else
+        *out = call.points;
+    return status;
+}
+
+/* ---- keeping the answer -------------------------------------------------------------------- */
+
+static const rdt_points *find_kept(const rdt_codegen *codegen, int family, rdt_case at) {
+    for (int i = 0; i < RDT_POINTS_KEPT; i++) {
+        const rdt_points *each = &codegen->kept[i];
+        if (each->configs && each->family == family && each->problem.count == at.problem->count &&
+            rdt_problem_same_class(&each->problem, at.problem) &&
+            !memcmp(&each->facts, at.facts, sizeof each->facts))
+            return each;
+    }
+    return NULL;
+}
+
+static const rdt_points *keep(rdt_codegen *codegen, const rdt_points *points) {
+    rdt_points *place = &codegen->kept[codegen->kept_next];
+    codegen->kept_next = (codegen->kept_next + 1) % RDT_POINTS_KEPT;
+    free(place->configs);
+    *place = *points;
+    return place;
+}
+
+redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
+                                  rdt_config **configs, size_t *count, redtune_error *err) {
+    const rdt_points *found = find_kept(codegen, family, at);
+    if (!found) {
+        rdt_points listed = {0};
+        redtune_status status = list_points(codegen, family, at, &listed, err);
+        if (status) return status;
+        found = keep(codegen, &listed);
+    }
+    const size_t bytes = found->count * sizeof *found->configs;
+    *configs = malloc(bytes);
+    if (!*configs) return rdt_fail_memory(err, bytes);
+    memcpy(*configs, found->configs, bytes);
+    *count = found->count;
+    return REDTUNE_OK;
+}
