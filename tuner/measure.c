@@ -5,9 +5,9 @@
 
 enum { CALL_NS = 2000 /* a small call, at the least */, ALIGNMENT_BYTES = 256 };
 
-/* How many inputs the calls have. With a cold cache each has its own. Warm ones take turns: where
- * an input lies in L2 makes a kernel a few percent faster or slower, one more than another, so that
- * a single place would decide by luck. */
+/* How many inputs the calls have. With a cold cache each has its own. Warm ones take turns, and
+ * scratch with them: where these lie in L2 makes a kernel a few percent faster or slower, one more
+ * than another, so that a single place would decide by luck. */
 static uint64_t choose_inputs(const rdt_rig *rig, rdt_measured what, uint64_t stride) {
     enum { WARM_INPUTS_MAX = 4, L2_PARTS = 2 /* of which they fill one at most */ };
     const uint64_t count = what.problem->count;
@@ -31,6 +31,12 @@ static int choose_calls(const rdt_rig *rig, rdt_measured what, uint64_t inputs) 
     return inputs < (uint64_t)calls ? (int)inputs : calls;
 }
 
+/* The offset of turn i. With a cold cache it is the same for all: each place would be fetched
+ * once more. */
+static uint64_t choose_scratch(rdt_measured what, uint64_t i) {
+    return what.cache == RDT_CACHE_WARM ? i % RDT_RIG_SCRATCHES * RDT_SCRATCH_BYTES : 0;
+}
+
 static redtune_status record(rdt_measurement *measurement, rdt_measured what, redtune_error *err) {
     const rdt_rig *rig = measurement->rig;
     const size_t element = redtune_dtype_bytes(what.problem->dtype);
@@ -46,7 +52,7 @@ static redtune_status record(rdt_measurement *measurement, rdt_measured what, re
             .input = rig->dense.buffer.address + first * element,
             .count = count,
             .output = rig->output.address,
-            .scratch = rig->scratch.address,
+            .scratch = rig->scratch.address + choose_scratch(what, (uint64_t)i / inputs),
             .chained = i > 0, /* as reductions that a program captures one after the other */
         };
         status = rdt_kernel_launch(what.kernel, what.launch, operands, rig->stream, err);

@@ -14,6 +14,8 @@ enum {
     FLUSH_BYTES_UNKNOWN = 8 << 20, /* of an L2 of unknown size */
 };
 
+#define SCRATCHES_BYTES ((size_t)RDT_RIG_SCRATCHES * RDT_SCRATCH_BYTES)
+
 static size_t flush_bytes(const rdt_facts *facts) {
     size_t l2 = facts->l2_bytes;
     return l2 ? 2 * l2 : FLUSH_BYTES_UNKNOWN;
@@ -29,7 +31,7 @@ redtune_status rdt_rig_free_bytes(const rdt_context *context, uint64_t *bytes, r
 
 /* What it takes beside the test data. */
 static uint64_t fixed_bytes(const rdt_facts *facts, redtune_dtype dtype) {
-    return flush_bytes(facts) + (size_t)RDT_SCRATCH_BYTES + rdt_hot_bytes(dtype, RDT_RIG_HOT_BYTES);
+    return flush_bytes(facts) + SCRATCHES_BYTES + rdt_hot_bytes(dtype, RDT_RIG_HOT_BYTES);
 }
 
 uint64_t rdt_rig_count_within(const rdt_facts *facts, uint64_t bytes,
@@ -136,8 +138,7 @@ redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *p
     if (!status)
         status = rdt_buffer_create(rig->driver, flush_bytes(&context->facts), &rig->flush, err);
     if (!status) status = open_output(rig, err);
-    if (!status)
-        status = rdt_buffer_create(rig->driver, (size_t)RDT_SCRATCH_BYTES, &rig->scratch, err);
+    if (!status) status = rdt_buffer_create(rig->driver, SCRATCHES_BYTES, &rig->scratch, err);
     if (!status) status = fill_pools(rig, problem->count, bytes, err);
     if (!status) status = open_hot(rig, err);
     if (!status) {

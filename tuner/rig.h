@@ -24,6 +24,7 @@ enum {
      * the timer resolves about 500 ns. */
     RDT_RIG_CALLS_MAX = 32,
     RDT_RIG_INTERVAL_NS = 60000,
+    RDT_RIG_SCRATCHES = 4,
 };
 
 typedef struct rdt_rig {
@@ -38,7 +39,7 @@ typedef struct rdt_rig {
                         * data that the timed kernel has to wait for until it is in memory */
     rdt_buffer output; /* RDT_RIG_OUTPUTS results of 16 bytes */
     CUdeviceptr nan;   /* a NaN of the dtype, where it has one; in output, behind the results */
-    rdt_buffer scratch;
+    rdt_buffer scratch; /* RDT_RIG_SCRATCHES times RDT_SCRATCH_BYTES */
     CUstream stream;
     rdt_timer timer;
 } rdt_rig;
