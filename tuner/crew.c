@@ -18,13 +18,15 @@ enum {
     WORKERS_MAX = 64,
     DEATHS_MAX = 8, /* then something is wrong with compiling itself */
     ORDER_LIMIT_S = 30,
+    SPARE_SHARE = 4, /* a fourth of the workers is kept for what is asked for soon */
     SEND_MS = 10000,
 };
 
 /* A kernel to be made. */
 typedef struct entry {
     rdt_order order;
-    uint64_t rank; /* of the last call that asked for it: the highest comes first */
+    /* Of the last call that asked for it soon: the highest comes first. 0: there was none. */
+    uint64_t rank;
     bool taken, done;
 } entry;
 
@@ -81,10 +83,10 @@ static entry *find_entry(rdt_crew *crew, const rdt_order *order) {
     return NULL;
 }
 
-static void add_entry(rdt_crew *crew, const rdt_order *order) {
+static void add_entry(rdt_crew *crew, const rdt_order *order, uint64_t rank) {
     entry *known = find_entry(crew, order);
     if (known) {
-        known->rank = crew->rank;
+        if (rank) known->rank = rank;
         return;
     }
     if (crew->count == crew->capacity) {
@@ -94,7 +96,7 @@ static void add_entry(rdt_crew *crew, const rdt_order *order) {
         crew->entries = entries;
         crew->capacity = capacity;
     }
-    crew->entries[crew->count++] = (entry){.order = *order, .rank = crew->rank};
+    crew->entries[crew->count++] = (entry){.order = *order, .rank = rank};
     crew->open_count++;
 }
 
@@ -114,14 +116,15 @@ static rdt_order order_of(const rdt_facts *facts, bool ptx, const rdt_batch *bat
     return order;
 }
 
-void rdt_crew_add(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
+void rdt_crew_add(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch,
+                  bool soon) {
     if (!crew) return;
     rdt_order order = order_of(facts, ptx, batch);
     pthread_mutex_lock(&crew->lock);
-    crew->rank++;
+    uint64_t rank = soon ? ++crew->rank : 0;
     for (size_t i = 0; i < batch->count; i++) {
         order.config = batch->candidates[i].config;
-        add_entry(crew, &order);
+        add_entry(crew, &order, rank);
     }
     pthread_mutex_unlock(&crew->lock);
     wake(crew);
@@ -142,7 +145,7 @@ bool rdt_crew_wait(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_b
     if (!crew) return true;
     struct timespec end;
     rdt_order order = order_of(facts, ptx, batch);
-    rdt_crew_add(crew, facts, ptx, batch);
+    rdt_crew_add(crew, facts, ptx, batch, true);
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += timeout_ms / 1000;
     end.tv_nsec += timeout_ms % 1000 * 1000000L;
@@ -161,13 +164,15 @@ bool rdt_crew_wait(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_b
     return done;
 }
 
-/* The next kernel to make: its entry's index, and a copy. false if there is none. */
-static bool next_order(rdt_crew *crew, size_t *index, rdt_order *out) {
+/* The next kernel to make: its entry's index, and a copy. false if there is none. spare: nobody
+ * would miss this worker, so it may make what is not asked for soon. */
+static bool next_order(rdt_crew *crew, bool spare, size_t *index, rdt_order *out) {
     const entry *next = NULL;
     pthread_mutex_lock(&crew->lock);
     for (size_t i = 0; crew->open_count && i < crew->count; i++) {
         const entry *each = &crew->entries[i];
-        if (!each->taken && (!next || each->rank > next->rank)) next = each;
+        bool is_due = !each->taken && (each->rank || spare);
+        if (is_due && (!next || each->rank > next->rank)) next = each;
     }
     if (next) {
         *index = (size_t)(next - crew->entries);
@@ -217,9 +222,16 @@ static void start_member(rdt_crew *crew, member *member) {
         lose(crew, member, "it took no greeting");
 }
 
+/* Whether there are workers left for what is asked for soon if one more is busy. */
+static bool has_spare(const rdt_crew *crew) {
+    int busy = 0;
+    for (int i = 0; i < crew->member_max; i++) busy += crew->members[i].busy;
+    return busy + 1 <= crew->member_max - crew->member_max / SPARE_SHARE;
+}
+
 static void give_order(rdt_crew *crew, member *member) {
     rdt_order order;
-    if (!next_order(crew, &member->entry, &order)) return;
+    if (!next_order(crew, has_spare(crew), &member->entry, &order)) return;
     member->busy = true;
     member->since_s = now_s();
     rdt_wire_put(&member->process.wire, &order, sizeof order);

@@ -27,11 +27,14 @@ redtune_status rdt_crew_open(const rdt_workplace *workplace, const rdt_codegen *
 void rdt_crew_close(rdt_crew *crew);
 
 /* Has the kernels of a batch made for a GPU with these facts, in the batch's order and before
- * everything that was asked for earlier; each kernel once however often it is asked for. ptx: its
- * driver takes no cubin. Any thread may call; crew may be NULL. */
-void rdt_crew_add(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch);
-/* The same, and waits for them, for timeout_ms at most: false if they are not all made by then.
- * true, too, where there is nothing to wait for: no crew, or one that has lost its workers. */
+ * everything that was asked for earlier, or if not soon, behind everything else and with some of
+ * the workers kept free; each kernel once however often it is asked for. ptx: its driver takes no
+ * cubin. Any thread may call; crew may be NULL. */
+void rdt_crew_add(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch,
+                  bool soon);
+/* The same for soon, and waits for them, for timeout_ms at most: false if they are not all made by
+ * then. true, too, where there is nothing to wait for: no crew, or one that has lost its workers.
+ */
 bool rdt_crew_wait(rdt_crew *crew, const rdt_facts *facts, bool ptx, const rdt_batch *batch,
                    int timeout_ms);
 

@@ -303,14 +303,24 @@ static bool wants(rdt_field *field, size_t index, int samples) {
     return !has_failed && each->samples < samples && !recall(field, index, samples);
 }
 
-void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count) {
+/* indices: NULL for all. */
+static void prepare(const rdt_field *field, const size_t *indices, size_t count, bool soon) {
     const rdt_lab *lab = field->search->lab;
     rdt_candidate *candidates = lab->prepare && count ? malloc(count * sizeof *candidates) : NULL;
     if (!candidates) return;
-    for (size_t i = 0; i < count; i++) candidates[i] = field->entry[indices[i]].candidate;
+    for (size_t i = 0; i < count; i++)
+        candidates[i] = field->entry[indices ? indices[i] : i].candidate;
     rdt_batch batch = batch_of(field, candidates, count);
-    lab->prepare(lab->self, &batch);
+    lab->prepare(lab->self, &batch, soon);
     free(candidates);
+}
+
+void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count) {
+    prepare(field, indices, count, true);
+}
+
+void rdt_field_prepare_all(const rdt_field *field) {
+    prepare(field, NULL, field->count, false);
 }
 
 redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t count, int samples,

@@ -43,6 +43,8 @@ long rdt_field_find(const rdt_field *field, const rdt_config *config);
 
 /* Says which entries may be asked for next, so that their kernels can be made meanwhile. */
 void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count);
+/* The same for all entries, if there is nothing better to do. */
+void rdt_field_prepare_all(const rdt_field *field);
 
 /* Measures the entries whose indices are given so that each has at least so many samples, or is
  * known not to be good; a few at a time, each lot stored at once. REDTUNE_INTERRUPTED if the

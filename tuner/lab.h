@@ -34,9 +34,10 @@ typedef struct rdt_batch {
  * nothing more. Every function gets self first. */
 typedef struct rdt_lab {
     void *self;
-    /* Says which candidates will be asked for soon, so that their kernels can be made meanwhile.
-     * Returns at once. NULL: the lab has no use for it. */
-    void (*prepare)(void *self, const rdt_batch *batch);
+    /* Says which candidates will be asked for, so that their kernels can be made meanwhile: soon,
+     * or else perhaps, if there is nothing better to do. Returns at once. NULL: the lab has no use
+     * for it. */
+    void (*prepare)(void *self, const rdt_batch *batch, bool soon);
     /* Compiles, loads and checks each candidate at the problem, and fills verdicts[count]. */
     redtune_status (*verify)(void *self, const rdt_batch *batch, rdt_verdict *verdicts,
                              redtune_error *err);

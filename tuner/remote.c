@@ -306,11 +306,11 @@ static redtune_status measure(void *user, const rdt_batch *batch, rdt_cache_stat
     return status;
 }
 
-static void prepare(void *user, const rdt_batch *batch) {
+static void prepare(void *user, const rdt_batch *batch, bool soon) {
     rdt_remote *self = user;
     if (self->worker.is_ready)
         rdt_crew_add(self->worker.workforce->crew, &self->worker.ready.facts,
-                     self->worker.ready.ptx, batch);
+                     self->worker.ready.ptx, batch, soon);
 }
 
 rdt_lab rdt_remote_lab(rdt_remote *self, const redtune_problem *largest) {

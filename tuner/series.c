@@ -104,7 +104,7 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
     const rdt_strategy *strategy = search->strategy;
     const size_t configs = count_configs(search->known);
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
-    if (!*out || (strategy->share > 0 && configs >= strategy->least)) return REDTUNE_OK;
+    if (!*out || (strategy->exact.least && configs >= strategy->exact.least)) return REDTUNE_OK;
     rdt_field field;
     redtune_status status = rdt_field_open(search, &field, err);
     if (status) return status;
@@ -115,7 +115,7 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
 
 /* Of the counts that were searched the nearest below, or above; 0 if there is none. */
 static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
-    enum { SEARCHED = 13 }; /* trials: at a border there are fewer */
+    enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were looked at */
     uint64_t nearest = 0;
     for (size_t i = 0; i < trials->count; i++) {
         uint64_t each = trials->trial[i].problem.count;
@@ -173,6 +173,24 @@ static redtune_status interrupted(redtune_error *err) {
                     "tuning was interrupted; what was measured is kept");
 }
 
+/* Lets the lab make any kernel of the problem at hand and of the next, if there are more to come:
+ * most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for them.
+ */
+static redtune_status look_ahead(rdt_series *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    const size_t next = self->current + 1;
+    if (!self->lab->prepare || next >= self->count) return REDTUNE_OK;
+    for (size_t i = self->current; !status && i <= next; i++) {
+        rdt_search search = rdt_series_search(self, &self->problems[i], RDT_CACHE_COLD, NULL);
+        rdt_field field;
+        status = rdt_field_open(&search, &field, err);
+        if (status) break;
+        rdt_field_prepare_all(&field);
+        rdt_field_close(&field);
+    }
+    return status;
+}
+
 static redtune_status find(rdt_series *self, const redtune_problem *problem, rdt_cache_state cache,
                            rdt_finding *out, redtune_error *err) {
     const rdt_search_hooks hooks = rdt_series_hooks_of(self);
@@ -190,7 +208,8 @@ static redtune_status find(rdt_series *self, const redtune_problem *problem, rdt
         goto done;
     }
     self->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
-    status = rdt_search_run(&search, &out->now, err);
+    status = look_ahead(self, err);
+    if (!status) status = rdt_search_run(&search, &out->now, err);
     if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
     if (!status) status = choose(&all, out, err);
 done:
@@ -241,7 +260,7 @@ static redtune_status find_again(rdt_series *self, size_t i, rdt_cache_state cac
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */
 static redtune_status revisit_each(rdt_series *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!self->strategy->share || !self->count) return REDTUNE_OK;
+    if (!self->strategy->exact.least || !self->count) return REDTUNE_OK;
     for (size_t i = self->count - 1; !status && i-- > 0;) {
         const size_t states = rdt_series_searches(self->facts, &self->problems[i]);
         rdt_finding found[RDT_CACHE_STATES] = {{0}};
