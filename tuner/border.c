@@ -7,17 +7,11 @@
 #include <string.h>
 #include "model/winner.h"
 #include "tuner/field.h"
-#include "tuner/moves.h"
-#include "tuner/near.h"
 
 enum {
-    HALVINGS = 2,      /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
-    NEIGHBOURS = 4,    /* times: sizes further apart have more than one border between them */
-    LOOK_SAMPLES = 9,  /* of a winner at the other's size */
-    RIVAL_SAMPLES = 3, /* of each rival at a size between, at first */
-    RIVALS = 26,       /* the two winners, and of the rest of the best of both ends the better */
-    BEST = 8,          /* of each end */
-    RELAUNCHED = 3,    /* of these, with launches a step apart */
+    HALVINGS = 2,     /* sizes that are a factor of 2 apart: the border lies within 2^(1/8) */
+    NEIGHBOURS = 4,   /* times: sizes further apart have more than one border between them */
+    LOOK_SAMPLES = 9, /* of a winner at another size than its own */
 };
 
 /* A size, and how the two winners compare there. */
@@ -29,8 +23,7 @@ typedef struct place {
 
 typedef struct border {
     rdt_series *series;
-    rdt_config config[RIVALS]; /* the winner of the lower end, and of the upper; their rivals */
-    size_t count;
+    rdt_config config[2]; /* the winners of the lower and of the upper end */
 } border;
 
 /* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
@@ -41,42 +34,32 @@ static int compare(const place *at) {
     return difference < 0 ? -1 : 1;
 }
 
-static redtune_status measure_all(rdt_field *field, int samples, redtune_error *err) {
-    size_t indices[RIVALS + 1], count = 0;
-    for (; count < field->count; count++) indices[count] = count;
-    return rdt_field_measure(field, indices, count, samples, err);
+/* The problem of the series with another count. */
+static redtune_problem problem_at(const border *self, uint64_t count) {
+    redtune_problem problem = self->series->problems[0];
+    problem.count = count;
+    return problem;
 }
 
-/* At an end: both winners, and the default. */
-static redtune_status look(rdt_field *field, redtune_error *err) {
-    return measure_all(field, LOOK_SAMPLES, err);
+static redtune_status select_at(const border *self, uint64_t count, rdt_trials *out,
+                                redtune_error *err) {
+    return rdt_trials_select(&self->series->known[RDT_CACHE_COLD], count, out, err);
 }
 
-/* Between: what hardly differs at an end may differ much here, where the grid fills the GPU
- * otherwise, so the rivals are narrowed down to a few that are measured as carefully as in a
- * search. */
-static redtune_status compete(rdt_field *field, redtune_error *err) {
-    const rdt_round rounds[] = {{6, 9}, {3, rdt_strategy_samples(field->search->strategy)}, {0, 0}};
-    redtune_status status = measure_all(field, RIVAL_SAMPLES, err);
-    return status ? status : rdt_search_narrow(field, rounds, err);
-}
-
-/* Measures so many of the configs, by one of the above, at the place's size. */
-static redtune_status measure(const border *self, place *at, size_t config_count,
-                              redtune_status (*how)(rdt_field *field, redtune_error *err),
-                              redtune_error *err) {
+/* Measures both winners, and the default, at a place. */
+static redtune_status measure(const border *self, place *at, redtune_error *err) {
+    enum { CONFIGS = 3 };
+    static const size_t all[CONFIGS] = {0, 1, 2};
     rdt_series *series = self->series;
-    redtune_problem problem = series->problems[0];
-    problem.count = at->count;
+    const redtune_problem problem = problem_at(self, at->count);
     const rdt_search_hooks hooks = rdt_series_hooks_of(series);
     rdt_search search = rdt_series_search(series, &problem, RDT_CACHE_COLD, &hooks);
     rdt_trials known = {0};
     rdt_field field = {.entry = NULL};
-    redtune_status status =
-        rdt_trials_select(&series->known[RDT_CACHE_COLD], problem.count, &known, err);
+    redtune_status status = select_at(self, at->count, &known, err);
     search.known = &known;
-    if (!status) status = rdt_field_open_some(&search, self->config, config_count, &field, err);
-    if (!status) status = how(&field, err);
+    if (!status) status = rdt_field_open_some(&search, self->config, 2, &field, err);
+    if (!status) status = rdt_field_measure(&field, all, field.count, LOOK_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
         long entry = rdt_field_find(&field, &self->config[side]);
         at->known[side] = entry >= 0 && field.entry[entry].samples > 0;
@@ -90,6 +73,29 @@ static redtune_status measure(const border *self, place *at, size_t config_count
     return status;
 }
 
+/* What ties at both ends may differ by much between them, where the grid fills the GPU otherwise:
+ * so a size between is searched like any other, from what was best at the two around it. */
+static redtune_status search_between(const border *self, uint64_t low, uint64_t count,
+                                     uint64_t high, redtune_error *err) {
+    const redtune_problem problem = problem_at(self, count);
+    const rdt_search_hooks hooks = rdt_series_hooks_of(self->series);
+    rdt_search search = rdt_series_search(self->series, &problem, RDT_CACHE_COLD, &hooks);
+    rdt_search_count measured;
+    rdt_trials known = {0}, below = {0}, above = {0};
+    redtune_status status = select_at(self, count, &known, err);
+    if (!status) status = select_at(self, low, &below, err);
+    if (!status) status = select_at(self, high, &above, err);
+    search.known = &known;
+    search.near[search.near_count++] = (rdt_near){&below, 1};
+    search.near[search.near_count++] = (rdt_near){&above, -1};
+    if (!status) status = rdt_search_run(&search, &measured, err);
+    if (status == REDTUNE_WRONG) status = REDTUNE_OK; /* nothing is good here: neither winner is */
+    rdt_trials_free(&known);
+    rdt_trials_free(&below);
+    rdt_trials_free(&above);
+    return status;
+}
+
 /* On the log scale. */
 static uint64_t middle(uint64_t low, uint64_t high) {
     return (uint64_t)llround(sqrt((double)low) * sqrt((double)high));
@@ -99,7 +105,8 @@ static redtune_status halve(const border *self, place low, place high, redtune_e
     for (int i = 0; i < HALVINGS; i++) {
         place between = {.count = middle(low.count, high.count)};
         if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
-        redtune_status status = measure(self, &between, self->count, compete, err);
+        redtune_status status = search_between(self, low.count, between.count, high.count, err);
+        if (!status) status = measure(self, &between, err);
         int faster = compare(&between);
         if (status || !faster) return status;
         if (faster < 0)
@@ -129,44 +136,9 @@ static redtune_status find_winner(const rdt_series *series, uint64_t count, rdt_
     return status;
 }
 
-static void add_rival(border *self, const rdt_config *config) {
-    for (size_t i = 0; i < self->count; i++)
-        if (!memcmp(&self->config[i], config, sizeof *config)) return;
-    if (self->count < RIVALS) self->config[self->count++] = *config;
-}
-
-/* A launch a step apart needs no other kernel, and differs little at the ends, but not here. */
-static void add_relaunched(border *self, const rdt_space *space, const rdt_config *config) {
-    rdt_config moved;
-    for (int i = 0; i < space->param_count; i++)
-        for (int step = -1; space->param[i].launch && step <= 1; step += 2)
-            if (rdt_moves_step(space, config, i, step, &moved)) add_rival(self, &moved);
-}
-
-/* Of both ends alike, the better ones first. */
-static redtune_status add_rivals(border *self, uint64_t low, uint64_t high, redtune_error *err) {
-    const rdt_series *series = self->series;
-    const rdt_space *space = rdt_codegen_space(series->codegen, series->family);
-    rdt_config best[2][BEST];
-    size_t count[2] = {0};
-    redtune_status status = REDTUNE_OK;
-    for (int end = 0; !status && end < 2; end++) {
-        rdt_trials trials = {0};
-        status = rdt_trials_select(&series->known[RDT_CACHE_COLD], end ? high : low, &trials, err);
-        if (!status) status = rdt_near_best(space, &trials, 0, BEST, best[end], &count[end], err);
-        rdt_trials_free(&trials);
-    }
-    for (size_t i = 0; !status && i < RELAUNCHED; i++)
-        for (int end = 0; end < 2; end++)
-            if (i < count[end]) add_relaunched(self, space, &best[end][i]);
-    for (size_t i = 0; !status && i < BEST; i++)
-        for (int end = 0; end < 2; end++)
-            if (i < count[end]) add_rival(self, &best[end][i]);
-    return status;
-}
-
-static redtune_status cross(rdt_series *series, size_t i, redtune_error *err) {
-    border self = {.series = series, .count = 2};
+/* A look at the ends, and if there is a border, further: at sizes between. */
+static redtune_status cross(rdt_series *series, size_t i, bool further, redtune_error *err) {
+    border self = {.series = series};
     place low = {.count = series->problems[i].count};
     place high = {.count = series->problems[i + 1].count};
     bool found[2] = {false};
@@ -178,15 +150,18 @@ static redtune_status cross(rdt_series *series, size_t i, redtune_error *err) {
         return status;
     series->current = i;
     series->stage = "border";
-    status = measure(&self, &low, 2, look, err);
-    if (!status) status = measure(&self, &high, 2, look, err);
-    if (status || (!compare(&low) && !compare(&high))) return status;
-    status = add_rivals(&self, low.count, high.count, err);
-    return status ? status : halve(&self, low, high, err);
+    status = measure(&self, &low, err);
+    if (!status) status = measure(&self, &high, err);
+    if (status || !further || (!compare(&low) && !compare(&high))) return status;
+    return halve(&self, low, high, err);
 }
 
+/* The ends come first: what is measured there for one border must not lead the search at another
+ * elsewhere when the tune goes on after a stop. */
 redtune_status rdt_border_run(rdt_series *series, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i + 1 < series->count; i++) status = cross(series, i, err);
+    for (int further = 0; further < 2; further++)
+        for (size_t i = 0; !status && i + 1 < series->count; i++)
+            status = cross(series, i, further, err);
     return status;
 }

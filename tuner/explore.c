@@ -41,16 +41,13 @@ static size_t left(const explorer *self) {
     return used < self->most ? self->most - used : 0;
 }
 
-static void wish(explorer *self, const rdt_config *config) {
-    long at = rdt_field_find(self->field, config);
-    if (at >= 0 && !is_wished(self, (size_t)at)) self->wish[self->wish_count++] = (size_t)at;
-}
-
 /* A wish for what has no outcome yet, as far as there is room. */
-static void wish_new(void *user, const rdt_config *config) {
+static void wish(void *user, const rdt_config *config) {
     explorer *self = user;
     long at = rdt_field_find(self->field, config);
-    if (at >= 0 && !self->field->entry[at].tried && left(self)) wish(self, config);
+    if (at < 0 || self->field->entry[at].tried || is_wished(self, (size_t)at) || !left(self))
+        return;
+    self->wish[self->wish_count++] = (size_t)at;
 }
 
 static redtune_status grant(explorer *self, redtune_error *err) {
@@ -130,7 +127,7 @@ static void wish_around(explorer *self, size_t index) {
     for (int stage = 0; stage < RDT_MOVES_STAGES && !self->wish_count; stage++) {
         if (each->expanded[stage]) continue;
         each->expanded[stage] = true;
-        rdt_moves_each(self->field->space, &each->candidate.config, stage, wish_new, self);
+        rdt_moves_each(self->field->space, &each->candidate.config, stage, wish, self);
     }
     if (self->wish_count) speculate(self, index);
 }
@@ -171,17 +168,24 @@ static void wish_relaunched(explorer *self) {
             for (int step = -1; space->param[k].launch && step <= 1; step += 2)
                 if (rdt_moves_step(space, &field->entry[ranked[i]].candidate.config, k, step,
                                    &moved))
-                    wish_new(self, &moved);
+                    wish(self, &moved);
 }
 
 /* ---- looking around ------------------------------------------------------------------------ */
 
-static size_t choose_most(const explorer *self) {
-    const rdt_strategy *strategy = self->strategy;
-    size_t count = self->field->count, most = (size_t)(strategy->share * (double)count);
-    size_t least = self->field->search->near_count ? strategy->least : strategy->alone;
+static size_t count_points(const explorer *self, const rdt_look *look) {
+    const rdt_field *field = self->field;
+    size_t most = (size_t)(look->share * (double)field->count);
+    size_t least = field->search->near_count ? look->least : look->alone;
     if (most < least) most = least;
-    return most < count ? most : count;
+    return most < field->count ? most : field->count;
+}
+
+/* Whether the samples of any candidate differed. */
+static bool is_noisy(const rdt_field *field) {
+    for (size_t i = 0; i < field->count; i++)
+        if (field->entry[i].spread_ns > 0) return true;
+    return false;
 }
 
 static bool is_late(const rdt_field *field) {
@@ -189,20 +193,31 @@ static bool is_late(const rdt_field *field) {
     return search->is_late && search->is_late(search->hooks->user);
 }
 
-static redtune_status begin(explorer *self, redtune_error *err) {
+/* Looks at the default and the seeds, until half of the points are spent. */
+static redtune_status plant(explorer *self, const rdt_near_list *seeds, redtune_error *err) {
     rdt_field *field = self->field;
-    rdt_near_list seeds = {0};
-    redtune_status status = rdt_near_collect(field->search, &seeds, err);
-    if (status) return status;
-    self->wish[self->wish_count++] = field->standard;
-    for (size_t i = 0; i < seeds.count && self->wish_count < self->most / 2; i++)
-        wish(self, &seeds.config[i]);
-    rdt_near_free(&seeds);
+    wish(self, &field->entry[field->standard].candidate.config);
+    for (size_t i = 0; i < seeds->count && field->tried + self->wish_count < self->most / 2; i++)
+        wish(self, &seeds->config[i]);
     rdt_field_prepare(field, self->wish, self->wish_count);
     for (size_t i = 0; i < self->wish_count && i < 3; i++) speculate(self, self->wish[i]);
-    status = grant(self, err);
+    return grant(self, err);
+}
+
+static redtune_status begin(explorer *self, redtune_error *err) {
+    const rdt_strategy *strategy = self->strategy;
+    const rdt_search *search = self->field->search;
+    rdt_near_list seeds = {0};
+    redtune_status status = rdt_near_collect(search, &seeds, err);
+    self->most = count_points(self, &strategy->exact);
+    if (!status) status = plant(self, &seeds, err);
+    if (!status && is_noisy(self->field)) {
+        self->most = count_points(self, &strategy->noisy);
+        status = plant(self, &seeds, err);
+    }
+    rdt_near_free(&seeds);
     if (status) return status;
-    wish_random(self, field->search->near_count ? RANDOM_POINTS : RANDOM_ALONE);
+    wish_random(self, search->near_count ? RANDOM_POINTS : RANDOM_ALONE);
     return grant(self, err);
 }
 
@@ -246,7 +261,6 @@ redtune_status rdt_explore_near(const rdt_strategy *strategy, rdt_field *field,
     if (!room) return rdt_fail_memory(err, 3 * field->count * sizeof *room);
     self.wish = room;
     self.scratch = room + field->count;
-    self.most = choose_most(&self);
     redtune_status status = look_around(&self, err);
     free(room);
     return status;

@@ -62,36 +62,52 @@ static void add_leaders(const rdt_space *space, const rival *rivals, size_t coun
     }
 }
 
-static redtune_status add_near(const rdt_space *space, const rdt_near *near, rdt_near_list *list,
-                               redtune_error *err) {
-    size_t room = list->count + BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX;
-    rival *rivals = malloc((near->trials->count + 1) * sizeof *rivals);
-    rdt_config *grown = realloc(list->config, room * sizeof *grown);
-    if (grown) list->config = grown;
-    if (!rivals || !grown) {
-        free(rivals);
-        return rdt_fail_memory(err, room * sizeof *grown);
-    }
-    size_t count = rank(space, near->trials, rivals);
-    for (size_t i = 0; i < count && i < BEST / 2; i++) add(list, &rivals[i].config);
-    add_leaders(space, rivals, count, list);
-    for (size_t i = BEST / 2; i < count && i < BEST; i++) add(list, &rivals[i].config);
-    for (size_t i = 0; near->shift && i < count && i < MOVED; i++)
+/* The neighbours of the best towards the size at hand, where it differs. */
+static void add_moved(const rdt_space *space, const rival *rivals, size_t count, int shift,
+                      rdt_near_list *list) {
+    for (size_t i = 0; shift && i < count && i < MOVED; i++)
         for (int k = space->param_count - 1; k >= 0; k--) {
             rdt_config moved;
-            if (rdt_moves_step(space, &rivals[i].config, k, near->shift, &moved)) add(list, &moved);
+            if (rdt_moves_step(space, &rivals[i].config, k, shift, &moved)) add(list, &moved);
         }
-    free(rivals);
-    return REDTUNE_OK;
+}
+
+static void add_between(const rival *rivals, size_t first, size_t end, size_t count,
+                        rdt_near_list *list) {
+    for (size_t i = first; i < end && i < count; i++) add(list, &rivals[i].config);
+}
+
+/* Of every problem the very best comes before anything less of another. */
+static void add_all(const rdt_search *search, rival *const *rivals, const size_t *counts,
+                    rdt_near_list *out) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    for (size_t i = 0; i < search->near_count; i++) {
+        add_between(rivals[i], 0, BEST / 2, counts[i], out);
+        add_leaders(space, rivals[i], counts[i], out);
+    }
+    for (size_t i = 0; i < search->near_count; i++)
+        add_between(rivals[i], BEST / 2, BEST, counts[i], out);
+    for (size_t i = 0; i < search->near_count; i++)
+        add_moved(space, rivals[i], counts[i], search->near[i].shift, out);
 }
 
 redtune_status rdt_near_collect(const rdt_search *search, rdt_near_list *out, redtune_error *err) {
     const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < search->near_count; i++)
-        status = add_near(space, &search->near[i], out, err);
-    if (status) rdt_near_free(out);
-    return status;
+    const size_t room = RDT_NEAR_MAX * (BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX);
+    rival *rivals[RDT_NEAR_MAX] = {NULL};
+    size_t counts[RDT_NEAR_MAX];
+    bool good = (out->config = malloc(room * sizeof *out->config)) != NULL;
+    for (size_t i = 0; good && i < search->near_count; i++) {
+        const rdt_trials *trials = search->near[i].trials;
+        rivals[i] = malloc((trials->count + 1) * sizeof **rivals);
+        good = rivals[i] != NULL;
+        if (good) counts[i] = rank(space, trials, rivals[i]);
+    }
+    if (good) add_all(search, rivals, counts, out);
+    for (size_t i = 0; i < search->near_count; i++) free(rivals[i]);
+    if (good) return REDTUNE_OK;
+    rdt_near_free(out);
+    return rdt_fail_memory(err, room * sizeof *out->config);
 }
 
 redtune_status rdt_near_best(const rdt_space *space, const rdt_trials *trials, int samples,

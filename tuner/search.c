@@ -16,32 +16,26 @@ static size_t narrow(const rdt_field *field, size_t keep, size_t *indices) {
     return keep;
 }
 
-redtune_status rdt_search_narrow(rdt_field *field, const rdt_round *rounds, redtune_error *err) {
-    size_t *indices = malloc(field->count * sizeof *indices);
-    if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
-    redtune_status status = REDTUNE_OK;
-    for (const rdt_round *round = rounds; !status && round->keep; round++) {
-        size_t count = narrow(field, round->keep, indices);
-        status = rdt_field_measure(field, indices, count, round->samples, err);
-    }
-    free(indices);
-    return status;
-}
-
-static bool has_good(const rdt_field *field) {
-    for (size_t i = 0; i < field->count; i++)
-        if (field->entry[i].samples) return true;
-    return false;
-}
-
-redtune_status rdt_search_rounds(rdt_field *field, redtune_error *err) {
-    redtune_status status = rdt_search_narrow(field, field->search->strategy->rounds, err);
-    if (status || has_good(field)) return status;
+static redtune_status none_good(const rdt_field *field, redtune_error *err) {
     char problem[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(field->search->problem, problem);
     return rdt_fail(err, REDTUNE_WRONG, 0,
                     "cannot tune %s: none of %zu candidates compiles and gives the right result",
                     problem, field->tried);
+}
+
+redtune_status rdt_search_rounds(rdt_field *field, redtune_error *err) {
+    const rdt_strategy *strategy = field->search->strategy;
+    size_t *indices = malloc(field->count * sizeof *indices);
+    if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
+    redtune_status status = REDTUNE_OK;
+    for (const rdt_round *round = strategy->rounds; !status && round->keep; round++) {
+        size_t count = narrow(field, round->keep, indices);
+        status = rdt_field_measure(field, indices, count, round->samples, err);
+    }
+    if (!status && !rdt_field_rank(field, indices)) status = none_good(field, err);
+    free(indices);
+    return status;
 }
 
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,

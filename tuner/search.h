@@ -61,11 +61,7 @@ typedef struct rdt_search_count {
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
                               redtune_error *err);
 
-/* Measures the best of what has been tried in a field, and the default if it is good, from round to
- * round; the rounds end with keep 0. */
-redtune_status rdt_search_narrow(struct rdt_field *field, const rdt_round *rounds,
-                                 redtune_error *err);
-/* The strategy's rounds. REDTUNE_WRONG if nothing in the field is good. */
+/* The rounds alone, among what has been tried in a field. */
 redtune_status rdt_search_rounds(struct rdt_field *field, redtune_error *err);
 
 #endif

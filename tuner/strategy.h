@@ -15,6 +15,13 @@ typedef struct rdt_round {
 
 enum { RDT_ROUNDS_MAX = 4 };
 
+/* Of a space of n points, so many: share * n, or least if that is more; where nothing like the
+ * problem is known, alone. */
+typedef struct rdt_look {
+    double share;
+    size_t least, alone;
+} rdt_look;
+
 typedef struct rdt_strategy {
     const char *name;
     redtune_effort effort;
@@ -22,10 +29,10 @@ typedef struct rdt_strategy {
     redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_field *field,
                               redtune_error *err);
     int samples;
-    /* Of a space of n points, so many are looked at: share * n, or least if that is more; where
-     * nothing like the problem is known, alone. Exploring everything has no use for them. */
-    double share;
-    size_t least, alone;
+    /* How much is looked at where every sample of a candidate takes the same time, as in a model,
+     * and where they do not: there what is best has more rivals that few samples cannot tell from
+     * it, and lies less where one expects it. Exploring everything has no use for either. */
+    rdt_look exact, noisy;
     rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
 } rdt_strategy;
 
