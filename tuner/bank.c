@@ -65,6 +65,7 @@ void rdt_bank_destroy(rdt_bank *bank) {
     for (rdt_bank_entry *entry = bank->first, *next; entry; entry = next) {
         next = entry->next;
         rdt_kernel_unload(entry->kernel);
+        for (int i = 0; i + 1 < RDT_BANK_COPIES; i++) rdt_kernel_unload(entry->copy[i]);
         free(entry);
     }
     rdt_kernel_unload(bank->flush_kernel);
@@ -96,15 +97,20 @@ static redtune_status fill_entry(rdt_bank *bank, const redtune_problem *problem,
     return status;
 }
 
+static rdt_bank_entry *find_entry(const rdt_bank *bank, const rdt_config *config) {
+    rdt_bank_entry *entry = bank->first;
+    while (entry && !rdt_config_same_kernel(bank->space, &entry->config, config))
+        entry = entry->next;
+    return entry;
+}
+
 redtune_status rdt_bank_get(rdt_bank *bank, const redtune_problem *problem,
                             const rdt_config *config, const rdt_launch *launch,
                             const rdt_bank_entry **out, redtune_error *err) {
-    for (const rdt_bank_entry *entry = bank->first; entry; entry = entry->next) {
-        if (!rdt_config_same_kernel(bank->space, &entry->config, config)) continue;
-        *out = entry;
-        return REDTUNE_OK;
-    }
-    rdt_bank_entry *entry = calloc(1, sizeof *entry);
+    rdt_bank_entry *entry = find_entry(bank, config);
+    *out = entry;
+    if (entry) return REDTUNE_OK;
+    entry = calloc(1, sizeof *entry);
     if (!entry) return rdt_fail_memory(err, sizeof *entry);
     entry->config = *config;
     entry->next = bank->first;
@@ -112,4 +118,19 @@ redtune_status rdt_bank_get(rdt_bank *bank, const redtune_problem *problem,
     redtune_status status = fill_entry(bank, problem, launch, entry, err);
     if (!status) *out = entry;
     return status;
+}
+
+int rdt_bank_copies(rdt_bank *bank, const redtune_problem *problem, const rdt_config *config,
+                    const rdt_launch *launch, const rdt_kernel *out[RDT_BANK_COPIES]) {
+    rdt_bank_entry *entry = find_entry(bank, config);
+    int count = 0;
+    out[count++] = entry->kernel;
+    for (int i = 0; i + 1 < RDT_BANK_COPIES; i++) {
+        redtune_error why;
+        if (!entry->copy[i] &&
+            bank->make(bank->user, bank->family, problem, config, launch, &entry->copy[i], &why))
+            break;
+        out[count++] = entry->copy[i];
+    }
+    return count;
 }

@@ -15,10 +15,13 @@ typedef redtune_status rdt_make_kernel_fn(void *user, int family, const redtune_
 
 typedef struct rdt_bank rdt_bank;
 
+enum { RDT_BANK_COPIES = 4 }; /* of one kernel, the first included */
+
 /* A kernel or why there is none. */
 typedef struct rdt_bank_entry {
     rdt_config config; /* launch parameters do not count */
     rdt_kernel *kernel;
+    rdt_kernel *copy[RDT_BANK_COPIES - 1]; /* NULL until they are asked for */
     rdt_outcome outcome;
     redtune_error error; /* unless good */
     struct rdt_bank_entry *next;
@@ -37,6 +40,12 @@ void rdt_bank_destroy(rdt_bank *bank);
 redtune_status rdt_bank_get(rdt_bank *bank, const redtune_problem *problem,
                             const rdt_config *config, const rdt_launch *launch,
                             const rdt_bank_entry **out, redtune_error *err);
+
+/* The config's kernel, which rdt_bank_get has found good, and copies of it loaded elsewhere: where
+ * its code lies makes a kernel up to 4 % faster or slower. Returns how many there are: fewer than
+ * RDT_BANK_COPIES where another cannot be loaded. */
+int rdt_bank_copies(rdt_bank *bank, const redtune_problem *problem, const rdt_config *config,
+                    const rdt_launch *launch, const rdt_kernel *out[RDT_BANK_COPIES]);
 
 /* Reads the rig's flush buffer with a kernel made for that, so that nothing else is left in L2.
  * Asynchronous. */

@@ -19,6 +19,11 @@ struct rdt_local {
 /* How often a turn is taken again in a batch while the GPU's clocks are held down. */
 enum { RETAKES_MAX = 3 };
 
+/* From so many samples on, those of a last round, after which a winner is chosen, so many variants
+ * of a candidate are timed in turns: where its code, inputs and scratch lie makes it up to 4 %
+ * faster or slower. */
+enum { CAREFUL = 15, VARIANTS = 3 };
+
 static void drop_all(rdt_local *self) {
     rdt_bank_destroy(self->bank);
     rdt_rig_close(self->rig);
@@ -109,22 +114,32 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
     return status;
 }
 
-/* Records the candidate's calls; *out stays NULL if it is not good. */
+/* Records the candidate's calls, so many variants; out stays NULL if it is not good. With more than
+ * one variant all copies of its kernel are called, which a quick look is not worth. */
 static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rdt_cache_state cache,
-                               size_t i, rdt_verdict *verdict, rdt_measurement **out,
+                               int variants, size_t i, rdt_verdict *verdict, rdt_measurement **out,
                                redtune_error *err) {
-    const rdt_kernel *kernel = NULL;
+    const rdt_candidate *each = &batch->candidates[i];
+    const rdt_kernel *kernel = NULL, *copies[RDT_BANK_COPIES];
     if (verdict->outcome != RDT_OUTCOME_GOOD) return REDTUNE_OK;
     redtune_status status = get_kernel(self, batch, i, &kernel, verdict, err);
     if (status || verdict->outcome != RDT_OUTCOME_GOOD) return status;
-    rdt_measured what = {batch->problem, cache, kernel, &batch->candidates[i].launch};
-    return rdt_measurement_open(self->rig, self->bank, what, out, err);
+    copies[0] = kernel;
+    int count = 1;
+    if (variants > 1)
+        count = rdt_bank_copies(self->bank, batch->problem, &each->config, &each->launch, copies);
+    for (int k = 0; !status && k < variants; k++) {
+        rdt_measured what = {batch->problem, cache, copies, count, &each->launch, k};
+        status = rdt_measurement_open(self->rig, self->bank, what, &out[k], err);
+    }
+    return status;
 }
 
 /* A batch that is being timed. */
 typedef struct timing {
     const rdt_batch *batch;
-    rdt_measurement **opened; /* NULL for a candidate that is not good */
+    int variants;
+    rdt_measurement **opened; /* the variants of each; NULL for a candidate that is not good */
     int samples;
     double *sample_ns;
     size_t at; /* the candidate at hand */
@@ -136,11 +151,13 @@ typedef struct timing {
 static redtune_status take_turn(const rdt_local *local, timing *self, int j, redtune_error *err) {
     for (size_t i = 0; i < self->batch->count; i++) {
         double *sample = &self->sample_ns[i * (size_t)self->samples + (size_t)j];
+        const rdt_measurement *opened =
+            self->opened[i * (size_t)self->variants + (size_t)(j % self->variants)];
         self->at = i;
         *sample = 0;
-        if (self->opened[i]) tell_at(local, i);
-        redtune_status status =
-            self->opened[i] ? rdt_measurement_sample(self->opened[i], sample, err) : REDTUNE_OK;
+        if (!opened) continue;
+        tell_at(local, i);
+        redtune_status status = rdt_measurement_sample(opened, sample, err);
         if (status) return status;
     }
     return REDTUNE_OK;
@@ -169,24 +186,28 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
                                  int samples, double *sample_ns, rdt_verdict *verdicts,
                                  rdt_conditions *conditions, redtune_error *err) {
     rdt_local *self = user;
-    timing timing = {.batch = batch, .samples = samples, .sample_ns = sample_ns};
+    timing timing = {.batch = batch,
+                     .samples = samples,
+                     .sample_ns = sample_ns,
+                     .variants = samples >= CAREFUL ? VARIANTS : 1};
+    const size_t variants = (size_t)timing.variants, opened = batch->count * variants;
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
-    timing.opened = calloc(batch->count ? batch->count : 1, sizeof(rdt_measurement *));
-    if (!timing.opened) return rdt_fail_memory(err, batch->count * sizeof(rdt_measurement *));
+    timing.opened = calloc(opened ? opened : 1, sizeof(rdt_measurement *));
+    if (!timing.opened) return rdt_fail_memory(err, opened * sizeof(rdt_measurement *));
     for (size_t i = 0; !status && i < batch->count; i++) {
         timing.at = i;
         tell_at(self, i);
-        status = open_one(self, batch, cache, i, &verdicts[i], &timing.opened[i], err);
+        status = open_one(self, batch, cache, timing.variants, i, &verdicts[i],
+                          &timing.opened[i * variants], err);
     }
     if (!status) status = take_turns(self, &timing, err);
     if (status) status = within(self, batch, timing.at, status, err);
     rdt_conditions now = rdt_nvml_look(self->parts.nvml);
     now.throttle |= timing.throttle;
-    for (size_t i = 0; i < batch->count; i++) {
-        conditions[i] = timing.opened[i] ? now : (rdt_conditions){0};
-        rdt_measurement_close(timing.opened[i]);
-    }
+    for (size_t i = 0; i < batch->count; i++)
+        conditions[i] = timing.opened[i * variants] ? now : (rdt_conditions){0};
+    for (size_t i = 0; i < opened; i++) rdt_measurement_close(timing.opened[i]);
     free(timing.opened);
     return status;
 }

@@ -5,58 +5,79 @@
 
 enum { CALL_NS = 2000 /* a small call, at the least */, ALIGNMENT_BYTES = 256 };
 
-/* How many inputs the calls have. With a cold cache each has its own. Warm ones take turns, and
- * scratch with them: where these lie in L2 makes a kernel a few percent faster or slower, one more
- * than another, so that a single place would decide by luck. */
-static uint64_t choose_inputs(const rdt_rig *rig, rdt_measured what, uint64_t stride) {
-    enum { WARM_INPUTS_MAX = 4, L2_PARTS = 2 /* of which they fill one at most */ };
-    const uint64_t count = what.problem->count;
-    uint64_t inputs = count ? 1 + (rig->dense.count - count) / stride : 1;
-    if (what.cache == RDT_CACHE_COLD) return inputs;
-    uint64_t bytes = stride * redtune_dtype_bytes(what.problem->dtype);
-    uint64_t most = bytes ? rig->context->facts.l2_bytes / L2_PARTS / bytes : 1;
-    if (most > WARM_INPUTS_MAX) most = WARM_INPUTS_MAX;
+/* Where the calls of one graph find what they work on. */
+typedef struct places {
+    uint64_t stride;        /* elements, from one input to the next */
+    uint64_t first, inputs; /* the calls take turns through so many, from the first on */
+    int scratch, scratches; /* likewise */
+} places;
+
+/* With a cold cache each call has its own input, and the scratch is the same for all: each place
+ * would be fetched once more. Warm ones take turns through a few of both. Where these lie makes a
+ * kernel a few percent faster or slower, one more than another, so that a single place would
+ * decide by luck; so each variant has others, too. */
+static places choose_places(const rdt_rig *rig, rdt_measured what, int calls) {
+    enum { WARM_INPUTS_MAX = 4 };
+    const size_t element = redtune_dtype_bytes(what.problem->dtype);
+    const uint64_t count = what.problem->count, unit = ALIGNMENT_BYTES / element;
+    places out = {.stride = (count + unit - 1) / unit * unit,
+                  .scratch = what.variant % RDT_RIG_SCRATCHES,
+                  .scratches = 1};
+    const uint64_t all = count ? 1 + (rig->dense.count - count) / out.stride : 1;
+    uint64_t most = (uint64_t)calls;
+    if (what.cache == RDT_CACHE_WARM) {
+        const uint64_t bytes = out.stride * element;
+        most = bytes ? rdt_facts_warm_bytes(&rig->context->facts) / bytes : 1;
+        if (most > WARM_INPUTS_MAX) most = WARM_INPUTS_MAX;
+        out.scratches = RDT_RIG_SCRATCHES;
+    }
     if (most < 1) most = 1;
-    return inputs < most ? inputs : most;
+    out.inputs = all < most ? all : most;
+    out.first = (uint64_t)what.variant * out.inputs;
+    if (out.first + out.inputs > all) out.first = all - out.inputs;
+    return out;
 }
 
-static int choose_calls(const rdt_rig *rig, rdt_measured what, uint64_t inputs) {
+static int choose_calls(const rdt_rig *rig, rdt_measured what) {
     const uint64_t count = what.problem->count;
     double peak = rdt_facts_peak_gbps(&rig->context->facts); /* bytes per ns */
     double bytes = (double)count * (double)redtune_dtype_bytes(what.problem->dtype);
     double call_ns = CALL_NS + (peak > 0 ? bytes / peak : 0);
     int calls = (int)(RDT_RIG_INTERVAL_NS / call_ns) + 1;
-    if (calls > RDT_RIG_CALLS_MAX) calls = RDT_RIG_CALLS_MAX;
-    if (!count || what.cache == RDT_CACHE_WARM) return calls;
-    return inputs < (uint64_t)calls ? (int)inputs : calls;
+    return calls < RDT_RIG_CALLS_MAX ? calls : RDT_RIG_CALLS_MAX;
 }
 
-/* The offset of turn i. With a cold cache it is the same for all: each place would be fetched
- * once more. */
-static uint64_t choose_scratch(rdt_measured what, uint64_t i) {
-    return what.cache == RDT_CACHE_WARM ? i % RDT_RIG_SCRATCHES * RDT_SCRATCH_BYTES : 0;
+/* Of call i: not always the same one for the same input. */
+static const rdt_kernel *choose_copy(rdt_measured what, int i) {
+    return what.copies[(i + i / what.copy_count) % what.copy_count];
+}
+
+static rdt_operands choose_operands(const rdt_rig *rig, rdt_measured what, const places *at,
+                                    int i) {
+    const uint64_t turn = (uint64_t)i / at->inputs, input = at->first + (uint64_t)i % at->inputs;
+    const int scratch = (at->scratch + (int)(turn % (uint64_t)at->scratches)) % RDT_RIG_SCRATCHES;
+    return (rdt_operands){
+        .input = rig->dense.buffer.address +
+                 input * at->stride * redtune_dtype_bytes(what.problem->dtype),
+        .count = what.problem->count,
+        .output = rig->output.address,
+        .scratch = rig->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES,
+        .chained = i > 0, /* as reductions that a program captures one after the other */
+    };
 }
 
 static redtune_status record(rdt_measurement *measurement, rdt_measured what, redtune_error *err) {
     const rdt_rig *rig = measurement->rig;
-    const size_t element = redtune_dtype_bytes(what.problem->dtype);
-    const uint64_t count = what.problem->count, unit = ALIGNMENT_BYTES / element;
-    const uint64_t stride = (count + unit - 1) / unit * unit;
-    const uint64_t inputs = choose_inputs(rig, what, stride);
-    measurement->calls = choose_calls(rig, what, inputs);
+    int calls = choose_calls(rig, what);
+    const places at = choose_places(rig, what, calls);
+    if (what.cache == RDT_CACHE_COLD && what.problem->count && at.inputs < (uint64_t)calls)
+        calls = (int)at.inputs;
+    measurement->calls = calls;
     redtune_status status = rdt_graph_begin(rig->driver, rig->stream, err);
     if (status) return status;
-    for (int i = 0; !status && i < measurement->calls; i++) {
-        uint64_t first = (uint64_t)i % inputs * stride;
-        rdt_operands operands = {
-            .input = rig->dense.buffer.address + first * element,
-            .count = count,
-            .output = rig->output.address,
-            .scratch = rig->scratch.address + choose_scratch(what, (uint64_t)i / inputs),
-            .chained = i > 0, /* as reductions that a program captures one after the other */
-        };
-        status = rdt_kernel_launch(what.kernel, what.launch, operands, rig->stream, err);
-    }
+    for (int i = 0; !status && i < calls; i++)
+        status = rdt_kernel_launch(choose_copy(what, i), what.launch,
+                                   choose_operands(rig, what, &at, i), rig->stream, err);
     if (status) {
         rdt_graph_abandon(rig->driver, rig->stream);
         return status;

@@ -19,8 +19,10 @@ typedef struct rdt_measurement {
 typedef struct rdt_measured {
     const redtune_problem *problem;
     rdt_cache_state cache;
-    const rdt_kernel *kernel;
+    const rdt_kernel *const *copies; /* of the kernel: the calls take turns through them */
+    int copy_count;
     const rdt_launch *launch;
+    int variant; /* from 0: inputs and scratch lie elsewhere, as far as there is room */
 } rdt_measured;
 
 redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank, rdt_measured what,
