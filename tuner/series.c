@@ -220,7 +220,7 @@ done:
 
 size_t rdt_series_searches(const rdt_facts *facts, const redtune_problem *problem) {
     uint64_t element = redtune_dtype_bytes(problem->dtype);
-    return problem->count <= facts->l2_bytes / element ? RDT_CACHE_STATES : 1;
+    return problem->count <= rdt_facts_warm_bytes(facts) / element ? RDT_CACHE_STATES : 1;
 }
 
 static size_t searches_left(const rdt_series *self, size_t problem, size_t state) {

@@ -25,6 +25,10 @@ const rdt_facts *rdt_facts_typical(void) {
     return &typical;
 }
 
+uint64_t rdt_facts_warm_bytes(const rdt_facts *facts) {
+    return facts->l2_bytes / 2;
+}
+
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
     return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->bus_bits == b->bus_bits;

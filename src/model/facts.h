@@ -17,6 +17,9 @@ typedef struct rdt_facts {
 
 /* 10^9 bytes per second of the memory bus, two transfers a clock; 0 if unknown. */
 double rdt_facts_peak_gbps(const rdt_facts *facts);
+/* What L2 keeps from one call to the next, whatever lies where: half of it, since each of two
+ * partitions may hold a copy of what all multiprocessors read. */
+uint64_t rdt_facts_warm_bytes(const rdt_facts *facts);
 /* Whether both are the same GPU model, by everything but the serial number. */
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
 /* A middling GPU to render for where none is at hand: compute capability 8.0, 108 SMs. */

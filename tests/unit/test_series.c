@@ -191,10 +191,10 @@ static void a_stopped_exhaustive_search_goes_on_as_if_undisturbed(void) {
 
 /* ---- cache states and borders --------------------------------------------------------------- */
 
-static void warm_is_measured_where_the_input_fits_in_l2(void) {
+static void warm_is_measured_where_half_of_l2_holds_the_input(void) {
     tune self;
-    tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 23,
-               25); /* 32 to 128 MiB */
+    tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 22,
+               24); /* 16 to 64 MiB */
     self.effort = REDTUNE_EFFORT_QUICK;
     CHECK_OK(tune_run(&self), self.err);
     CHECK(self.warm[0].found && self.warm[0].winner.cache == RDT_CACHE_WARM);
@@ -422,7 +422,7 @@ int main(int argc, char **argv) {
         FACT(what_is_known_is_not_asked_again),
         FACT(a_stopped_standard_search_goes_on_as_if_undisturbed),
         FACT(a_stopped_exhaustive_search_goes_on_as_if_undisturbed),
-        FACT(warm_is_measured_where_the_input_fits_in_l2),
+        FACT(warm_is_measured_where_half_of_l2_holds_the_input),
         FACT(borders_lead_to_the_faster_config),
         FACT(borders_are_measured_where_winners_differ),
         FACT(progress_names_what_is_measured),
