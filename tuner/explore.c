@@ -181,10 +181,14 @@ static size_t count_points(const explorer *self, const rdt_look *look) {
     return most < field->count ? most : field->count;
 }
 
-/* Whether the samples of any candidate differed. */
+/* Whether the samples of any candidate differed, here or on a problem like this one. */
 static bool is_noisy(const rdt_field *field) {
+    const rdt_search *search = field->search;
     for (size_t i = 0; i < field->count; i++)
         if (field->entry[i].spread_ns > 0) return true;
+    for (size_t i = 0; i < search->near_count; i++)
+        for (size_t k = 0; k < search->near[i].trials->count; k++)
+            if (search->near[i].trials->trial[k].spread_ns > 0) return true;
     return false;
 }
 
