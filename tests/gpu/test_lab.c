@@ -21,6 +21,7 @@ typedef struct bench {
     redtune_op other; /* whose kernel is made instead */
     bool makes_other;
     const char *source; /* of the kernel that is made instead; NULL: of none */
+    int made, most;     /* kernels; most: then no more can be made; 0: no limit */
     rdt_candidate candidate;
     rdt_batch batch;
     rdt_nvml *nvml;
@@ -66,8 +67,11 @@ static redtune_status make_from(const char *source, rdt_kernel **out, redtune_er
 static redtune_status make(void *user, int family, const redtune_problem *problem,
                            const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
                            redtune_error *failure) {
-    const bench *self = user;
+    bench *self = user;
     redtune_problem made = *problem;
+    if (self->most && self->made == self->most)
+        return rdt_fail(failure, REDTUNE_MEMORY, 0, "no more kernels");
+    self->made++;
     if (self->source) return make_from(self->source, out, failure);
     if (self->makes_other) made.op = self->other;
     return rdt_builder_make(shop.builder, gpu.context, family, &made, config, launch, out, failure);
@@ -99,11 +103,15 @@ static void bench_close(bench *self) {
     rdt_nvml_close(self->nvml);
 }
 
+static redtune_status bench_sample(bench *self, rdt_cache_state cache, int count, double *out) {
+    return self->lab.time(self->lab.self, &self->batch, cache, count, out, &self->verdict,
+                          &self->conditions, &err);
+}
+
 /* The median of three is the second: they are all the same on the simulated GPU. */
 static redtune_status bench_time(bench *self, rdt_cache_state cache, double *sample_ns) {
     double samples[3];
-    redtune_status status = self->lab.time(self->lab.self, &self->batch, cache, 3, samples,
-                                           &self->verdict, &self->conditions, &err);
+    redtune_status status = bench_sample(self, cache, 3, samples);
     *sample_ns = samples[1];
     return status;
 }
@@ -165,6 +173,43 @@ static void a_warm_cache_is_faster_than_a_cold_one(void) {
     CHECK_OK(bench_time(&self, RDT_CACHE_WARM, &warm_ns), err);
     CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
     CHECK(warm_ns > 0 && warm_ns < cold_ns);
+    bench_close(&self);
+}
+
+enum { LAST_ROUND = 31 };
+
+static bool are_all_positive(const double *samples, int count) {
+    for (int i = 0; i < count; i++)
+        if (!(samples[i] > 0)) return false;
+    return true;
+}
+
+/* Where its code lies makes a kernel faster or slower, so a winner is chosen by several copies. */
+static void a_last_round_loads_copies_of_a_kernel(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double quick[3], samples[LAST_ROUND];
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, 3, quick), err);
+    const int made = self.made;
+    for (int state = RDT_CACHE_COLD; state <= RDT_CACHE_WARM; state++) {
+        CHECK_OK(bench_sample(&self, (rdt_cache_state)state, LAST_ROUND, samples), err);
+        CHECK(are_all_positive(samples, LAST_ROUND));
+    }
+    CHECK_INT(self.made, made + 3);
+    bench_close(&self);
+}
+
+static void a_copy_that_cannot_be_loaded_is_done_without(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double samples[LAST_ROUND];
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, 3, samples), err);
+    self.most = self.made + 1;
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, LAST_ROUND, samples), err);
+    CHECK_INT(self.made, self.most);
+    CHECK(self.verdict.outcome == RDT_OUTCOME_GOOD && are_all_positive(samples, LAST_ROUND));
     bench_close(&self);
 }
 
@@ -262,6 +307,8 @@ int main(int argc, char **argv) {
         FACT(what_a_wrong_kernel_destroyed_is_made_anew),
         FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
         FACT(a_warm_cache_is_faster_than_a_cold_one),
+        FACT(a_last_round_loads_copies_of_a_kernel),
+        FACT(a_copy_that_cannot_be_loaded_is_done_without),
         FACT(what_is_not_good_is_not_timed),
         FACT(conditions_are_kept),
         FACT(no_nvml_is_no_error),
