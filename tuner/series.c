@@ -208,7 +208,7 @@ static redtune_status find(rdt_series *self, const redtune_problem *problem, rdt
         goto done;
     }
     self->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
-    status = look_ahead(self, err);
+    if (cache == RDT_CACHE_COLD) status = look_ahead(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
     if (!status) status = choose(&all, out, err);
