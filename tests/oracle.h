@@ -17,6 +17,8 @@ typedef struct oracle {
     double noise;                /* of the model: standard deviation, as a share of the time */
     double outliers;             /* and the share of samples that are far too slow */
     uint64_t salt;               /* of the noise */
+    double elsewhere;            /* of the model: the share by which every third sample of a last
+                                    round is slower, where data and code lie elsewhere */
     double uneven;               /* of the model: the share by which most configs, each at counts of
                                     its own, are slower where the count is no power of two */
     rdt_text *log;               /* what was asked, a line a candidate; NULL: not kept */

@@ -181,14 +181,17 @@ static size_t count_points(const explorer *self, const rdt_look *look) {
     return most < field->count ? most : field->count;
 }
 
-/* Whether the samples of any candidate differed, here or on a problem like this one. */
-static bool is_noisy(const rdt_field *field) {
+/* Whether the samples of a first look differed, here or on a problem like this one. Those of a last
+ * round differ in any case, for what lies where is varied there. */
+static bool is_noisy(const rdt_field *field, int samples) {
     const rdt_search *search = field->search;
     for (size_t i = 0; i < field->count; i++)
-        if (field->entry[i].spread_ns > 0) return true;
-    for (size_t i = 0; i < search->near_count; i++)
-        for (size_t k = 0; k < search->near[i].trials->count; k++)
-            if (search->near[i].trials->trial[k].spread_ns > 0) return true;
+        if (field->entry[i].samples == samples && field->entry[i].spread_ns > 0) return true;
+    for (size_t i = 0; i < search->near_count; i++) {
+        const rdt_trials *trials = search->near[i].trials;
+        for (size_t k = 0; k < trials->count; k++)
+            if (trials->trial[k].samples == samples && trials->trial[k].spread_ns > 0) return true;
+    }
     return false;
 }
 
@@ -215,7 +218,7 @@ static redtune_status begin(explorer *self, redtune_error *err) {
     redtune_status status = rdt_near_collect(search, &seeds, err);
     self->most = count_points(self, &strategy->exact);
     if (!status) status = plant(self, &seeds, err);
-    if (!status && is_noisy(self->field)) {
+    if (!status && is_noisy(self->field, strategy->samples)) {
         self->most = count_points(self, &strategy->noisy);
         status = plant(self, &seeds, err);
     }

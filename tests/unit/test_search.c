@@ -116,6 +116,7 @@ static void finds_the_best(redtune_effort effort, uint64_t seed, size_t last, do
         tune self;
         oracle oracle = oracle_model(tune_codegen, &oracle_h200);
         oracle.noise = oracle.outliers = noise;
+        oracle.elsewhere = 0.003;
         tune_begin(&self, oracle, dtypes[i], 10, 28);
         self.effort = effort;
         self.seed = seed;
