@@ -63,7 +63,7 @@ static int collect_points(lua_State *state) {
     for (int first = 0; first >= 0; first = next_point(space, index)) {
         for (int i = first; i < space->param_count; i++) {
             config.value[i] = space->param[i].value[index[i]];
-            rdt_state_set_param(state, &space->param[i], index[i]);
+            rdt_state_set_param(state, &space->param[i], config.value[i]);
         }
         bool is_default = !memcmp(&config, &call->standard, sizeof config);
         if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&

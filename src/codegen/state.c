@@ -20,11 +20,12 @@ void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char 
     lua_remove(state, -2);
 }
 
-void rdt_state_set_param(lua_State *state, const rdt_param *param, int at) {
-    if (param->label[at][0])
+void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value) {
+    int at = rdt_param_find(param, value);
+    if (at >= 0 && param->label[at][0])
         lua_pushstring(state, param->label[at]);
     else
-        lua_pushinteger(state, param->value[at]);
+        lua_pushinteger(state, value);
     lua_setfield(state, -2, param->name);
 }
 
@@ -33,13 +34,7 @@ void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_c
     lua_createtable(state, 0, space->param_count);
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        if (compiled_only && param->launch) continue;
-        int at = rdt_param_find(param, config->value[i]);
-        if (at >= 0 && param->label[at][0])
-            lua_pushstring(state, param->label[at]);
-        else
-            lua_pushinteger(state, config->value[i]);
-        lua_setfield(state, -2, param->name);
+        if (!compiled_only || !param->launch) rdt_state_set_param(state, param, config->value[i]);
     }
 }
 

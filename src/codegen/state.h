@@ -40,8 +40,8 @@ struct rdt_codegen {
 void rdt_state_push_entry(lua_State *state, const char *file, const char *name);
 /* The family's function of that name. */
 void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char *name);
-/* Gives the config on top the parameter's value at that place of its list. */
-void rdt_state_set_param(lua_State *state, const rdt_param *param, int at);
+/* Gives the config on top a value of the parameter's, a label as a string. */
+void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value);
 /* Parameters by name, labels as strings; without launch parameters where compiled_only. */
 void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
                            bool compiled_only);
