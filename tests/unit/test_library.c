@@ -1,13 +1,10 @@
 /* Facts about base/library.h: where a library is looked for, and what is said if it is nowhere. */
-#define _GNU_SOURCE
-#include "base/file.h"
-#include "base/library.h"
-#include "base/text.h"
-#include "check.h"
-#include "faults.h"
+#include "unit/database.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
+#include "base/library.h"
+#include "base/text.h"
+#include "faults.h"
 
 #define REMEDY "put the answer somewhere"
 
@@ -33,7 +30,7 @@ static void in_root(const char *path, char out[8192]) {
     snprintf(out, 8192, "%s/%s", root, path);
 }
 
-static bool copy_file(const char *from, const char *to, int elf_class) {
+static bool copy_library(const char *from, const char *to, int elf_class) {
     char *data = NULL;
     size_t length = 0;
     if (rdt_file_make_folder_of(to, &err) || rdt_file_read(from, 1 << 24, &data, &length, &err))
@@ -50,7 +47,7 @@ static bool copy_file(const char *from, const char *to, int elf_class) {
 static bool put(const char *path) {
     char to[8192];
     in_root(path, to);
-    return copy_file(RDT_TEST_ANSWER_FILE, to, 0);
+    return copy_library(RDT_TEST_ANSWER_FILE, to, 0);
 }
 
 static void point(const char *variable, const char *path) {
@@ -63,12 +60,8 @@ static void point(const char *variable, const char *path) {
  * since the loader knows what it loaded by its path and never forgets. */
 static bool start(void) {
     static int trees;
-    char command[8192], folder[4096];
-    if (!getcwd(folder, sizeof folder)) return false;
-    if (trees == 0 && system("/bin/rm -rf library-trees")) return false;
-    snprintf(root, sizeof root, "%.3900s/library-trees/%d", folder, trees++);
-    snprintf(command, sizeof command, "/bin/mkdir -p '%s'", root);
-    if (system(command)) return false;
+    snprintf(root, sizeof root, "%s/%d", scratch, trees++);
+    if (mkdir(root, 0777)) return false;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     err = (redtune_error){0};
     return true;
@@ -254,7 +247,7 @@ static void library_that_does_not_load_is_told_and_passed_over(void) {
     char path[8192];
     CHECK(start());
     in_root("cuda/lib/librdt-answer.so.2", path);
-    CHECK(copy_file(RDT_TEST_ANSWER_FILE, path, 1));
+    CHECK(copy_library(RDT_TEST_ANSWER_FILE, path, 1));
     point("CUDA_PATH", "cuda");
     CHECK_FAILS(rdt_library_open(&search, &library, &err), REDTUNE_LIBRARY, err,
                 "librdt-answer.so.2: wrong ELF class: ELFCLASS32; looked in ");
@@ -270,7 +263,7 @@ static void library_tells_which_library_it_needs_itself(void) {
     char path[8192];
     CHECK(start());
     in_root("cuda/lib/librdt-answer.so.2", path);
-    CHECK(copy_file(RDT_TEST_NEEDY_FILE, path, 0));
+    CHECK(copy_library(RDT_TEST_NEEDY_FILE, path, 0));
     point("CUDA_PATH", "cuda");
     CHECK_FAILS(rdt_library_open(&search, &library, &err), REDTUNE_LIBRARY, err,
                 "librdt-named.so: cannot open shared object file");
@@ -404,5 +397,8 @@ int main(int argc, char **argv) {
         FACT(library_survives_each_failed_allocation),
         FACT(library_close_takes_null),
     };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!scratch_begin()) return 1;
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    scratch_end();
+    return rc;
 }
