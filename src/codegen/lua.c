@@ -40,6 +40,11 @@ static rdt_lua *owner(lua_State *state) {
     return lua;
 }
 
+int rdt_lua_raise(lua_State *state, redtune_status status, const char *message) {
+    owner(state)->raised = status;
+    return luaL_error(state, "%s", message);
+}
+
 static int undefined_name(lua_State *state) {
     return luaL_error(state, "undefined name '%s'", luaL_tolstring(state, 2, NULL));
 }
@@ -113,14 +118,15 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
                             redtune_error *err) {
     lua_State *state = lua->state;
     lua_sethook(state, stop_running, LUA_MASKCOUNT, CALL_INSTRUCTIONS_MAX);
+    lua->raised = REDTUNE_TEMPLATE;
     lua_pushcfunction(state, function);
     lua_pushlightuserdata(state, data);
     int rc = lua_pcall(state, 1, 0, 0);
     if (!rc) return REDTUNE_OK;
     const char *message = lua_tostring(state, -1);
     redtune_status status =
-        rdt_fail(err, rc == LUA_ERRMEM ? REDTUNE_MEMORY : REDTUNE_TEMPLATE, rc, "cannot %s: %s",
-                 what, message ? message : "an error that is no text");
+        rdt_fail(err, rc == LUA_ERRMEM ? REDTUNE_MEMORY : lua->raised, rc, "cannot %s: %s", what,
+                 message ? message : "an error that is no text");
     lua_settop(state, 0);
     return status;
 }
@@ -130,7 +136,7 @@ void rdt_lua_push_file(lua_State *state, const char *name) {
     size_t length = 0;
     redtune_error failure;
     if (rdt_source_read(&owner(state)->source, name, &data, &length, &failure))
-        luaL_error(state, "%s", failure.message);
+        rdt_lua_raise(state, failure.status, failure.message);
     /* lua_pushlstring raises an error when memory runs out; data would then leak, once. */
     lua_pushlstring(state, data, length);
     free(data);
@@ -147,7 +153,9 @@ void rdt_lua_push_environment(lua_State *state) {
 }
 
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk) {
-    if (luaL_loadbufferx(state, text, length, chunk, "t")) lua_error(state);
+    int rc = luaL_loadbufferx(state, text, length, chunk, "t");
+    if (rc == LUA_ERRMEM) rdt_lua_raise(state, REDTUNE_MEMORY, lua_tostring(state, -1));
+    if (rc) lua_error(state);
     lua_insert(state, -2);
     lua_setupvalue(state, -2, 1);
 }

@@ -12,6 +12,7 @@ typedef struct rdt_lua {
     lua_State *state;
     rdt_source source;
     size_t used_bytes;
+    redtune_status raised; /* by rdt_lua_raise in the call at hand */
 } rdt_lua;
 
 /* lua must stay where it is until it is closed. */
@@ -24,7 +25,9 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
                             redtune_error *err);
 
 /* For functions that run inside rdt_lua_call; they raise Lua errors.
- * rdt_lua_require pushes what the template file "<name>.lua" returns, loaded once. */
+ * rdt_lua_raise raises one with which that call ends in this status. */
+int rdt_lua_raise(lua_State *state, redtune_status status, const char *message);
+/* rdt_lua_require pushes what the template file "<name>.lua" returns, loaded once. */
 void rdt_lua_require(lua_State *state, const char *name);
 /* Pushes a new table whose missing names are found in the sandbox, and are errors beyond. */
 void rdt_lua_push_environment(lua_State *state);

@@ -29,7 +29,7 @@ static void set_text(lua_State *state, page_call *call, const char *name, const 
     rdt_text_clear(&call->text);
     rdt_text_add(&call->text, ""); /* so that there is data */
     formats[call->format].escape(string, &call->text);
-    if (call->text.failed) luaL_error(state, "out of memory for a text");
+    if (call->text.failed) rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for a text");
     lua_pushlstring(state, call->text.data, call->text.length);
     lua_setfield(state, -2, name);
 }

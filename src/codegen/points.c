@@ -41,7 +41,7 @@ static void add_point(lua_State *state, rdt_points *points, const rdt_config *co
     if (points->count == points->capacity) {
         size_t capacity = points->capacity ? 2 * points->capacity : 256;
         rdt_config *configs = realloc(points->configs, capacity * sizeof *configs);
-        if (!configs) luaL_error(state, "out of memory for %d points", (int)capacity);
+        if (!configs) rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
         points->configs = configs;
         points->capacity = capacity;
     }

@@ -77,7 +77,9 @@ static redtune_status check_folder(const char *folder, redtune_error *err) {
     rdt_text path = {0};
     rdt_text_addf(&path, "%s/registry.lua", folder);
     bool found = !path.failed && rdt_file_exists(path.data);
+    bool failed = path.failed;
     rdt_text_free(&path);
+    if (failed) return rdt_fail_memory(err, strlen(folder));
     if (found) return REDTUNE_OK;
     return rdt_fail(
         err, REDTUNE_FILE, 0,
@@ -123,21 +125,23 @@ static redtune_status read_embedded(const char *name, char **data, size_t *lengt
                     name);
 }
 
-/* The path of name in the folder, if there is such a file; else NULL. Freed by the caller. */
-static char *find_in_folder(const rdt_source *source, const char *name) {
-    if (!source->folder || strstr(name, "..") || name[0] == '/') return NULL;
-    rdt_text path = {0};
-    rdt_text_addf(&path, "%s/%s", source->folder, name);
-    if (!path.failed && rdt_file_exists(path.data)) return path.data;
-    rdt_text_free(&path);
-    return NULL;
+/* Fills path with that of name in the folder, if there is such a file; else leaves it empty. */
+static redtune_status find_in_folder(const rdt_source *source, const char *name, rdt_text *path,
+                                     redtune_error *err) {
+    if (!source->folder || strstr(name, "..") || name[0] == '/') return REDTUNE_OK;
+    rdt_text_addf(path, "%s/%s", source->folder, name);
+    if (path->failed) return rdt_fail_memory(err, strlen(source->folder) + strlen(name));
+    if (!rdt_file_exists(path->data)) rdt_text_free(path);
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_source_read(const rdt_source *source, const char *name, char **data,
                                size_t *length, redtune_error *err) {
-    char *path = find_in_folder(source, name);
-    redtune_status status = path ? rdt_file_read(path, FILE_BYTES_MAX, data, length, err)
-                                 : read_embedded(name, data, length, err);
-    free(path);
+    rdt_text path = {0};
+    redtune_status status = find_in_folder(source, name, &path, err);
+    if (!status)
+        status = path.data ? rdt_file_read(path.data, FILE_BYTES_MAX, data, length, err)
+                           : read_embedded(name, data, length, err);
+    rdt_text_free(&path);
     return status;
 }

@@ -115,7 +115,7 @@ void rdt_state_run_template(lua_State *state, const char *name, rdt_text *chunk,
     rdt_lua_push_file(state, name);
     const char *text = lua_tolstring(state, -1, &length);
     if (rdt_translate(name, text, length, chunk, &failure))
-        luaL_error(state, "%s", failure.message);
+        rdt_lua_raise(state, failure.status, failure.message);
     lua_pushfstring(state, "@%s", name);
     push_environment(state, user);
     rdt_lua_load(state, chunk->data ? chunk->data : "", chunk->length, lua_tostring(state, -2));

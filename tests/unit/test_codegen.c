@@ -175,9 +175,31 @@ static void open_survives_every_failed_allocation(void) {
         rdt_codegen *codegen = NULL;
         redtune_status status = rdt_codegen_open(&codegen, &err);
         if (faults_end()) {
-            CHECK(status == REDTUNE_MEMORY || status == REDTUNE_TEMPLATE || !status);
+            CHECK(status == REDTUNE_MEMORY || !status);
             CHECK(status ? !codegen : codegen != NULL);
         }
+        rdt_codegen_close(codegen);
+    }
+}
+
+/* The first rule, default or launch loads files, too; rendering translates one. */
+static void rules_and_rendering_survive_every_failed_allocation(void) {
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, 1 << 20};
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const rdt_case at = {&problem, rdt_facts_typical()};
+    bool finished = false;
+    for (long n = 1; !finished; n++) {
+        rdt_codegen *codegen = NULL;
+        rdt_config config;
+        char *source = NULL;
+        CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+        CHECK(faults_begin(n));
+        redtune_status status = rdt_codegen_default(codegen, 0, at, &config, &err);
+        if (!status) status = rdt_codegen_render(codegen, 0, at, &config, true, &source, &err);
+        finished = !faults_end();
+        if (finished) CHECK_OK(status, err);
+        CHECK(status == REDTUNE_MEMORY || !status);
+        free(source);
         rdt_codegen_close(codegen);
     }
 }
@@ -342,6 +364,7 @@ int main(int argc, char **argv) {
         FACT(check_tells_why_a_config_is_not_allowed),
         FACT(default_is_allowed_and_among_the_points),
         FACT(open_survives_every_failed_allocation),
+        FACT(rules_and_rendering_survive_every_failed_allocation),
         FACT(a_folder_of_the_users_comes_first),
         FACT(undefined_name_is_an_error_with_its_line),
         FACT(undeclared_variable_is_an_error_with_its_line),
