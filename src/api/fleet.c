@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "api/mailbox.h"
 #include "api/squadron.h"
-#include "api/store.h"
+#include "api/cache_file.h"
 #include "tuner/remote.h"
 
 enum { SHIPS_MAX = 64, USUAL_LIMIT_S = 10 };
@@ -36,7 +36,7 @@ struct fleet {
     redtune *rt;
     const redtune_tuning *wanted;
     rdt_codegen *codegen;
-    rdt_store store;
+    rdt_cache_file cache_file;
     rdt_log log; /* into the mailbox */
     rdt_workplace workplace;
     rdt_workforce workforce;
@@ -291,8 +291,8 @@ redtune_status rdt_fleet_tune(redtune *rt, const redtune_tuning *wanted, rdt_cod
         free(self);
         return status;
     }
-    rdt_store_open(&rt->log, &self->store);
-    self->workplace = (rdt_workplace){wanted->worker, self->store.path, &self->log};
+    rdt_cache_file_open(&rt->log, &self->cache_file);
+    self->workplace = (rdt_workplace){wanted->worker, self->cache_file.path, &self->log};
     self->workforce = (rdt_workforce){
         .workplace = &self->workplace,
         .limit_s = wanted->limit_s > 0 ? wanted->limit_s : USUAL_LIMIT_S,
@@ -300,12 +300,12 @@ redtune_status rdt_fleet_tune(redtune *rt, const redtune_tuning *wanted, rdt_cod
         .user = &self->mailbox,
     };
     rdt_mailbox_open(&self->mailbox, wanted, &rt->log, problems->problem, problems->count);
-    if (*self->store.path)
+    if (*self->cache_file.path)
         status = rdt_crew_open(&self->workplace, codegen, &self->workforce.crew, err);
     if (!status) status = run(self, problems, err);
     rdt_crew_close(self->workforce.crew);
     rdt_mailbox_close(&self->mailbox);
-    rdt_store_close(&self->store);
+    rdt_cache_file_close(&self->cache_file);
     for (size_t i = 0; i < self->squadron_count; i++) rdt_squadron_end(&self->squadrons[i]);
     free(self);
     return status;

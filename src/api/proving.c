@@ -71,8 +71,8 @@ static redtune_status make_ahead(const rdt_proving *self, const redtune_problem 
 
 redtune_status rdt_proving_open(rdt_proving *self, redtune_error *err) {
     if (!self->worker) return REDTUNE_OK;
-    rdt_store_open(&self->rt->log, &self->store);
-    self->workplace = (rdt_workplace){self->worker, self->store.path, &self->rt->log};
+    rdt_cache_file_open(&self->rt->log, &self->cache_file);
+    self->workplace = (rdt_workplace){self->worker, self->cache_file.path, &self->rt->log};
     self->workforce = (rdt_workforce){.workplace = &self->workplace, .limit_s = self->step_s};
     redtune_status status =
         rdt_remote_open(&self->workforce, self->rt->context->name, &self->remote, err);
@@ -82,7 +82,7 @@ redtune_status rdt_proving_open(rdt_proving *self, redtune_error *err) {
 void rdt_proving_close(rdt_proving *self) {
     rdt_local_destroy(self->local);
     rdt_remote_close(self->remote);
-    if (self->worker) rdt_store_close(&self->store);
+    if (self->worker) rdt_cache_file_close(&self->cache_file);
 }
 
 redtune_status rdt_proving_furnish(rdt_proving *self, const redtune_problem *largest,

@@ -4,7 +4,7 @@
 #define RDT_API_PROVING_H
 
 #include "api/state.h"
-#include "api/store.h"
+#include "api/cache_file.h"
 #include "tuner/local.h"
 #include "tuner/recheck.h"
 #include "tuner/remote.h"
@@ -22,7 +22,7 @@ typedef struct rdt_proving {
     rdt_ready ready;
     rdt_local *local;
     rdt_remote *remote;
-    rdt_store store;
+    rdt_cache_file cache_file;
     rdt_workplace workplace;
     rdt_workforce workforce;
 } rdt_proving;
