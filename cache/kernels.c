@@ -9,8 +9,8 @@
 
 #define LIMIT_BYTES (INT64_C(256) << 20)
 
-/* ATTEMPTS at a put: as it is, after looking again, after emptying. */
-enum { TOUCH_SECONDS = 3600, ATTEMPTS = 3 };
+/* ATTEMPTS at a put: as it is, after looking again, after emptying, in a new file. */
+enum { TOUCH_SECONDS = 3600, ATTEMPTS = 4 };
 
 enum statement { FIND, TOUCH, PUT, DROP_OLDEST, FILE_BYTES, CENSUS };
 
@@ -28,8 +28,9 @@ static const rdt_sqlite_kind kind = {
             [TOUCH] = "UPDATE kernel SET used = ? WHERE key = ?",
             [PUT] = "INSERT OR REPLACE INTO kernel(key, bytes, ptx, hash, used, content)"
                     " VALUES(?,?,?,?,?,?)",
-            [DROP_OLDEST] = "DELETE FROM kernel WHERE rowid ="
-                            " (SELECT rowid FROM kernel ORDER BY used, rowid LIMIT 1)",
+            [DROP_OLDEST] =
+                "DELETE FROM kernel WHERE rowid ="
+                " (SELECT rowid FROM kernel WHERE rowid <> ? ORDER BY used, rowid LIMIT 1)",
             /* Free pages are taken again before the file grows. */
             [FILE_BYTES] = "SELECT (page_count - freelist_count) * page_size"
                            " FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
@@ -106,13 +107,18 @@ static redtune_status pass_on(const redtune_error *why, redtune_error *err) {
     return why->status;
 }
 
-/* Whether the file holds no table: what emptying a damaged one leaves. */
-static bool is_blank(rdt_sqlite *file) {
+/* SQLITE_ROW: the file holds a table, an index or the like; SQLITE_DONE: none; else an error. */
+static int look_for_object(rdt_sqlite *file) {
     sqlite3_stmt *object = NULL;
     int rc = sqlite3_prepare_v2(file->db, "SELECT 1 FROM sqlite_schema", -1, &object, NULL);
     if (!rc) rc = sqlite3_step(object);
     sqlite3_finalize(object);
-    return rc == SQLITE_DONE;
+    return rc;
+}
+
+/* Emptying a damaged file leaves this. */
+static bool is_blank(rdt_sqlite *file) {
+    return look_for_object(file) == SQLITE_DONE;
 }
 
 /* *blank: there is nothing yet; else the file is sound, or the call fails. */
@@ -151,17 +157,18 @@ static redtune_status copy_content(sqlite3_stmt *row, const char *key, kernel *o
 }
 
 /* Keeps a kernel in use from being dropped. It may fail: another process writes, or the file is
- * read-only. Seldom, so that finding does not become writing. */
+ * read-only. Seldom, and without a sync, so that finding does not become writing. */
 static void touch(rdt_kernels *kernels, const char *key, int64_t used) {
     int64_t now = (int64_t)time(NULL);
     sqlite3_stmt *statement;
     bool row;
     if (used > now - TOUCH_SECONDS && used <= now) return;
-    if (rdt_sqlite_statement(&kernels->file, TOUCH, &statement, NULL)) return;
     rdt_sqlite_wait(&kernels->file, false);
-    int rc = sqlite3_bind_int64(statement, 1, now);
-    if (!rc) rc = sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC);
-    if (!rc) rdt_sqlite_step(&kernels->file, "write", statement, &row, NULL);
+    if (!rdt_sqlite_run(&kernels->file, "write", kind.settings, NULL) &&
+        !rdt_sqlite_statement(&kernels->file, TOUCH, &statement, NULL) &&
+        !sqlite3_bind_int64(statement, 1, now) &&
+        !sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC))
+        rdt_sqlite_step(&kernels->file, "write", statement, &row, NULL);
     rdt_sqlite_wait(&kernels->file, true);
 }
 
@@ -231,21 +238,30 @@ static redtune_status insert(rdt_sqlite *file, const kernel *stored, redtune_err
     return rdt_sqlite_step(file, "write", put, &row, err);
 }
 
-static redtune_status drop_oldest(rdt_sqlite *file, int64_t limit_bytes, redtune_error *err) {
+/* Drops others than the kernel just put, which is the last row inserted. Where none is left, the
+ * file is damaged unless it is new: its index may know no row of the table, or rows that the table
+ * does not have, or pages may be lost. */
+static redtune_status drop_oldest(rdt_sqlite *file, int64_t limit_bytes, bool is_new,
+                                  redtune_error *err) {
+    const sqlite3_int64 own = sqlite3_last_insert_rowid(file->db);
     sqlite3_stmt *measure, *drop;
     bool row = false;
-    redtune_status status = rdt_sqlite_statement(file, DROP_OLDEST, &drop, err);
-    while (!status) {
-        status = rdt_sqlite_statement(file, FILE_BYTES, &measure, err);
+    for (;;) {
+        redtune_status status = rdt_sqlite_statement(file, FILE_BYTES, &measure, err);
         if (!status) status = rdt_sqlite_step(file, "read", measure, &row, err);
-        if (status) break;
+        if (status) return status;
         int64_t bytes = sqlite3_column_int64(measure, 0);
         sqlite3_reset(measure);
-        if (bytes <= limit_bytes) break;
+        if (bytes <= limit_bytes) return REDTUNE_OK;
+        status = rdt_sqlite_statement(file, DROP_OLDEST, &drop, err);
+        if (status) return status;
+        int rc = sqlite3_bind_int64(drop, 1, own);
+        if (rc) return rdt_sqlite_fail(file, "write", rc, err);
         status = rdt_sqlite_step(file, "write", drop, &row, err);
-        if (!status && !sqlite3_changes(file->db)) break;
+        if (status) return status;
+        if (sqlite3_changes(file->db)) continue;
+        return is_new ? REDTUNE_OK : rdt_sqlite_fail(file, "write", SQLITE_CORRUPT, err);
     }
-    return status;
 }
 
 static redtune_status store(rdt_kernels *kernels, const kernel *stored, redtune_error *err) {
@@ -257,8 +273,30 @@ static redtune_status store(rdt_kernels *kernels, const kernel *stored, redtune_
     status = examine(kernels, &blank, err);
     if (!status && blank) status = rdt_schema_create(file, err);
     if (!status) status = insert(file, stored, err);
-    if (!status) status = drop_oldest(file, kernels->limit_bytes, err);
+    if (!status) status = drop_oldest(file, kernels->limit_bytes, blank, err);
     return rdt_sqlite_end(file, status, err);
+}
+
+/* A journal that cannot be rolled back bars its file to all who read or write. */
+static bool is_barred(rdt_kernels *kernels, const redtune_error *why) {
+    int rc = (int)(why->code & 0xff);
+    if (why->status != REDTUNE_DATABASE || (rc != SQLITE_IOERR && rc != SQLITE_FULL)) return false;
+    rc = look_for_object(&kernels->file);
+    return rc != SQLITE_ROW && rc != SQLITE_DONE && (rc & 0xff) != SQLITE_BUSY &&
+           rdt_sqlite_has_journal(&kernels->file);
+}
+
+/* Whether it is worth another attempt to put, after an error that says why. */
+static bool heal(rdt_kernels *kernels, redtune_error *why) {
+    rdt_sqlite *file = &kernels->file;
+    if (is_damage(why)) {
+        note_damage(kernels, why);
+        return true;
+    }
+    bool moved = why->code == SQLITE_READONLY_DBMOVED;
+    if (!moved && !is_barred(kernels, why)) return false;
+    kernels->sound = kernels->damaged = false;
+    return !(moved ? rdt_sqlite_reopen(file, why) : rdt_sqlite_replace(file, why));
 }
 
 redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void *data,
@@ -272,8 +310,7 @@ redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         status = kernels->damaged ? reset(kernels, &why) : REDTUNE_OK;
         if (!status) status = store(kernels, &stored, &why);
-        if (!status || !is_damage(&why)) break;
-        note_damage(kernels, &why);
+        if (!status || !heal(kernels, &why)) break;
     }
     return status ? pass_on(&why, err) : REDTUNE_OK;
 }

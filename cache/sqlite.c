@@ -262,12 +262,15 @@ static redtune_status identify_loaded(rdt_sqlite *file, redtune_error *err) {
     return status;
 }
 
+bool rdt_sqlite_has_journal(const rdt_sqlite *file) {
+    return rdt_file_exists(sqlite3_filename_journal(sqlite3_db_filename(file->db, "main")));
+}
+
 /* The power went while the file was made: its first page is not there yet, but the journal is,
  * which takes the file back to nothing. */
 static bool is_half_made(const rdt_sqlite *file, const unsigned char header[HEADER_BYTES]) {
     static const unsigned char nothing[HEADER_BYTES];
-    const char *journal = sqlite3_filename_journal(sqlite3_db_filename(file->db, "main"));
-    return !memcmp(header, nothing, HEADER_BYTES) && rdt_file_exists(journal);
+    return !memcmp(header, nothing, HEADER_BYTES) && rdt_sqlite_has_journal(file);
 }
 
 redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error *err) {
@@ -354,6 +357,48 @@ redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *ki
     return status;
 }
 
+/* Closes the file's connection and takes over that of another, which has the same path. */
+static void exchange(rdt_sqlite *file, const rdt_sqlite *other) {
+    for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
+    sqlite3_close(file->db);
+    *file = *other;
+}
+
+redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err) {
+    rdt_sqlite other = {.kind = file->kind, .path = file->path};
+    redtune_status status = connect(&other, RDT_SQLITE_WRITE, err);
+    if (status) {
+        sqlite3_close(other.db);
+        return status;
+    }
+    exchange(file, &other);
+    rdt_sqlite_wait(file, true);
+    return REDTUNE_OK;
+}
+
+/* Whoever opens the file before it is renamed finds it without its journal, and maybe damaged. */
+static redtune_status rename_over(const rdt_sqlite *file, const char *fresh, redtune_error *err) {
+    const char *real = sqlite3_db_filename(file->db, "main");
+    int descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (descriptor < 0 || close(descriptor))
+        return fail_access(file, "no new one can be made", err);
+    bool good =
+        (!unlink(sqlite3_filename_journal(real)) || errno == ENOENT) && !rename(fresh, real);
+    redtune_status status = good ? REDTUNE_OK : fail_access(file, "it cannot be replaced", err);
+    if (status) unlink(fresh);
+    return status;
+}
+
+redtune_status rdt_sqlite_replace(rdt_sqlite *file, redtune_error *err) {
+    char *fresh = NULL;
+    rdt_text name = {0};
+    rdt_text_addf(&name, "%s.%ld", sqlite3_db_filename(file->db, "main"), (long)getpid());
+    redtune_status status = rdt_text_take(&name, &fresh, err);
+    if (!status) status = rename_over(file, fresh, err);
+    free(fresh);
+    return status ? status : rdt_sqlite_reopen(file, err);
+}
+
 redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
     rdt_sqlite copy = {.kind = file->kind, .path = file->path, .version = file->version};
     redtune_status status = connect_memory(&copy, err);
@@ -368,9 +413,7 @@ redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
         sqlite3_close(copy.db);
         return status;
     }
-    for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
-    sqlite3_close(file->db);
-    *file = copy;
+    exchange(file, &copy);
     return REDTUNE_OK;
 }
 

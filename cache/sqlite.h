@@ -51,6 +51,16 @@ redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *er
 /* REDTUNE_FILE if the file, or the folder where its journal goes, cannot be written. */
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err);
 
+/* Whether a journal lies beside the file. */
+bool rdt_sqlite_has_journal(const rdt_sqlite *file);
+
+/* Connects for writing to the file that has the path by now. On failure the connection stays. */
+redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err);
+/* Puts an empty file in the place of a disposable one, whose journal goes too, and connects to it.
+ * Whoever has the old file open goes on with that, and fails to write it: SQLITE_READONLY_DBMOVED.
+ */
+redtune_status rdt_sqlite_replace(rdt_sqlite *file, redtune_error *err);
+
 /* Whether to wait for other processes' locks, as a connection does at first. The file must not move
  * in memory while it is open. */
 void rdt_sqlite_wait(rdt_sqlite *file, bool wait);

@@ -9,6 +9,9 @@
 
 enum { SECTOR_BYTES = 512, IMAGES_MAX = 8 };
 
+/* No file gets longer than this, as file systems have a limit somewhere. */
+static const sqlite3_int64 file_bytes_max = (sqlite3_int64)1 << 40;
+
 /* What of a file is sure to outlive the power. */
 typedef struct image {
     char path[512];
@@ -28,6 +31,7 @@ static struct {
     disk_fault fault;
     long left; /* calls until the one that is hit; 0: none is */
     bool active, hit, finished;
+    long syncs;
     unsigned seed;
     image images[IMAGES_MAX];
 } disk;
@@ -36,6 +40,10 @@ const char *disk_fault_text(disk_fault fault) {
 #define DISK_FAULT_TEXT(name, text) text,
     static const char *const texts[] = {DISK_FAULT_LIST(DISK_FAULT_TEXT)};
     return texts[fault];
+}
+
+long disk_syncs(void) {
+    return disk.syncs;
 }
 
 /* ---- what the power leaves ------------------------------------------------------------------- */
@@ -198,6 +206,7 @@ static int write_file(sqlite3_file *file, const void *data, int bytes, sqlite3_i
     sqlite3_int64 end = 0;
     real->pMethods->xFileSize(real, &end);
     bool before = disk.hit;
+    if (at + bytes > file_bytes_max) return SQLITE_IOERR_WRITE;
     if (!fails(at + bytes > end ? GROW : WRITE))
         return real->pMethods->xWrite(real, data, bytes, at);
     /* The page on which a process is killed or the disk ends is written in part. */
@@ -212,6 +221,7 @@ static int truncate_file(sqlite3_file *file, sqlite3_int64 bytes) {
 
 static int sync_file(sqlite3_file *file, int flags) {
     (void)flags;
+    disk.syncs++;
     if (fails(OTHER)) return SQLITE_IOERR_FSYNC;
     if (((disk_file *)file)->durable) take_image(((disk_file *)file)->durable);
     return SQLITE_OK;

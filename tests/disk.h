@@ -28,6 +28,8 @@ typedef enum disk_fault { DISK_FAULT_LIST(DISK_FAULT_NAME) DISK_FAULTS } disk_fa
 /* Makes the disk SQLite's default. */
 bool disk_install(void);
 const char *disk_fault_text(disk_fault fault);
+/* How many files were synced by now. */
+long disk_syncs(void);
 
 /* Fails the nth of the calls that the fault may hit. false after a round in which none was hit: the
  * calls under test make fewer. seed says what is lost with the power. */

@@ -5,8 +5,19 @@
 #include "cache/kernels.h"
 #include "disk.h"
 
+#include <time.h>
+
 static redtune_error err;
 static char path[256];
+
+/* A second goes by between any two kernels that are stored: the order in which they were used is
+ * then theirs by the index, too, and not by the table alone. */
+time_t __wrap_time(time_t *out);
+time_t __wrap_time(time_t *out) {
+    static time_t now = 1700000000;
+    if (out) *out = now;
+    return now++;
+}
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -149,8 +160,10 @@ static void run_job(const void *self) {
 
 static bool job_holds(const void *self, disk_fault fault, bool hit) {
     const job *of = self;
-    bool good =
-        (has_held || (hit && !of->must_hold && err.status)) && is_usable(fault != DISK_POWER);
+    bool good = has_held || (hit && !of->must_hold && err.status);
+    /* The fault's own error says nothing about what follows. */
+    if (good) err = (redtune_error){0};
+    good = good && is_usable(fault != DISK_POWER);
     if (!good) fprintf(stderr, "%s\n", err.message);
     return good;
 }
@@ -185,10 +198,129 @@ static void the_power_may_fail(void) {
     CHECK(hits > 20 * JOBS);
 }
 
+static int64_t ask(const char *sql) {
+    return ask_sql(path, sql);
+}
+
+/* A full cache whose index of uses has never heard of what the changes did to the table. */
+static bool start_out_of_step(const char *changes) {
+    static const char text[] = "CREATE INDEX kernel_by_used ON kernel(used)";
+    char sql[300];
+    if (!start(&(job){.start = "full.db"})) return false;
+    int64_t root = ask("SELECT rootpage FROM sqlite_schema WHERE name = 'kernel_by_used'");
+    snprintf(sql, sizeof sql,
+             "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema"
+             " VALUES('index', 'kernel_by_used', 'kernel', %d, '%s')",
+             (int)root, text);
+    return root > 1 &&
+           run_sql(path, "PRAGMA writable_schema=ON;"
+                         "DELETE FROM sqlite_schema WHERE name = 'kernel_by_used'") &&
+           run_sql(path, changes) && run_sql(path, sql) &&
+           ask("SELECT integrity_check = 'ok' FROM pragma_integrity_check") == 0;
+}
+
+/* Where the index lacks rows or has some that are gone, what is put is found, and the size stays
+ * bounded. */
+static void the_index_of_uses_may_be_out_of_step(void) {
+    static const char *const changes[] = {
+        "UPDATE kernel SET rowid = rowid + 100",
+        "DELETE FROM kernel WHERE rowid = 1",
+        "UPDATE kernel SET used = used + 5000",
+        "DELETE FROM kernel; INSERT INTO kernel VALUES('a', 5000, 0, 'h', 5, zeroblob(5000)),"
+        " ('b', 9000, 0, 'h', 6, zeroblob(9000))",
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct stat info;
+        CHECK(start_out_of_step(changes[i]));
+        for (int round = 0; round < 3 * KERNELS; round++) {
+            int key = round % KERNELS;
+            CHECK(put_and_close(key));
+            rdt_kernels *kernels = open_limited();
+            int found = find(kernels, key);
+            rdt_kernels_close(kernels);
+            CHECK_INT(found, 1);
+            CHECK(!stat(path, &info));
+            CHECK(info.st_size <= 2 * LIMIT_BYTES);
+        }
+        CHECK_INT(ask("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+    }
+}
+
+static void a_kernel_that_fills_the_cache_is_kept(void) {
+    CHECK(start(&(job){.start = "full.db"}));
+    char data[LIMIT_BYTES - 10];
+    memset(data, 7, sizeof data);
+    for (int round = 0; round < 2; round++) {
+        void *found = NULL;
+        size_t bytes = 0;
+        bool ptx;
+        rdt_kernels *kernels = open_limited();
+        redtune_status status = rdt_kernels_put(kernels, "large", data, sizeof data, false, &err);
+        if (!status) status = rdt_kernels_find(kernels, "large", &found, &bytes, &ptx, &err);
+        rdt_kernels_close(kernels);
+        bool good = found && bytes == sizeof data;
+        free(found);
+        CHECK_OK(status, err);
+        CHECK(good);
+    }
+}
+
+/* Its header says that the file had 2^32 pages, near enough, before. */
+static void a_journal_that_cannot_be_rolled_back_is_no_obstacle(void) {
+    unsigned char header[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    char journal[300];
+    memset(header + 16, 0xff, 3);
+    header[22] = 2;    /* sectors of 512 bytes */
+    header[26] = 0x10; /* pages of 4096 bytes */
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    for (int looking = 0; looking < 2; looking++) {
+        CHECK(start(&(job){.start = "full.db"}));
+        CHECK(write_bytes(journal, header, sizeof header));
+        if (looking) CHECK(use_all());
+        CHECK(put_and_close(0));
+        rdt_kernels *kernels = open_limited();
+        int found = find(kernels, 0);
+        rdt_kernels_close(kernels);
+        CHECK_INT(found, 1);
+        CHECK(!rdt_file_exists(journal));
+        CHECK_INT(ask("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+    }
+}
+
+/* A process that has the file open goes on with the one in its place. */
+static void a_cache_that_was_replaced_is_used_on(void) {
+    CHECK(start(&(job){.start = "full.db"}));
+    rdt_kernels *kernels = open_limited();
+    int before = find(kernels, 1);
+    redtune_status status = REDTUNE_OK;
+    if (unlink(path) || !copy_file(in_scratch("full.db"), path)) status = REDTUNE_FILE;
+    if (!status) status = put(kernels, 1, 1);
+    int after = find(kernels, 1);
+    rdt_kernels_close(kernels);
+    CHECK_INT(before, 0);
+    CHECK_OK(status, err);
+    CHECK_INT(after, 1);
+    CHECK_INT(ask("SELECT count(*) FROM kernel WHERE key = 'key 1' AND ptx"), 1);
+}
+
+static void counting_a_use_does_not_sync(void) {
+    CHECK(start(&(job){.start = "full.db"}));
+    CHECK_INT(ask("SELECT min(used) < 2000 FROM kernel"), 1);
+    long before = disk_syncs();
+    CHECK(use_all());
+    CHECK_INT(disk_syncs() - before, 0);
+    CHECK_INT(ask("SELECT min(used) > 2000 FROM kernel"), 1);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(any_call_of_the_disk_may_fail),
         FACT(the_power_may_fail),
+        FACT(the_index_of_uses_may_be_out_of_step),
+        FACT(a_kernel_that_fills_the_cache_is_kept),
+        FACT(a_journal_that_cannot_be_rolled_back_is_no_obstacle),
+        FACT(a_cache_that_was_replaced_is_used_on),
+        FACT(counting_a_use_does_not_sync),
     };
     bool good = disk_install() && scratch_begin() && make_files();
     int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
