@@ -192,22 +192,23 @@ static bool set_launch(struct sim_config *config, const char *value) {
 static const struct {
     const char *name;
     bool (*set)(struct sim_config *config, const char *value);
-    const char *initial;
+    const char *initial, *takes;
 } variables[] = {
-    {"REDTUNE_SIM_SEED", set_seed, "0"},
-    {"REDTUNE_SIM_CHECKS", set_checks, "all"},
-    {"REDTUNE_SIM_REPORT", set_report, ""},
-    {"REDTUNE_SIM_EXIT_CODE", set_exit_code, "0"},
-    {"REDTUNE_SIM_LIMIT", set_limit, NULL},
-    {"REDTUNE_SIM_IDLE", set_idle, NULL},
-    {"REDTUNE_SIM_MEMORY", set_memory, NULL},
-    {"REDTUNE_SIM_ALLOC_MAX", set_alloc_max, "0"},
-    {"REDTUNE_SIM_CAPABILITY", set_capability, "90"},
-    {"REDTUNE_SIM_SMS", set_sms, NULL},
-    {"REDTUNE_SIM_DEVICES", set_devices, "1"},
-    {"REDTUNE_SIM_MODELS", set_models, "1"},
-    {"REDTUNE_SIM_FAIL", set_fail, ""},
-    {"REDTUNE_SIM_LAUNCH", set_launch, ""},
+    {"REDTUNE_SIM_SEED", set_seed, "0", "a number"},
+    {"REDTUNE_SIM_CHECKS", set_checks, "all",
+     "all, none or names, with - before one to leave it out"},
+    {"REDTUNE_SIM_REPORT", set_report, "", "stderr or a path"},
+    {"REDTUNE_SIM_EXIT_CODE", set_exit_code, "0", "0 to 255"},
+    {"REDTUNE_SIM_LIMIT", set_limit, NULL, "a number of instructions"},
+    {"REDTUNE_SIM_IDLE", set_idle, NULL, "a number of instructions"},
+    {"REDTUNE_SIM_MEMORY", set_memory, NULL, "bytes, such as 4G"},
+    {"REDTUNE_SIM_ALLOC_MAX", set_alloc_max, "0", "bytes, such as 4G"},
+    {"REDTUNE_SIM_CAPABILITY", set_capability, "90", "9.0, 90 or sm_90, from 7.5 on"},
+    {"REDTUNE_SIM_SMS", set_sms, NULL, "1 to 1024"},
+    {"REDTUNE_SIM_DEVICES", set_devices, "1", "0 to 8"},
+    {"REDTUNE_SIM_MODELS", set_models, "1", "1 to 8"},
+    {"REDTUNE_SIM_FAIL", set_fail, "", "entry:n:error[:mode],..."},
+    {"REDTUNE_SIM_LAUNCH", set_launch, "", "n:fault,..."},
 };
 
 static void set_initial(struct sim_config *config) {
@@ -240,15 +241,16 @@ bool sim_config_set(struct sim_config *config, const char *name, const char *val
     return false;
 }
 
-/* A value that makes no sense is as if it were not there: a library has nobody to tell, apart
-   from its report. */
+/* A value that cannot be used makes cuInit fail, with words that name it: a run under other
+   settings than were asked for would answer another question. */
 void sim_config_read(struct sim_config *config) {
     set_initial(config);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = getenv(variables[i].name);
-        if (!value || sim_config_set(config, variables[i].name, value)) continue;
-        sim_report_misuse(CUDA_ERROR_INVALID_VALUE, "%s='%s' makes no sense, and is ignored",
-                          variables[i].name, value);
+        if (!value || sim_config_set(config, variables[i].name, value) || *config->refused)
+            continue;
+        snprintf(config->refused, sizeof config->refused, "%s='%.100s' cannot be used: it takes %s",
+                 variables[i].name, value, variables[i].takes);
     }
 }
 

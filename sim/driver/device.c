@@ -17,7 +17,7 @@ CUresult cuDriverGetVersion(int *version) {
 }
 
 static CUresult init(unsigned int flags) {
-    if (flags) return CUDA_ERROR_INVALID_VALUE;
+    if (flags || *sim_state.config.refused) return CUDA_ERROR_INVALID_VALUE;
     if (!sim_state.config.device_count) return CUDA_ERROR_NO_DEVICE;
     sim_state.is_initialised = true;
     return CUDA_SUCCESS;

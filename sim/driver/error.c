@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "driver/state.h"
 
 #define ERROR_LIST(X)                                                                              \
     X(CUDA_SUCCESS, "no error")                                                                    \
@@ -91,6 +92,10 @@ enum { ERROR_COUNT = sizeof errors / sizeof *errors };
 static CUresult find_error(CUresult error, bool by_name, const char **out) {
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     *out = NULL;
+    if (!by_name && error == CUDA_ERROR_INVALID_VALUE && *sim_state.config.refused) {
+        *out = sim_state.config.refused; /* nothing but cuInit gets that far */
+        return CUDA_SUCCESS;
+    }
     for (int i = 0; i < ERROR_COUNT; i++) {
         if (errors[i].code != error) continue;
         *out = by_name ? errors[i].name : errors[i].words;

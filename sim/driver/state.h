@@ -101,6 +101,7 @@ struct sim_config {
     uint32_t fail_count;
     struct sim_rule launches[SIM_RULES_MAX];
     uint32_t launch_fault_count;
+    char refused[256]; /* the first setting of the environment that cannot be used, and why */
 };
 
 struct sim_state {
