@@ -222,6 +222,7 @@ static redtune_status begin(explorer *self, redtune_error *err) {
         self->most = count_points(self, &strategy->noisy);
         status = plant(self, &seeds, err);
     }
+    self->field->planned = rdt_strategy_count(strategy, self->most);
     rdt_near_free(&seeds);
     if (status) return status;
     wish_random(self, search->near_count ? RANDOM_POINTS : RANDOM_ALONE);
@@ -287,6 +288,7 @@ redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_field *field, r
     size_t *indices = malloc(field->count * sizeof *indices);
     if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
     for (size_t i = 0; i < field->count; i++) indices[i] = i;
+    field->planned = rdt_strategy_count(strategy, field->count);
     if (field->search->is_late) shuffle(indices, field->count, start_random(field->search));
     redtune_status status = rdt_field_measure(field, &field->standard, 1, strategy->samples, err);
     for (size_t i = 0; !status && i < field->count && !is_late(field); i += STRIDE) {

@@ -197,7 +197,12 @@ static rdt_trial describe(const rdt_field *field, const rdt_entry *each) {
     return trial;
 }
 
-static redtune_status store(const rdt_field *field, const lot *lot, redtune_error *err) {
+static void note_cause(rdt_field *field, const rdt_trial *trial) {
+    if (trial->outcome != RDT_OUTCOME_GOOD && !*field->first_cause)
+        rdt_text_copy(field->first_cause, sizeof field->first_cause, trial->cause);
+}
+
+static redtune_status store(rdt_field *field, const lot *lot, redtune_error *err) {
     const rdt_search_hooks *hooks = field->search->hooks;
     rdt_trial trials[LOT];
     for (size_t i = 0; i < lot->count; i++) {
@@ -205,6 +210,7 @@ static redtune_status store(const rdt_field *field, const lot *lot, redtune_erro
         /* A compiler's or driver's words, cut where their buffer ended. */
         rdt_text_copy_plain(trials[i].cause, sizeof trials[i].cause, lot->verdicts[i].cause);
         trials[i].conditions = lot->conditions[i];
+        note_cause(field, &trials[i]);
     }
     return lot->count ? hooks->store(hooks->user, trials, lot->count, err) : REDTUNE_OK;
 }
@@ -289,6 +295,7 @@ static bool recall(rdt_field *field, size_t index, int samples) {
             found = trial;
     }
     bool is_bad = !found && (failed || (each->verified && each->outcome != RDT_OUTCOME_GOOD));
+    if (failed) note_cause(field, failed);
     if (found)
         take(field, each, found->outcome, found->median_ns, found->spread_ns, found->samples);
     else if (is_bad)
@@ -323,9 +330,19 @@ void rdt_field_prepare_all(const rdt_field *field) {
     prepare(field, NULL, field->count, false);
 }
 
+/* i of the n that a call asks for; whether the tune is to stop. */
+static bool report(const rdt_field *field, size_t i, size_t n) {
+    const rdt_search_hooks *hooks = field->search->hooks;
+    if (field->planned) {
+        i += field->asked;
+        n = field->planned;
+        if (i > n) i = n;
+    }
+    return hooks->progress(hooks->user, field->search->problem, i, n, field->best_ns);
+}
+
 redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t count, int samples,
                                  redtune_error *err) {
-    const rdt_search_hooks *hooks = field->search->hooks;
     size_t *wanted = calloc(count ? count : 1, sizeof *wanted), left = 0;
     if (!wanted) return rdt_fail_memory(err, count * sizeof *wanted);
     for (size_t i = 0; i < count; i++)
@@ -333,7 +350,7 @@ redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t
     rdt_field_prepare(field, wanted, left);
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0; !status && first < left; first += LOT) {
-        if (hooks->progress(hooks->user, field->search->problem, first, left, field->best_ns)) {
+        if (report(field, count - left + first, count)) {
             status = rdt_fail(err, REDTUNE_INTERRUPTED, 0,
                               "tuning was interrupted; what was measured is kept");
             break;
@@ -345,6 +362,7 @@ redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t
         }
         status = measure_lot(field, &lot, samples, err);
     }
+    field->asked += count;
     free(wanted);
     return status;
 }

@@ -27,8 +27,11 @@ typedef struct rdt_field {
     size_t standard; /* the built-in default's index */
     long *known_at;  /* for each trial that the search knows its entry, or -1 */
     size_t tried;    /* entries */
+    size_t asked;    /* of rdt_field_measure, in all its calls */
+    size_t planned;  /* what will be asked, for the progress; 0: each call counts by itself */
     double best_ns;
-    rdt_search_count now; /* since the field was opened */
+    rdt_search_count now;  /* since the field was opened */
+    char first_cause[160]; /* why the first that is not good is not, as in rdt_trial; "" if none */
 } rdt_field;
 
 /* Fills the field with the problem's points and with what the search knows. */

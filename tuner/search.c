@@ -19,9 +19,11 @@ static size_t narrow(const rdt_field *field, size_t keep, size_t *indices) {
 static redtune_status none_good(const rdt_field *field, redtune_error *err) {
     char problem[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(field->search->problem, problem);
-    return rdt_fail(err, REDTUNE_WRONG, 0,
-                    "cannot tune %s: none of %zu candidates compiles and gives the right result",
-                    problem, field->tried);
+    return rdt_fail(
+        err, REDTUNE_WRONG, 0,
+        "cannot tune %s: none of %zu candidates compiles and gives the right result; the "
+        "first: %s",
+        problem, field->tried, *field->first_cause ? field->first_cause : "no cause");
 }
 
 redtune_status rdt_search_rounds(rdt_field *field, redtune_error *err) {

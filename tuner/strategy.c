@@ -39,6 +39,11 @@ int rdt_strategy_samples(const rdt_strategy *strategy) {
     return samples;
 }
 
+size_t rdt_strategy_count(const rdt_strategy *strategy, size_t points) {
+    for (const rdt_round *round = strategy->rounds; round->keep; round++) points += round->keep;
+    return points;
+}
+
 /* ---- names --------------------------------------------------------------------------------- */
 
 const char *redtune_effort_name(redtune_effort effort) {

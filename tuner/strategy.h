@@ -41,4 +41,7 @@ const rdt_strategy *rdt_strategy_find(redtune_effort effort);
 /* Samples of the last round: a winner has been timed so often. */
 int rdt_strategy_samples(const rdt_strategy *strategy);
 
+/* How many measurements a search asks for whose first look tries that many points. */
+size_t rdt_strategy_count(const rdt_strategy *strategy, size_t points);
+
 #endif

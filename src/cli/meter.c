@@ -76,15 +76,26 @@ static void describe_left(double left_s, char out[48]) {
         snprintf(out, 48, ", %" PRIu64 " m %02" PRIu64 " s left", seconds / 60, seconds % 60);
 }
 
+/* How much of the bar is full: by problems, and within one by its candidates, half of them with a
+ * cold cache. What is full stays so when something is looked at again. */
+static size_t fill_bar(const rdt_meter *meter, const redtune_progress *progress) {
+    double of = progress->problem_count ? (double)progress->problem_count : 1;
+    double within = 0;
+    if (progress->candidate_count)
+        within = (double)progress->candidate_index / (double)progress->candidate_count;
+    if (!strcmp(progress->stage, "warm")) within += 1;
+    size_t cells = (size_t)(((double)progress->problem_index + within / 2) * BAR_CELLS / of);
+    if (cells < meter->bar_cells) cells = meter->bar_cells;
+    return cells < BAR_CELLS ? cells : BAR_CELLS;
+}
+
 /* "[#####-----] 30/57, 1 m 12 s left: sum of 4K f32, cold 17/96, best 12.3 GB/s"; with several GPUs
  * "sum of 4K f32 on GPU 1" */
 static void compose(const rdt_meter *meter, const redtune_progress *progress, double now,
                     char line[LINE_BYTES]) {
     char bar[BAR_CELLS + 1], problem[64], gpu[32] = "", best[48] = "", left[48] = "";
-    uint64_t of = progress->problem_count ? progress->problem_count : 1;
-    size_t done = (size_t)(progress->problem_index * BAR_CELLS / of);
     double left_s;
-    for (size_t i = 0; i < BAR_CELLS; i++) bar[i] = i < done ? '#' : '-';
+    for (size_t i = 0; i < BAR_CELLS; i++) bar[i] = i < meter->bar_cells ? '#' : '-';
     bar[BAR_CELLS] = '\0';
     describe(progress->problem, problem);
     if (progress->device_count > 1) snprintf(gpu, sizeof gpu, " on GPU %s", progress->device);
@@ -104,6 +115,7 @@ void rdt_meter_show(rdt_meter *meter, const redtune_progress *progress) {
     if (meter->shown && now - meter->drawn_s < redraw_s) return;
     char line[LINE_BYTES];
     size_t columns = terminal_columns();
+    meter->bar_cells = fill_bar(meter, progress);
     compose(meter, progress, now, line);
     /* A line as wide as the terminal would wrap, and a wrapped line cannot be rewritten. */
     if (columns <= strlen(line)) line[columns - 1] = '\0';

@@ -58,7 +58,7 @@ assert len(drawn) >= problems, "drawn %d times" % len(drawn)
 assert max(map(len, drawn)) < columns, "wider than the terminal"
 form = re.compile(r"\[(#*)(-*)\] (\d+)/3((?:, (?:\d+ m )?\d+ s left)?): sum of (\d+) f64, "
                   r"(\w+) \d+/\d+((?:, best \d+\.\d GB/s)?)")
-at, left, best = [], 0, 0
+at, left, best, before = [], 0, 0, 0
 for each in drawn:
     if columns < 100:
         assert form.fullmatch(each) or len(each) == columns - 1, each
@@ -66,7 +66,11 @@ for each in drawn:
     fields = form.fullmatch(each)
     assert fields, each
     at.append(int(fields[3]))
-    assert len(fields[1] + fields[2]) == 10 and len(fields[1]) == (at[-1] - 1) * 10 // problems, each
+    full = len(fields[1])
+    assert len(fields[1] + fields[2]) == 10, each
+    assert (at[-1] - 1) * 10 // problems <= full <= at[-1] * 10 // problems, each
+    assert full >= before, "the bar goes back: " + each
+    before = full
     # Last, some problems are looked at once more, and sizes between two.
     assert fields[5] == "64 96 128".split()[at[-1] - 1] or at[-1] == problems, each
     assert 64 <= int(fields[5]) <= 128, each
@@ -85,6 +89,13 @@ a_terminal_has_one_line_that_is_rewritten() {
     want_progress 120
     [ "$(grep -c '^sum ' stdout)" -eq 3 ] || fail "not three rows"
     cp stdout table
+}
+
+the_bar_of_a_single_problem_moves() {
+    fresh watch 120 "${tune[@]}" --size 2K
+    want_exit 0
+    [ "$(tr '\r' '\n' <stderr | grep -o '^\[[-#]*\]' | sort -u | wc -l)" -ge 4 ] ||
+        fail "it has less than four lengths"
 }
 
 a_line_of_several_gpus_names_the_one_at_hand() {
@@ -156,7 +167,8 @@ nothing_is_coloured() {
     done
 }
 
-check_run a_terminal_has_one_line_that_is_rewritten a_line_of_several_gpus_names_the_one_at_hand \
+check_run a_terminal_has_one_line_that_is_rewritten the_bar_of_a_single_problem_moves \
+    a_line_of_several_gpus_names_the_one_at_hand \
     a_narrow_terminal_has_a_shorter_line \
     without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_is_the_same_on_a_terminal \
     nothing_is_coloured
