@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
@@ -143,7 +144,10 @@ static int run(const rdt_options *options) {
         rdt_message_print("cannot use --gpu with --device: name one GPU");
         return RDT_EXIT_MISUSED;
     }
-    if (redtune_explain(&question, &found, &err)) return rdt_message_fail(&err);
+    if (redtune_explain(&question, &found, &err)) {
+        if (options->device) rdt_device_advise(options->device, &err);
+        return rdt_message_fail(&err);
+    }
     (options->json ? print_json : print_text)(&found);
     return RDT_EXIT_DONE;
 }

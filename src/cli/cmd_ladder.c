@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
 
@@ -192,13 +193,8 @@ static int run(const rdt_options *options) {
         .one_block = options->one_block,
     };
     if (options->show) return show(&climb, options->show);
-    redtune_options open = {
-        .device = options->device ? options->device : "0",
-        .database = options->database,
-        .log = rdt_message_log,
-        .log_level = rdt_message_log_level(options->quiet, options->verbose),
-    };
-    redtune_status status = redtune_open(&open, &rt, &err);
+    redtune_status status =
+        rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, &err);
     if (!status) status = run_steps(rt, &climb, options->json, &err);
     redtune_close(rt);
     fflush(stdout);

@@ -1,6 +1,7 @@
 /* redtune reduce: the tuned reduction of a file. */
 #include <stdio.h>
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/input.h"
 #include "cli/json.h"
 #include "cli/message.h"
@@ -48,7 +49,9 @@ static void explain(const rdt_options *options, const rdt_input *input,
                       redtune_dtype_name(input->dtype), (unsigned long long)reading->pieces,
                       reading->pieces == 1 ? "" : "s", reading->kernel_ns / 1e3,
                       gbps_of(input, reading));
-    if (info->match == REDTUNE_MATCH_DEFAULT)
+    if (info->match == REDTUNE_MATCH_PINNED)
+        rdt_message_print("%s %s, pinned by REDTUNE_CONFIG", info->family, info->config);
+    else if (info->match == REDTUNE_MATCH_DEFAULT)
         rdt_message_print("%s %s, the built-in default: nothing like it is tuned here",
                           info->family, info->config);
     else
@@ -65,13 +68,8 @@ static redtune_status reduce(const rdt_options *options, rdt_input *input, redtu
         .count = input->count,
     };
     redtune_input source = {.read = rdt_input_read, .user = input};
-    redtune_options open = {
-        .device = options->device ? options->device : "0",
-        .database = options->database,
-        .log = rdt_message_log,
-        .log_level = rdt_message_log_level(options->quiet, options->verbose),
-    };
-    redtune_status status = redtune_open(&open, &rt, err);
+    redtune_status status =
+        rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (status) return status;
     status = redtune_reduce_input(rt, &problem, &source, reading, err);
     if (!status) status = rdt_input_finish(input, err);

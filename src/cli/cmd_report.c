@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/message.h"
 #include "cli/output.h"
 
@@ -20,14 +21,9 @@ static int keep_step(void *user, const redtune_step *step) {
 
 static redtune_status climb(const rdt_options *options, climbed *out, redtune_error *err) {
     redtune *rt = NULL;
-    redtune_options open = {
-        .device = options->device,
-        .database = options->database,
-        .log = rdt_message_log,
-        .log_level = rdt_message_log_level(options->quiet, options->verbose),
-    };
     redtune_climb wanted = {.step = keep_step, .user = out};
-    redtune_status status = redtune_open(&open, &rt, err);
+    redtune_status status =
+        rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (!status) status = redtune_ladder(rt, &wanted, err);
     redtune_close(rt);
     return status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/meter.h"
@@ -185,9 +186,11 @@ static void summarise(const redtune *rt, const rdt_options *options, const outco
         failed += done->results[i].failed;
         known += !done->results[i].measured;
     }
-    rdt_message_print("%zu problems, %zu of them measured before; %" PRIu64 " candidates measured, "
+    rdt_message_print("%zu problem%s, %zu of them measured before; %" PRIu64
+                      " candidate%s measured, "
                       "%" PRIu64 " failed; kept in %s",
-                      done->result_count, known, measured, failed, redtune_database_path(rt));
+                      done->result_count, done->result_count == 1 ? "" : "s", known, measured,
+                      measured == 1 ? "" : "s", failed, redtune_database_path(rt));
 
     /* Every size is tuned for equally many ops and dtypes, but for those that did not fit. */
     size_t tuned[RDT_NUMBER_COUNT_MAX] = {0};
@@ -242,13 +245,6 @@ static int run(const rdt_options *options) {
     redtune_error err;
     char device[16];
     first_device(options, device);
-    redtune_options open = {
-        .device = device,
-        .database = options->database,
-        .log = rdt_meter_log,
-        .log_user = &done.meter,
-        .log_level = rdt_message_log_level(options->quiet, options->verbose),
-    };
     redtune_tuning tuning = {
         .ops = options->ops,
         .op_count = options->op_count,
@@ -271,7 +267,7 @@ static int run(const rdt_options *options) {
     };
     catch_interrupts();
     rdt_meter_begin(&done.meter, options->quiet);
-    redtune_status status = redtune_open(&open, &rt, &err);
+    redtune_status status = rdt_device_open(options, device, rdt_meter_log, &done.meter, &rt, &err);
     if (status) return rdt_message_fail(&err);
     status = redtune_tune(rt, &tuning, &err);
     rdt_meter_clear(&done.meter);

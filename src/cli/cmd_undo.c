@@ -23,7 +23,8 @@ static int run(const rdt_options *options) {
         rdt_json_count(&json, "removed", removed);
         rdt_json_end(&json, '}');
     } else {
-        printf("%" PRIu64 " measurements taken back that came from %s\n", removed, source);
+        printf("%" PRIu64 " measurement%s taken back that came from %s\n", removed,
+               removed == 1 ? "" : "s", source);
     }
     return RDT_EXIT_DONE;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
@@ -83,14 +84,28 @@ static void finish_json(audit *self, const redtune_verify_report *report, bool c
     rdt_json_end(json, '}');
 }
 
-static void summarise(const redtune_verify_report *report) {
+/* The tune that would measure what was asked for. */
+static void advise_tune(const rdt_options *options) {
+    char op[48] = "", dtype[48] = "", size[48] = "", count[RDT_NUMBER_BYTES];
+    if (options->op_count) snprintf(op, sizeof op, " --op %s", redtune_op_name(options->ops[0]));
+    if (options->dtype_count)
+        snprintf(dtype, sizeof dtype, " --dtype %s", redtune_dtype_name(options->dtypes[0]));
+    if (options->count_count) {
+        rdt_number_print_count(count, options->counts[0]);
+        snprintf(size, sizeof size, " --size %s", count);
+    }
+    rdt_message_print("nothing of this is known of this GPU model; redtune tune --device %s%s%s%s "
+                      "measures it",
+                      options->device ? options->device : "0", op, dtype, size);
+}
+
+static void summarise(const rdt_options *options, const redtune_verify_report *report) {
     char skipped[96] = "";
     if (report->skipped)
         snprintf(skipped, sizeof skipped, "; %" PRIu64 " cannot be tried on this GPU",
                  report->skipped);
     if (!report->standing)
-        rdt_message_print("no measurement of this GPU model is there for this; redtune --device 0 "
-                          "makes some");
+        advise_tune(options);
     else
         rdt_message_print("%" PRIu64 " of %" PRIu64 " tried: %" PRIu64 " hold, %" PRIu64
                           " do not, of which %" PRIu64 " are out now%s",
@@ -100,12 +115,6 @@ static void summarise(const redtune_verify_report *report) {
 
 static redtune_status verify(audit *self, redtune_verify_report *report, redtune_error *err) {
     const rdt_options *options = self->options;
-    const redtune_options open = {
-        .device = options->device ? options->device : "0",
-        .database = options->database,
-        .log = rdt_message_log,
-        .log_level = rdt_message_log_level(options->quiet, options->verbose),
-    };
     const redtune_verifying verifying = {
         .op = options->op_count ? options->ops : NULL,
         .dtype = options->dtype_count ? options->dtypes : NULL,
@@ -120,7 +129,8 @@ static redtune_status verify(audit *self, redtune_verify_report *report, redtune
         .user = self,
     };
     redtune *rt = NULL;
-    redtune_status status = redtune_open(&open, &rt, err);
+    redtune_status status =
+        rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (!status) status = redtune_verify(rt, &verifying, report, err);
     redtune_close(rt);
     return status;
@@ -147,7 +157,7 @@ static int run(const rdt_options *options) {
     rdt_table_free(&self.table);
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
-    if (!options->quiet) summarise(&report);
+    if (!options->quiet) summarise(options, &report);
     return report.held == report.verified ? RDT_EXIT_DONE : RDT_EXIT_FAILED;
 }
 

@@ -88,7 +88,8 @@ static void print_result(const intake *self, const redtune_importing *importing,
     printf("winners: %" PRIu64 " %s", report->winners,
            importing->dry_run ? "would change" : "changed");
     if (!importing->dry_run && report->winners)
-        printf("; redtune show%s lists them", importing->merge ? " --db OUT" : "");
+        printf("; redtune show%s%s lists them", importing->database ? " --db " : "",
+               importing->database ? importing->database : "");
     puts("");
     if (importing->dry_run) print_changes(self);
 }
@@ -165,5 +166,6 @@ int rdt_intake_run(const rdt_options *options, const char *database, const char 
                             options->dry_run ? "would change" : "has changed");
     free(self.refusals);
     free(self.changes);
-    return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+    if (status) return rdt_message_fail(&err);
+    return report.refused && report.refused == report.rows ? RDT_EXIT_FAILED : RDT_EXIT_DONE;
 }

@@ -56,7 +56,7 @@ static void print_help(void) {
     puts("\nWithout a command, redtune tunes. Its options then:");
     rdt_options_print(RDT_TUNE | RDT_BARE, stdout);
     puts(
-        "\nThe options of another command: redtune COMMAND --help.\n"
+        "\nThe options of another command: redtune help COMMAND.\n"
         "Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 could not,\n"
         "2 asked wrongly, 130 interrupted.");
 }
@@ -64,17 +64,19 @@ static void print_help(void) {
 int main(int argc, char **argv) {
     const rdt_command *command = commands[0];
     int first = 1;
-    if (argc > 1 && argv[1][0] != '-') {
-        command = find_command(argv[1]);
-        if (!command) return unknown_command(argv[1]);
-        first = 2;
+    bool bare = true, help = argc > 1 && !strcmp(argv[1], "help");
+    first += help;
+    if (argc > first && argv[first][0] != '-') {
+        command = find_command(argv[first]);
+        if (!command) return unknown_command(argv[first]);
+        bare = false;
+        first++;
     }
 
     rdt_options options;
     redtune_error err;
-    bool bare = first == 1;
     if (rdt_options_parse(command, bare ? command->bit | RDT_BARE : command->bit, argv + first,
-                          argc > first ? argc - first : 0, &options, &err))
+                          argc > first ? argc - first : 0, help, &options, &err))
         return rdt_message_fail(&err);
     if (options.help && bare) {
         print_help();

@@ -117,8 +117,8 @@ static const option table[] = {
      MEMBER(database), "the tuning database (default: $REDTUNE_DB, else the user's)"},
     {"json", 0, NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPORT | RDT_BARE), take_flag,
      MEMBER(json), "print the result as JSON"},
-    {"quiet", 'q', NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPLAIN | RDT_DOCTOR | RDT_BARE),
-     take_flag, MEMBER(quiet), "print the result and errors only"},
+    {"quiet", 'q', NULL, RDT_ALL & ~(RDT_WORKER | RDT_BARE), take_flag, MEMBER(quiet),
+     "print the result and errors only"},
     {"verbose", 'v', NULL, RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_VERIFY, take_flag,
      MEMBER(verbose), "say more; twice: everything"},
     {"help", 'h', NULL, RDT_ALL, take_flag, MEMBER(help), "print this"},
@@ -324,6 +324,11 @@ static redtune_status unknown_option(const parser *in, const char *word, size_t 
                            near ? near : "", near ? "? " : "", in->command->name);
 }
 
+/* A negative number is a value, so that it is refused as one. */
+static bool is_option(const char *word) {
+    return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
+}
+
 /* The value of an option is the rest of its word, or the next word unless that is an option. */
 static redtune_status take_value(parser *in, const option *row, const char *value) {
     redtune_error *err = in->err;
@@ -332,7 +337,7 @@ static redtune_status take_value(parser *in, const option *row, const char *valu
                                row->name, value);
     if (row->argument && !value) {
         const char *next = in->at < in->word_count ? in->words[in->at] : NULL;
-        if (!next || (next[0] == '-' && next[1]))
+        if (!next || is_option(next))
             return rdt_message_set(err, REDTUNE_INVALID, 0,
                                    "cannot use --%s: its value is missing; write --%s %s",
                                    row->name, row->name, row->argument);
@@ -380,9 +385,10 @@ static redtune_status take_argument(parser *in, const char *word) {
 }
 
 redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char *const words[],
-                                 int word_count, rdt_options *out, redtune_error *err) {
+                                 int word_count, bool help, rdt_options *out, redtune_error *err) {
     parser in = {
         .command = command, .bits = bits, .words = words, .word_count = word_count, .err = err};
+    in.options.help = help;
     bool only_arguments = false;
     while (in.at < word_count) {
         const char *word = words[in.at++];

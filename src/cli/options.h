@@ -48,10 +48,10 @@ typedef struct rdt_options {
 struct rdt_command;
 
 /* Reads words[0..word_count), which follow the command's name, as options of the commands in
- * bits. REDTUNE_INVALID, with a message that names the word and the remedy, for a wrong one.
- * The strings in out point into words. */
+ * bits; help: as if --help were among them. REDTUNE_INVALID, with a message that names the word and
+ * the remedy, for a wrong one. The strings in out point into words. */
 redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bits,
-                                 char *const words[], int word_count, rdt_options *out,
+                                 char *const words[], int word_count, bool help, rdt_options *out,
                                  redtune_error *err);
 
 /* Prints the options that the commands in bits have, one per line. */

@@ -13,9 +13,7 @@ static const rdt_library_search driver_search = {
     .variable = "REDTUNE_CUDA_DRIVER",
     .names = driver_names,
     .toolkit = true,
-    .remedy =
-        "install NVIDIA's driver, name its file in REDTUNE_CUDA_DRIVER, or use the simulated GPU "
-        "(--device sim)",
+    .remedy = "install NVIDIA's driver, or name its file in REDTUNE_CUDA_DRIVER",
 };
 
 static const char *const sim_names[] = {"libredtune-sim.so", NULL};
