@@ -457,6 +457,9 @@ typedef struct redtune_device_info {
 } redtune_device_info;
 
 REDTUNE_API void redtune_device_get(const redtune *rt, redtune_device_info *info);
+/* Counts the GPUs that this process sees: those that redtune_options.device may name, from "0" on.
+ * Fails with REDTUNE_LIBRARY without a driver. */
+REDTUNE_API redtune_status redtune_device_count(int *count, redtune_error *err);
 /* The database that rt was opened with; lives as long as rt. */
 REDTUNE_API const char *redtune_database_path(const redtune *rt);
 

@@ -243,7 +243,7 @@ static redtune_status form(fleet *self, const rdt_problems *problems, redtune_er
     for (size_t i = 0; !status && i < self->squadron_count; i++) {
         rdt_squadron *each = &self->squadrons[i];
         each->problems_before = total;
-        status = rdt_squadron_begin(each, problems, err);
+        status = rdt_squadron_begin(each, problems, &self->log, err);
         total += each->problems.count;
     }
     if (!status) rdt_mailbox_set_count(&self->mailbox, total);

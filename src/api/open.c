@@ -162,6 +162,18 @@ void redtune_device_get(const redtune *rt, redtune_device_info *info) {
     rdt_text_copy(info->name, sizeof info->name, facts->name);
 }
 
+redtune_status redtune_device_count(int *count, redtune_error *err) {
+    rdt_driver *driver = NULL;
+    int found = 0;
+    if (!count) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot count the GPUs: count is NULL");
+    redtune_status status = rdt_driver_open(false, &driver, err);
+    if (!status)
+        status = rdt_driver_check(driver, driver->device_get_count(&found), err, "count the GPUs");
+    rdt_driver_close(driver);
+    if (!status) *count = found;
+    return status;
+}
+
 const char *redtune_database_path(const redtune *rt) {
     return rt->layers.path[0];
 }

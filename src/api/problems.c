@@ -1,6 +1,7 @@
 /* Problems: the list of what a tune goes through. */
 #include "api/problems.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model/problem.h"
@@ -87,14 +88,28 @@ redtune_status rdt_problems_list(const redtune_tuning *wanted, rdt_problems *out
     return status ? status : take_shard(wanted, out, err);
 }
 
+/* The counts of a class ascend: those behind one that does not fit do not fit either. */
+static void note_left_out(const redtune_problem *first, const rdt_facts *facts,
+                          const rdt_log *log) {
+    rdt_log_write(
+        log, REDTUNE_LOG_WARNING,
+        "%s of %s is left out from %" PRIu64 " elements on: it does not fit the memory of %s",
+        redtune_op_name(first->op), redtune_dtype_name(first->dtype), first->count, facts->name);
+}
+
 redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *facts,
-                                uint64_t free_bytes, rdt_problems *out, redtune_error *err) {
+                                uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
+                                redtune_error *err) {
     rdt_problems kept = {.problem = calloc(problems->count, sizeof *kept.problem)};
     if (!kept.problem) return rdt_fail_memory(err, problems->count * sizeof *kept.problem);
-    for (size_t i = 0; i < problems->count; i++)
-        if (problems->problem[i].count <=
-            rdt_rig_count_max(facts, free_bytes, &problems->problem[i]))
-            kept.problem[kept.count++] = problems->problem[i];
+    for (size_t first = 0, end; first < problems->count; first = end) {
+        end = first + rdt_problems_class(problems, first);
+        size_t at = first;
+        while (at < end && problems->problem[at].count <=
+                               rdt_rig_count_max(facts, free_bytes, &problems->problem[at]))
+            kept.problem[kept.count++] = problems->problem[at++];
+        if (at < end) note_left_out(&problems->problem[at], facts, log);
+    }
     if (kept.count) {
         *out = kept;
         return REDTUNE_OK;

@@ -3,6 +3,7 @@
 #define RDT_API_PROBLEMS_H
 
 #include <stdbool.h>
+#include "base/log.h"
 #include "model/facts.h"
 
 /* By op and dtype, and then by count; resolved. Valid when zeroed: none. */
@@ -20,10 +21,11 @@ typedef struct rdt_portion {
 /* The problems that a tuning asks for; of them its shard, which may be empty. */
 redtune_status rdt_problems_list(const redtune_tuning *tuning, rdt_problems *out,
                                  redtune_error *err);
-/* A copy without those that a GPU with these facts has no memory for; REDTUNE_INVALID if none is
- * left. */
+/* A copy without those that a GPU with these facts has no memory for, which the log names;
+ * REDTUNE_INVALID if none is left. */
 redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *facts,
-                                uint64_t free_bytes, rdt_problems *out, redtune_error *err);
+                                uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
+                                redtune_error *err);
 void rdt_problems_free(rdt_problems *problems);
 
 /* How many problems from the first on are of its class. */

@@ -35,9 +35,9 @@ static redtune_status part_out(rdt_squadron *self, redtune_error *err) {
 }
 
 redtune_status rdt_squadron_begin(rdt_squadron *self, const rdt_problems *problems,
-                                  redtune_error *err) {
+                                  const rdt_log *log, redtune_error *err) {
     redtune_status status =
-        rdt_problems_fit(problems, &self->facts, self->free_bytes, &self->problems, err);
+        rdt_problems_fit(problems, &self->facts, self->free_bytes, log, &self->problems, err);
     if (!status) status = part_out(self, err);
     if (!status) status = rdt_logbook_open(&self->logbook, self->problems.count, err);
     return status;

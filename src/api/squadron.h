@@ -21,7 +21,7 @@ typedef struct rdt_squadron {
 /* Takes of the problems what fits, and parts it: a class is one part where there are enough of them
  * for all GPUs to be busy to the end, else several. facts, free_bytes and gpu_count are set. */
 redtune_status rdt_squadron_begin(rdt_squadron *squadron, const rdt_problems *problems,
-                                  redtune_error *err);
+                                  const rdt_log *log, redtune_error *err);
 void rdt_squadron_end(rdt_squadron *squadron);
 
 /* Gives a GPU what it does next in place of what it has done, which is none at first; false: there

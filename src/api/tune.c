@@ -99,7 +99,8 @@ static redtune_status tune_here(job *self, const rdt_problems *asked, redtune_er
     self->nvml = rdt_nvml_open(context);
     status = rdt_rig_free_bytes(context, &free_bytes, err);
     if (!status)
-        status = rdt_problems_fit(asked, &context->facts, free_bytes, &self->problems, err);
+        status = rdt_problems_fit(asked, &context->facts, free_bytes, &self->rt->log,
+                                  &self->problems, err);
     if (!status) status = tune_all(self, err);
     rdt_problems_free(&self->problems);
     rdt_nvml_close(self->nvml);

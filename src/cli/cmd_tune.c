@@ -178,9 +178,9 @@ static void write_json(const redtune *rt, const outcome *done, bool complete) {
 /* ---- the command --------------------------------------------------------------------------- */
 
 /* What the table does not show: how much was measured, what failed, where it is kept. */
-static void summarise(const redtune *rt, const rdt_options *options, const outcome *done) {
+static void summarise(const redtune *rt, const outcome *done) {
     uint64_t measured = 0, failed = 0;
-    size_t known = 0, widest = 0;
+    size_t known = 0;
     for (size_t i = 0; i < done->result_count; i++) {
         measured += done->results[i].measured;
         failed += done->results[i].failed;
@@ -191,21 +191,6 @@ static void summarise(const redtune *rt, const rdt_options *options, const outco
                       "%" PRIu64 " failed; kept in %s",
                       done->result_count, done->result_count == 1 ? "" : "s", known, measured,
                       measured == 1 ? "" : "s", failed, redtune_database_path(rt));
-
-    /* Every size is tuned for equally many ops and dtypes, but for those that did not fit. */
-    size_t tuned[RDT_NUMBER_COUNT_MAX] = {0};
-    for (size_t i = 0; i < options->count_count; i++) {
-        for (size_t k = 0; k < done->result_count; k++)
-            tuned[i] += done->results[k].problem.count == options->counts[i];
-        if (tuned[i] > widest) widest = tuned[i];
-    }
-    for (size_t i = 0; i < options->count_count; i++) {
-        char count[RDT_NUMBER_BYTES];
-        rdt_number_print_count(count, options->counts[i]);
-        if (!tuned[i] || tuned[i] < widest)
-            rdt_message_print("size %s is left out%s: it does not fit the GPU's memory", count,
-                              tuned[i] ? " for some dtypes" : "");
-    }
 }
 
 static int report(const redtune *rt, const rdt_options *options, const outcome *done,
@@ -228,13 +213,41 @@ static int report(const redtune *rt, const rdt_options *options, const outcome *
         return RDT_EXIT_INTERRUPTED;
     }
     if (status) return rdt_message_fail(err);
-    if (!options->quiet) summarise(rt, options, done);
+    if (!options->quiet) summarise(rt, done);
     return RDT_EXIT_DONE;
 }
 
+/* The processes that a launcher starts on a machine take a GPU each, in turns if there are fewer. A
+ * launcher that gives each process a GPU of its own shows it as the only one. */
+static redtune_status choose_device(const rdt_options *options, char local[16],
+                                    const char **devices, redtune_error *err) {
+    const rdt_shard *shard = &options->shard;
+    const bool chosen = options->device && strcmp(options->device, "auto");
+    int count = 1;
+    if (options->device && !chosen && !shard->launcher)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --device auto: it is the GPU of a launcher's task; "
+                               "write --shard auto beside it, or the GPU's number");
+    *devices = chosen ? options->device : local;
+    snprintf(local, 16, "0");
+    if (!shard->launcher) return REDTUNE_OK;
+    if (!chosen) {
+        redtune_status status = redtune_device_count(&count, err);
+        if (status) return status;
+    }
+    if (!chosen && shard->has_local_rank && count > 0)
+        snprintf(local, 16, "%u", shard->local_rank % (unsigned)count);
+    const bool unknown = count > 1 && !shard->has_local_rank;
+    if (!options->quiet)
+        rdt_message_print("part %u of %u (%s: --shard %u/%u) on GPU %s%s%s%s", shard->index + 1,
+                          shard->count, shard->launcher, shard->index, shard->count, *devices,
+                          unknown ? ", for " : "", unknown ? shard->launcher : "",
+                          unknown ? " does not number a node's tasks; --device chooses" : "");
+    return REDTUNE_OK;
+}
+
 /* The GPU that redtune is opened on, of those to tune on. */
-static void first_device(const rdt_options *options, char out[16]) {
-    const char *devices = options->device ? options->device : "0";
+static void first_device(const char *devices, char out[16]) {
     if (!strcmp(devices, "all")) devices = "0";
     snprintf(out, 16, "%.*s", (int)strcspn(devices, ","), devices);
 }
@@ -243,8 +256,10 @@ static int run(const rdt_options *options) {
     outcome done = {0};
     redtune *rt = NULL;
     redtune_error err;
-    char device[16];
-    first_device(options, device);
+    char device[16], local[16];
+    const char *devices = NULL;
+    if (choose_device(options, local, &devices, &err)) return rdt_message_fail(&err);
+    first_device(devices, device);
     redtune_tuning tuning = {
         .ops = options->ops,
         .op_count = options->op_count,
@@ -257,10 +272,10 @@ static int run(const rdt_options *options) {
         .budget_s = options->budget_s,
         .seed = options->seed,
         .worker = "/proc/self/exe",
-        .devices = options->device ? options->device : "0",
+        .devices = devices,
         .limit_s = options->limit_s,
-        .shard_index = options->shard_index,
-        .shard_count = options->shard_count,
+        .shard_index = options->shard.index,
+        .shard_count = options->shard.count,
         .progress = on_progress,
         .tuned = on_tuned,
         .user = &done,

@@ -7,7 +7,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/nearest.h"
-#include "cli/shard.h"
 #include "cli/table.h"
 
 typedef struct option option;
@@ -105,8 +104,8 @@ static const option table[] = {
      "where a search begins: the same goes the same way (default: 0)"},
     {"seed", 0, "NUMBER", RDT_VERIFY, take_seed, MEMBER(seed),
      "what the sample depends on: the same draws the same (default: 0)"},
-    {"shard", 0, "I/N|auto", RDT_TUNE, take_shard, MEMBER(shard_index),
-     "tune part I of N, from 0; auto: as Slurm, PMIx or MPI say"},
+    {"shard", 0, "I/N|auto", RDT_TUNE, take_shard, MEMBER(shard),
+     "tune part I of N, from 0; auto: as srun or mpirun say"},
     {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
      "give a candidate up that takes longer for one step (default: 10)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
@@ -164,7 +163,7 @@ static redtune_status take_devices(rdt_options *options, const option *row, cons
         at += strspn(at, "0123456789");
         if (*at == ',' && at[1]) at++;
     }
-    if (!*value || (*at && strcmp(value, "sim") && strcmp(value, "all")))
+    if (!*value || (*at && strcmp(value, "sim") && strcmp(value, "all") && strcmp(value, "auto")))
         return wrong(row, value, "give numbers such as 0 or 0,1, or all, or sim", err);
     return take_text(options, row, value, err);
 }
@@ -172,7 +171,7 @@ static redtune_status take_devices(rdt_options *options, const option *row, cons
 static redtune_status take_shard(rdt_options *options, const option *row, const char *value,
                                  redtune_error *err) {
     (void)row;
-    return rdt_shard_read(value, &options->shard_index, &options->shard_count, err);
+    return rdt_shard_read(value, &options->shard, err);
 }
 
 static redtune_status take_effort(rdt_options *options, const option *row, const char *value,

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include "cli/number.h"
+#include "cli/shard.h"
 
 /* The commands that an option belongs to. */
 enum {
@@ -40,7 +41,7 @@ typedef struct rdt_options {
     redtune_effort effort;
     double limit_s, budget_s;
     uint64_t seed, sample;
-    unsigned shard_index, shard_count;
+    rdt_shard shard;
     int again, all, lines, counters, one_block, csv, json_lines, winners, dry_run, json, quiet,
         verbose, help, version; /* how often they were given */
 } rdt_options;

@@ -2,11 +2,19 @@
 #ifndef RDT_CLI_SHARD_H
 #define RDT_CLI_SHARD_H
 
+#include <stdbool.h>
 #include "redtune/redtune.h"
 
-/* "2/8", from 0; or "auto": from the environment of Slurm, PMIx or MPI. REDTUNE_INVALID for what is
- * neither, and where no launcher numbers this process. */
-redtune_status rdt_shard_read(const char *text, unsigned *index, unsigned *count,
-                              redtune_error *err);
+/* Valid when zeroed: the whole tune. */
+typedef struct rdt_shard {
+    unsigned index, count;
+    const char *launcher; /* whose numbers these are, such as "Open MPI"; NULL: they were given */
+    bool has_local_rank;
+    unsigned local_rank; /* among the launcher's processes on this machine */
+} rdt_shard;
+
+/* "0/4", or "auto". REDTUNE_INVALID for what is neither, or where no launcher numbers this process.
+ */
+redtune_status rdt_shard_read(const char *text, rdt_shard *out, redtune_error *err);
 
 #endif

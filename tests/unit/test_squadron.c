@@ -18,7 +18,7 @@ static redtune_status begin(size_t classes, size_t sizes, size_t gpus, rdt_squad
         .dtypes = dtypes, .dtype_count = classes, .counts = counts, .count_count = sizes};
     redtune_status status = rdt_problems_list(&tuning, &problems, &err);
     *out = (rdt_squadron){.free_bytes = UINT64_C(1) << 34, .gpu_count = gpus};
-    if (!status) status = rdt_squadron_begin(out, &problems, &err);
+    if (!status) status = rdt_squadron_begin(out, &problems, NULL, &err);
     rdt_problems_free(&problems);
     return status;
 }

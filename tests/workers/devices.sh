@@ -1,5 +1,7 @@
 # Several GPUs, and parts of a tune.
 . "${BASH_SOURCE%/*}/common.sh"
+# Those of the launcher that runs this.
+unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!MPI_@}" "${!MV2_@}"
 nvml=$(realpath "$4")
 small=(--dtype f64 --size 64,96,128 --effort quick --quiet)
 
@@ -100,12 +102,64 @@ a_gpu_that_is_not_there_is_named() {
 shards_share_the_problems() {
     run "$redtune" --shard 0/2 --db first.db "${small[@]}"
     want_exit 0
-    run env SLURM_PROCID=1 SLURM_NTASKS=2 "$redtune" --shard auto --db second.db "${small[@]}"
+    run env SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 \
+        "$redtune" --shard auto --db second.db "${small[@]}"
     want_exit 0
     [ "$(counts first.db)$(counts second.db)" = "64 96 96 128 " ] ||
         fail "the shards measured $(counts first.db)and $(counts second.db)"
-    run env PMIX_RANK=3 PMIX_SIZE=4 "$redtune" --shard auto --db third.db "${small[@]}"
+}
+
+# told VARIABLE=VALUE...: a tune of one small problem's part, in the environment of a launcher.
+told() {
+    run env "$@" "$redtune" --shard auto --db told.db --dtype f64 --size 64 --effort quick
+}
+
+# As srun, mpirun inside a batch script (whose own SLURM_PROCID is 0 for every rank), Hydra and PALS
+# number their processes: https://slurm.schedmd.com/srun.html, https://docs.open-mpi.org.
+a_launcher_numbers_the_parts_and_the_gpus() {
+    local step=(SLURM_STEP_ID=3 SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=1)
+    local batch=(SLURM_JOB_ID=9 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=4)
+    export REDTUNE_SIM_DEVICES=2
+    told "${step[@]}"
     want_exit 0
+    want_in_err "part 3 of 4 (Slurm step: --shard 2/4) on GPU 1"
+    told "${batch[@]}" OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=3
+    want_in_err "part 4 of 4 (Open MPI: --shard 3/4) on GPU 1"
+    told "${batch[@]}" PMI_RANK=1 PMI_SIZE=4 MPI_LOCALRANKID=1
+    want_in_err "part 2 of 4 (PMI: --shard 1/4) on GPU 1"
+    told PMI_RANK=1 PMI_SIZE=4 PMI_LOCAL_RANK=1
+    want_in_err "part 2 of 4 (PMI: --shard 1/4) on GPU 1"
+    # Slurm's PMIx gives a rank, and Slurm the rest.
+    told "${step[@]}" PMIX_RANK=2
+    want_in_err "part 3 of 4 (Slurm step: --shard 2/4) on GPU 1"
+    # Daemons that srun starts, one per node, leave their step's variables to the ranks.
+    told SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 \
+        PMI_RANK=2 PMI_SIZE=4 MPI_LOCALRANKID=1
+    want_in_err "part 3 of 4 (PMI: --shard 2/4) on GPU 1"
+    # One GPU for each task is that task's GPU 0.
+    REDTUNE_SIM_DEVICES=1 told "${step[@]}"
+    want_exit 0
+    want_in_err "on GPU 0"
+    told PMIX_RANK=3 PMIX_SIZE=4
+    want_in_err "part 4 of 4 (PMIx: --shard 3/4) on GPU 0, for PMIx does not number a node's tasks"
+    run env "${step[@]}" "$redtune" --shard auto --device 0 --db told.db "${small[@]:0:6}"
+    want_exit 0
+    want_in_err "part 3 of 4 (Slurm step: --shard 2/4) on GPU 0"
+    run env "${step[@]}" "$redtune" --shard auto --device auto --db told.db "${small[@]:0:6}"
+    want_exit 0
+    want_in_err "on GPU 1"
+    unset REDTUNE_SIM_DEVICES
+}
+
+# A size that another part has fits; one that does not fit is named, by the part that has it.
+what_does_not_fit_is_named_by_its_part() {
+    run "$redtune" --shard 0/2 --db fits.db --dtype f64 --size 64,96,128 --effort quick
+    want_exit 0
+    ! grep -q "left out" stderr || fail "a size of the other part is said not to fit"
+    run "$redtune" --db fits.db --dtype f32,f64 --size 64,1T --effort quick
+    want_exit 0
+    want_in_err "sum of f64 is left out from 1099511627776 elements on"
+    want_in_err "sum of f32 is left out from 1099511627776 elements on"
 }
 
 # What was measured, borders included, but for when.
@@ -200,9 +254,20 @@ a_stopped_tune_of_equal_gpus_goes_on() {
 }
 
 a_wrong_shard_is_refused() {
-    run env -u SLURM_PROCID -u PMI_RANK -u OMPI_COMM_WORLD_RANK -u PMIX_RANK \
-        "$redtune" --shard auto "${small[@]}"
-    want_refused 2 "Slurm"
+    run "$redtune" --shard auto "${small[@]}"
+    want_refused 2 "start it with srun or mpirun, or write --shard I/N"
+    # In a batch script, and in the shell that salloc starts: neither is a step's task.
+    told SLURM_JOB_ID=9 SLURM_PROCID=0 SLURM_NTASKS=4
+    want_refused 2 "SLURM_PROCID=0 is the batch script's own"
+    told SLURM_JOB_ID=9 SLURM_STEP_ID=4294967290 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1
+    want_refused 2 "SLURM_PROCID=0 is the batch script's own"
+    # Ranks that no size stands beside, started by daemons that are a step's tasks.
+    told SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 PMIX_RANK=3
+    want_refused 2 "PMIX_RANK=3 and SLURM_PROCID=1 make no sense"
+    told OMPI_COMM_WORLD_RANK=4 OMPI_COMM_WORLD_SIZE=4
+    want_refused 2 "OMPI_COMM_WORLD_RANK=4 and OMPI_COMM_WORLD_SIZE=4 make no sense"
+    run "$redtune" --device auto "${small[@]}"
+    want_refused 2 "write --shard auto beside it"
     run "$redtune" --shard 2/2 "${small[@]}"
     want_refused 2 "count from 0"
     run "$redtune" --shard half "${small[@]}"
@@ -212,5 +277,6 @@ a_wrong_shard_is_refused() {
 check_run equal_gpus_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
     a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
     results_are_in_order_and_progress_names_the_gpu a_warning_names_the_gpu_of_several a_gpu_that_is_not_there_is_named \
+    a_launcher_numbers_the_parts_and_the_gpus what_does_not_fit_is_named_by_its_part \
     shards_share_the_problems merged_shards_are_one_tune shards_measure_the_border_where_they_meet \
     a_wrong_shard_is_refused
