@@ -2,6 +2,7 @@
 #include "cache/row.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/text.h"
 
@@ -43,8 +44,9 @@ static const char *check_gpu(const rdt_facts *gpu) {
 
 static const char *check_origin(const rdt_origin *origin) {
     if (!is_plain(origin->machine, sizeof origin->machine) ||
-        !is_plain(origin->templates, sizeof origin->templates))
-        return "its machine or template hash is no valid text";
+        !is_plain(origin->templates, sizeof origin->templates) ||
+        !is_plain(origin->build, sizeof origin->build))
+        return "its machine, template hash or build is no valid text";
     bool fits = within(origin->driver_version, 0, VERSION_MAX) &&
                 within(origin->nvrtc_version, 0, VERSION_MAX);
     return fits ? NULL : "its driver or NVRTC version is out of range";
@@ -200,6 +202,31 @@ static void take_trial(reader *from, rdt_trial *trial) {
     conditions->others = (int)take_optional(from, 0, OTHERS_MAX, 0);
 }
 
+/* What is not good has the build of redtune that found it so, behind its cause: the column keeps
+ * its name and place, and whoever reads the file sees it. */
+static const char build_head[] = " (build ";
+
+static void take_build(rdt_row *row) {
+    char *cause = row->trial.cause, *at = NULL;
+    for (char *next = strstr(cause, build_head); next; next = strstr(next + 1, build_head))
+        at = next;
+    if (row->trial.outcome == RDT_OUTCOME_GOOD || !at) return;
+    const char *text = at + sizeof build_head - 1;
+    size_t length = strspn(text, "0123456789abcdef");
+    if (!length || length >= sizeof row->origin.build || strcmp(text + length, ")")) return;
+    memcpy(row->origin.build, text, length);
+    *at = '\0';
+}
+
+static void write_cause(const rdt_row *row, char out[sizeof row->trial.cause]) {
+    const rdt_trial *trial = &row->trial;
+    char build[sizeof row->origin.build + sizeof build_head + 1] = "";
+    if (trial->outcome != RDT_OUTCOME_GOOD && row->origin.build[0])
+        snprintf(build, sizeof build, "%s%s)", build_head, row->origin.build);
+    rdt_text_copy_plain(out, sizeof trial->cause - strlen(build), trial->cause);
+    strcat(out, build);
+}
+
 static void take_gpu(reader *from, rdt_facts *gpu) {
     take_text(from, gpu->name, sizeof gpu->name);
     gpu->major = (int)take_integer(from, 0, CAPABILITY_MAX);
@@ -226,6 +253,7 @@ bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
     row->trial.received = row->import != 0;
     take_gpu(&from, &row->gpu);
     take_origin(&from, &row->origin);
+    take_build(row);
     *gpu = take_integer(&from, INT64_MIN, INT64_MAX);
     return from.good && !rdt_row_check(row);
 }
@@ -268,6 +296,14 @@ static void give_optional(binder *to, int64_t value, bool known) {
         give_integer(to, value);
     else
         give_null(to);
+}
+
+static void give_cause(binder *to, const rdt_row *row) {
+    char text[sizeof row->trial.cause];
+    write_cause(row, text);
+    int rc = text[0] ? sqlite3_bind_text(to->statement, ++to->parameter, text, -1, SQLITE_TRANSIENT)
+                     : sqlite3_bind_null(to->statement, ++to->parameter);
+    if (!to->rc) to->rc = rc;
 }
 
 static void give_conditions(binder *to, const rdt_conditions *conditions) {
@@ -324,10 +360,7 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
         for (int i = 0; i < 3; i++) give_null(&to);
     }
     give_optional(&to, trial->order, trial->order != INT_MAX);
-    if (trial->cause[0])
-        give_text(&to, trial->cause);
-    else
-        give_null(&to);
+    give_cause(&to, row);
     give_conditions(&to, &trial->conditions);
     give_integer(&to, row->date);
     give_optional(&to, row->import, row->import);

@@ -16,6 +16,7 @@ typedef struct rdt_origin {
     char machine[64];                  /* a label of the user's choice, "" by default */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
     char templates[40];                /* hash of the template source */
+    char build[13]; /* of redtune, kept with what is not good only; "": unknown, or not kept */
 } rdt_origin;
 
 /* A stored measurement with what it was made on and with. */

@@ -221,6 +221,7 @@ static rdt_squadron *find_squadron(fleet *self, const rdt_ready *ready) {
     made->free_bytes = ready->free_bytes;
     made->origin.driver_version = ready->facts.driver_version;
     made->origin.nvrtc_version = ready->nvrtc_version;
+    rdt_text_copy(made->origin.build, sizeof made->origin.build, rdt_codegen_build());
     rdt_text_copy(made->origin.templates, sizeof made->origin.templates, ready->templates);
     return made;
 }

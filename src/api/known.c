@@ -2,6 +2,7 @@
 #include "api/known.h"
 
 #include <string.h>
+#include "codegen/codegen.h"
 
 typedef struct reading {
     rdt_trials trials;
@@ -9,11 +10,19 @@ typedef struct reading {
     const char *templates;
 } reading;
 
+static bool is_of_this_build(const rdt_row *row) {
+    char build[sizeof row->origin.build];
+    rdt_text_copy(build, sizeof build, rdt_codegen_build());
+    return !strcmp(row->origin.build, build);
+}
+
 static redtune_status keep(void *user, const rdt_row *row, redtune_error *err) {
     reading *self = user;
     if (row->trial.received || strcmp(row->origin.templates, self->templates) ||
         !rdt_facts_same_model(&row->gpu, self->gpu))
         return REDTUNE_OK;
+    /* What another build found wrong may have been its own fault. */
+    if (row->trial.outcome != RDT_OUTCOME_GOOD && !is_of_this_build(row)) return REDTUNE_OK;
     return rdt_trials_add(&self->trials, &row->trial, 1, err);
 }
 

@@ -116,6 +116,7 @@ static redtune_status run_job(job *self, redtune_error *err) {
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status && asked.count) {
         self->origin.driver_version = rt->context->facts.driver_version;
+        rdt_text_copy(self->origin.build, sizeof self->origin.build, rdt_codegen_build());
         rdt_text_copy(self->origin.templates, sizeof self->origin.templates,
                       rdt_codegen_hash(self->codegen));
         status = self->wanted->worker ? rdt_fleet_tune(rt, self->wanted, self->codegen, &asked, err)

@@ -1,0 +1,91 @@
+/* Facts about src/api/known.c: which verdicts of the database a search takes as they are. */
+#include "trials.h"
+#include "api/known.h"
+#include "codegen/codegen.h"
+
+/* The build of these tests, as origins have it. */
+static rdt_origin origin_of(const char *build) {
+    rdt_origin origin = trials_origin;
+    rdt_text_copy(origin.build, sizeof origin.build, build);
+    return origin;
+}
+
+static bool put_from(const char *build, rdt_outcome outcome, const char *cause) {
+    rdt_origin origin = origin_of(build);
+    rdt_trial trial = trials_make(1024, "block=32", 1000, 9);
+    trial.outcome = outcome;
+    if (outcome != RDT_OUTCOME_GOOD) trial.median_ns = trial.spread_ns = 0, trial.samples = 0;
+    rdt_text_copy(trial.cause, sizeof trial.cause, cause);
+    return !rdt_tuning_put(tuning, &trials_gpu, &origin, &trial, 1, &err);
+}
+
+/* How many trials a search would be told of; first is the first of them. */
+static int known(rdt_trial *first) {
+    rdt_trials found = {0};
+    if (rdt_known_read(tuning, &trials_gpu, trials_origin.templates, &sum_f32, RDT_CACHE_COLD,
+                       &found, &err))
+        return -1;
+    int count = (int)found.count;
+    if (count) *first = found.trial[0];
+    rdt_trials_free(&found);
+    return count;
+}
+
+static void a_measurement_of_another_build_counts(void) {
+    rdt_trial first;
+    CHECK(begin() && put_from("0123456789ab", RDT_OUTCOME_GOOD, "") &&
+          put_from("", RDT_OUTCOME_GOOD, ""));
+    CHECK_INT(known(&first), 2);
+}
+
+static void a_failure_counts_for_the_build_that_found_it(void) {
+    rdt_trial first;
+    CHECK(begin() && put_from(rdt_codegen_build(), RDT_OUTCOME_WRONG, "it is 3 (of 4)"));
+    CHECK_INT(known(&first), 1);
+    CHECK_INT(first.outcome, RDT_OUTCOME_WRONG);
+    CHECK_TEXT(first.cause, "it is 3 (of 4)");
+    CHECK(put_from(rdt_codegen_build(), RDT_OUTCOME_HUNG, ""));
+    CHECK_INT(known(&first), 2);
+}
+
+/* redtune's own fault may have been the cause, and another build may be without it. */
+static void a_failure_of_another_build_does_not_count(void) {
+    rdt_trial first;
+    static const rdt_outcome outcomes[] = {RDT_OUTCOME_WRONG, RDT_OUTCOME_UNCOMPILED,
+                                           RDT_OUTCOME_FAULTED, RDT_OUTCOME_HUNG};
+    CHECK(begin());
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
+        CHECK(put_from("0123456789ab", outcomes[i], "it is 3"));
+        CHECK(put_from("", outcomes[i], "it is 3"));
+        CHECK(put_from("", outcomes[i], ""));
+    }
+    CHECK_INT(known(&first), 0);
+}
+
+/* Also where its words leave no room for it. */
+static void the_build_is_stored_behind_any_cause(void) {
+    char longest[160];
+    memset(longest, 'w', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    CHECK(begin() && put_from("0123456789ab", RDT_OUTCOME_WRONG, longest));
+    CHECK_INT(take_all(&sum_f32), 1);
+    CHECK_TEXT(taken.row[0].origin.build, "0123456789ab");
+    CHECK(strspn(taken.row[0].trial.cause, "w") == strlen(taken.row[0].trial.cause));
+    CHECK(strlen(taken.row[0].trial.cause) > 100);
+    CHECK_INT(ask("SELECT count(*) FROM measurement WHERE cause LIKE '%ww (build 0123456789ab)'"),
+              1);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_measurement_of_another_build_counts),
+        FACT(a_failure_counts_for_the_build_that_found_it),
+        FACT(a_failure_of_another_build_does_not_count),
+        FACT(the_build_is_stored_behind_any_cause),
+    };
+    if (!scratch_begin()) return 1;
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_tuning_close(tuning);
+    scratch_end();
+    return failed;
+}
