@@ -47,6 +47,7 @@ static CUresult release_async(CUdeviceptr address, CUstream handle) {
     struct CUstream_st *stream = sim_stream_find(handle);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED;
+    sim_late_run();
     return release(address, SIM_OWNER_DEVICE);
 }
 
@@ -100,7 +101,9 @@ static CUresult get_pointer_attribute(void *data, CUpointer_attribute attribute,
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(CUmemorytype *)data = is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: /* no device reaches the memory of another */
+        if (!is_host && sim_context_current() && sim_context_current()->device != context->device)
+            return CUDA_ERROR_INVALID_VALUE;
         *(CUdeviceptr *)data = at;
         break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:

@@ -135,6 +135,13 @@ static bool set_models(struct sim_config *config, const char *value) {
     return true;
 }
 
+static bool set_late(struct sim_config *config, const char *value) {
+    uint64_t late = 0;
+    if (!take_number(value, &late) || late > 1) return false;
+    config->late = late;
+    return true;
+}
+
 static bool set_exit_code(struct sim_config *config, const char *value) {
     uint64_t code = 0;
     if (!take_number(value, &code) || code > 255) return false;
@@ -209,6 +216,7 @@ static const struct {
     {"REDTUNE_SIM_MODELS", set_models, "1", "1 to 8"},
     {"REDTUNE_SIM_FAIL", set_fail, "", "entry:n:error[:mode],..."},
     {"REDTUNE_SIM_LAUNCH", set_launch, "", "n:fault,..."},
+    {"REDTUNE_SIM_LATE", set_late, "0", "0 or 1"},
 };
 
 static void set_initial(struct sim_config *config) {

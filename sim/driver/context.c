@@ -77,6 +77,7 @@ static void free_memory(struct CUctx_st *context) {
 }
 
 static void destroy_context(struct CUctx_st *context) {
+    sim_late_run();
     static const enum sim_handle_kind order[] = {
         SIM_HANDLE_EXEC, SIM_HANDLE_EVENT, SIM_HANDLE_STREAM, SIM_HANDLE_GRAPH, SIM_HANDLE_MODULE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) destroy_all(context, order[i]);
@@ -106,6 +107,7 @@ void sim_context_end_all(void) {
         }
     }
     sim_user_object_destroy_all();
+    sim_stream_free_spares();
 }
 
 static CUresult push(struct CUctx_st *context) {
@@ -253,7 +255,7 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long *out) {
     SIM_ENTRY(get_id(context, out));
 }
 
-/* All work ran when it was submitted: what is left to do is to see the errors, at the gate. */
+/* All work has run: what is left to do is to see the errors, at the gate. */
 CUresult cuCtxSynchronize(void) {
     SIM_ENTRY(CUDA_SUCCESS);
 }

@@ -39,6 +39,7 @@ static uint32_t find_entry(const char *symbol) {
 static CUresult check_context(const struct sim_need_info *need, const char *base) {
     struct CUctx_st *context = sim_context_current();
     if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (need->sync) sim_late_run();
     if (need->sync && sim_state.is_hung) {
         bool asks = strstr(base, "Query") != NULL;
         if (asks) return CUDA_ERROR_NOT_READY;

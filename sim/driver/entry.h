@@ -101,6 +101,8 @@ enum sim_need {
     X(cuGraphAddMemsetNode, cuGraphAddMemsetNode, 10000, CONTEXT)                                  \
     X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, 10000, CONTEXT)                                    \
     X(cuGraphGetNodes, cuGraphGetNodes, 10000, CONTEXT)                                            \
+    X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000, CONTEXT)                      \
+    X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, 12030, CONTEXT)                   \
     X(cuGraphInstantiate, cuGraphInstantiateWithFlags, 11040, CONTEXT)                             \
     X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, CONTEXT)                    \
     X(cuGraphUpload, cuGraphUpload, 11010, CONTEXT)                                                \

@@ -32,6 +32,7 @@ static CUresult record(CUevent event, CUstream handle) {
     if (stream->capture) return sim_capture_record(stream, event);
     CUresult rc = sim_capture_check_stream(stream);
     if (rc != CUDA_SUCCESS) return rc;
+    sim_late_run();
     sim_capture_drop_event(event);
     event->is_recorded = true;
     event->time_ns = sim_state.now_ns;

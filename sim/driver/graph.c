@@ -51,6 +51,9 @@ CUresult sim_graph_add(struct CUgraph_st *graph, struct CUgraphNode_st *const *b
     }
     if (behind_count) memcpy(node->behind, behind, behind_count * sizeof(*behind));
     node->behind_count = behind_count;
+    for (size_t i = 0; i < behind_count; i++) {
+        if (node->level <= behind[i]->level) node->level = behind[i]->level + 1;
+    }
     node->graph = graph;
     node->work = *work;
     node->handle.context = graph->handle.context;
@@ -158,6 +161,26 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
     SIM_ENTRY(get_nodes(graph, nodes, count));
 }
 
+static CUresult get_dependencies(CUgraphNode node, CUgraphNode *out, CUgraphEdgeData *edges,
+                                 size_t *count) {
+    if (!count || !sim_handle_is(node, SIM_HANDLE_NODE)) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; out && i < *count; i++) {
+        out[i] = i < node->behind_count ? node->behind[i] : NULL;
+        if (edges) memset(&edges[i], 0, sizeof edges[i]); /* no edge carries any data */
+    }
+    if (!out || *count > node->behind_count) *count = node->behind_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *out, size_t *count) {
+    SIM_ENTRY(get_dependencies(node, out, NULL, count));
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *out, CUgraphEdgeData *edges,
+                                       size_t *count) {
+    SIM_ENTRY(get_dependencies(node, out, edges, count));
+}
+
 void sim_exec_destroy(struct CUgraphExec_st *exec) {
     for (size_t i = 0; i < exec->work_count; i++) sim_work_drop(&exec->works[i]);
     sim_handle_drop(&exec->handle);
@@ -168,6 +191,24 @@ void sim_exec_destroy(struct CUgraphExec_st *exec) {
     sim_share_drop(shares, count);
 }
 
+/* The nodes in the order in which they are run: level by level, in each the newest first. It is one
+   that the dependencies allow, and seldom that of the calls. */
+static struct CUgraphNode_st **order_nodes(const struct CUgraph_st *graph) {
+    size_t count = graph->node_count, *next = calloc(count + 2, sizeof *next);
+    struct CUgraphNode_st **ordered = malloc((count + 1) * sizeof(*ordered));
+    for (size_t i = 0; next && i < count; i++) next[graph->nodes[i]->level + 1]++;
+    for (size_t i = 0; next && i < count; i++) next[i + 1] += next[i];
+    for (size_t i = count; next && ordered && i-- > 0;) {
+        ordered[next[graph->nodes[i]->level]++] = graph->nodes[i];
+    }
+    if (!next) {
+        free(ordered);
+        ordered = NULL;
+    }
+    free(next);
+    return ordered;
+}
+
 static CUresult instantiate(CUgraphExec *out, CUgraph graph) {
     if (!out || !sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
     if (graph->is_captured_into) return CUDA_ERROR_ILLEGAL_STATE;
@@ -176,11 +217,13 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph) {
     exec->handle.context = graph->handle.context;
     sim_handle_put(&exec->handle, SIM_HANDLE_EXEC);
     exec->works = calloc(graph->node_count + 1, sizeof *exec->works);
-    CUresult rc = exec->works ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    struct CUgraphNode_st **nodes = order_nodes(graph);
+    CUresult rc = exec->works && nodes ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < graph->node_count && rc == CUDA_SUCCESS; i++) {
-        rc = sim_work_copy(&exec->works[i], &graph->nodes[i]->work);
+        rc = sim_work_copy(&exec->works[i], &nodes[i]->work);
         if (rc == CUDA_SUCCESS) exec->work_count++;
     }
+    free(nodes);
     if (rc == CUDA_SUCCESS) {
         rc = sim_share_copy(&exec->shares, &exec->share_count, graph->shares, graph->share_count);
     }
@@ -205,6 +248,14 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
     SIM_ENTRY(upload(exec, stream));
 }
 
+static CUresult add_late(const struct CUstream_st *stream, const struct sim_work *from) {
+    struct sim_work work;
+    CUresult rc = sim_work_copy(&work, from);
+    return rc == CUDA_SUCCESS
+               ? sim_late_add(stream, &work, sim_state.config.settings.machine.node_ns)
+               : rc;
+}
+
 static CUresult launch(CUgraphExec exec, CUstream handle) {
     const struct sim_machine *machine = &sim_state.config.settings.machine;
     struct CUstream_st *stream = sim_stream_find(handle);
@@ -213,6 +264,9 @@ static CUresult launch(CUgraphExec exec, CUstream handle) {
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED; /* graphs inside graphs */
     rc = sim_capture_check_stream(stream);
+    bool late = true;
+    for (size_t i = 0; i < exec->work_count; i++) late &= sim_late_takes(stream, &exec->works[i]);
+    if (!late) sim_late_run();
     if (rc == CUDA_SUCCESS) sim_clock_advance(machine->launch_ns);
     for (size_t i = 0; i < exec->work_count && rc == CUDA_SUCCESS; i++) {
         const struct CUfunc_st *function = exec->works[i].function;
@@ -223,7 +277,8 @@ static CUresult launch(CUgraphExec exec, CUstream handle) {
                               function->program.name);
             return sim_context_fail(stream->handle.context, CUDA_ERROR_ILLEGAL_ADDRESS);
         }
-        rc = sim_work_run(stream->handle.context, &exec->works[i], machine->node_ns);
+        rc = late ? add_late(stream, &exec->works[i])
+                  : sim_work_run(stream->handle.context, &exec->works[i], machine->node_ns);
     }
     return rc;
 }

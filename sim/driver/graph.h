@@ -10,6 +10,7 @@ struct CUgraphNode_st {
     struct sim_work work;
     struct CUgraphNode_st **behind; /* the nodes that it depends on, all of them older */
     size_t behind_count;
+    size_t level; /* one more than the highest of those */
 };
 
 struct CUuserObject_st {

@@ -161,6 +161,7 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count
 
 static CUresult unload(CUmodule module) {
     if (!sim_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
+    sim_late_run();
     sim_module_unload(module);
     return CUDA_SUCCESS;
 }

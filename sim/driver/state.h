@@ -96,6 +96,7 @@ struct sim_config {
     int model_count;          /* the devices take turns in having their names */
     uint64_t alloc_max_bytes; /* 0: none */
     char report[512];         /* "", "stderr" or a path */
+    bool late;                /* work waits, and streams take turns */
     int exit_code;            /* at exit, when there were findings; 0: as it is */
     struct sim_rule fails[SIM_RULES_MAX];
     uint32_t fail_count;
@@ -112,6 +113,8 @@ struct sim_state {
     struct sim_config config;
     struct sim_memory memory;
     struct sim_handle *handles; /* all of them */
+    struct sim_handle *spare_streams;
+    struct sim_late *late; /* the work that waits; NULL: none does */
     struct CUctx_st *primary[SIM_DEVICES_MAX];
     unsigned long long next_id;
     uint64_t launches; /* attempted */
@@ -197,6 +200,12 @@ CUresult sim_work_copy(struct sim_work *to, const struct sim_work *from);
 void sim_work_drop(struct sim_work *work);
 CUresult sim_launch_run(struct CUctx_st *context, const struct sim_work *work);
 
+/* Work that is run late. takes: whether the stream's work waits now; add: takes over what the work
+   owns; run: all that waits. */
+bool sim_late_takes(const struct CUstream_st *stream, const struct sim_work *work);
+CUresult sim_late_add(const struct CUstream_st *stream, struct sim_work *work, double start_ns);
+void sim_late_run(void);
+
 void sim_module_retain(struct CUmod_st *module);
 void sim_module_release(struct CUmod_st *module);
 void sim_module_unload(struct CUmod_st *module);
@@ -205,6 +214,7 @@ void sim_module_unload(struct CUmod_st *module);
 struct CUstream_st *sim_stream_find(CUstream stream);
 struct CUstream_st *sim_stream_make(struct CUctx_st *context, unsigned int flags);
 void sim_stream_destroy(struct CUstream_st *stream);
+void sim_stream_free_spares(void);
 CUresult sim_hang(void);
 
 /* Capture. unsafe: what a call that no capture allows returns, having spoilt the captures that

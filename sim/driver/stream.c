@@ -1,13 +1,18 @@
-/* Owns streams. Work runs when it is submitted, so a stream is little more than an order. */
+/* Owns streams. Work runs when it is submitted, or late, in the order of its stream. */
 #include "driver/state.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The handle of the stream that was destroyed last, as CUDA's driver often does. */
 struct CUstream_st *sim_stream_make(struct CUctx_st *context, unsigned int flags) {
-    struct CUstream_st *stream = calloc(1, sizeof *stream);
+    struct CUstream_st *stream = (struct CUstream_st *)sim_state.spare_streams;
+    if (stream)
+        sim_state.spare_streams = stream->handle.next;
+    else
+        stream = malloc(sizeof *stream);
     if (!stream) return NULL;
-    stream->flags = flags;
+    *stream = (struct CUstream_st){.flags = flags};
     stream->id = ++sim_state.next_id;
     sim_handle_put(&stream->handle, SIM_HANDLE_STREAM);
     stream->handle.context = context;
@@ -17,7 +22,16 @@ struct CUstream_st *sim_stream_make(struct CUctx_st *context, unsigned int flags
 void sim_stream_destroy(struct CUstream_st *stream) {
     sim_capture_drop_stream(stream);
     sim_handle_drop(&stream->handle);
-    free(stream);
+    stream->handle.next = sim_state.spare_streams;
+    sim_state.spare_streams = &stream->handle;
+}
+
+void sim_stream_free_spares(void) {
+    while (sim_state.spare_streams) {
+        struct sim_handle *spare = sim_state.spare_streams;
+        sim_state.spare_streams = spare->next;
+        free(spare);
+    }
 }
 
 struct CUstream_st *sim_stream_find(CUstream stream) {
@@ -86,6 +100,7 @@ static CUresult wait_event(CUstream handle, CUevent event, unsigned int flags) {
     struct CUstream_st *stream = sim_stream_find(handle);
     if (flags & ~1u) return CUDA_ERROR_INVALID_VALUE;
     if (!stream || !sim_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
+    sim_late_run();
     return sim_capture_wait(stream, event);
 }
 

@@ -134,6 +134,9 @@ CUresult sim_work_submit(struct CUstream_st *stream, struct sim_work *work) {
     if (stream->capture) return sim_capture_add(stream, work);
     rc = sim_capture_check_stream(stream);
     double start_ns = work->kind == SIM_WORK_KERNEL ? machine->launch_ns : machine->copy_ns;
+    if (rc == CUDA_SUCCESS && sim_late_takes(stream, work))
+        return sim_late_add(stream, work, start_ns);
+    sim_late_run();
     if (rc == CUDA_SUCCESS) rc = sim_work_run(stream->handle.context, work, start_ns);
     sim_work_drop(work);
     return rc;

@@ -106,6 +106,10 @@ static void graphs_are_built_by_hand(void) {
     CHECK(cuGraphAddMemsetNode(&set, graph, NULL, 0, &memset_params, context) == CUDA_SUCCESS);
     CHECK(cuGraphAddKernelNode_v2(&kernel, graph, &set, 1, &add_params) == CUDA_SUCCESS);
     CHECK(cuGraphAddEmptyNode(&end, graph, &kernel, 1) == CUDA_SUCCESS);
+    CUgraphNode before[2] = {NULL};
+    size_t count = 2;
+    CHECK(cuGraphNodeGetDependencies(kernel, before, &count) == CUDA_SUCCESS);
+    CHECK(count == 1 && before[0] == set);
     CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
     CHECK(cuGraphUpload(exec, NULL) == CUDA_SUCCESS);
     CHECK(cuGraphLaunch(exec, NULL) == CUDA_SUCCESS);
@@ -114,6 +118,70 @@ static void graphs_are_built_by_hand(void) {
     CHECK(cuGraphLaunch(exec, NULL) == CUDA_SUCCESS);
     CHECK_EQUAL(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQUAL(bench_finding(NULL), REDTUNE_SIM_MISUSE);
+}
+
+/* The nodes of a level run before those that depend on them, and the newest first. */
+static void graph_runs_level_by_level(void) {
+    struct world world = world_start(NULL);
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode ends[2];
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+    for (unsigned i = 0; i < 2; i++) {
+        const CUgraphNode *tips = NULL;
+        CUstreamCaptureStatus status;
+        CHECK(cuStreamUpdateCaptureDependencies(stream, NULL, 0, 1) == CUDA_SUCCESS);
+        CHECK(cuMemsetD32Async(world.at, 10 + 10 * i, 1, stream) == CUDA_SUCCESS);
+        CHECK(world_add_one(&world, stream) == CUDA_SUCCESS);
+        CHECK(cuStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, &tips, NULL) == CUDA_SUCCESS);
+        ends[i] = tips[0];
+    }
+    CHECK(cuStreamUpdateCaptureDependencies(stream, ends, 2, 1) == CUDA_SUCCESS);
+    CHECK(cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
+    CHECK(cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+    CHECK_EQUAL(world_first_word(&world), 12);
+    CHECK(cuGraphExecDestroy(exec) == CUDA_SUCCESS && cuGraphDestroy(graph) == CUDA_SUCCESS);
+    CHECK(cuStreamDestroy_v2(stream) == CUDA_SUCCESS);
+}
+
+static void late_streams_take_turns(void) {
+    static const unsigned results[] = {12, 21, 21}; /* late; late, with an event; at once */
+    for (int way = 0; way < 3; way++) {
+        const char *const late[] = {way < 2 ? "LATE=1" : "LATE=0", NULL};
+        struct world world = world_start(late);
+        CUstream streams[2];
+        CUevent event;
+        CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+        for (unsigned i = 0; i < 2; i++) {
+            CHECK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+            if (way == 1 && i) CHECK(cuStreamWaitEvent(streams[1], event, 0) == CUDA_SUCCESS);
+            CHECK(cuMemsetD32Async(world.at, 10 + 10 * i, 1, streams[i]) == CUDA_SUCCESS);
+            CHECK(world_add_one(&world, streams[i]) == CUDA_SUCCESS);
+            if (way == 1 && !i) CHECK(cuEventRecord(event, streams[0]) == CUDA_SUCCESS);
+        }
+        CHECK(cuStreamDestroy_v2(streams[0]) == CUDA_SUCCESS); /* its work goes on */
+        CHECK(cuStreamSynchronize(streams[1]) == CUDA_SUCCESS);
+        CHECK_EQUAL(world_first_word(&world), results[way]);
+        CHECK(cuStreamDestroy_v2(streams[1]) == CUDA_SUCCESS);
+        CHECK(cuEventDestroy_v2(event) == CUDA_SUCCESS);
+    }
+}
+
+static void stream_gets_the_handle_of_the_last_one(void) {
+    CUstream first, second;
+    unsigned long long first_id, second_id;
+    world_start(NULL);
+    CHECK(cuStreamCreate(&first, 0) == CUDA_SUCCESS);
+    CHECK(cuStreamGetId(first, &first_id) == CUDA_SUCCESS);
+    CHECK(cuStreamDestroy_v2(first) == CUDA_SUCCESS);
+    CHECK_EQUAL(cuStreamDestroy_v2(first), CUDA_ERROR_INVALID_HANDLE);
+    CHECK(cuStreamCreate(&second, 0) == CUDA_SUCCESS);
+    CHECK(cuStreamGetId(second, &second_id) == CUDA_SUCCESS);
+    CHECK(first == second && first_id != second_id);
+    CHECK(cuStreamDestroy_v2(second) == CUDA_SUCCESS);
 }
 
 static void count_up(void *counter) {
@@ -140,9 +208,14 @@ static void user_objects_live_as_long_as_graphs(void) {
 
 int main(int argc, char **argv) {
     static const struct fact facts[] = {
-        FACT(captured_work_runs_when_the_graph_does),  FACT(capture_forbids_what_would_break_it),
-        FACT(events_carry_a_capture_to_other_streams), FACT(graphs_are_built_by_hand),
+        FACT(captured_work_runs_when_the_graph_does),
+        FACT(capture_forbids_what_would_break_it),
+        FACT(events_carry_a_capture_to_other_streams),
+        FACT(graphs_are_built_by_hand),
         FACT(user_objects_live_as_long_as_graphs),
+        FACT(graph_runs_level_by_level),
+        FACT(late_streams_take_turns),
+        FACT(stream_gets_the_handle_of_the_last_one),
     };
     int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
     redtune_sim_reset();
