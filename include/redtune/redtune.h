@@ -240,9 +240,11 @@ REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
  * Scratch belongs to the stream: with a driver of CUDA 12.0 or newer to the stream itself, with
  * older ones to its handle, so that a stream must then be idle when it is destroyed. Calls may be
  * captured into graphs, the first one, too: each capture has scratch of its own, which is given
- * back when the graph and all its instances are gone. Graphs captured apart may run side by side,
- * but not two instances of one captured graph, and calls captured from one stream must stay in
- * their order. */
+ * back when the graph and all its instances are gone. Within a capture a call shares scratch only
+ * with calls that it follows in the graph. So graphs captured apart may run side by side, and so
+ * may the branches of one. Copies of one captured graph share its scratch and must run one after
+ * the other: two instances, a clone, a child graph that is added twice. Nor may a dependency
+ * between captured calls be taken out of the graph. */
 REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count,
                                             void *d_out, struct CUstream_st *stream,
                                             redtune_error *err);
@@ -275,7 +277,7 @@ REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory,
 /* workspace may be NULL. As for redtune_plan_destroy; before rt is closed. */
 REDTUNE_API void redtune_workspace_destroy(redtune_workspace *workspace);
 /* redtune_plan_run with scratch of the caller's: no two runs in one workspace may overlap in time,
- * be they called or replayed, on whatever stream. */
+ * be they called or replayed, on whatever stream, and only one thread at a time may call it. */
 REDTUNE_API redtune_status redtune_plan_run_in(redtune_plan *plan, redtune_workspace *workspace,
                                                const void *d_in, uint64_t count, void *d_out,
                                                struct CUstream_st *stream, redtune_error *err);

@@ -105,15 +105,19 @@ static redtune_status run_here(redtune_plan *plan, const rdt_variant *variant,
                                rdt_operands operands, CUstream stream, redtune_error *err) {
     rdt_workspace *workspace = plan->rt->workspace;
     const CUdeviceptr in = operands.input, out = operands.output;
-    const rdt_span input = {in, in + operands.count * plan->input_bytes};
+    const rdt_call call = {
+        .stream = stream,
+        .input = {in, in + operands.count * plan->input_bytes},
+        .output = {out, out + plan->result_bytes},
+        .two_launches = variant->launch.final_threads != 0,
+    };
     rdt_turn turn;
-    redtune_status status = rdt_workspace_begin(workspace, stream, input, &turn, err);
+    redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);
     if (status) return status;
     operands.scratch = turn.scratch;
     operands.chained = turn.chained;
     status = rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err);
-    if (!status)
-        rdt_workspace_end(workspace, stream, (rdt_span){out, out + plan->result_bytes}, &turn);
+    rdt_workspace_end(workspace, &call, &turn, !status);
     return status;
 }
 

@@ -9,13 +9,17 @@ typedef struct rdt_span {
     CUdeviceptr begin, end;
 } rdt_span;
 
+enum { RDT_SPANS_MAX = 8 };
+
 /* Its counters and words are zero unless a launch is using it. */
 typedef struct rdt_slab {
     CUdeviceptr address;
-    cuuint64_t capture;         /* that it was taken for; 0: none */
-    CUstream stream;            /* of that capture */
-    CUgraphNode last;           /* the node of the launch before in that capture */
-    rdt_span written;           /* by the launches that may still run when the next one starts */
+    cuuint64_t capture; /* that it was taken for; 0: none */
+    CUgraphNode last;   /* of its latest launch in that capture; NULL: not known */
+    bool claimed;       /* a call is using it: its latest launch is not there yet */
+    /* What the launches wrote that may still run when the next one starts. */
+    rdt_span written[RDT_SPANS_MAX];
+    int written_count;
     struct rdt_slab *next_made; /* every slab there is */
     struct rdt_slab *next;      /* on the list of the free, or of the retired */
     struct rdt_store *store;
@@ -37,11 +41,17 @@ void rdt_store_give_back(rdt_slab *slab);
 /* Gives back a slab of a stream that is gone, whose last launches may still run. */
 void rdt_store_retire(rdt_slab *slab);
 
-/* Ties a slab to a graph that is being captured: it is given back when the graph and all that was
- * made of it are gone. On failure it is given back at once. */
-redtune_status rdt_store_tie(rdt_slab *slab, CUgraph graph, cuuint64_t capture, CUstream stream,
-                             redtune_error *err);
-/* The slab tied to this capture of this stream; NULL: none. */
-rdt_slab *rdt_store_find(rdt_store *store, cuuint64_t capture, CUstream stream);
+/* Ties a slab to a graph that is being captured, and claims it: it is given back when the graph and
+ * all that was made of it are gone. On failure it is given back at once. */
+redtune_status rdt_store_tie(rdt_slab *slab, CUgraph graph, cuuint64_t capture, redtune_error *err);
+/* Whether the capture has a slab that a call could claim. */
+bool rdt_store_serves(rdt_store *store, cuuint64_t capture);
+/* Claims the slab whose latest launch in the capture is one of the nodes; NULL: there is none. No
+ * other call gets it before it is released. */
+rdt_slab *rdt_store_claim(rdt_store *store, cuuint64_t capture, const CUgraphNode *nodes,
+                          size_t count);
+/* last: the node of the claimed slab's latest launch now; NULL: it is not known, and the slab
+ * serves no other call of the capture. */
+void rdt_store_release(rdt_slab *slab, CUgraphNode last);
 
 #endif

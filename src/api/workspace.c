@@ -1,8 +1,16 @@
-/* Workspace: the scratch that launches combine their blocks in. */
+/* Workspace: the scratch that launches combine their blocks in.
+ *
+ * A stream has scratch for the calls of one launch, which its order keeps apart without a lock, and
+ * scratch of its own for the calls of two launches: a lock keeps the two together, since another
+ * thread's call on the stream would overwrite in between what the second is to read.
+ *
+ * Within a capture a call uses the scratch of an earlier call of that capture which the graph has
+ * it follow, whatever stream either was captured from, or else fresh scratch, tied to the graph.
+ * A call claims its scratch while it launches, so that calls captured at once have no scratch in
+ * common, and no lock is held. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/workspace.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -10,6 +18,10 @@ enum {
     STREAM_BUCKETS = 64, /* a power of two */
     /* One for the first stream, one for the first capture. */
     RESERVED_SLABS = 2,
+    /* How many of the nodes that a captured call follows are looked at for its scratch, and how
+     * many of those that one node follows. Beyond that a call takes scratch of its own. */
+    ANCESTORS_MAX = 1024,
+    PARENTS_MAX = 32,
 };
 
 /* A stream's handle, the stream that has it now, and that one's slab. Entries are never removed, so
@@ -19,6 +31,7 @@ typedef struct stream_entry {
     uintptr_t key;
     _Atomic(unsigned long long) id;
     _Atomic(rdt_slab *) slab; /* written before id is */
+    pthread_mutex_t lock;     /* held over a call of two launches */
     struct stream_entry *next;
 } stream_entry;
 
@@ -26,7 +39,8 @@ struct rdt_workspace {
     const rdt_context *context;
     rdt_store *store;
     pthread_mutex_t lock; /* guards the adding and changing of entries */
-    _Atomic(stream_entry *) streams[STREAM_BUCKETS];
+    /* For the calls of one launch, and for those of two. */
+    _Atomic(stream_entry *) streams[2][STREAM_BUCKETS];
 };
 
 redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
@@ -46,9 +60,10 @@ redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **
 
 void rdt_workspace_destroy(rdt_workspace *workspace) {
     if (!workspace) return;
-    for (int i = 0; i < STREAM_BUCKETS; i++)
-        for (stream_entry *entry = workspace->streams[i], *next; entry; entry = next) {
+    for (int i = 0; i < 2 * STREAM_BUCKETS; i++)
+        for (stream_entry *entry = workspace->streams[i % 2][i / 2], *next; entry; entry = next) {
             next = entry->next;
+            pthread_mutex_destroy(&entry->lock);
             free(entry);
         }
     rdt_store_destroy(workspace->store);
@@ -69,12 +84,13 @@ static uintptr_t stream_key(CUstream stream) {
     return stream == CU_STREAM_PER_THREAD ? (uintptr_t)&thread : (uintptr_t)stream;
 }
 
-static _Atomic(stream_entry *) *bucket_of(rdt_workspace *workspace, uintptr_t key) {
-    return &workspace->streams[(key >> 4 ^ key >> 10 ^ key >> 16) % STREAM_BUCKETS];
+static _Atomic(stream_entry *) *bucket_of(rdt_workspace *workspace, bool two, uintptr_t key) {
+    return &workspace->streams[two][(key >> 4 ^ key >> 10 ^ key >> 16) % STREAM_BUCKETS];
 }
 
-static stream_entry *find_stream(rdt_workspace *workspace, uintptr_t key) {
-    stream_entry *entry = atomic_load_explicit(bucket_of(workspace, key), memory_order_acquire);
+static stream_entry *find_stream(rdt_workspace *workspace, bool two, uintptr_t key) {
+    stream_entry *entry =
+        atomic_load_explicit(bucket_of(workspace, two, key), memory_order_acquire);
     while (entry && entry->key != key) entry = entry->next;
     return entry;
 }
@@ -98,8 +114,8 @@ static void pass_entry_on(stream_entry *entry, unsigned long long id, rdt_slab *
 }
 
 /* The stream's first call. */
-static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, unsigned long long id,
-                                 rdt_slab **out, redtune_error *err) {
+static redtune_status add_stream(rdt_workspace *workspace, bool two, uintptr_t key,
+                                 unsigned long long id, stream_entry **out, redtune_error *err) {
     rdt_slab *taken = NULL;
     stream_entry *fresh = calloc(1, sizeof *fresh);
     if (!fresh) return rdt_fail_memory(err, sizeof *fresh);
@@ -109,13 +125,14 @@ static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, unsign
         return status;
     }
     pthread_mutex_lock(&workspace->lock);
-    stream_entry *entry = find_stream(workspace, key);
+    stream_entry *entry = find_stream(workspace, two, key);
     if (serves(entry, id)) { /* another thread was faster */
         rdt_store_give_back(taken);
     } else if (entry) {
         pass_entry_on(entry, id, taken);
     } else {
-        _Atomic(stream_entry *) *bucket = bucket_of(workspace, key);
+        _Atomic(stream_entry *) *bucket = bucket_of(workspace, two, key);
+        pthread_mutex_init(&fresh->lock, NULL);
         fresh->key = key;
         atomic_init(&fresh->id, id);
         atomic_init(&fresh->slab, taken);
@@ -124,7 +141,7 @@ static redtune_status add_stream(rdt_workspace *workspace, uintptr_t key, unsign
         entry = fresh;
         fresh = NULL;
     }
-    *out = atomic_load_explicit(&entry->slab, memory_order_relaxed);
+    *out = entry;
     pthread_mutex_unlock(&workspace->lock);
     free(fresh);
     return REDTUNE_OK;
@@ -154,78 +171,134 @@ static redtune_status ask_capture(const rdt_driver *driver, CUstream stream, cap
     return rdt_driver_check(driver, rc, err, "find the graph that is being captured");
 }
 
-/* The slab of this capture of this stream, which is taken if there is none yet. The calls captured
- * from one stream follow each other in the graph, so that they share a slab; streams that are
- * joined to the capture have their own. */
-static redtune_status get_captured(rdt_workspace *workspace, CUstream stream,
-                                   const capture_state *now, rdt_slab **out, redtune_error *err) {
-    rdt_slab *found = rdt_store_find(workspace->store, now->id, stream);
-    if (!found) {
-        redtune_status status = rdt_store_take(workspace->store, &found, err);
-        if (!status) status = rdt_store_tie(found, now->graph, now->id, stream, err);
-        if (status) return status;
+/* Adds to the nodes seen, which are count, those that the node follows. */
+static size_t add_parents(const rdt_driver *driver, CUgraphNode node, CUgraphNode *seen,
+                          size_t count) {
+    CUgraphNode parents[PARENTS_MAX];
+    uint64_t edges[PARENTS_MAX];
+    size_t parent_count = PARENTS_MAX;
+    CUresult rc = driver->graph_node_edges
+                      ? driver->graph_node_edges(node, parents, edges, &parent_count)
+                      : driver->graph_node_dependencies(node, parents, &parent_count);
+    for (size_t i = 0; !rc && i < parent_count && count < ANCESTORS_MAX; i++) {
+        size_t k = 0;
+        while (k < count && seen[k] != parents[i]) k++;
+        if (k == count) seen[count++] = parents[i];
     }
-    *out = found;
-    return REDTUNE_OK;
+    return count;
+}
+
+/* Claims the slab of a launch that the next one follows in the graph, the nearest; NULL: of none.
+ * Goes back from the nodes before the next launch, one step of the graph at a time. */
+static rdt_slab *claim_before(rdt_workspace *workspace, const capture_state *now) {
+    CUgraphNode seen[ANCESTORS_MAX];
+    size_t count = 0, done = 0;
+    rdt_slab *found = NULL;
+    if (!rdt_store_serves(workspace->store, now->id)) return NULL;
+    for (; count < now->before_count && count < ANCESTORS_MAX; count++)
+        seen[count] = now->before[count];
+    while (done < count && !found) {
+        size_t step = count;
+        found = rdt_store_claim(workspace->store, now->id, seen + done, step - done);
+        for (; done < step && !found; done++)
+            count = add_parents(workspace->context->driver, seen[done], seen, count);
+    }
+    return found;
 }
 
 static bool overlap(rdt_span a, rdt_span b) {
     return a.begin < b.end && b.begin < a.end;
 }
 
-static redtune_status begin_captured(rdt_workspace *workspace, CUstream stream, rdt_span input,
-                                     rdt_turn *turn, redtune_error *err) {
+static bool reads_written(const rdt_slab *slab, rdt_span input) {
+    int i = 0;
+    while (i < slab->written_count && !overlap(slab->written[i], input)) i++;
+    return i < slab->written_count;
+}
+
+/* 0 where they overlap or touch. */
+static CUdeviceptr distance(rdt_span a, rdt_span b) {
+    if (a.end < b.begin) return b.begin - a.end;
+    return b.end < a.begin ? a.begin - b.end : 0;
+}
+
+/* Where there is no room, spans are joined: what lies between them then counts as written, too. */
+static void add_written(rdt_slab *slab, rdt_span output) {
+    rdt_span *nearest = NULL;
+    for (int i = 0; i < slab->written_count; i++) {
+        rdt_span *each = &slab->written[i];
+        if (!nearest || distance(*each, output) < distance(*nearest, output)) nearest = each;
+    }
+    if (nearest && (!distance(*nearest, output) || slab->written_count == RDT_SPANS_MAX)) {
+        if (output.begin < nearest->begin) nearest->begin = output.begin;
+        if (output.end > nearest->end) nearest->end = output.end;
+    } else {
+        slab->written[slab->written_count++] = output;
+    }
+}
+
+static redtune_status begin_captured(rdt_workspace *workspace, const rdt_call *call, rdt_turn *turn,
+                                     redtune_error *err) {
     capture_state now;
-    rdt_slab *held = NULL;
-    redtune_status status = ask_capture(workspace->context->driver, stream, &now, err);
-    if (!status) status = get_captured(workspace, stream, &now, &held, err);
+    redtune_status status = ask_capture(workspace->context->driver, call->stream, &now, err);
     if (status) return status;
-    bool follows = now.before_count == 1 && held->last && now.before[0] == held->last;
+    const CUgraphNode before = now.before_count == 1 ? now.before[0] : NULL;
+    rdt_slab *held = claim_before(workspace, &now);
+    if (!held) {
+        status = rdt_store_take(workspace->store, &held, err);
+        if (!status) status = rdt_store_tie(held, now.graph, now.id, err);
+        if (status) return status;
+    }
+    bool follows = before && held->last == before;
     *turn = (rdt_turn){
         .scratch = held->address,
-        .chained = follows && !overlap(input, held->written),
+        .chained = follows && !reads_written(held, call->input),
         .captured = held,
     };
     return REDTUNE_OK;
 }
 
-redtune_status rdt_workspace_begin(rdt_workspace *workspace, CUstream stream, rdt_span input,
-                                   rdt_turn *turn, redtune_error *err) {
+static void end_captured(rdt_workspace *workspace, const rdt_call *call, const rdt_turn *turn) {
+    rdt_slab *held = turn->captured;
+    capture_state now;
+    bool known =
+        !ask_capture(workspace->context->driver, call->stream, &now, NULL) && now.before_count == 1;
+    if (!turn->chained) held->written_count = 0;
+    add_written(held, call->output);
+    rdt_store_release(held, known ? now.before[0] : NULL);
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *call, rdt_turn *turn,
+                                   redtune_error *err) {
     const rdt_driver *driver = workspace->context->driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult rc = driver->stream_is_capturing(stream, &capture);
+    CUresult rc = driver->stream_is_capturing(call->stream, &capture);
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
     if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        return begin_captured(workspace, stream, input, turn, err);
+        return begin_captured(workspace, call, turn, err);
     unsigned long long id;
-    rc = stream_id(driver, stream, &id);
+    rc = stream_id(driver, call->stream, &id);
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
-    uintptr_t key = stream_key(stream);
-    stream_entry *entry = find_stream(workspace, key);
-    rdt_slab *held = NULL;
-    if (serves(entry, id)) {
-        held = atomic_load_explicit(&entry->slab, memory_order_relaxed);
-    } else {
-        redtune_status status = add_stream(workspace, key, id, &held, err);
+    uintptr_t key = stream_key(call->stream);
+    stream_entry *entry = find_stream(workspace, call->two_launches, key);
+    if (!serves(entry, id)) {
+        redtune_status status = add_stream(workspace, call->two_launches, key, id, &entry, err);
         if (status) return status;
     }
-    *turn = (rdt_turn){.scratch = held->address};
+    *turn = (rdt_turn){
+        .scratch = atomic_load_explicit(&entry->slab, memory_order_relaxed)->address,
+        .lock = call->two_launches ? &entry->lock : NULL,
+    };
+    if (turn->lock) pthread_mutex_lock(turn->lock);
     return REDTUNE_OK;
 }
 
-void rdt_workspace_end(rdt_workspace *workspace, CUstream stream, rdt_span output,
-                       const rdt_turn *turn) {
-    rdt_slab *held = turn->captured;
-    if (!held) return;
-    capture_state now;
-    bool known =
-        !ask_capture(workspace->context->driver, stream, &now, NULL) && now.before_count == 1;
-    held->last = known ? now.before[0] : NULL;
-    if (turn->chained) {
-        if (held->written.begin < output.begin) output.begin = held->written.begin;
-        if (held->written.end > output.end) output.end = held->written.end;
-    }
-    held->written = output;
+void rdt_workspace_end(rdt_workspace *workspace, const rdt_call *call, const rdt_turn *turn,
+                       bool launched) {
+    if (turn->lock) pthread_mutex_unlock(turn->lock);
+    if (turn->captured && launched) end_captured(workspace, call, turn);
 }
 
 redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream stream,

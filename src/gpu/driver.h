@@ -14,8 +14,15 @@ typedef CUresult CUDAAPI rdt_capture_info_fn(CUstream stream, CUstreamCaptureSta
                                              cuuint64_t *id, CUgraph *graph,
                                              const CUgraphNode **dependencies, size_t *count);
 
+/* Likewise cuGraphNodeGetDependencies_v2. */
+typedef CUresult CUDAAPI rdt_dependencies_fn(CUgraphNode node, CUgraphNode *dependencies,
+                                             size_t *count);
+
 /* The headers of CUDA 11 have it not. */
 typedef CUresult CUDAAPI rdt_stream_id_fn(CUstream stream, unsigned long long *id);
+/* Nor this one, and its data of an edge, 8 bytes. */
+typedef CUresult CUDAAPI rdt_edges_fn(CUgraphNode node, CUgraphNode *dependencies, void *edges,
+                                      size_t *count);
 
 /* field, entry point, type */
 #define RDT_DRIVER_LIST(X)                                                                         \
@@ -60,6 +67,7 @@ typedef CUresult CUDAAPI rdt_stream_id_fn(CUstream stream, unsigned long long *i
     X(user_object_create, cuUserObjectCreate, __typeof__(cuUserObjectCreate))                      \
     X(user_object_release, cuUserObjectRelease, __typeof__(cuUserObjectRelease))                   \
     X(graph_retain_user_object, cuGraphRetainUserObject, __typeof__(cuGraphRetainUserObject))      \
+    X(graph_node_dependencies, cuGraphNodeGetDependencies, rdt_dependencies_fn)                    \
     X(graph_instantiate, cuGraphInstantiateWithFlags, __typeof__(cuGraphInstantiateWithFlags))     \
     X(graph_launch, cuGraphLaunch, __typeof__(cuGraphLaunch))                                      \
     X(graph_exec_destroy, cuGraphExecDestroy, __typeof__(cuGraphExecDestroy))                      \
@@ -72,7 +80,8 @@ typedef CUresult CUDAAPI rdt_stream_id_fn(CUstream stream, unsigned long long *i
 
 /* Likewise; NULL in the table where the driver is too old for it. */
 #define RDT_DRIVER_OPTIONAL_LIST(X)                                                                \
-    X(stream_get_id, cuStreamGetId, rdt_stream_id_fn) /* since CUDA 12.0 */
+    X(stream_get_id, cuStreamGetId, rdt_stream_id_fn)                /* since CUDA 12.0 */         \
+    X(graph_node_edges, cuGraphNodeGetDependencies_v2, rdt_edges_fn) /* since CUDA 12.3 */
 
 typedef struct rdt_driver {
 #define ENTRY(field, symbol, type) type *field;

@@ -1,6 +1,7 @@
 /* Facts about threads: shared plans and redtune_reduce on eight threads, each with a stream of its
- * own, the default stream and the per-thread one, while other threads create, prepare and destroy.
- * Worth most under the thread sanitizer (preset tsan).
+ * own, the default stream and the per-thread one, while other threads create, prepare and destroy;
+ * and plans of two launches that several threads run on one stream. Worth most under the thread
+ * sanitizer (preset tsan).
  *
  * usage: test_threads [CALLS]: calls of each thread. */
 #define _XOPEN_SOURCE 700
@@ -9,8 +10,9 @@
 #include <unistd.h>
 #include "check.h"
 #include "gpu/device.h"
+#include "gpu/graph.h"
 
-enum { THREADS = 8, PLANS = 3, COUNT = 40, CALLS_USUAL = 300 };
+enum { THREADS = 8, PLANS = 3, COUNT = 40, CALLS_USUAL = 300, ONES = 1000 };
 
 static redtune_error err;
 static device gpu;
@@ -124,11 +126,116 @@ static void anything_runs_on_any_thread(void) {
     CHECK(all.made > 0);
 }
 
+/* ---- one stream ---------------------------------------------------------------------------- */
+
+enum { SHARERS = 4 };
+
+/* A thread that runs a plan on a stream that others use, too, into outputs of its own. */
+typedef struct sharer {
+    redtune_plan *plan;
+    CUstream stream;
+    rdt_buffer out;
+    uint64_t count;
+    size_t failed, wrong;
+} sharer;
+
+static void *share(void *user) {
+    sharer *self = user;
+    redtune_error failure;
+    gpu.driver->ctx_push(gpu.context->handle);
+    for (size_t i = 0; i < calls; i++) {
+        void *to = (void *)(uintptr_t)(self->out.address + i * sizeof(float));
+        if (redtune_plan_run(self->plan, input(), self->count, to, self->stream, &failure))
+            self->failed++;
+    }
+    gpu.driver->ctx_pop(&(CUcontext){NULL});
+    return NULL;
+}
+
+/* All results at once, after the threads have ended. */
+static void look_at_results(sharer *self) {
+    float *sums = malloc(self->out.bytes);
+    CHECK(sums);
+    CHECK_OK(
+        rdt_buffer_read(gpu.driver, sums, self->out.address, self->out.bytes, self->stream, &err),
+        err);
+    for (size_t i = 0; i < calls; i++) self->wrong += sums[i] != (float)self->count;
+    free(sums);
+}
+
+/* The threads run their calls, or add them to a capture of the stream, which is then replayed. */
+static redtune_status run_sharers(sharer sharers[SHARERS], CUstream stream, bool captured) {
+    pthread_t threads[SHARERS];
+    rdt_graph *graph = NULL;
+    redtune_status status = captured ? rdt_graph_begin(gpu.driver, stream, &err) : REDTUNE_OK;
+    size_t started = 0;
+    if (status) return status;
+    while (started < SHARERS && !pthread_create(&threads[started], NULL, share, &sharers[started]))
+        started++;
+    for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    if (!captured) return REDTUNE_OK;
+    status = rdt_graph_end(gpu.driver, stream, &graph, &err);
+    if (!status) status = rdt_graph_replay(graph, stream, &err);
+    if (!status) status = rdt_stream_wait(gpu.driver, stream, &err);
+    rdt_graph_destroy(graph);
+    return status;
+}
+
+/* The second launch of a call reads the partial results of the first. No other call on the stream
+ * may write there in between: neither one of two launches nor one of a single launch. */
+static void share_a_stream(bool captured) {
+    static const char *const configs[SHARERS] = {
+        "block=32,vec=1,unroll=1,per_sm=4,finish=two_pass",
+        "block=32,vec=1,unroll=1,per_sm=4,finish=ticket",
+        "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass",
+        "block=32,vec=1,unroll=1,per_sm=4,finish=two_pass",
+    };
+    sharer sharers[SHARERS] = {{.plan = NULL}};
+    redtune *rt = NULL;
+    CUstream stream = NULL;
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
+    for (size_t i = 0; i < SHARERS; i++) {
+        sharer *self = &sharers[i];
+        redtune_problem problem = sum_of(ONES);
+        problem.config = configs[i];
+        *self = (sharer){.stream = stream, .count = ONES - 97 * i};
+        CHECK_OK(redtune_plan_create(rt, &problem, &self->plan, &err), err);
+        CHECK_OK(rdt_buffer_create(gpu.driver, calls * sizeof(float), &self->out, &err), err);
+    }
+    CHECK_OK(run_sharers(sharers, stream, captured), err);
+    for (size_t i = 0; i < SHARERS; i++) {
+        look_at_results(&sharers[i]);
+        printf("%s: %zu of %zu wrong\n", configs[i], sharers[i].wrong, calls);
+        redtune_plan_destroy(sharers[i].plan);
+        rdt_buffer_destroy(&sharers[i].out);
+    }
+    rdt_stream_destroy(gpu.driver, stream);
+    redtune_close(rt);
+    for (size_t i = 0; i < SHARERS; i++) {
+        CHECK_INT(sharers[i].failed, 0);
+        CHECK_INT(sharers[i].wrong, 0);
+    }
+}
+
+static void two_launches_of_a_call_stay_together(void) {
+    share_a_stream(false);
+}
+
+static void captured_calls_of_several_threads_keep_apart(void) {
+    share_a_stream(true);
+}
+
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(anything_runs_on_any_thread)};
-    float host[COUNT];
+    static const check_fact facts[] = {
+        FACT(anything_runs_on_any_thread),
+        FACT(two_launches_of_a_call_stay_together),
+        FACT(captured_calls_of_several_threads_keep_apart),
+    };
+    float host[ONES];
     if (argc > 1) calls = strtoull(argv[1], NULL, 10);
-    for (int i = 0; i < COUNT; i++) host[i] = 1;
+    for (int i = 0; i < ONES; i++) host[i] = 1;
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = rdt_buffer_create(gpu.driver, sizeof host, &ones, &err);
     if (!status)
@@ -137,7 +244,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "no GPU: %s\n", err.message);
         return 77;
     }
-    int rc = check_run(facts, 1, 1, argv);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, 1, argv);
     rdt_buffer_destroy(&ones);
     device_close(&gpu);
     return rc;

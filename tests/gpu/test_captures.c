@@ -1,5 +1,8 @@
 /* Facts about what a capture is given, and about replaying what it made: from a process in which
- * nothing was run before, a thousand times, and two graphs side by side. */
+ * nothing was run before, a thousand times, two graphs side by side, calls of one graph side by
+ * side, and in graphs of other kinds. */
+#include <dlfcn.h>
+#include "api/plan.h"
 #include "gpu/graph.h"
 #include "ones.h"
 #include "simulator.h"
@@ -134,11 +137,174 @@ static void two_graphs_of_one_stream_never_disturb_each_other(void) {
     redtune_close(rt);
 }
 
+/* ---- scratch within a capture -------------------------------------------------------------- */
+
+/* On the simulated GPU, work then runs late, and streams take turns in it. */
+static void set_late(const char *value) {
+    simulator sim;
+    if (simulator_find(&sim)) sim.set("REDTUNE_SIM_LATE", value);
+}
+
+/* A function that only newer drivers have, or that redtune does not use. */
+static void *driver_function(const char *name) {
+    void *library = dlopen(rdt_driver_path(gpu.driver), RTLD_LAZY | RTLD_NOLOAD);
+    return library ? dlsym(library, name) : NULL;
+}
+
+/* Calls of two launches show a scratch in common as soon as their launches take turns. */
+static redtune_status open_two_launches(redtune **rt, redtune_plan **plan) {
+    redtune_problem problem = sum_of(COUNT);
+    problem.config = "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass";
+    redtune_status status = open_usual(rt);
+    return status ? status : redtune_plan_create(*rt, &problem, plan, &err);
+}
+
+static redtune_status clear_results(void) {
+    CUresult rc =
+        gpu.driver->memset_d8_async(results.address, 0xff, 64 * sizeof(float), gpu.stream);
+    redtune_status status = rdt_driver_check(gpu.driver, rc, &err, "clear the results");
+    return status ? status : rdt_stream_wait(gpu.driver, gpu.stream, &err);
+}
+
+enum { ROUNDS = 100 };
+
+static void captures_of_one_stream_have_scratch_of_their_own(void) {
+    NEED_GPU();
+    enum { GRAPHS = 2 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graphs[GRAPHS] = {NULL};
+    CUstream streams[GRAPHS] = {NULL};
+    const uint64_t count = replayed_count();
+    CHECK_OK(open_two_launches(&rt, &plan), err);
+    for (size_t i = 0; i < GRAPHS; i++) {
+        CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
+        CHECK_OK(capture(plan, count - 9 * i, 2 * i, &graphs[i]), err);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        CHECK_OK(clear_results(), err);
+        set_late("1");
+        for (size_t i = 0; i < GRAPHS; i++)
+            CHECK_OK(rdt_graph_replay(graphs[i], streams[i], &err), err);
+        for (size_t i = 0; i < GRAPHS; i++)
+            CHECK_OK(rdt_stream_wait(gpu.driver, streams[i], &err), err);
+        set_late("0");
+        for (size_t i = 0; i < GRAPHS; i++) {
+            CHECK(result(2 * i) == (float)(count - 9 * i));
+            CHECK(result(2 * i + 1) == (float)(count - 9 * i - 1));
+        }
+    }
+    for (size_t i = 0; i < GRAPHS; i++) {
+        rdt_graph_destroy(graphs[i]);
+        rdt_stream_destroy(gpu.driver, streams[i]);
+    }
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+typedef CUresult update_fn(CUstream stream, CUgraphNode *nodes, size_t count, unsigned flags);
+typedef CUresult wait_fn(CUstream stream, CUevent event, unsigned flags);
+
+/* The node that the stream's next one follows; NULL: not one node. */
+static CUgraphNode node_before(CUstream stream) {
+    CUstreamCaptureStatus status;
+    const CUgraphNode *nodes = NULL;
+    size_t count = 0;
+    cuuint64_t id;
+    CUgraph graph;
+    CUresult rc = gpu.driver->stream_capture_info(stream, &status, &id, &graph, &nodes, &count);
+    return !rc && count == 1 ? nodes[0] : NULL;
+}
+
+/* One stream captures calls that the graph does not order: each starts anew. */
+static void calls_of_one_stream_that_do_not_follow_keep_apart(void) {
+    NEED_GPU();
+    enum { CALLS = 3 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graph = NULL;
+    CUgraphNode ends[CALLS];
+    const uint64_t count = replayed_count();
+    update_fn *update = (update_fn *)driver_function("cuStreamUpdateCaptureDependencies");
+    if (!update) SKIP("the driver has no cuStreamUpdateCaptureDependencies");
+    CHECK_OK(open_two_launches(&rt, &plan), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    for (size_t i = 0; i < CALLS; i++) {
+        CHECK(!update(gpu.stream, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+        CHECK_OK(redtune_plan_run(plan, input(), count - 9 * i, output(i), gpu.stream, &err), err);
+        ends[i] = node_before(gpu.stream);
+        CHECK(ends[i]);
+    }
+    CHECK(!update(gpu.stream, ends, CALLS, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    for (int round = 0; round < ROUNDS; round++) {
+        CHECK_OK(clear_results(), err);
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        for (size_t i = 0; i < CALLS; i++) CHECK(result(i) == (float)(count - 9 * i));
+    }
+    rdt_graph_destroy(graph);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+/* Two streams part after a call and meet again, round after round, with other work in between. */
+static redtune_status capture_forks(redtune_plan *plan, CUstream second, CUevent event, int rounds,
+                                    uint64_t count, wait_fn *wait) {
+    const CUdeviceptr other = results.address + 32 * sizeof(float);
+    redtune_status status = rdt_graph_begin(gpu.driver, gpu.stream, &err);
+    for (int i = 0; !status && i < rounds; i++) {
+        CUresult rc = gpu.driver->event_record(event, gpu.stream);
+        if (!rc) rc = wait(second, event, 0);
+        status = rdt_driver_check(gpu.driver, rc, &err, "fork");
+        if (!status) status = redtune_plan_run(plan, input(), count, output(0), gpu.stream, &err);
+        if (!status) status = redtune_plan_run(plan, input(), count - 9, output(1), second, &err);
+        if (!rc) rc = gpu.driver->event_record(event, second);
+        if (!rc) rc = wait(gpu.stream, event, 0);
+        if (!rc) rc = gpu.driver->memset_d8_async(other, 0, 4, gpu.stream);
+        if (!status) status = rdt_driver_check(gpu.driver, rc, &err, "join");
+    }
+    return status;
+}
+
+static void calls_that_follow_one_another_share_scratch(void) {
+    NEED_GPU();
+    enum { FORKS = 30, SLABS_MAX = 10 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graph = NULL;
+    CUstream second = NULL;
+    CUevent event = NULL;
+    size_t before = 0, after = 0, total;
+    const uint64_t count = replayed_count();
+    wait_fn *wait = (wait_fn *)driver_function("cuStreamWaitEvent");
+    CHECK(wait && !gpu.driver->event_create(&event, CU_EVENT_DISABLE_TIMING));
+    CHECK_OK(rdt_stream_create(gpu.driver, &second, &err), err);
+    CHECK_OK(open_two_launches(&rt, &plan), err);
+    gpu.driver->mem_get_info(&before, &total);
+    CHECK_OK(capture_forks(plan, second, event, FORKS, count, wait), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    gpu.driver->mem_get_info(&after, &total);
+    CHECK(before <= after + SLABS_MAX * redtune_workspace_bytes());
+    for (int round = 0; round < ROUNDS / 10; round++) {
+        CHECK_OK(clear_results(), err);
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        CHECK(result(0) == (float)count && result(1) == (float)(count - 9));
+    }
+    rdt_graph_destroy(graph);
+    rdt_stream_destroy(gpu.driver, second);
+    gpu.driver->event_destroy(event);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(only_launches_reach_the_driver_within_a_cold_capture),
         FACT(a_thousand_replays_give_the_result_of_a_call),
         FACT(two_graphs_of_one_stream_never_disturb_each_other),
+        FACT(captures_of_one_stream_have_scratch_of_their_own),
+        FACT(calls_of_one_stream_that_do_not_follow_keep_apart),
+        FACT(calls_that_follow_one_another_share_scratch),
     };
     ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

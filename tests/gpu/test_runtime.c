@@ -1,6 +1,7 @@
 /* Facts about redtune.h on a GPU: scratch of streams and of the caller's, preparing, pinning, and
  * what is left behind. */
 #define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
 #include "gpu/graph.h"
 #include "ones.h"
 #include "simulator.h"
@@ -58,6 +59,47 @@ static void streams_come_and_go(void) {
     size_t slack = device_is_simulated(&gpu) ? 0 : (size_t)64 << 20;
     CHECK(before <= free_bytes() + slabs_max * redtune_workspace_bytes() + slack);
     for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(COUNT - i));
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+/* For all streams of the context, those that are gone, too. */
+static CUresult wait_for_all(void) {
+    void *library = dlopen(rdt_driver_path(gpu.driver), RTLD_LAZY | RTLD_NOLOAD);
+    CUresult (*wait)(void) = library ? (CUresult(*)(void))dlsym(library, "cuCtxSynchronize") : NULL;
+    return wait ? wait() : CUDA_ERROR_NOT_FOUND;
+}
+
+/* A new stream often has the handle of one that was destroyed, whose work may still run: here the
+ * first launch of two, with the second to come. */
+static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
+    NEED_GPU();
+    enum { STREAMS = 8, ROUNDS = 20 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    simulator sim;
+    bool simulated = simulator_find(&sim);
+    const uint64_t count = simulated ? 2500 : COUNT;
+    size_t reused = 0;
+    redtune_problem problem = sum_of(COUNT);
+    problem.config = "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass";
+    CHECK_OK(open_and_plan(&rt, &problem, &plan), err);
+    for (int round = 0; round < ROUNDS; round++) {
+        CUstream before = NULL;
+        if (simulated) sim.set("REDTUNE_SIM_LATE", "1");
+        for (size_t i = 0; i < STREAMS; i++) {
+            CUstream stream = NULL;
+            CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
+            CHECK_OK(redtune_plan_run(plan, input(), count - 9 * i, output(i), stream, &err), err);
+            rdt_stream_destroy(gpu.driver, stream);
+            reused += stream == before;
+            before = stream;
+        }
+        CHECK(!wait_for_all());
+        if (simulated) sim.set("REDTUNE_SIM_LATE", "0");
+        for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(count - 9 * i));
+    }
+    CHECK(!simulated || reused == ROUNDS * (STREAMS - 1));
     redtune_plan_destroy(plan);
     redtune_close(rt);
 }
@@ -317,6 +359,7 @@ static void close_leaves_nothing(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(streams_come_and_go),
+        FACT(new_stream_with_an_old_handle_has_scratch_of_its_own),
         FACT(workspace_of_the_callers_serves_any_plan),
         FACT(workspace_is_refused_where_it_cannot_serve),
         FACT(prepared_problems_are_reduced_within_a_capture),
