@@ -12,6 +12,8 @@ struct rdt_local {
     rdt_rig *rig;   /* NULL until the first use */
     rdt_bank *bank; /* of one family; likewise */
     int family;
+    rdt_expected expected; /* of what is timed */
+    size_t first;          /* of the batch at hand, in the one that was asked for */
     bool spoilt;  /* a kernel gave a wrong result, and may have written where it should not */
     bool gave_up; /* the clocks stayed down however often samples were taken again */
 };
@@ -19,10 +21,10 @@ struct rdt_local {
 /* How often a turn is taken again in a batch while the GPU's clocks are held down. */
 enum { RETAKES_MAX = 3 };
 
-/* From so many samples on, those of a last round, after which a winner is chosen, so many variants
- * of a candidate are timed in turns: where its code, inputs and scratch lie makes it up to 4 %
- * faster or slower. */
-enum { CAREFUL = 15, VARIANTS = 3 };
+/* From so many samples on, those of a last round, after which a winner is chosen, RDT_VARIANTS_MAX
+ * variants of a candidate are timed in turns: where its code, inputs and scratch lie makes it up to
+ * 4 % faster or slower. */
+enum { CAREFUL = 15 };
 
 static void drop_all(rdt_local *self) {
     rdt_bank_destroy(self->bank);
@@ -55,7 +57,7 @@ static rdt_verdict judge(rdt_outcome outcome, const redtune_error *why) {
 }
 
 static void tell_at(const rdt_local *self, size_t candidate) {
-    if (self->parts.at) self->parts.at(self->parts.at_user, candidate);
+    if (self->parts.at) self->parts.at(self->parts.at_user, self->first + candidate);
 }
 
 /* Whose failure it was, unless somebody is told by the hook. */
@@ -129,7 +131,16 @@ static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rd
     if (variants > 1)
         count = rdt_bank_copies(self->bank, batch->problem, &each->config, &each->launch, copies);
     for (int k = 0; !status && k < variants; k++) {
-        rdt_measured what = {batch->problem, cache, copies, count, &each->launch, k};
+        const size_t outputs = (i * (size_t)variants + (size_t)k) * RDT_MEASURE_OUTPUTS;
+        rdt_measured what = {
+            .problem = batch->problem,
+            .cache = cache,
+            .copies = copies,
+            .copy_count = count,
+            .launch = &each->launch,
+            .variant = k,
+            .outputs = self->rig->timed.address + outputs * RDT_RIG_OUTPUT_BYTES,
+        };
         status = rdt_measurement_open(self->rig, self->bank, what, &out[k], err);
     }
     return status;
@@ -182,6 +193,55 @@ static redtune_status take_turns(rdt_local *self, timing *timing, redtune_error 
     return status;
 }
 
+/* Compares what the last sample of each measurement gave. */
+static redtune_status check_timed(rdt_local *self, const timing *timing, rdt_verdict *verdicts,
+                                  redtune_error *err) {
+    const size_t variants = (size_t)timing->variants, opened = timing->batch->count * variants;
+    const size_t each = RDT_MEASURE_OUTPUTS * RDT_RIG_OUTPUT_BYTES;
+    unsigned char *results = malloc(opened * each + 1);
+    if (!results) return rdt_fail_memory(err, opened * each + 1);
+    redtune_status status = rdt_buffer_read(self->rig->driver, results, self->rig->timed.address,
+                                            opened * each, self->rig->stream, err);
+    for (size_t i = 0; !status && i < opened; i++) {
+        redtune_error why;
+        if (!timing->opened[i] || verdicts[i / variants].outcome != RDT_OUTCOME_GOOD) continue;
+        if (rdt_measurement_check(timing->opened[i], &self->expected, results + i * each, &why)) {
+            verdicts[i / variants] = judge(RDT_OUTCOME_WRONG, &why);
+            self->spoilt = true;
+        }
+    }
+    free(results);
+    return status;
+}
+
+static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_state cache,
+                                 int samples, double *sample_ns, rdt_verdict *verdicts,
+                                 rdt_conditions *conditions, redtune_error *err);
+
+/* A kernel that goes wrong may have spoilt what others read: those that were found wrong while they
+ * were timed with others are timed again, each alone. */
+static redtune_status time_again_alone(rdt_local *self, const timing *timing, rdt_cache_state cache,
+                                       rdt_verdict *verdicts, rdt_conditions *conditions,
+                                       redtune_error *err) {
+    const rdt_batch *batch = timing->batch;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < batch->count; i++) {
+        double *sample_ns = &timing->sample_ns[i * (size_t)timing->samples];
+        if (verdicts[i].outcome != RDT_OUTCOME_WRONG || !(sample_ns[0] > 0)) continue;
+        memset(sample_ns, 0, (size_t)timing->samples * sizeof *sample_ns);
+        if (batch->count == 1) continue;
+        rdt_batch one = *batch;
+        one.candidates += i;
+        one.count = 1;
+        self->first = i;
+        verdicts[i] = (rdt_verdict){.outcome = RDT_OUTCOME_GOOD};
+        status = time_batch(self, &one, cache, timing->samples, sample_ns, &verdicts[i],
+                            &conditions[i], err);
+        self->first = 0;
+    }
+    return status;
+}
+
 static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_state cache,
                                  int samples, double *sample_ns, rdt_verdict *verdicts,
                                  rdt_conditions *conditions, redtune_error *err) {
@@ -189,12 +249,13 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     timing timing = {.batch = batch,
                      .samples = samples,
                      .sample_ns = sample_ns,
-                     .variants = samples >= CAREFUL ? VARIANTS : 1};
+                     .variants = samples >= CAREFUL ? RDT_VARIANTS_MAX : 1};
     const size_t variants = (size_t)timing.variants, opened = batch->count * variants;
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
     timing.opened = calloc(opened ? opened : 1, sizeof(rdt_measurement *));
     if (!timing.opened) return rdt_fail_memory(err, opened * sizeof(rdt_measurement *));
+    status = rdt_rig_clear_timed(self->rig, opened * RDT_MEASURE_OUTPUTS, err);
     for (size_t i = 0; !status && i < batch->count; i++) {
         timing.at = i;
         tell_at(self, i);
@@ -202,12 +263,15 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
                           &timing.opened[i * variants], err);
     }
     if (!status) status = take_turns(self, &timing, err);
+    if (!status) status = check_timed(self, &timing, verdicts, err);
     if (status) status = within(self, batch, timing.at, status, err);
     rdt_conditions now = rdt_nvml_look(self->parts.nvml);
     now.throttle |= timing.throttle;
     for (size_t i = 0; i < batch->count; i++)
         conditions[i] = timing.opened[i * variants] ? now : (rdt_conditions){0};
     for (size_t i = 0; i < opened; i++) rdt_measurement_close(timing.opened[i]);
+    if (!status && self->spoilt)
+        status = time_again_alone(self, &timing, cache, verdicts, conditions, err);
     free(timing.opened);
     return status;
 }

@@ -1,28 +1,24 @@
 /* Measure: the time of one call of a kernel, from events around replayed graphs. */
 #include "tuner/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include "tuner/verify.h"
 
 enum { CALL_NS = 2000 /* a small call, at the least */, ALIGNMENT_BYTES = 256 };
-
-/* Where the calls of one graph find what they work on. */
-typedef struct places {
-    uint64_t stride;        /* elements, from one input to the next */
-    uint64_t first, inputs; /* the calls take turns through so many, from the first on */
-    int scratch, scratches; /* likewise */
-} places;
 
 /* With a cold cache each call has its own input, and the scratch is the same for all: each place
  * would be fetched once more. Warm ones take turns through a few of both. Where these lie makes a
  * kernel a few percent faster or slower, one more than another, so that a single place would
  * decide by luck; so each variant has others, too. */
-static places choose_places(const rdt_rig *rig, rdt_measured what, int calls) {
+static rdt_places choose_places(const rdt_rig *rig, rdt_measured what, int calls) {
     enum { WARM_INPUTS_MAX = 4 };
     const size_t element = redtune_dtype_bytes(what.problem->dtype);
     const uint64_t count = what.problem->count, unit = ALIGNMENT_BYTES / element;
-    places out = {.stride = (count + unit - 1) / unit * unit,
-                  .scratch = what.variant % RDT_RIG_SCRATCHES,
-                  .scratches = 1};
+    rdt_places out = {.stride = (count + unit - 1) / unit * unit,
+                      .scratch = what.variant % RDT_RIG_SCRATCHES,
+                      .scratches = 1};
     const uint64_t all = count ? 1 + (rig->dense.count - count) / out.stride : 1;
     uint64_t most = (uint64_t)calls;
     if (what.cache == RDT_CACHE_WARM) {
@@ -52,15 +48,19 @@ static const rdt_kernel *choose_copy(rdt_measured what, int i) {
     return what.copies[(i + i / what.copy_count) % what.copy_count];
 }
 
-static rdt_operands choose_operands(const rdt_rig *rig, rdt_measured what, const places *at,
+static uint64_t input_of(const rdt_places *at, int i) {
+    return at->first + (uint64_t)i % at->inputs;
+}
+
+static rdt_operands choose_operands(const rdt_rig *rig, rdt_measured what, const rdt_places *at,
                                     int i) {
-    const uint64_t turn = (uint64_t)i / at->inputs, input = at->first + (uint64_t)i % at->inputs;
+    const uint64_t turn = (uint64_t)i / at->inputs, input = input_of(at, i);
     const int scratch = (at->scratch + (int)(turn % (uint64_t)at->scratches)) % RDT_RIG_SCRATCHES;
     return (rdt_operands){
         .input = rig->dense.buffer.address +
                  input * at->stride * redtune_dtype_bytes(what.problem->dtype),
         .count = what.problem->count,
-        .output = rig->output.address,
+        .output = what.outputs + (size_t)i * RDT_RIG_OUTPUT_BYTES,
         .scratch = rig->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES,
         .chained = i > 0, /* as reductions that a program captures one after the other */
     };
@@ -69,7 +69,8 @@ static rdt_operands choose_operands(const rdt_rig *rig, rdt_measured what, const
 static redtune_status record(rdt_measurement *measurement, rdt_measured what, redtune_error *err) {
     const rdt_rig *rig = measurement->rig;
     int calls = choose_calls(rig, what);
-    const places at = choose_places(rig, what, calls);
+    const rdt_places at = choose_places(rig, what, calls);
+    measurement->at = at;
     if (what.cache == RDT_CACHE_COLD && what.problem->count && at.inputs < (uint64_t)calls)
         calls = (int)at.inputs;
     measurement->calls = calls;
@@ -85,6 +86,21 @@ static redtune_status record(rdt_measurement *measurement, rdt_measured what, re
     return rdt_graph_end(rig->driver, rig->stream, &measurement->graph, err);
 }
 
+/* Calls the kernel on each input alone, for what the timed calls should give. */
+static redtune_status call_alone(const rdt_measurement *measurement, rdt_measured what,
+                                 redtune_error *err) {
+    const rdt_rig *rig = measurement->rig;
+    const uint64_t calls = (uint64_t)measurement->calls, inputs = measurement->at.inputs;
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < (int)(inputs < calls ? inputs : calls); i++) {
+        rdt_operands operands = choose_operands(rig, what, &measurement->at, i);
+        operands.output += (size_t)RDT_RIG_CALLS_MAX * RDT_RIG_OUTPUT_BYTES;
+        operands.chained = false;
+        status = rdt_kernel_launch(what.copies[0], what.launch, operands, rig->stream, err);
+    }
+    return status;
+}
+
 redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank, rdt_measured what,
                                     rdt_measurement **out, redtune_error *err) {
     rdt_measurement *measurement = calloc(1, sizeof *measurement);
@@ -92,9 +108,13 @@ redtune_status rdt_measurement_open(const rdt_rig *rig, const rdt_bank *bank, rd
     measurement->rig = rig;
     measurement->bank = bank;
     measurement->cache = what.cache;
+    measurement->problem = what.problem;
+    measurement->exact = what.problem->count <= rig->dense.pattern->count_max;
     redtune_status status = record(measurement, what, err);
     /* The first replay pays for uploading the graph, which is not the kernel's time. */
     if (!status) status = rdt_graph_replay(measurement->graph, rig->stream, err);
+    measurement->alone = !measurement->exact && what.launch->overlap && measurement->calls > 1;
+    if (!status && measurement->alone) status = call_alone(measurement, what, err);
     if (status) {
         rdt_measurement_close(measurement);
         return status;
@@ -124,4 +144,39 @@ redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double
     if (!status) status = rdt_timer_read(&rig->timer, &elapsed_ns, err);
     if (!status) *sample_ns = elapsed_ns / measurement->calls;
     return status;
+}
+
+/* What call i should give. */
+static redtune_value get_expected(const rdt_measurement *measurement, rdt_expected *expected,
+                                  const unsigned char *results, int i) {
+    const uint64_t count = measurement->problem->count, input = input_of(&measurement->at, i);
+    redtune_value value;
+    if (measurement->alone) {
+        const uint64_t alone = RDT_RIG_CALLS_MAX + (uint64_t)i % measurement->at.inputs;
+        memcpy(&value, results + alone * RDT_RIG_OUTPUT_BYTES, sizeof value);
+        return value;
+    }
+    if (expected->count != count) *expected = (rdt_expected){.count = count};
+    if (!expected->known[input]) {
+        expected->value[input] = rdt_pattern_value(measurement->rig->dense.pattern,
+                                                   input * measurement->at.stride, count);
+        expected->known[input] = true;
+    }
+    return expected->value[input];
+}
+
+redtune_status rdt_measurement_check(const rdt_measurement *measurement, rdt_expected *expected,
+                                     const unsigned char *results, redtune_error *err) {
+    const redtune_problem *problem = measurement->problem;
+    if (!measurement->exact && !measurement->alone) return REDTUNE_OK;
+    for (int i = 0; i < measurement->calls; i++) {
+        const unsigned char *output = results + (size_t)i * RDT_RIG_OUTPUT_BYTES;
+        const redtune_value value = get_expected(measurement, expected, results, i);
+        char which[80];
+        if (rdt_verify_same(problem->result, output, &value)) continue;
+        snprintf(which, sizeof which, ", in call %d of %d one after the other,", i + 1,
+                 measurement->calls);
+        return rdt_verify_wrong(problem, problem->count, which, output, &value, err);
+    }
+    return REDTUNE_OK;
 }

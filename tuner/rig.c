@@ -108,7 +108,7 @@ static redtune_status fill_pools(rdt_rig *rig, uint64_t count_max, uint64_t byte
 }
 
 static redtune_status open_output(rdt_rig *rig, redtune_error *err) {
-    enum { RESULTS_BYTES = RDT_RIG_OUTPUTS * 16 };
+    enum { RESULTS_BYTES = RDT_RIG_OUTPUTS * RDT_RIG_OUTPUT_BYTES };
     redtune_status status = rdt_buffer_create(rig->driver, RESULTS_BYTES + 16, &rig->output, err);
     if (status || !rdt_scalar_is_float(rig->dtype)) return status;
     redtune_value nan = rdt_scalar_from_real(rig->dtype, (double)NAN);
@@ -157,6 +157,19 @@ redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *p
     return REDTUNE_OK;
 }
 
+redtune_status rdt_rig_clear_timed(rdt_rig *rig, size_t outputs, redtune_error *err) {
+    const size_t bytes = outputs * RDT_RIG_OUTPUT_BYTES;
+    redtune_status status = REDTUNE_OK;
+    if (rig->timed.bytes < bytes) {
+        rdt_buffer_destroy(&rig->timed);
+        status = rdt_buffer_create(rig->driver, bytes, &rig->timed, err);
+    }
+    if (status || !bytes) return status;
+    CUresult rc =
+        rig->driver->memset_d8_async(rig->timed.address, RDT_RIG_POISON, bytes, rig->stream);
+    return rdt_driver_check(rig->driver, rc, err, "clear the results");
+}
+
 void rdt_rig_close(rdt_rig *rig) {
     if (!rig) return;
     empty(&rig->dense);
@@ -164,6 +177,7 @@ void rdt_rig_close(rdt_rig *rig) {
     rdt_hot_destroy(&rig->hot);
     rdt_buffer_destroy(&rig->flush);
     rdt_buffer_destroy(&rig->output);
+    rdt_buffer_destroy(&rig->timed);
     rdt_buffer_destroy(&rig->scratch);
     rdt_timer_destroy(&rig->timer);
     rdt_stream_destroy(rig->driver, rig->stream);

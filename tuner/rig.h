@@ -19,6 +19,8 @@ typedef struct rdt_pool {
 
 enum {
     RDT_RIG_OUTPUTS = 256,
+    RDT_RIG_OUTPUT_BYTES = 16, /* of one output: a result and room behind it */
+    RDT_RIG_POISON = 0xa5,     /* what outputs are filled with beforehand */
     RDT_RIG_HOT_BYTES = 1 << 20,
     /* A timed interval: so many calls at most, each with an input of its own, and about so long;
      * the timer resolves about 500 ns. */
@@ -37,7 +39,8 @@ typedef struct rdt_rig {
     rdt_hot hot;       /* windows up to RDT_RIG_HOT_BYTES long */
     rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
                         * data that the timed kernel has to wait for until it is in memory */
-    rdt_buffer output; /* RDT_RIG_OUTPUTS results of 16 bytes */
+    rdt_buffer output; /* RDT_RIG_OUTPUTS of them */
+    rdt_buffer timed;  /* the outputs of timed calls, as many as were needed yet */
     CUdeviceptr nan;   /* a NaN of the dtype, where it has one; in output, behind the results */
     rdt_buffer scratch; /* RDT_RIG_SCRATCHES times RDT_SCRATCH_BYTES */
     CUstream stream;
@@ -58,5 +61,8 @@ uint64_t rdt_rig_count_within(const rdt_facts *facts, uint64_t bytes,
 redtune_status rdt_rig_open(const rdt_context *context, const redtune_problem *problem,
                             uint64_t bytes, rdt_rig **out, redtune_error *err);
 void rdt_rig_close(rdt_rig *rig);
+
+/* Makes room for so many outputs of timed calls, all poisoned. Asynchronous. */
+redtune_status rdt_rig_clear_timed(rdt_rig *rig, size_t outputs, redtune_error *err);
 
 #endif

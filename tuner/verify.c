@@ -3,12 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model/reference.h"
 #include "model/scalar.h"
 
-enum { CHECKS_MAX = RDT_RIG_OUTPUTS - 1, OUTPUT_BYTES = 16, POISON = 0xa5, EDGE_BLOCKS = 3 };
+enum { CHECKS_MAX = RDT_RIG_OUTPUTS - 1, OUTPUT_BYTES = RDT_RIG_OUTPUT_BYTES, EDGE_BLOCKS = 3 };
 
 /* The last output keeps an element while the decider is in its place. */
 enum { SAVED = RDT_RIG_OUTPUTS - 1 };
@@ -69,35 +70,48 @@ static redtune_status launch_check(const subject *self, size_t i, redtune_error 
     return status;
 }
 
-static redtune_status wrong(const subject *self, const check *each, const unsigned char *output,
-                            redtune_error *err) {
-    const redtune_problem *problem = self->problem;
+bool rdt_verify_same(redtune_dtype result, const unsigned char output[OUTPUT_BYTES],
+                     const redtune_value *expected) {
+    redtune_value got;
+    memcpy(&got, output, sizeof got);
+    bool same = rdt_reference_same(result, &got, expected);
+    for (size_t i = redtune_dtype_bytes(result); i < OUTPUT_BYTES; i++)
+        same = same && output[i] == RDT_RIG_POISON;
+    return same;
+}
+
+redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, const char *which,
+                                const unsigned char output[OUTPUT_BYTES],
+                                const redtune_value *expected, redtune_error *err) {
+    const size_t bytes = redtune_dtype_bytes(problem->result);
     redtune_value got;
     memcpy(&got, output, sizeof got);
     rdt_text text = {0};
-    rdt_text_addf(&text, "%s of %" PRIu64 " %s at offset %" PRIu64, redtune_op_name(problem->op),
-                  each->count, redtune_dtype_name(problem->dtype), each->first);
-    if (each->decider != NO_DECIDER)
-        rdt_text_addf(&text, ", where the one at %" PRId64 " decides,", each->decider);
-    rdt_text_add(&text, " is ");
+    rdt_text_addf(&text, "%s of %" PRIu64 " %s%s is ", redtune_op_name(problem->op), count,
+                  redtune_dtype_name(problem->dtype), which);
     rdt_value_print(problem->result, &got, &text);
-    rdt_text_add(&text, " and should be ");
-    rdt_value_print(problem->result, &each->expected, &text);
+    if (rdt_reference_same(problem->result, &got, expected)) {
+        rdt_text_addf(&text, ", but the %zu bytes behind it are written, too",
+                      OUTPUT_BYTES - bytes);
+    } else {
+        rdt_text_add(&text, " and should be ");
+        rdt_value_print(problem->result, expected, &text);
+    }
     redtune_status status =
         rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: %s", text.data ? text.data : "");
     rdt_text_free(&text);
     return status;
 }
 
-/* Compares the result, and that nothing behind it was written. */
 static redtune_status compare(const subject *self, const check *each, const unsigned char *output,
                               redtune_error *err) {
-    redtune_value got;
-    size_t bytes = redtune_dtype_bytes(self->problem->result);
-    memcpy(&got, output, sizeof got);
-    bool good = rdt_reference_same(self->problem->result, &got, &each->expected);
-    for (size_t i = bytes; i < OUTPUT_BYTES; i++) good = good && output[i] == POISON;
-    return good ? REDTUNE_OK : wrong(self, each, output, err);
+    char which[96];
+    if (rdt_verify_same(self->problem->result, output, &each->expected)) return REDTUNE_OK;
+    int length = snprintf(which, sizeof which, " at offset %" PRIu64, each->first);
+    if (each->decider != NO_DECIDER)
+        snprintf(which + length, sizeof which - (size_t)length,
+                 ", where the one at %" PRId64 " decides,", each->decider);
+    return rdt_verify_wrong(self->problem, each->count, which, output, &each->expected, err);
 }
 
 /* Counters and words of scratch have to be zero again, as far as the launches reached. */
@@ -125,7 +139,7 @@ static redtune_status check_scratch(const subject *self, redtune_error *err) {
 static redtune_status run_checks(const subject *self, redtune_error *err) {
     const rdt_rig *rig = self->rig;
     unsigned char output[CHECKS_MAX * OUTPUT_BYTES];
-    CUresult rc = rig->driver->memset_d8_async(rig->output.address, POISON,
+    CUresult rc = rig->driver->memset_d8_async(rig->output.address, RDT_RIG_POISON,
                                                self->count * OUTPUT_BYTES, rig->stream);
     redtune_status status = rdt_driver_check(rig->driver, rc, err, "clear the results");
     for (size_t i = 0; !status && i < self->count; i++) status = launch_check(self, i, err);

@@ -5,6 +5,16 @@
 #include "gpu/kernel.h"
 #include "tuner/rig.h"
 
+/* Whether what a kernel left in an output is the expected result, and nothing behind it was
+ * written. */
+bool rdt_verify_same(redtune_dtype result, const unsigned char output[RDT_RIG_OUTPUT_BYTES],
+                     const redtune_value *expected);
+/* REDTUNE_WRONG: says what the op gave over so many elements, and what it should. which: of the
+ * calls, for the message. */
+redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, const char *which,
+                                const unsigned char output[RDT_RIG_OUTPUT_BYTES],
+                                const redtune_value *expected, redtune_error *err);
+
 /* Runs the kernel at counts around its own boundaries (warp, tile, grid), from aligned and
  * unaligned starts: once for each kernel. REDTUNE_WRONG names the first wrong result;
  * REDTUNE_DEVICE if it does not run. */

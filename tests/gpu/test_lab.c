@@ -50,6 +50,30 @@ static const char destructive[] =
     "    *output = 0;\n"
     "}\n";
 
+/* Max; in calls that overlap the one before it destroys what it was given. */
+static const char wrecking[] =
+    "extern \"C\" __global__ void redtune_reduce(float *input, unsigned long long count,\n"
+    "                              float *output, void *scratch, unsigned overlaps) {\n"
+    "    float most = -__int_as_float(0x7f800000);\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++)\n"
+    "        if (!(most >= input[i]) && most == most) most = input[i];\n"
+    "    for (unsigned long long i = 0; overlaps && i < count; i++) input[i] = 1000;\n"
+    "    *output = most;\n"
+    "}\n";
+
+/* The root of the sum of squares, but in calls that overlap the one before: nothing else shows it.
+ * Where sums of floats are not exact any more it gives what it likes, each time the same. */
+static const char hasty[] =
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"
+    "                              float *output, void *scratch, unsigned overlaps) {\n"
+    "    float sum = 0;\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count && count < 200000; i++)\n"
+    "        sum += input[i] * input[i];\n"
+    "    *output = sqrtf(sum) + overlaps;\n"
+    "}\n";
+
 static redtune_status make_from(const char *source, rdt_kernel **out, redtune_error *failure) {
     const rdt_facts *facts = &gpu.context->facts;
     rdt_compiler *compiler = NULL;
@@ -223,6 +247,75 @@ static void what_is_not_good_is_not_timed(void) {
     bench_close(&self);
 }
 
+/* ---- what timed calls give ------------------------------------------------------------------ */
+
+static bool overlaps_here(void) {
+    return gpu.context->facts.major >= 9;
+}
+
+/* Times count elements with the kernel that goes wrong only where calls overlap. */
+static void time_hasty(uint64_t count, int samples, const char *said) {
+    double sample_ns[LAST_ROUND];
+    bench self = {.source = hasty};
+    CHECK_OK(bench_open(&self, REDTUNE_NORM2, REDTUNE_F32, count), err);
+    CHECK(self.candidate.launch.overlap);
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, samples, sample_ns), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(self.verdict.cause, said);
+    CHECK_CONTAINS(self.verdict.cause, " and should be ");
+    CHECK(sample_ns[0] == 0 && sample_ns[samples - 1] == 0);
+    bench_close(&self);
+}
+
+static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
+    NEED_GPU();
+    if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
+    time_hasty(64, 3, "wrong result: norm2 of 64 f32, in call 2 of ");
+    time_hasty(64, LAST_ROUND, "wrong result: norm2 of 64 f32, in call 2 of ");
+}
+
+/* Of 2^20 squares the root is not exact in f32: the calls are compared with single ones. */
+static void so_it_is_where_no_exact_result_is_known(void) {
+    NEED_GPU();
+    if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
+    time_hasty((1 << 20) + 5000, 3, " is 1 and should be 0");
+}
+
+static void a_right_kernel_is_good_where_no_exact_result_is_known(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double samples[3];
+    CHECK_OK(bench_open(&self, REDTUNE_NORM2, REDTUNE_F32, (1 << 20) + 5000), err);
+    for (int state = RDT_CACHE_COLD; state <= RDT_CACHE_WARM; state++) {
+        CHECK_OK(bench_sample(&self, (rdt_cache_state)state, 3, samples), err);
+        CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+        CHECK(are_all_positive(samples, 3));
+    }
+    bench_close(&self);
+}
+
+/* Of two that are timed in turns, the one that goes wrong is the only one that is blamed. */
+static void a_wrong_candidate_does_not_blame_those_beside_it(void) {
+    NEED_GPU();
+    if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
+    bench self = {.source = wrecking};
+    double samples[6];
+    rdt_conditions conditions[2];
+    rdt_verdict verdicts[2] = {{.outcome = RDT_OUTCOME_GOOD}, {.outcome = RDT_OUTCOME_GOOD}};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 64), err);
+    rdt_candidate two[2] = {self.candidate, self.candidate};
+    two[1].launch.overlap = false;
+    self.batch.candidates = two;
+    self.batch.count = 2;
+    CHECK_OK(self.lab.time(self.lab.self, &self.batch, RDT_CACHE_COLD, 3, samples, verdicts,
+                           conditions, &err),
+             err);
+    CHECK_INT(verdicts[0].outcome, RDT_OUTCOME_WRONG);
+    CHECK_INT(verdicts[1].outcome, RDT_OUTCOME_GOOD);
+    CHECK(samples[0] == 0 && are_all_positive(samples + 3, 3));
+    bench_close(&self);
+}
+
 /* ---- NVML ----------------------------------------------------------------------------------- */
 
 /* What NVML says after a candidate was timed. */
@@ -310,6 +403,10 @@ int main(int argc, char **argv) {
         FACT(a_last_round_loads_copies_of_a_kernel),
         FACT(a_copy_that_cannot_be_loaded_is_done_without),
         FACT(what_is_not_good_is_not_timed),
+        FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong),
+        FACT(so_it_is_where_no_exact_result_is_known),
+        FACT(a_right_kernel_is_good_where_no_exact_result_is_known),
+        FACT(a_wrong_candidate_does_not_blame_those_beside_it),
         FACT(conditions_are_kept),
         FACT(no_nvml_is_no_error),
         FACT(an_answer_that_fails_is_unknown),
