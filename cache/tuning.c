@@ -12,6 +12,7 @@ enum statement {
     FIND_GPU,
     ADD_ORIGIN,
     FIND_ORIGIN,
+    LATEST,
     ADD,
     EVERY,
     EACH,
@@ -55,6 +56,8 @@ static const rdt_sqlite_kind kind = {
             [ADD_ORIGIN] = "INSERT INTO origin(" ORIGIN_KEY ") VALUES(?,?,?,?)"
                            " ON CONFLICT(" ORIGIN_KEY ") DO NOTHING",
             [FIND_ORIGIN] = "SELECT id FROM origin WHERE (" ORIGIN_KEY ") = (?,?,?,?)",
+            [LATEST] = "SELECT max(date) FROM measurement WHERE op = ? AND dtype = ? AND result = ?"
+                       " AND cache_state = ? AND gpu = ? AND count = ?",
             [ADD] = "INSERT INTO measurement(" RDT_ROW_MEASUREMENT ")"
                     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
@@ -186,16 +189,16 @@ static redtune_status finish(rdt_sqlite *file, sqlite3_stmt *statement, int rc,
     return rdt_sqlite_step(file, "write", statement, &row, err);
 }
 
-/* Gives the id that a statement, whose parameters are bound, selects. */
-static redtune_status select_id(rdt_sqlite *file, sqlite3_stmt *statement, int rc, int64_t *id,
-                                redtune_error *err) {
+/* Gives the integer that a statement, whose parameters are bound, selects. */
+static redtune_status select_integer(rdt_sqlite *file, sqlite3_stmt *statement, int rc,
+                                     int64_t *out, redtune_error *err) {
     bool row = false;
     if (rc) return rdt_sqlite_fail(file, "write", rc, err);
     redtune_status status = rdt_sqlite_step(file, "write", statement, &row, err);
     if (status) return status;
     /* Just added or there before: only a damaged index can lose it. */
     if (!row) return rdt_sqlite_fail(file, "write", SQLITE_CORRUPT, err);
-    *id = sqlite3_column_int64(statement, 0);
+    *out = sqlite3_column_int64(statement, 0);
     sqlite3_reset(statement);
     return REDTUNE_OK;
 }
@@ -206,7 +209,7 @@ redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_
     redtune_status status = rdt_sqlite_statement(file, ADD_GPU, &add, err);
     if (!status) status = finish(file, add, rdt_row_bind_gpu(add, gpu), err);
     if (!status) status = rdt_sqlite_statement(file, FIND_GPU, &find, err);
-    if (!status) status = select_id(file, find, rdt_row_bind_gpu(find, gpu), id, err);
+    if (!status) status = select_integer(file, find, rdt_row_bind_gpu(find, gpu), id, err);
     return status;
 }
 
@@ -216,19 +219,45 @@ redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_origin *origin,
     redtune_status status = rdt_sqlite_statement(file, ADD_ORIGIN, &add, err);
     if (!status) status = finish(file, add, rdt_row_bind_origin(add, origin), err);
     if (!status) status = rdt_sqlite_statement(file, FIND_ORIGIN, &find, err);
-    if (!status) status = select_id(file, find, rdt_row_bind_origin(find, origin), id, err);
+    if (!status) status = select_integer(file, find, rdt_row_bind_origin(find, origin), id, err);
     return status;
+}
+
+/* The latest date that a measurement of the trial's problem on the GPU has; 0: there is none. */
+static redtune_status find_latest(rdt_sqlite *file, const rdt_trial *trial, int64_t gpu,
+                                  int64_t *date, redtune_error *err) {
+    sqlite3_stmt *find;
+    redtune_status status = rdt_sqlite_statement(file, LATEST, &find, err);
+    if (status) return status;
+    int rc = rdt_row_bind_problem(find, &trial->problem, trial->cache);
+    if (!rc) rc = sqlite3_bind_int64(find, 5, gpu);
+    if (!rc) rc = sqlite3_bind_int64(find, 6, (int64_t)trial->problem.count);
+    return select_integer(file, find, rc, date, err);
+}
+
+/* Now, but after what the row must be later than: whatever the clock says and said, later dates are
+ * those of rows that were put later. */
+static int64_t date_after(int64_t now, int64_t latest) {
+    return latest <= now ? now : latest < INT64_MAX ? latest + 1 : latest;
+}
+
+static bool same_subject(const rdt_trial *a, const rdt_trial *b) {
+    return rdt_problem_same_class(&a->problem, &b->problem) && a->cache == b->cache &&
+           a->problem.count == b->problem.count;
 }
 
 static redtune_status put_all(rdt_sqlite *file, rdt_row *row, const rdt_trial *trials, size_t count,
                               redtune_error *err) {
-    int64_t gpu = 0, origin = 0;
+    int64_t gpu = 0, origin = 0, latest = 0, now = (int64_t)time(NULL);
     sqlite3_stmt *add;
     redtune_status status = rdt_tuning_put_gpu(file, &row->gpu, &gpu, err);
     if (!status) status = rdt_tuning_put_origin(file, &row->origin, &origin, err);
     for (size_t i = 0; i < count && !status; i++) {
+        if (!i || !same_subject(&trials[i - 1], &trials[i]))
+            status = find_latest(file, &trials[i], gpu, &latest, err);
         row->trial = trials[i];
-        status = rdt_sqlite_statement(file, ADD, &add, err);
+        row->date = date_after(now, latest > trials[i].after ? latest : trials[i].after);
+        if (!status) status = rdt_sqlite_statement(file, ADD, &add, err);
         if (!status)
             status = finish(file, add, rdt_row_bind_measurement(add, row, gpu, origin), err);
     }
@@ -237,7 +266,7 @@ static redtune_status put_all(rdt_sqlite *file, rdt_row *row, const rdt_trial *t
 
 redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rdt_origin *origin,
                               const rdt_trial *trials, size_t count, redtune_error *err) {
-    rdt_row row = {.gpu = *gpu, .origin = *origin, .date = (int64_t)time(NULL)};
+    rdt_row row = {.gpu = *gpu, .origin = *origin};
     for (size_t i = 0; i < count; i++) {
         row.trial = trials[i];
         const char *wrong = rdt_row_check(&row);

@@ -44,9 +44,10 @@ redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_
 /* tuning may be NULL. */
 void rdt_tuning_close(rdt_tuning *tuning);
 
-/* Stores trials, all in one transaction or none, measured now. Their problems are resolved. What
- * rdt_tuning_each would not give back (an unknown op, a time that is no time, a text with control
- * characters) is REDTUNE_INVALID. */
+/* Stores trials, all in one transaction or none, measured now. Where the file has a later date of a
+ * problem (a clock was wrong), its rows get the next one: they are the latest. Their problems are
+ * resolved. What rdt_tuning_each would not give back (an unknown op, a time that is no time, a text
+ * with control characters) is REDTUNE_INVALID. */
 redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rdt_origin *origin,
                               const rdt_trial *trials, size_t count, redtune_error *err);
 

@@ -11,8 +11,6 @@ static const double bus_most_gbps = 100e3;
 /* L2 caches are so much faster than their memory at most. */
 static const double cache_speedup = 16;
 
-enum { DAY_SECONDS = 86400 };
-
 /* A row's texts may be shown (cache/row.h). Those of a stranger have no markup either, and names
  * nothing that a shell, a table or a format string would take for more than a name. */
 static const char markup[] = "<>&";
@@ -56,9 +54,9 @@ static const char *check_config(const rdt_row *row, rdt_codegen *codegen) {
     return NULL;
 }
 
-static const char *check_times(const rdt_row *row, int64_t now) {
+static const char *check_times(const rdt_row *row, int64_t latest) {
     const rdt_trial *trial = &row->trial;
-    if (row->date > now + DAY_SECONDS) return "its date is in the future";
+    if (row->date > latest) return "its date is in the future";
     if (trial->outcome != RDT_OUTCOME_GOOD) return NULL;
     double bytes = (double)trial->problem.count * (double)redtune_dtype_bytes(trial->problem.dtype);
     double peak_gbps = rdt_facts_peak_gbps(&row->gpu);
@@ -69,8 +67,8 @@ static const char *check_times(const rdt_row *row, int64_t now) {
     return NULL;
 }
 
-const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t now) {
+const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t latest) {
     const char *wrong = check_texts(row);
-    if (!wrong) wrong = check_times(row, now);
+    if (!wrong) wrong = check_times(row, latest);
     return wrong ? wrong : check_config(row, codegen);
 }

@@ -5,7 +5,8 @@
 #include "cache/tuning.h"
 #include "codegen/codegen.h"
 
-/* NULL, or what is wrong with the row. now is in seconds since 1970. */
-const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t now);
+/* NULL, or what is wrong with the row. latest is the latest date it may have, in seconds since
+ * 1970. */
+const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t latest);
 
 #endif

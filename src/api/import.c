@@ -8,7 +8,7 @@
 #include "cache/exchange.h"
 #include "cache/untrusted.h"
 
-enum { REASONS_MAX = 16 };
+enum { REASONS_MAX = 16, DAY_SECONDS = 86400 };
 
 typedef struct reason {
     const char *text;
@@ -18,8 +18,8 @@ typedef struct reason {
 typedef struct intake {
     const redtune_importing *wanted;
     rdt_codegen *codegen;
-    int64_t now;
-    rdt_rows rows; /* of the file at hand */
+    int64_t latest; /* the latest date that a row may have */
+    rdt_rows rows;  /* of the file at hand */
     reason reasons[REASONS_MAX];
     int reason_count;
     redtune_import_report report;
@@ -39,7 +39,7 @@ static void count_refused(intake *self, const char *text, uint64_t count) {
 static redtune_status take_row(void *user, const rdt_row *row, redtune_error *err) {
     intake *self = user;
     self->report.rows++;
-    const char *wrong = rdt_admit_check(row, self->codegen, self->now);
+    const char *wrong = rdt_admit_check(row, self->codegen, self->latest);
     if (!wrong) return rdt_rows_add(&self->rows, row, err);
     count_refused(self, wrong, 1);
     return REDTUNE_OK;
@@ -179,7 +179,9 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
                               redtune_error *err) {
     if (!importing || !importing->files || !importing->file_count)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot import: no file is named");
-    intake self = {.wanted = importing, .now = (int64_t)time(NULL)};
+    intake self = {.wanted = importing, .latest = INT64_MAX};
+    /* One's own rows are dated by one's own clock, right or wrong. */
+    if (!importing->merge) self.latest = (int64_t)time(NULL) + DAY_SECONDS;
     rdt_layers layers = {.count = 0};
     rdt_rows *files = calloc(importing->file_count, sizeof *files);
     if (!files) return rdt_fail_memory(err, importing->file_count * sizeof *files);

@@ -16,7 +16,8 @@ typedef struct entry {
     rdt_trial trial;
     int family;
     rdt_config config;
-    int votes; /* measurements that it takes to outvote it */
+    int votes;    /* measurements that it takes to outvote it */
+    int64_t date; /* of the latest row */
 } entry;
 
 typedef struct work {
@@ -90,7 +91,7 @@ static redtune_status add_entry(work *self, const rdt_row *rows, size_t count, r
     redtune_status status = rdt_winner_choose(trials, count, &found, err);
     free(trials);
     if (status || !found.trial) return status;
-    entry each = {.trial = *found.trial};
+    entry each = {.trial = *found.trial, .date = rows[count - 1].date};
     self->report.standing++;
     if (!find_config(self, &each)) {
         self->report.skipped++;
@@ -140,6 +141,7 @@ static redtune_status measure(work *self, const entry *each, rdt_rechecked *out,
         rdt_proving_recheck(&self->proving, &each->trial.problem, each->trial.cache, each->family,
                             &each->config, 0, out, err);
     redtune_status kept = REDTUNE_OK;
+    out->trials[0].after = each->date;
     if (out->count)
         kept = rdt_tuning_put(self->database, &self->rt->context->facts, &self->origin, out->trials,
                               out->count, &why);

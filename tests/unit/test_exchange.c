@@ -188,6 +188,23 @@ static void shards_give_the_same_in_any_order(void) {
     dump_free(&first);
 }
 
+/* One's own measurements stay one's own where the clock ran ahead; a stranger's do not come in. */
+static void own_rows_may_be_dated_ahead(void) {
+    redtune_import_report report;
+    const char *from = in_scratch("ahead.db"), *out = in_scratch("dated.db");
+    rdt_random random = {.state = 23};
+    CHECK(make_shards(&random));
+    CHECK(copy_file(shard_path[0], from));
+    CHECK(run_sql(from, "UPDATE measurement SET date = 4102444800 + id"));
+    unlink(out);
+    CHECK_OK(merge(out, &from, 1, false, &report), err);
+    CHECK_INT(report.added, report.rows);
+    CHECK_INT(ask_sql(out, "SELECT min(date) > 4102444800 FROM measurement"), 1);
+    const redtune_importing theirs = {.database = out, .files = &from, .file_count = 1};
+    CHECK_OK(redtune_import(&theirs, &report, &err), err);
+    CHECK_INT(report.refused, report.rows);
+}
+
 /* ---- importing and taking back ----------------------------------------------------------------
  */
 
@@ -413,9 +430,8 @@ static void an_import_waits_its_turn(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(shards_give_the_same_in_any_order),
-        FACT(what_is_taken_back_is_gone),
-        FACT(what_is_written_is_read_to_the_last_bit),
+        FACT(shards_give_the_same_in_any_order), FACT(own_rows_may_be_dated_ahead),
+        FACT(what_is_taken_back_is_gone),        FACT(what_is_written_is_read_to_the_last_bit),
         FACT(an_import_waits_its_turn),
     };
     /* The disk does not sync in truth: that takes most of the time. */

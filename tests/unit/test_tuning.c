@@ -227,6 +227,42 @@ static void a_bad_row_of_another_origin_is_a_contender(void) {
     CHECK_INT(take_winners(), 0);
 }
 
+/* The clock ran a year ahead, or falls a year behind: the last word is still the last one put. */
+static void what_is_put_later_counts_as_later_whatever_the_clock_said(void) {
+    rdt_trial good = trials_make(1024, "a", 5, 31), wrong = trials_make(1024, "a", 0, 0);
+    rdt_trial beside = trials_make(2048, "a", 5, 31);
+    wrong.outcome = RDT_OUTCOME_WRONG;
+    CHECK(begin());
+    CHECK_OK(put(&good, 1), err);
+    CHECK(sql("UPDATE measurement SET date = date + 365 * 86400"));
+    CHECK_TEXT(winner(), "a");
+    CHECK_OK(put(&wrong, 1), err);
+    CHECK_INT(take_winners(), 0);
+    CHECK_OK(put(&good, 1), err);
+    CHECK_TEXT(winner(), "a");
+    CHECK_OK(put(&wrong, 1), err);
+    CHECK_INT(take_winners(), 0);
+    CHECK_INT(ask("SELECT count(*) FROM (SELECT date, lag(date) OVER (ORDER BY id) AS before"
+                  " FROM measurement) WHERE date <= before"),
+              0);
+    /* Another problem has nothing to do with that, and the last second there is stays one. */
+    CHECK_OK(put(&beside, 1), err);
+    CHECK(ask("SELECT date - strftime('%s', 'now') FROM measurement WHERE count = 2048") <= 0);
+    CHECK(sql("UPDATE measurement SET date = 9223372036854775807"));
+    CHECK_OK(put(&wrong, 1), err);
+    CHECK_TEXT(winner(), "a");
+    CHECK_INT(taken.row[0].trial.problem.count, 2048);
+}
+
+/* Of a config that another file knows better: a trial is later than what it contradicts. */
+static void a_trial_is_later_than_what_it_was_made_after(void) {
+    rdt_trial trial = trials_make(1024, "a", 5, 31);
+    CHECK(begin());
+    trial.after = 4102444800; /* 2100 */
+    CHECK_OK(put(&trial, 1), err);
+    CHECK_INT(ask("SELECT date FROM measurement"), 4102444801);
+}
+
 static void winner_may_be_the_default(void) {
     CHECK(begin());
     rdt_trial trial = trials_make(1024, "default", 10, 9);
@@ -407,6 +443,8 @@ int main(int argc, char **argv) {
         FACT(winners_of_other_templates_do_not_compete),
         FACT(contenders_give_the_winners_of_all_rows),
         FACT(a_bad_row_of_another_origin_is_a_contender),
+        FACT(what_is_put_later_counts_as_later_whatever_the_clock_said),
+        FACT(a_trial_is_later_than_what_it_was_made_after),
         FACT(winner_may_be_the_default),
         FACT(winners_are_one_per_gpu_and_problem),
         FACT(winners_are_found_among_many),

@@ -79,6 +79,20 @@ what_another_build_found_wrong_is_tried_again() {
     [ "$(winner blamed.db)" = "$before" ] || fail "the winner of before is not back"
 }
 
+# The clock ran ahead when that other file was written.
+what_another_file_dates_ahead_is_out() {
+    cp sound.db own.db
+    cp sound.db ahead.db
+    plant "$folder/planted"
+    add ahead.db block=32,vec=1,unroll=1,load=no_allocate,tail=shuffle,finish=single,per_sm=1 \
+        99.0 4102444800
+    run verify own.db:ahead.db --all --limit 2
+    want_exit 1
+    want_in_out "faulted, out  block=32,vec=1,unroll=1,"
+    run verify own.db:ahead.db --all
+    want_exit 0
+}
+
 filters_are_those_of_show() {
     run verify sound.db --all --op max
     want_exit 0
@@ -102,4 +116,4 @@ what_is_asked_wrongly_is_refused() {
 
 check_run what_holds_is_left_alone what_flatters_is_outvoted \
     what_another_build_found_wrong_is_tried_again filters_are_those_of_show \
-    what_is_asked_wrongly_is_refused what_fails_is_out
+    what_is_asked_wrongly_is_refused what_fails_is_out what_another_file_dates_ahead_is_out
