@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/locale.h"
 #include "base/text.h"
 
 #if SQLITE_VERSION_NUMBER < 3037000
@@ -46,7 +47,7 @@ redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, red
 }
 
 static redtune_status fail_file(const rdt_sqlite *file, int code, redtune_error *err) {
-    return fail_open(file, REDTUNE_FILE, code, strerror(code), file->kind->remedy, err);
+    return fail_open(file, REDTUNE_FILE, code, rdt_locale_reason(code), file->kind->remedy, err);
 }
 
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
@@ -89,7 +90,7 @@ redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
 static redtune_status fail_access(const rdt_sqlite *file, const char *what, redtune_error *err) {
     char reason[128];
     int code = errno;
-    snprintf(reason, sizeof reason, "%s: %s", what, strerror(code));
+    snprintf(reason, sizeof reason, "%s: %s", what, rdt_locale_reason(code));
     return fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/locale.h"
 #include "cache/tuning_inside.h"
 
 enum { LINE_BYTES_MAX = 65536, STEPS_PER_CALL = 500 };
@@ -41,7 +42,7 @@ static redtune_status read_all(int descriptor, const char *path, void **data, si
     redtune_status status = REDTUNE_OK;
     while (!status && (got = read(descriptor, chunk, sizeof chunk)) != 0) {
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) status = cannot_read(path, strerror(errno), errno, err);
+        if (got < 0) status = cannot_read(path, rdt_locale_reason(errno), errno, err);
         if (!status && !text.length && !may_be_one(chunk, (size_t)got))
             status = rdt_fail(err, REDTUNE_DATABASE, 0,
                               "cannot import %.400s: it is neither an SQLite file nor JSON lines "
@@ -81,7 +82,7 @@ static redtune_status refuse_company(const char *path, redtune_error *err) {
 
 static redtune_status check_file(const char *path, int failed, const struct stat *info,
                                  redtune_error *err) {
-    if (failed) return cannot_read(path, strerror(errno), errno, err);
+    if (failed) return cannot_read(path, rdt_locale_reason(errno), errno, err);
     if (!S_ISREG(info->st_mode)) return cannot_read(path, "it is not a regular file", 0, err);
     if (info->st_size > RDT_UNTRUSTED_BYTES_MAX) return cannot_read(path, TOO_LARGE, 0, err);
     return REDTUNE_OK;
@@ -96,7 +97,7 @@ redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes,
     redtune_status status = check_file(path, stat(path, &info), &info, err);
     if (status) return status;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (descriptor < 0) return cannot_read(path, strerror(errno), errno, err);
+    if (descriptor < 0) return cannot_read(path, rdt_locale_reason(errno), errno, err);
     status = check_file(path, fstat(descriptor, &info), &info, err);
     if (!status) status = refuse_company(path, err);
     if (!status) status = read_all(descriptor, path, data, bytes, err);

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/locale.h"
 #include "tuner/process.h"
 
 enum {
@@ -367,7 +368,7 @@ redtune_status rdt_crew_open(const rdt_workplace *workplace, const rdt_codegen *
         pthread_cond_destroy(&crew->made);
         free(crew);
         return rdt_fail(err, REDTUNE_FILE, code, "cannot start compile workers: %s",
-                        strerror(code));
+                        rdt_locale_reason(code));
     }
     *out = crew;
     return REDTUNE_OK;

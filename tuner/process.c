@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/locale.h"
 
 extern char **environ;
 
@@ -84,7 +85,7 @@ redtune_status rdt_process_start(const char *command, rdt_process *out, redtune_
     }
     if (code)
         return rdt_fail(err, REDTUNE_FILE, code, "cannot start the worker process %.300s: %s",
-                        command, strerror(code));
+                        command, rdt_locale_reason(code));
     *out = (rdt_process){.pid = pid, .wire = {.in = ends[0], .out = ends[0]}};
     return REDTUNE_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/text.h"
 #include "tuner/field.h"
 
 enum { QUICK_SAMPLES = 3 };
@@ -66,9 +67,10 @@ static int affordable(const work *self, double turn_s) {
 /* The config is out: 16 samples of it would take longer than there is time for. */
 static void give_up(work *self) {
     rdt_trial *trial = &self->latest[0];
-    snprintf(trial->cause, sizeof trial->cause,
-             "too slow to be timed within %.3g s: %.4g us a call, where the default takes %.4g us",
-             self->wanted->limit_s, trial->median_ns / 1e3, self->latest[1].median_ns / 1e3);
+    rdt_text_print(
+        trial->cause, sizeof trial->cause,
+        "too slow to be timed within %.3g s: %.4g us a call, where the default takes %.4g us",
+        self->wanted->limit_s, trial->median_ns / 1e3, self->latest[1].median_ns / 1e3);
     trial->outcome = RDT_OUTCOME_HUNG;
     trial->median_ns = trial->spread_ns = 0;
     trial->samples = 0;

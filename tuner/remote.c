@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/text.h"
 #include "gpu/driver.h"
 
 enum {
@@ -185,8 +186,8 @@ static redtune_status ask(rdt_remote *self, query *query, redtune_error *err) {
     if (failure.status)
         rdt_text_copy(query->cause, sizeof query->cause, failure.message);
     else if (query->end == END_HANG)
-        snprintf(query->cause, sizeof query->cause, "it did not end within %g s",
-                 self->worker.workforce->limit_s);
+        rdt_text_print(query->cause, sizeof query->cause, "it did not end within %g s",
+                       self->worker.workforce->limit_s);
     else
         snprintf(query->cause, sizeof query->cause, "its worker process was lost: %s", how);
     return REDTUNE_OK;

@@ -3,6 +3,8 @@
  * Conventions.
  * - Everything that can fail returns a redtune_status and fills the caller's redtune_error, if one
  *   is given (err may be NULL). Outputs are untouched on failure. Nothing here prints or exits.
+ * - Every text is the same in every locale, and a message is one line of UTF-8 without control
+ *   characters.
  * - Public structs are valid when zeroed: a zero field means "the usual".
  * - Device pointers and streams are the CUDA driver's (CUdeviceptr as a pointer, CUstream). The
  *   CUDA runtime's are the same types, so callers of cudart pass theirs. No CUDA header is needed.

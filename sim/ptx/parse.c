@@ -1,6 +1,8 @@
 /* Owns the reading of a PTX module: its header, its files and the entries with their parameters. */
+#define _POSIX_C_SOURCE 200809L
 #include "ptx/parse.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,7 +284,8 @@ static bool take_directive(struct sim_parser *p) {
     return sim_parse_unexpected(p, "a known directive");
 }
 
-bool sim_parse(const char *text, size_t bytes, struct sim_ast *ast, struct sim_problem *problem) {
+static bool parse(const char *text, size_t bytes, struct sim_ast *ast,
+                  struct sim_problem *problem) {
     memset(ast, 0, sizeof *ast);
     memset(problem, 0, sizeof *problem);
     ast->functions.item_bytes = sizeof(struct sim_function);
@@ -300,6 +303,16 @@ bool sim_parse(const char *text, size_t bytes, struct sim_ast *ast, struct sim_p
         good = sim_parse_fail(&p, 0, "this is not PTX: it names no .version and .target");
     }
     free(p.symbols);
+    return good;
+}
+
+/* PTX has decimal points in every locale. */
+bool sim_parse(const char *text, size_t bytes, struct sim_ast *ast, struct sim_problem *problem) {
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = uselocale(c);
+    bool good = parse(text, bytes, ast, problem);
+    uselocale(before);
+    if (c) freelocale(c);
     return good;
 }
 

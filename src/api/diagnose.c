@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/layers.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cache/kernels.h"
 #include "codegen/codegen.h"
 #include "compiler/compiler.h"
@@ -171,8 +172,8 @@ static void look_at_kernel_cache(audience *to) {
              "redtune works without it; kernels are compiled anew in each process");
     } else {
         char detail[512];
-        snprintf(detail, sizeof detail, "%lld kernels, %.1f MiB, %.400s", (long long)count,
-                 (double)bytes / (1 << 20), path);
+        rdt_text_print(detail, sizeof detail, "%lld kernels, %.1f MiB, %.400s", (long long)count,
+                       (double)bytes / (1 << 20), path);
         tell(to, REDTUNE_HEALTH_GOOD, "kernel cache", detail, "");
     }
     rdt_kernels_close(kernels);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/locale.h"
 #include "base/trace.h"
 
 static const double verify_usual_s = 0.5;
@@ -48,7 +49,7 @@ redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthr
     int rc = pthread_create(out, NULL, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!rc) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_MEMORY, rc, "cannot start a thread: %s", strerror(rc));
+    return rdt_fail(err, REDTUNE_MEMORY, rc, "cannot start a thread: %s", rdt_locale_reason(rc));
 }
 
 static void print_line(void *user, redtune_log_level level, const char *line) {

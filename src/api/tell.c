@@ -1,12 +1,15 @@
 /* Tell: what the public structs say of GPUs and rows. */
 #include "api/tell.h"
 
-#include <ctype.h>
+/* In any locale. */
+static char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
 
 bool rdt_tell_has_part(const char *name, const char *part) {
     for (; *name; name++) {
         size_t i = 0;
-        while (part[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)part[i])) i++;
+        while (part[i] && lower(name[i]) == lower(part[i])) i++;
         if (!part[i]) return true;
     }
     return !*part;

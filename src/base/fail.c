@@ -34,8 +34,9 @@ redtune_status rdt_fail(redtune_error *err, redtune_status status, long code, co
     va_start(args, format);
     err->status = status;
     err->code = code;
-    vsnprintf(err->message, sizeof err->message, format, args);
+    rdt_text_vprint(err->message, sizeof err->message, format, args);
     va_end(args);
+    rdt_text_make_plain(err->message);
     return status;
 }
 
@@ -45,9 +46,10 @@ redtune_status rdt_fail_within(redtune_error *err, redtune_status status, const 
     rdt_text_copy(message, sizeof message, err->message);
     va_list args;
     va_start(args, format);
-    vsnprintf(context, sizeof context, format, args);
+    rdt_text_vprint(context, sizeof context, format, args);
     va_end(args);
     snprintf(err->message, sizeof err->message, "%s: %s", context, message);
+    rdt_text_make_plain(err->message);
     return status;
 }
 

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/locale.h"
 
 static redtune_status cannot_read(const char *path, redtune_error *err) {
     int code = errno;
-    return rdt_fail(err, REDTUNE_FILE, code, "cannot read %s: %s", path, strerror(code));
+    return rdt_fail(err, REDTUNE_FILE, code, "cannot read %s: %s", path, rdt_locale_reason(code));
 }
 
 redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, size_t *length,
@@ -54,7 +55,7 @@ redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err) {
         if (mkdir(folder, 0777) && errno != EEXIST) {
             int code = errno;
             status = rdt_fail(err, REDTUNE_FILE, code, "cannot create folder %s: %s", folder,
-                              strerror(code));
+                              rdt_locale_reason(code));
         }
         *at = '/';
     }

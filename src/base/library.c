@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/library.h"
 #include "base/file.h"
+#include "base/locale.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -94,7 +95,7 @@ static void note_refusal(hunt *hunt, const char *file, const char *error) {
 static void try_name(hunt *hunt, const char *name) {
     hunt->handle = dlopen(name, OPEN_MODE);
     if (hunt->handle) return;
-    const char *error = dlerror();
+    const char *error = rdt_locale_dlerror();
     if (!error) return;
     const char *reason = reason_of(error, name);
     if (reason != error && !strncmp(reason, "cannot open shared object file", 30)) return;
@@ -106,7 +107,7 @@ static void try_file(hunt *hunt, const char *path) {
     const char *error = defect_of(path);
     if (!error) hunt->handle = dlopen(path, OPEN_MODE);
     if (hunt->handle) return;
-    if (!error) error = dlerror();
+    if (!error) error = rdt_locale_dlerror();
     if (error) note_refusal(hunt, path, error);
 }
 
@@ -292,7 +293,7 @@ static redtune_status open_only(const rdt_library_search *search, const char *pa
     const char *error = defect_of(path);
     void *handle = error ? NULL : dlopen(path, OPEN_MODE);
     if (handle) return make_library(search, handle, path, out, err);
-    if (!error) error = dlerror();
+    if (!error) error = rdt_locale_dlerror();
     const char *reason = error ? reason_of(error, path) : "unknown error";
     if (!variable)
         return rdt_fail(err, REDTUNE_LIBRARY, 0, "cannot load %s from %.200s: %.300s; %s",

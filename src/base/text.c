@@ -2,10 +2,10 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/locale.h"
 
 static bool reserve(rdt_text *text, size_t more) {
     if (text->failed) return false;
@@ -38,10 +38,10 @@ void rdt_text_addf(rdt_text *text, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = rdt_text_vprint(NULL, 0, format, args);
     va_end(args);
     if (length >= 0 && reserve(text, (size_t)length)) {
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        rdt_text_vprint(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);
@@ -67,6 +67,21 @@ redtune_status rdt_text_take(rdt_text *text, char **out, redtune_error *err) {
     *out = text->data;
     *text = (rdt_text){0};
     return REDTUNE_OK;
+}
+
+int rdt_text_vprint(char *out, size_t bytes, const char *format, va_list args) {
+    void *before = rdt_locale_enter();
+    int length = vsnprintf(out, bytes, format, args);
+    rdt_locale_leave(before);
+    return length;
+}
+
+int rdt_text_print(char *out, size_t bytes, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = rdt_text_vprint(out, bytes, format, args);
+    va_end(args);
+    return length;
 }
 
 void rdt_text_copy(char *out, size_t bytes, const char *string) {
@@ -116,6 +131,15 @@ void rdt_text_copy_plain(char *out, size_t bytes, const char *string) {
         used += more;
     }
     out[used] = '\0';
+}
+
+void rdt_text_make_plain(char *string) {
+    for (size_t bytes; *string; string += bytes) {
+        bytes = rdt_text_character(string);
+        if (bytes) continue;
+        *string = '?';
+        bytes = 1;
+    }
 }
 
 bool rdt_text_to_int64(const char *string, size_t length, int64_t *value) {

@@ -2,6 +2,7 @@
 #ifndef RDT_BASE_TEXT_H
 #define RDT_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include "base/fail.h"
 
@@ -22,6 +23,11 @@ void rdt_text_free(rdt_text *text);
  * addition failed. text is empty afterwards. */
 redtune_status rdt_text_take(rdt_text *text, char **out, redtune_error *err);
 
+/* vsnprintf and snprintf, but with a decimal point in every locale. */
+int rdt_text_vprint(char *out, size_t bytes, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+int rdt_text_print(char *out, size_t bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Copies as snprintf does, cutting at bytes - 1. */
 void rdt_text_copy(char *out, size_t bytes, const char *string);
 
@@ -32,6 +38,9 @@ size_t rdt_text_character(const char *text);
 bool rdt_text_is_plain(const char *string);
 /* Copies as rdt_text_copy does, with '?' for what may not be shown. */
 void rdt_text_copy_plain(char *out, size_t bytes, const char *string);
+
+/* Puts '?' for every byte that may not be shown. */
+void rdt_text_make_plain(char *string);
 
 /* A whole number in decimal, all of string[0..length). false if it is none or does not fit. */
 bool rdt_text_to_int64(const char *string, size_t length, int64_t *value);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/locale.h"
 
 enum {
     MEMORY_BYTES_MAX = 64 << 20,
@@ -121,7 +122,10 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
     lua->raised = REDTUNE_TEMPLATE;
     lua_pushcfunction(state, function);
     lua_pushlightuserdata(state, data);
+    /* Lua prints and compares as the locale has it. */
+    void *before = rdt_locale_enter();
     int rc = lua_pcall(state, 1, 0, 0);
+    rdt_locale_leave(before);
     if (!rc) return REDTUNE_OK;
     const char *message = lua_tostring(state, -1);
     redtune_status status =

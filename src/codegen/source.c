@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/file.h"
+#include "base/locale.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, FOLDER_DEPTH_MAX = 16 };
 
@@ -44,7 +45,7 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
         return rdt_fail(
             err, REDTUNE_FILE, errno,
             "cannot read templates from %.300s: %s; correct REDTUNE_TEMPLATES or unset it", folder,
-            strerror(errno));
+            rdt_locale_reason(errno));
     redtune_status status = REDTUNE_OK;
     for (int i = 0; i < count; i++) {
         rdt_text path = {0};
