@@ -129,7 +129,7 @@ static void look_at_database(audience *to, const char *path, bool own) {
     int64_t measurements = 0, gpus = 0;
     redtune_error failure;
     rdt_text text = {0};
-    if (!rdt_file_exists(path)) {
+    if (rdt_file_is_absent(path)) {
         if (!own) return;
         rdt_text_addf(&text, "none yet at %.400s", path);
         tell(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",

@@ -26,7 +26,7 @@ static bool add_file(rdt_hash *hash, const char *path) {
     rdt_hash_add_string(hash, path);
     if (stat(path, &info)) {
         rdt_hash_add_string(hash, "none");
-        return errno == ENOENT || errno == ENOTDIR;
+        return errno == ENOENT;
     }
     const int64_t values[] = {
         (int64_t)info.st_dev, (int64_t)info.st_ino, info.st_size,         info.st_mtim.tv_sec,

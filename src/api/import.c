@@ -208,7 +208,7 @@ redtune_status redtune_undo(const char *database, char source[256], uint64_t *re
     rdt_layers layers = {.count = 0};
     rdt_tuning *tuning = NULL;
     redtune_status status = rdt_layers_list(database, &layers, err);
-    bool there = !status && rdt_file_exists(layers.path[0]);
+    bool there = !status && !rdt_file_is_absent(layers.path[0]);
     if (!status && !there) source[0] = '\0', *removed = 0;
     if (there) status = rdt_tuning_open(layers.path[0], &tuning, err);
     if (there && !status) status = rdt_tuning_undo(tuning, source, removed, err);

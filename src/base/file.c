@@ -44,6 +44,11 @@ bool rdt_file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+bool rdt_file_is_absent(const char *path) {
+    struct stat info;
+    return stat(path, &info) && errno == ENOENT;
+}
+
 redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err) {
     if (!*path) return REDTUNE_OK;
     char *folder = strdup(path);

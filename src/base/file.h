@@ -9,6 +9,9 @@
 redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, size_t *length,
                              redtune_error *err);
 bool rdt_file_exists(const char *path);
+/* Whether nothing has that path. false also where that cannot be told: a folder that may not be
+ * searched, a network that fails. */
+bool rdt_file_is_absent(const char *path);
 /* Creates the folder that holds path, and those above it. */
 redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err);
 
