@@ -31,6 +31,9 @@ enum {
     ID_AT = 68
 };
 
+/* A wait that lasts longer is told. */
+enum { TELL_MS = 5000 };
+
 /* A longer path is cut in messages, so that the reason after it is still read. */
 #define PATH_FORMAT "%.400s"
 
@@ -120,11 +123,20 @@ static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access ac
     return REDTUNE_OK;
 }
 
-/* Nothing in a file may run as code, whoever wrote it. None of this touches the file. */
 static int64_t now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool rdt_sqlite_pause(int64_t *since_ms, int64_t limit_ms) {
+    unsigned char random;
+    if (!*since_ms) *since_ms = now_ms();
+    if (now_ms() - *since_ms >= limit_ms) return false;
+    sqlite3_randomness(1, &random);
+    const struct timespec pause = {0, 500000 + random * 30000}; /* 0.5 to 8 ms */
+    nanosleep(&pause, NULL);
+    return true;
 }
 
 /* Called while another process has the lock; 0 gives up. SQLite's own handler soon looks ten times
@@ -132,19 +144,20 @@ static int64_t now_ms(void) {
  * all others to end. */
 static int wait_for_turn(void *user, int calls) {
     rdt_sqlite *file = user;
-    unsigned char random;
-    if (!calls) file->waiting_since_ms = now_ms();
-    if (now_ms() - file->waiting_since_ms >= file->kind->busy_ms) return 0;
-    sqlite3_randomness(1, &random);
-    const struct timespec pause = {0, 500000 + random * 30000}; /* 0.5 to 8 ms */
-    nanosleep(&pause, NULL);
-    return 1;
+    if (!calls) file->waiting_since_ms = 0;
+    if (!calls) file->has_told = false;
+    bool goes_on = rdt_sqlite_pause(&file->waiting_since_ms, file->busy_ms);
+    if (!goes_on || !file->waits || file->has_told) return goes_on;
+    file->has_told = now_ms() - file->waiting_since_ms >= TELL_MS;
+    if (file->has_told) file->waits(file->waits_user);
+    return goes_on;
 }
 
 void rdt_sqlite_wait(rdt_sqlite *file, bool wait) {
     sqlite3_busy_handler(file->db, wait ? wait_for_turn : NULL, file);
 }
 
+/* Nothing in a file may run as code, whoever wrote it. None of this touches the file. */
 static int guard(sqlite3 *db, rdt_sqlite_access access) {
     static const struct {
         int option, value;
@@ -190,6 +203,7 @@ static redtune_status make_folder(const rdt_sqlite *file, redtune_error *err) {
 redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, const char *path,
                                rdt_sqlite_access access, redtune_error *err) {
     file->kind = kind;
+    file->busy_ms = kind->busy_ms;
     file->path = strdup(path);
     if (!file->path) return rdt_fail_memory(err, strlen(path) + 1);
     redtune_status status = REDTUNE_OK;
@@ -366,7 +380,7 @@ static void exchange(rdt_sqlite *file, const rdt_sqlite *other) {
 }
 
 redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err) {
-    rdt_sqlite other = {.kind = file->kind, .path = file->path};
+    rdt_sqlite other = {.kind = file->kind, .path = file->path, .busy_ms = file->busy_ms};
     redtune_status status = connect(&other, RDT_SQLITE_WRITE, err);
     if (status) {
         sqlite3_close(other.db);

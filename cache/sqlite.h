@@ -17,7 +17,7 @@ typedef struct rdt_sqlite_kind {
     const char *what;     /* as messages name it: "tuning database" */
     const char *remedy;   /* what to do about a file that is none, or cannot be used */
     const char *settings; /* SQL run on each connection once the file is known to be ours */
-    int busy_ms;          /* how long to wait for another process's lock */
+    int busy_ms;          /* how long to wait for another process's lock, if not told otherwise */
     const rdt_schema *schema;
     const char *statements[RDT_SQLITE_STATEMENT_MAX]; /* constant SQL, by number */
 } rdt_sqlite_kind;
@@ -27,7 +27,12 @@ typedef struct rdt_sqlite {
     char *path;       /* as the caller wrote it */
     uint32_t version; /* of its schema, once identified; 0: it is empty */
     bool loaded;      /* db is a copy in memory */
+    int64_t busy_ms;  /* the kind's, or what the owner set since */
     int64_t waiting_since_ms;
+    /* Called once in a wait that lasts; NULL: nobody asks. */
+    void (*waits)(void *user);
+    void *waits_user;
+    bool has_told;
     sqlite3 *db;
     sqlite3_stmt *prepared[RDT_SQLITE_STATEMENT_MAX]; /* NULL until first used */
 } rdt_sqlite;
@@ -64,6 +69,9 @@ redtune_status rdt_sqlite_replace(rdt_sqlite *file, redtune_error *err);
 /* Whether to wait for other processes' locks, as a connection does at first. The file must not move
  * in memory while it is open. */
 void rdt_sqlite_wait(rdt_sqlite *file, bool wait);
+/* A short pause in a wait that began at *since_ms, which a pause with it at 0 sets; false, at once,
+ * when that is limit_ms ago. */
+bool rdt_sqlite_pause(int64_t *since_ms, int64_t limit_ms);
 
 /* Connects to a database in memory without a table. name stands for a path in messages. */
 redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *kind,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "base/file.h"
+#include "base/network.h"
 #include "cache/exchange.h"
 #include "cache/tuning_inside.h"
 
@@ -41,12 +42,15 @@ enum statement {
     "  AND m.origin = s.origin AND (m.outcome <> 'good' OR m.is_default"                           \
     "  OR m.samples >= s.most - s.most / 2)" JOIN_ORIGINS
 
+/* How long to wait for other processes. */
+enum { READ_MS = 5000, WRITE_MS = 30000, PATIENT_MS = 600000 };
+
 static const rdt_sqlite_kind kind = {
     .what = "tuning database",
     .remedy = "name another with --db or REDTUNE_DB",
     .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
-    .busy_ms = 30000,
+    .busy_ms = WRITE_MS,
     .schema = &rdt_schema_tuning,
     .statements =
         {
@@ -128,11 +132,12 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     return status ? status : migrate(file, err);
 }
 
-static redtune_status open_as(const char *path, rdt_sqlite_access access, rdt_tuning **out,
-                              redtune_error *err) {
+static redtune_status open_as(const char *path, rdt_sqlite_access access, int busy_ms,
+                              rdt_tuning **out, redtune_error *err) {
     rdt_tuning *tuning = calloc(1, sizeof *tuning);
     if (!tuning) return rdt_fail_memory(err, sizeof *tuning);
     redtune_status status = rdt_sqlite_open(&tuning->file, &kind, path, access, err);
+    tuning->file.busy_ms = busy_ms;
     if (!status) status = prepare(tuning, access, err);
     if (status) {
         rdt_tuning_close(tuning);
@@ -144,7 +149,7 @@ static redtune_status open_as(const char *path, rdt_sqlite_access access, rdt_tu
 
 redtune_status rdt_tuning_open_copy(const char *path, rdt_tuning **out, redtune_error *err) {
     rdt_tuning *tuning = NULL;
-    bool there = rdt_file_exists(path), empty = true;
+    bool there = !rdt_file_is_absent(path), empty = true;
     redtune_status status = REDTUNE_OK;
     if (there) status = rdt_tuning_open_read(path, &tuning, err);
     if (status) return status;
@@ -168,11 +173,68 @@ redtune_status rdt_tuning_open_copy(const char *path, rdt_tuning **out, redtune_
 }
 
 redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err) {
-    return open_as(path, RDT_SQLITE_WRITE, out, err);
+    return open_as(path, RDT_SQLITE_WRITE, WRITE_MS, out, err);
 }
 
 redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_error *err) {
-    return open_as(path, RDT_SQLITE_READ, out, err);
+    return open_as(path, RDT_SQLITE_READ, READ_MS, out, err);
+}
+
+redtune_status rdt_tuning_open_briefly(const char *path, rdt_tuning **out, redtune_error *err) {
+    return open_as(path, RDT_SQLITE_WRITE, READ_MS, out, err);
+}
+
+/* Whether a journal has to be rolled back before the file can be read. */
+static bool is_cut_short(const redtune_error *why) {
+    return why->status == REDTUNE_DATABASE && why->code == SQLITE_READONLY_ROLLBACK;
+}
+
+/* The first read of a connection that may write rolls the journal back. Where that fails, reading
+ * still says why. */
+static void roll_back(const char *path) {
+    rdt_sqlite file = {0};
+    bool empty;
+    if (rdt_sqlite_open(&file, &kind, path, RDT_SQLITE_WRITE, NULL)) return;
+    file.busy_ms = READ_MS;
+    if (!rdt_sqlite_identify(&file, &empty, NULL) && !rdt_sqlite_check_writable(&file, NULL))
+        rdt_sqlite_run(&file, "open", kind.settings, NULL);
+    rdt_sqlite_close(&file);
+}
+
+redtune_status rdt_tuning_open_whole(const char *path, rdt_tuning **out, redtune_error *err) {
+    redtune_error why = {0};
+    int64_t since_ms = 0;
+    redtune_status status = rdt_tuning_open_read(path, out, &why);
+    const char *network = status && is_cut_short(&why) ? rdt_network_find(path) : NULL;
+    if (network) {
+        while (status && is_cut_short(&why) && rdt_sqlite_pause(&since_ms, READ_MS))
+            status = rdt_tuning_open_read(path, out, &why);
+        if (status && is_cut_short(&why))
+            rdt_fail(
+                &why, REDTUNE_DATABASE, why.code,
+                "cannot open tuning database %.400s: on this network file system (%s) another "
+                "host is writing it, or was cut short; wait for that one, or if there is none, "
+                "write it once, by redtune merge say, which repairs it",
+                path, network);
+    } else if (status && is_cut_short(&why)) {
+        roll_back(path);
+        status = rdt_tuning_open_read(path, out, &why);
+    }
+    if (status && err) *err = why;
+    return status;
+}
+
+void rdt_tuning_be_patient(rdt_tuning *tuning, void (*waits)(void *user), void *user) {
+    tuning->file.busy_ms = waits ? PATIENT_MS : WRITE_MS;
+    tuning->file.waits = waits;
+    tuning->file.waits_user = user;
+}
+
+bool rdt_tuning_is_unavailable(const redtune_error *why) {
+    if (why->status == REDTUNE_FILE) return true;
+    if (why->status != REDTUNE_DATABASE) return false;
+    int rc = (int)(why->code & 0xff);
+    return rc == SQLITE_BUSY || rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || is_cut_short(why);
 }
 
 void rdt_tuning_close(rdt_tuning *tuning) {

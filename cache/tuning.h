@@ -1,8 +1,9 @@
 /* Tuning: the tuning database, one shareable SQLite file of measurements (docs/database.md).
  *
- * Any number of processes may use one file at once, writers one after another; a call waits up to
- * 30 seconds for its turn. Within a process one thread at a time uses a handle, and a child of
- * fork() opens its own. Errors about the file name it, SQLite's reason and a remedy. */
+ * Any number of processes may use one file at once, writers one after another: to write, a call
+ * waits up to 30 seconds for its turn; to read, up to 5 seconds for a commit to end. Within a
+ * process one thread at a time uses a handle, and a child of fork() opens its own. Errors about the
+ * file name it, SQLite's reason and a remedy. */
 #ifndef RDT_CACHE_TUNING_H
 #define RDT_CACHE_TUNING_H
 
@@ -41,8 +42,22 @@ redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error
  * does not exist is an error here (REDTUNE_FILE); one that a writer left half done is
  * REDTUNE_DATABASE until rdt_tuning_open has repaired it. */
 redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_error *err);
+/* The same, but what a writer that is no more left half done is undone first. On a network file
+ * system, where a writer on another host cannot be told from one that is no more, nothing is
+ * undone, and the call waits up to 5 seconds for the writer to end. */
+redtune_status rdt_tuning_open_whole(const char *path, rdt_tuning **out, redtune_error *err);
+/* As rdt_tuning_open, for who has something better to do than to wait: up to 5 seconds. */
+redtune_status rdt_tuning_open_briefly(const char *path, rdt_tuning **out, redtune_error *err);
 /* tuning may be NULL. */
 void rdt_tuning_close(rdt_tuning *tuning);
+
+/* Waits up to ten minutes for its turn from now on, and calls waits after 5 seconds of each wait;
+ * with NULL, as before. */
+void rdt_tuning_be_patient(rdt_tuning *tuning, void (*waits)(void *user), void *user);
+
+/* Whether an error says that the file cannot be reached or that another process is at it, which may
+ * be over soon, rather than that it is not what it should be. */
+bool rdt_tuning_is_unavailable(const redtune_error *why);
 
 /* Stores trials, all in one transaction or none, measured now. Where the file has a later date of a
  * problem (a clock was wrong), its rows get the next one: they are the latest. Their problems are

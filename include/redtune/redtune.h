@@ -189,10 +189,12 @@ typedef struct redtune_options {
 } redtune_options;
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
- * it, and closed again at once. A database that does not exist is an empty one. options may be
- * NULL. Fails with REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a device that does not
- * exist or where no context is current, REDTUNE_DATABASE for a file that is no tuning database.
- * The caller's current context is left as it was.
+ * it, and closed again at once. A database that does not exist is an empty one. One that cannot be
+ * reached, or that another process has locked for 5 seconds, is an error if options.database names
+ * it; else it is left out, and the log has a warning. options may be NULL. Fails with
+ * REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a device that does not exist or where no
+ * context is current, REDTUNE_DATABASE for a file that is no tuning database or is locked,
+ * REDTUNE_FILE for one that cannot be reached. The caller's current context is left as it was.
  *
  * The environment is read here: REDTUNE_CONFIG is a configuration that every plan of rt must have,
  * as problem.config, which it overrules (for debugging; plans that it does not fit fail).
@@ -520,7 +522,8 @@ typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtun
  * and then the good ones first, from fast to slow. Needs neither GPU nor driver. A problem's winner
  * is that among measurements with this redtune's templates; where there are none, with those of
  * the latest winner. Databases that do not exist are empty ones. REDTUNE_DATABASE for a file that
- * is no tuning database. */
+ * is no tuning database or stays locked for 5 seconds, REDTUNE_FILE for one that cannot be
+ * reached. */
 REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,
                                              void *user, redtune_error *err);
 

@@ -80,6 +80,10 @@ static void warn(void *user, const char *line) {
     self->hooks->warn(self->hooks->user, line);
 }
 
+static void tell_of_lock(void *user) {
+    warn(user, "the tune waits for another process that has locked the database");
+}
+
 /* ---- tuning -------------------------------------------------------------------------------- */
 
 /* Another dtype with elements of the same size that has been tuned: what is best for one is good
@@ -140,6 +144,7 @@ redtune_status rdt_lane_run(rdt_lane *self, const rdt_portion *portion, redtune_
         series.problems + rdt_problems_class(self->problems, first) - 1;
     rdt_lab lab;
     self->first = first;
+    rdt_tuning_be_patient(self->database, tell_of_lock, self);
     redtune_status status = read_known(self, &series, err);
     if (!status) status = self->hooks->open_lab(self->hooks->user, largest, &lab, err);
     if (!status) {
@@ -150,5 +155,6 @@ redtune_status rdt_lane_run(rdt_lane *self, const rdt_portion *portion, redtune_
         rdt_trials_free(&series.known[state]);
         rdt_trials_free(&series.alike[state]);
     }
+    rdt_tuning_be_patient(self->database, NULL, NULL);
     return status;
 }

@@ -116,29 +116,32 @@ void rdt_layers_free(rdt_layers *layers) {
     *layers = (rdt_layers){.count = 0};
 }
 
-/* A writer that was killed leaves a write to be undone, which only opening for writing does. */
-static redtune_status open_whole(const char *path, rdt_tuning **out, redtune_error *err) {
-    redtune_status status = rdt_tuning_open_read(path, out, err);
-    rdt_tuning *healed = NULL;
-    if (status != REDTUNE_DATABASE || rdt_tuning_open(path, &healed, NULL)) return status;
-    rdt_tuning_close(healed);
-    return rdt_tuning_open_read(path, out, err);
+/* Whether to go on without a layer that failed. */
+static bool may_go_without(const rdt_layers *layers, int i, const redtune_error *why) {
+    if (why->status == REDTUNE_MEMORY) return false;
+    return i >= layers->own || (layers->lenient && rdt_tuning_is_unavailable(why));
 }
 
-redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < layers->own; i++) {
+redtune_status rdt_layers_check(const rdt_layers *layers, const rdt_log *log, redtune_error *err) {
+    for (int i = 0; i < layers->own; i++) {
         rdt_tuning *tuning = NULL;
-        if (rdt_file_exists(layers->path[i])) status = open_whole(layers->path[i], &tuning, err);
+        redtune_error failure;
+        if (rdt_file_is_absent(layers->path[i])) continue;
+        redtune_status status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
         rdt_tuning_close(tuning);
+        if (status && !may_go_without(layers, i, &failure)) {
+            if (err) *err = failure;
+            return status;
+        }
+        if (status) rdt_log_write(log, REDTUNE_LOG_WARNING, "%s", failure.message);
     }
-    return status;
+    return REDTUNE_OK;
 }
 
 static redtune_status read_one(const char *path, const rdt_layers_wanted *wanted, rdt_rows *rows,
                                redtune_error *err) {
     rdt_tuning *tuning = NULL;
-    redtune_status status = open_whole(path, &tuning, err);
+    redtune_status status = rdt_tuning_open_whole(path, &tuning, err);
     if (!status)
         status = (wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each)(
             tuning, wanted->problem, wanted->cache, rdt_rows_keep, rows, err);
@@ -151,14 +154,15 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
     for (int i = 0; i < layers->count; i++) {
         size_t before = rows->count;
         redtune_error failure;
-        if (!rdt_file_exists(layers->path[i])) continue;
+        if (rdt_file_is_absent(layers->path[i])) continue;
         redtune_status status = read_one(layers->path[i], wanted, rows, &failure);
-        if (status && (i < layers->own || status == REDTUNE_MEMORY)) {
+        if (status && !may_go_without(layers, i, &failure)) {
             if (err) *err = failure;
             return status;
         }
         if (status) {
             rows->count = before;
+            if (wanted->left_out) *wanted->left_out = true;
             rdt_log_write(wanted->log, REDTUNE_LOG_WARNING, "%s", failure.message);
         }
         for (size_t k = before; k < rows->count; k++) {
@@ -176,11 +180,11 @@ redtune_status rdt_layers_each_gpu(const rdt_layers *layers, rdt_tuning_gpu_fn *
     for (int i = 0; !status && i < layers->count; i++) {
         rdt_tuning *tuning = NULL;
         redtune_error failure;
-        if (!rdt_file_exists(layers->path[i])) continue;
-        status = open_whole(layers->path[i], &tuning, &failure);
+        if (rdt_file_is_absent(layers->path[i])) continue;
+        status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
         if (!status) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
         rdt_tuning_close(tuning);
-        if (status && status != REDTUNE_MEMORY && i >= layers->own) status = REDTUNE_OK;
+        if (status && may_go_without(layers, i, &failure)) status = REDTUNE_OK;
         if (status && err) *err = failure;
     }
     return status;

@@ -14,6 +14,7 @@ typedef struct rdt_layers {
     /* The network file system of the one that was named first; then this host's own lies over it:
      * locks cannot be relied on there. NULL: it is on none. */
     const char *network;
+    bool lenient; /* what of the user's is unavailable is left out with a warning, too */
 } rdt_layers;
 
 /* chosen: a list of paths with ':' between, as in --db; NULL: $REDTUNE_DB, else the user's. Below
@@ -25,16 +26,18 @@ void rdt_layers_free(rdt_layers *layers);
 /* Says, before this host's own file is made, that it will be. */
 void rdt_layers_note(const rdt_layers *layers, const rdt_log *log);
 /* Whether those of the user's that are there can be read; looks at no row. */
-redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err);
+redtune_status rdt_layers_check(const rdt_layers *layers, const rdt_log *log, redtune_error *err);
 
 /* Reads rows of every layer that exists: with a problem those of its class and cache state, else
  * all; of contenders only those that may have a say in who wins. A layer of the user's that cannot
- * be read fails; of the others nothing is read then, and the log, which may be NULL, says why. */
+ * be read fails, unless lenient; of the others nothing is read then, and the log, which may be
+ * NULL, says why. */
 typedef struct rdt_layers_wanted {
     const redtune_problem *problem; /* NULL: all, in every cache state */
     rdt_cache_state cache;
     bool contenders;
     const rdt_log *log;
+    bool *left_out; /* set where something is; may be NULL */
 } rdt_layers_wanted;
 redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
                                rdt_rows *rows, redtune_error *err);

@@ -27,7 +27,8 @@ redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *proble
     redtune_status status = need(rt, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
     if (status || rt->winners.class_count == known) return status;
     rdt_identity_of(rt->layers.path, rt->layers.count, after);
-    bool same = !strcmp(before, after) && (!known || !strcmp(rt->winners_of, after));
+    bool same = !rt->winners.incomplete && !strcmp(before, after) &&
+                (!known || !strcmp(rt->winners_of, after));
     rdt_text_copy(rt->winners_of, sizeof rt->winners_of, same ? after : "");
     rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.count,
                   rt->layers.path[0]);
@@ -98,7 +99,9 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     if (!status) status = copy_pin(rt, err);
     if (!status) status = take_trust(rt, options, err);
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
-    if (!status) status = rdt_layers_check(&rt->layers, err);
+    /* A program that names a database means that one; else it runs without, if it must. */
+    rt->layers.lenient = !options->database;
+    if (!status) status = rdt_layers_check(&rt->layers, &rt->log, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);

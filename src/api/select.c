@@ -48,8 +48,11 @@ redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *
     redtune_problem *classes = realloc(winners->classes, bytes);
     if (!classes) return rdt_fail_memory(err, bytes);
     winners->classes = classes;
-    const rdt_layers_wanted wanted = {
-        .problem = problem, .cache = RDT_CACHE_COLD, .contenders = true, .log = source->log};
+    const rdt_layers_wanted wanted = {.problem = problem,
+                                      .cache = RDT_CACHE_COLD,
+                                      .contenders = true,
+                                      .log = source->log,
+                                      .left_out = &winners->incomplete};
     rdt_rows rows = {0};
     size_t before = winners->count;
     redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);

@@ -12,6 +12,7 @@ typedef struct rdt_winners {
     size_t count, capacity;
     redtune_problem *classes; /* those that were read */
     size_t class_count;
+    bool incomplete; /* a database was left out */
 } rdt_winners;
 
 /* Where winners come from. */

@@ -104,7 +104,7 @@ static bool is_known(const attempt *self, const rdt_hint *hint) {
 static redtune_status put(const attempt *self, const rdt_origin *origin, const rdt_rechecked *found,
                           redtune_error *err) {
     rdt_tuning *database = NULL;
-    redtune_status status = rdt_tuning_open(self->rt->layers.path[0], &database, err);
+    redtune_status status = rdt_tuning_open_briefly(self->rt->layers.path[0], &database, err);
     if (!status)
         status = rdt_tuning_put(database, &self->rt->context->facts, origin, found->trials,
                                 found->count, err);
