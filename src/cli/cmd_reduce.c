@@ -88,6 +88,19 @@ static redtune_status refuse_order(const rdt_options *options, const rdt_input *
                            redtune_op_name(op), options->argument);
 }
 
+/* Of the other ops NumPy gives a bool or a fraction, where u8 would give a number of its own. */
+static redtune_status refuse_bool(const rdt_options *options, const rdt_input *input,
+                                  redtune_error *err) {
+    redtune_op op = op_of(options);
+    bool fits =
+        op == REDTUNE_ANY || op == REDTUNE_ALL || op == REDTUNE_NONZEROS || op == REDTUNE_SUM;
+    if (!input->is_bool || fits) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                           "cannot find the %s of %s: its elements are bool, which redtune takes "
+                           "for any, all, nonzeros and sum; save a.astype('u1') for other ops",
+                           redtune_op_name(op), options->argument);
+}
+
 static int run(const rdt_options *options) {
     rdt_input input;
     redtune_reading reading;
@@ -96,6 +109,7 @@ static int run(const rdt_options *options) {
     redtune_dtype raw_dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
     redtune_status status = rdt_input_open(options->argument, raw_dtype, &input, &err);
     if (!status) status = refuse_order(options, &input, &err);
+    if (!status) status = refuse_bool(options, &input, &err);
     if (!status) status = reduce(options, &input, &reading, &err);
     if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
     rdt_input_close(&input);
@@ -115,12 +129,12 @@ const rdt_command rdt_cmd_reduce = {
     .argument = "FILE",
     .summary = "reduces a file on the GPU and prints the value",
     .details =
-        "FILE is a NumPy .npy file (versions 1.0 to 3.0, C or Fortran order, little-endian), or\n"
-        "raw little-endian elements of the --dtype given; - is standard input, with either. It "
-        "may\n"
-        "be larger than the GPU's memory. Sums of integers are exact in 64 bits, those of f16 and\n"
-        "bf16 (raw only: NumPy has none) are f32; docs/ops.md has the rules of every op. Floats\n"
-        "print the digits that read back as the same value.\n"
+        "FILE is a NumPy .npy file (versions 1.0 to 3.0, any order of dimensions and bytes), or\n"
+        "raw little-endian elements of the --dtype given; - is standard input, with either. It\n"
+        "may be larger than the GPU's memory. Arrays of bool are taken as u8, for any, all,\n"
+        "nonzeros and sum. Sums of integers are exact in 64 bits, those of f16 and bf16 (raw\n"
+        "only: NumPy has none) are f32; docs/ops.md has the rules of every op. Floats print the\n"
+        "digits that read back as the same value.\n"
         "\n"
         "A file that ends before its array, or goes on after it, is refused: no value is printed\n"
         "for less or other than the whole file. (NumPy ignores what follows an array.)\n",

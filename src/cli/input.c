@@ -85,10 +85,10 @@ static redtune_status read_header(rdt_input *input, rdt_npy *npy, redtune_error 
 }
 
 /* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides. NumPy
- * has no bf16. */
+ * has no bf16; its bool is a byte of 0 or 1. */
 static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype *dtype, redtune_error *err) {
     char name[16], known[128] = "";
-    snprintf(name, sizeof name, "%c%zu", npy->kind, npy->item_bytes * 8);
+    snprintf(name, sizeof name, "%c%zu", npy->kind == 'b' ? 'u' : npy->kind, npy->item_bytes * 8);
     if (redtune_dtype_find(name, dtype, NULL) == REDTUNE_OK) return REDTUNE_OK;
     for (int i = REDTUNE_DTYPE_NONE + 1; redtune_dtype_name((redtune_dtype)i); i++)
         if (i != REDTUNE_BF16)
@@ -117,6 +117,8 @@ static redtune_status open_npy(rdt_input *input, redtune_dtype raw_dtype, redtun
                                redtune_dtype_name(input->dtype), redtune_dtype_name(raw_dtype));
     input->is_npy = true;
     input->fortran_order = npy.fortran_order;
+    input->big_endian = npy.big_endian;
+    input->is_bool = npy.kind == 'b';
     input->count = npy.count;
     input->left_bytes = npy.count * npy.item_bytes;
     if (!bytes_ahead(input, &held)) return REDTUNE_OK;
@@ -197,6 +199,17 @@ static redtune_status promised_more(const rdt_input *input, redtune_error *err) 
                            input->left_bytes);
 }
 
+/* Reverses the bytes of each element. */
+static void swap_bytes(unsigned char *bytes, size_t length, size_t element_bytes) {
+    for (size_t begin = 0; begin < length; begin += element_bytes)
+        for (size_t i = 0; i < element_bytes / 2; i++) {
+            unsigned char *low = &bytes[begin + i], *high = &bytes[begin + element_bytes - 1 - i];
+            unsigned char kept = *low;
+            *low = *high;
+            *high = kept;
+        }
+}
+
 redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t *bytes,
                               redtune_error *err) {
     rdt_input *input = user;
@@ -215,6 +228,7 @@ redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t 
                         redtune_dtype_name(input->dtype), length % element_bytes, element_bytes);
         return refuse(input, err);
     }
+    if (input->big_endian) swap_bytes(buffer, length, element_bytes);
     *bytes = length;
     return REDTUNE_OK;
 }

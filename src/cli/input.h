@@ -17,6 +17,8 @@ typedef struct rdt_input {
     uint64_t count;     /* elements; 0 where that is not known before the end */
     bool is_npy;        /* then left_bytes counts down to the end of the array */
     bool fortran_order; /* of an .npy file with several dimensions */
+    bool big_endian;    /* of an .npy file; what is read is in the host's order */
+    bool is_bool;       /* of an .npy file: bool, whose bytes are read as u8 */
     uint64_t left_bytes;
     unsigned char ahead[16]; /* bytes read in search of the magic */
     size_t ahead_begin, ahead_end;

@@ -134,15 +134,15 @@ static redtune_status read_descr(const char *descr, rdt_npy *npy, redtune_error 
         bytes = bytes * 10 + (size_t)(descr[3] - '0');
     else if (descr[3])
         return refuse(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
+    if (kind == 'f' && (bytes == 12 || bytes == 16))
+        return refuse(err, descr,
+                      "NumPy's longdouble, for which GPUs have no arithmetic; save a.astype('f8')");
     if (bytes > 16 || (bytes & (bytes - 1)))
         return refuse(err, descr, "of an unknown size; redtune reads '<f4' and the like");
-    if (order == '>' && bytes > 1)
-        return refuse(err, descr,
-                      "big-endian; write it little-endian, with a.astype(a.dtype.newbyteorder('<'))"
-                      " in NumPy");
     if (order == '|' && bytes > 1) return refuse(err, descr, "of several bytes in no byte order");
     npy->kind = kind;
     npy->item_bytes = bytes;
+    npy->big_endian = order == '>';
     return REDTUNE_OK;
 }
 

@@ -17,10 +17,11 @@ enum {
 };
 
 typedef struct rdt_npy {
-    char kind;         /* NumPy's letter: 'f', 'i', 'u', ... */
+    char kind;         /* NumPy's letter: 'f', 'i', 'u', 'c', 'b' for bool */
     size_t item_bytes; /* 1 to 16 */
     uint64_t count;    /* elements: the product of the shape; count * item_bytes fits 63 bits */
     bool fortran_order;
+    bool big_endian;
 } rdt_npy;
 
 /* Whether a file that begins with these bytes is an .npy file. */
@@ -36,7 +37,7 @@ redtune_status rdt_npy_length(const unsigned char *prefix, size_t prefix_bytes,
                               size_t *header_bytes, redtune_error *err);
 
 /* Reads a header. Fails for one that is damaged, and for arrays whose elements are not plain
- * little-endian numbers: structured, objects, strings, dates, big-endian ones. */
+ * numbers or truth values: structured, objects, strings, dates. */
 redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, redtune_error *err);
 
 #endif

@@ -81,6 +81,27 @@ reduce_sums_files() {
     value nan nan.npy
 }
 
+reduce_takes_bool_and_big_endian_arrays() {
+    { npy "'|b1'" "(4,)"; printf '\1\0\1\1'; } >truths.npy
+    value 3 truths.npy
+    value 3 truths.npy --op nonzeros
+    value 1 truths.npy --op any
+    value 0 truths.npy --op all
+    { npy "'>f8'" "(2,)"; printf '\x3f\xb9\x99\x99\x99\x99\x99\x9a\0\0\0\0\0\0\0\0'; } >big.npy
+    value 0.1 big.npy
+    value 0 big.npy --op argmax
+}
+
+# Of 10,001 elements of f32, whose 40,004 bytes are no multiple of 16, too.
+reduce_takes_what_fits_as_one_piece() {
+    for count in 1 3 1023 10000 10001; do
+        head -c $((4 * count)) /dev/zero >zeros
+        run "$redtune" reduce zeros --dtype f32 --json
+        want_in_out "\"count\": $count"
+        want_in_out '"pieces": 1'
+    done
+}
+
 reduce_sums_raw_elements() {
     integers 8 1000 >i64
     : >empty
@@ -126,5 +147,6 @@ doctor_finds_everything() {
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run tune_ends_with_a_table tune_measures_nothing_twice quiet_tunes_in_silence \
     tune_writes_json interrupts_keep_what_was_measured no_such_device_is_named reduce_sums_files \
+    reduce_takes_bool_and_big_endian_arrays reduce_takes_what_fits_as_one_piece \
     reduce_sums_raw_elements reduce_reads_standard_input reduce_refuses_a_pipe_that_ends_early \
     reduce_says_more_when_asked doctor_finds_everything

@@ -52,8 +52,9 @@ arrays_that_go_on_are_refused() {
 }
 
 elements_that_are_no_numbers_are_refused() {
-    npy "'>f4'" "(0,)" >swapped.npy
-    refuses "big-endian" swapped.npy
+    npy "'<f16'" "(0,)" >longdouble.npy
+    refuses "longdouble" longdouble.npy
+    want_in_err "a.astype('f8')"
     npy "'|O'" "(0,)" >objects.npy
     refuses "Python objects" objects.npy
     npy "[('a', '<f4'), ('b', '<i4')]" "(0,)" >fields.npy
@@ -76,6 +77,15 @@ another_dtype_than_the_headers_is_refused() {
     refuses "its .npy header says f32, not f64; leave --dtype out" floats.npy --dtype f64
 }
 
+# What other ops give is another value than NumPy's, or a u8 where NumPy gives a bool.
+truths_have_the_ops_that_fit_them() {
+    { npy "'|b1'" "(3,)"; integers 1 3; } >truths.npy
+    for op in min mean sumsq argmax; do
+        refuses "its elements are bool" truths.npy --op $op
+        want_in_err "any, all, nonzeros and sum"
+    done
+}
+
 # The index would be another one than NumPy's.
 places_in_fortran_order_are_refused() {
     { npy "'<f4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
@@ -89,4 +99,4 @@ check_run what_is_no_file_is_named unreadable_files_are_named \
     files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
     arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
     damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
-    places_in_fortran_order_are_refused
+    truths_have_the_ops_that_fit_them places_in_fortran_order_are_refused

@@ -60,6 +60,21 @@ static void a_file_is_read_to_its_end(void) {
     CHECK_FAILS(read_all(path, REDTUNE_F64, 64, &total, &err), REDTUNE_FILE, err, "f32, not f64");
 }
 
+static void big_endian_elements_are_turned_round(void) {
+    char bytes[WHOLE], piece[64];
+    size_t total = 0;
+    rdt_input input;
+    redtune_error err;
+    memcpy(bytes, array_of_ten, WHOLE);
+    *strchr(bytes + 10, '<') = '>';
+    CHECK(write_file(bytes, WHOLE));
+    CHECK_OK(rdt_input_open(path, REDTUNE_F32, &input, &err), err);
+    CHECK_OK(rdt_input_read(&input, piece, 10, &total, &err), err);
+    rdt_input_close(&input);
+    CHECK_INT(total, 8);
+    CHECK(!memcmp(piece, "32107654", 8));
+}
+
 static void raw_elements_need_their_dtype(void) {
     size_t total;
     redtune_error err;
@@ -154,10 +169,15 @@ static void random_damage_is_survived(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(a_file_is_read_to_its_end),   FACT(raw_elements_need_their_dtype),
-        FACT(every_truncation_is_refused), FACT(what_follows_the_array_is_refused),
-        FACT(standard_input_is_either),    FACT(standard_input_begins_where_it_stands),
-        FACT(what_is_no_file_is_named),    FACT(random_damage_is_survived),
+        FACT(a_file_is_read_to_its_end),
+        FACT(raw_elements_need_their_dtype),
+        FACT(big_endian_elements_are_turned_round),
+        FACT(every_truncation_is_refused),
+        FACT(what_follows_the_array_is_refused),
+        FACT(standard_input_is_either),
+        FACT(standard_input_begins_where_it_stands),
+        FACT(what_is_no_file_is_named),
+        FACT(random_damage_is_survived),
     };
     int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     remove(path);

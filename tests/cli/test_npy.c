@@ -33,6 +33,20 @@ static void parse_reads_what_numpy_writes(void) {
     CHECK(npy.fortran_order);
 }
 
+static void parse_notes_the_byte_order(void) {
+    static const char *const descrs[] = {"<f4", ">f4", ">i8", "|b1", ">u1"};
+    for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++) {
+        char header[128];
+        rdt_npy npy;
+        redtune_error err;
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }",
+                 descrs[i]);
+        CHECK_OK(parse(header, &npy, &err), err);
+        CHECK_INT(npy.kind, descrs[i][1]);
+        CHECK_INT(npy.big_endian, descrs[i][0] == '>');
+    }
+}
+
 static void parse_reads_any_python_spelling(void) {
     rdt_npy npy;
     redtune_error err;
@@ -47,7 +61,8 @@ static void parse_reads_any_python_spelling(void) {
 
 static void parse_refuses_what_is_no_plain_number(void) {
     static const char *const rows[][2] = {
-        {"'>f4'", "big-endian"},          {"'|O'", "Python objects"},
+        {"'<f16'", "longdouble"},         {"'|O'", "Python objects"},
+        {"'>f16'", "longdouble"},         {"'<f12'", "longdouble"},
         {"[('a', '<f4')]", "structured"}, {"('<f4', (3,))", "structured"},
         {"'<U5'", "no numbers"},          {"'|S5'", "no numbers"},
         {"'<M8[ns]'", "no numbers"},      {"'|V16'", "no numbers"},
@@ -172,6 +187,7 @@ static void random_damage_is_survived(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(parse_reads_what_numpy_writes),
+        FACT(parse_notes_the_byte_order),
         FACT(parse_reads_any_python_spelling),
         FACT(parse_refuses_what_is_no_plain_number),
         FACT(parse_refuses_damage),
