@@ -29,7 +29,9 @@ typedef struct reading {
     redtune_reading so_far;
 } reading;
 
-/* Pieces no larger than what is expected to come, nor than what the GPU has room for. */
+/* Pieces no larger than what is expected to come, nor than what the GPU has room for. They hold
+ * whole elements, which any multiple of 16 bytes does; rounding down would leave the last few
+ * elements of an input that fits for a second piece. */
 static redtune_status choose_piece(reading *self, uint64_t expected, redtune_error *err) {
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
@@ -38,7 +40,7 @@ static redtune_status choose_piece(reading *self, uint64_t expected, redtune_err
     if (expected && expected < bytes / self->element_bytes) bytes = expected * self->element_bytes;
     while (bytes > free_bytes / (2 * LANES) && bytes > PIECE_BYTES_MIN) bytes /= 2;
     if (bytes < PIECE_BYTES_MIN) bytes = PIECE_BYTES_MIN;
-    self->piece_bytes = bytes / 16 * 16;
+    self->piece_bytes = (bytes + 15) / 16 * 16;
     return REDTUNE_OK;
 }
 
@@ -145,6 +147,7 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
     status = choose_piece(&self, resolved.count, err);
     redtune_problem piece = self.fold.piece;
     piece.count = self.piece_bytes / self.element_bytes;
+    if (resolved.count && resolved.count < piece.count) piece.count = resolved.count;
     if (!status) status = redtune_plan_create(rt, &piece, &self.plan, err);
     for (int i = 0; !status && i < LANES; i++) status = open_lane(&self, &self.lanes[i], err);
     if (!status) status = reduce_pieces(&self, err);

@@ -335,6 +335,43 @@ static void use_and_close(const char *device) {
     redtune_close(rt);
 }
 
+/* ---- inputs from the host ------------------------------------------------------------------ */
+
+/* Gives zeros, as many as *user says are left. */
+static redtune_status serve_zeros(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                  redtune_error *failure) {
+    size_t *left_bytes = user;
+    (void)failure;
+    *bytes = *left_bytes < capacity ? *left_bytes : capacity;
+    memset(buffer, 0, *bytes);
+    *left_bytes -= *bytes;
+    return REDTUNE_OK;
+}
+
+/* Whatever the length, and with the plan for that length. */
+static void input_that_fits_is_one_launch(void) {
+    NEED_GPU();
+    static const uint64_t counts[] = {1, 1023, 1025, 10000, 10001};
+    redtune *rt = NULL;
+    simulator sim = {NULL};
+    bool simulated = simulator_find(&sim);
+    CHECK_OK(open_usual(&rt), err);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t left_bytes = counts[i] * sizeof(float);
+        redtune_problem problem = {.dtype = REDTUNE_F32, .count = counts[i]};
+        redtune_input input = {serve_zeros, &left_bytes};
+        redtune_reading reading;
+        uint64_t before =
+            simulated ? sim.calls("cuLaunchKernel") + sim.calls("cuLaunchKernelEx") : 0;
+        CHECK_OK(redtune_reduce_input(rt, &problem, &input, &reading, &err), err);
+        CHECK_INT(reading.pieces, 1);
+        CHECK_INT(reading.count, counts[i]);
+        if (simulated)
+            CHECK_INT(sim.calls("cuLaunchKernel") + sim.calls("cuLaunchKernelEx") - before, 1);
+    }
+    redtune_close(rt);
+}
+
 static void close_leaves_nothing(void) {
     NEED_GPU();
     simulator sim = {NULL};
@@ -360,6 +397,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(streams_come_and_go),
         FACT(new_stream_with_an_old_handle_has_scratch_of_its_own),
+        FACT(input_that_fits_is_one_launch),
         FACT(workspace_of_the_callers_serves_any_plan),
         FACT(workspace_is_refused_where_it_cannot_serve),
         FACT(prepared_problems_are_reduced_within_a_capture),
