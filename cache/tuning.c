@@ -72,7 +72,9 @@ static const rdt_sqlite_kind kind = {
                 CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.cache_state",
             [EACH_CONTENDER] = CONTENDERS_OF(" AND op = ? AND dtype = ? AND result = ?"
                                              " AND cache_state = ?"),
-            [EACH_GPU] = "SELECT " GPU_KEY " FROM gpu ORDER BY " GPU_KEY,
+            [EACH_GPU] =
+                "SELECT " GPU_KEY ", latest FROM gpu CROSS JOIN (SELECT gpu, max(date) AS latest"
+                " FROM measurement GROUP BY gpu) AS m ON m.gpu = id ORDER BY " GPU_KEY,
             [CENSUS] = "SELECT (SELECT count(*) FROM measurement), (SELECT count(*) FROM gpu)",
         },
 };
@@ -429,7 +431,7 @@ redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *ea
 
 redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, void *user,
                                    redtune_error *err) {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     if (tuning->empty) return REDTUNE_OK;
     redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_GPU, &statement, err);
     while (!status) {
@@ -437,7 +439,8 @@ redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, 
         bool more = false;
         status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
         if (status || !more) return status;
-        if (rdt_row_read_gpu(statement, &gpu)) status = each(user, &gpu, err);
+        if (rdt_row_read_gpu(statement, &gpu))
+            status = each(user, &gpu, sqlite3_column_int64(statement, 7), err);
     }
     sqlite3_reset(statement);
     return status;

@@ -87,8 +87,9 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err);
 
-/* Calls each with every GPU model. */
-typedef redtune_status rdt_tuning_gpu_fn(void *user, const rdt_facts *gpu, redtune_error *err);
+/* Calls each with every GPU model that there are measurements of, and the date of the latest. */
+typedef redtune_status rdt_tuning_gpu_fn(void *user, const rdt_facts *gpu, int64_t latest,
+                                         redtune_error *err);
 redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, void *user,
                                    redtune_error *err);
 

@@ -471,16 +471,30 @@ REDTUNE_API const char *redtune_database_path(const redtune *rt);
 
 /* ---- what was measured ------------------------------------------------------------------- */
 
-/* Which measurements to give. Zero fields: all. */
+/* Which GPU model redtune_rows_each, redtune_explain, redtune_report and redtune_export are about:
+ *
+ * 1. the one that is named: gpu is the name of a model in the databases or a part of it in any
+ *    case, and the whole name goes before a longer one. REDTUNE_INVALID, with the names there are,
+ *    where no model has it or models of several names do. (device names a GPU of this machine.)
+ * 2. Else this machine's GPU: its first device of which the databases have measurements. For
+ *    redtune_explain device 0 in any case, since programs run there. The CUDA driver is asked only
+ *    where that makes a difference; without one there is no such GPU.
+ * 3. Else the model that was measured last.
+ *
+ * The databases are the user's. Those of the system, among them the rows that redtune comes with,
+ * count where gpu names a model; with shipped they count, too, and the model is one of theirs.
+ * redtune_explain says what a program would get, to which they always count. */
+
+/* Which measurements to give. Zero fields: all that the user's databases have of the GPU above. */
 typedef struct redtune_rows_query {
-    /* As redtune_options.database: these databases, and the system's below them. */
-    const char *database;
-    const char *gpu;            /* the GPU's name, or a part of it in any case */
+    const char *database;       /* as in redtune_options */
+    const char *gpu;            /* as above; "all": every model */
     const redtune_op *op;       /* NULL: any */
     const redtune_dtype *dtype; /* NULL: any */
     uint64_t count;             /* 0: any */
     int winners;                /* nonzero: the winners only */
-    int own;                    /* nonzero: without the system's databases */
+    int shipped;                /* nonzero: those of the system's databases, too */
+    int own;                    /* nonzero: without these, even where gpu names a model */
 } redtune_rows_query;
 
 /* One measurement. Its strings live during the call. */
@@ -512,6 +526,7 @@ typedef struct redtune_row {
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
     int64_t date;                      /* seconds since 1970, UTC */
     int received;                      /* nonzero: imported, not measured into this database */
+    int shipped;                       /* nonzero: of the system's databases */
     const char *database;              /* where it lies */
 } redtune_row;
 
@@ -519,7 +534,7 @@ typedef struct redtune_row {
 typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtune_error *err);
 
 /* Calls each with measurements of the databases, by GPU, op, dtype, result, cache state and count,
- * and then the good ones first, from fast to slow. Needs neither GPU nor driver. A problem's winner
+ * and then the good ones first, from fast to slow. Works without GPU and driver. A problem's winner
  * is that among measurements with this redtune's templates; where there are none, with those of
  * the latest winner. Databases that do not exist are empty ones. REDTUNE_DATABASE for a file that
  * is no tuning database or stays locked for 5 seconds, REDTUNE_FILE for one that cannot be
@@ -531,11 +546,9 @@ REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, re
 typedef struct redtune_question {
     /* As redtune_options.database. */
     const char *database;
-    /* The GPU: "0", "1", ... or "sim", for which the driver is needed; or NULL. */
-    const char *device;
-    /* Else a GPU that is in the databases, by its name or a part of it in any case; NULL: the only
-     * one there. */
-    const char *gpu;
+    const char *device; /* "0", "1", ... or "sim", for which the driver is needed; or NULL */
+    const char *gpu;    /* else a model's name, as above */
+    int shipped;        /* nonzero: a model of the system's databases */
     redtune_problem problem;
 } redtune_question;
 
@@ -555,8 +568,7 @@ typedef struct redtune_explanation {
 } redtune_explanation;
 
 /* Finds what redtune_plan_create would choose. Needs no GPU unless the question names a device, and
- * never CUDA's context. REDTUNE_INVALID where no GPU of the databases has the name, or several
- * have. */
+ * never CUDA's context. REDTUNE_INVALID where there is nothing to be about. */
 REDTUNE_API redtune_status redtune_explain(const redtune_question *question,
                                            redtune_explanation *out, redtune_error *err);
 
@@ -770,7 +782,9 @@ typedef enum redtune_format {
 
 typedef struct redtune_reporting {
     const char *database; /* as in redtune_options */
-    const char *gpu;      /* the name of a GPU model; NULL: the one with the most winners */
+    const char *device;   /* "0", "1", ... or "sim": it is about this GPU, measured or not */
+    const char *gpu;      /* else a model's name, as for redtune_rows_each */
+    int shipped;          /* nonzero: a model of the system's databases */
     /* Whose candidates are shown: op, count, and dtype if it is not zero. A count of 0: the problem
      * with the greatest gain, of those that most candidates were tried for. */
     redtune_problem problem;
@@ -779,10 +793,10 @@ typedef struct redtune_reporting {
     redtune_format format;
 } redtune_reporting;
 
-/* Writes what a tuning database knows of one GPU model as a document, from the templates in
- * report/. Needs neither GPU nor driver. Every text of the database is escaped. *text is
- * NUL-terminated UTF-8 and freed by the caller with redtune_free. The same database and steps give
- * the same bytes. reporting may be NULL. */
+/* Writes what the databases know of one GPU model as a document, from the templates in report/.
+ * Works without GPU and driver, unless a device is named. Every text of the database is escaped.
+ * *text is NUL-terminated UTF-8 and freed by the caller with redtune_free. The same database and
+ * steps give the same bytes. reporting may be NULL. */
 REDTUNE_API redtune_status redtune_report(const redtune_reporting *reporting, char **text,
                                           redtune_error *err);
 

@@ -174,10 +174,10 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
     return REDTUNE_OK;
 }
 
-redtune_status rdt_layers_each_gpu(const rdt_layers *layers, rdt_tuning_gpu_fn *each, void *user,
-                                   redtune_error *err) {
+redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, rdt_tuning_gpu_fn *each,
+                                   void *user, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < layers->count; i++) {
+    for (int i = first; !status && i < layers->count; i++) {
         rdt_tuning *tuning = NULL;
         redtune_error failure;
         if (rdt_file_is_absent(layers->path[i])) continue;

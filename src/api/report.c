@@ -1,6 +1,8 @@
 /* Report: what the tuning databases say of one GPU model, gathered for a page. */
 #include <stdlib.h>
 #include <string.h>
+#include "api/rows.h"
+#include "api/tell.h"
 #include "codegen/page.h"
 
 /* NVML's clocks event reasons that are no choice of anyone's: power, heat and brakes. */
@@ -19,22 +21,14 @@ typedef struct group {
     size_t count, capacity;
 } group;
 
-/* A point with the GPU model that it was measured on. */
-typedef struct found_point {
-    rdt_report_point point;
-    size_t gpu;
-} found_point;
-
 typedef struct gathering {
     const redtune_reporting *wanted;
+    rdt_layers layers;
+    rdt_target target;
     group group;
-    found_point *point;
-    size_t point_count, point_capacity;
-    redtune_device_info *gpu;
-    size_t gpu_count, gpu_capacity;
     const rdt_report_point *shown; /* second time through: whose candidates are kept */
     rdt_report report;
-    size_t origin_capacity;
+    size_t point_capacity, origin_capacity;
 } gathering;
 
 /* Makes room for one more element. */
@@ -52,27 +46,13 @@ static redtune_status grow(void **array, size_t count, size_t *capacity, size_t 
 #define GROW(array, count, capacity, err)                                                          \
     grow((void **)&(array), (count), &(capacity), sizeof *(array), (err))
 
-static bool same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
-    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
-           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
-}
-
 static bool same_point(const redtune_row *a, const redtune_row *b) {
     return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
            a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
-           !a->warm == !b->warm && same_gpu(&a->gpu, &b->gpu);
+           !a->warm == !b->warm;
 }
 
 /* ---- one problem ---------------------------------------------------------------------------- */
-
-static redtune_status find_gpu(gathering *self, const redtune_device_info *gpu, size_t *index,
-                               redtune_error *err) {
-    for (*index = 0; *index < self->gpu_count; ++*index)
-        if (same_gpu(&self->gpu[*index], gpu)) return REDTUNE_OK;
-    redtune_status status = GROW(self->gpu, self->gpu_count, self->gpu_capacity, err);
-    if (!status) self->gpu[self->gpu_count++] = *gpu;
-    return status;
-}
 
 static redtune_status find_origin(gathering *self, const rdt_report_origin *origin, size_t *index,
                                   redtune_error *err) {
@@ -156,15 +136,14 @@ static void add_conditions(rdt_report_point *point, const measured *item) {
 
 static redtune_status add_point(gathering *self, const measured *winner, const measured **items,
                                 size_t count, redtune_error *err) {
-    found_point found = {.point = {.winner = trial_of(winner),
-                                   .date = winner->row.date,
-                                   .default_ns = winner->row.default_ns}};
-    for (size_t i = 0; i < count; i++) add_conditions(&found.point, items[i]);
-    found.point.configs = reduce_to_configs(items, count);
-    redtune_status status = find_gpu(self, &winner->row.gpu, &found.gpu, err);
-    if (!status) status = find_origin(self, &winner->origin, &found.point.origin, err);
-    if (!status) status = GROW(self->point, self->point_count, self->point_capacity, err);
-    if (!status) self->point[self->point_count++] = found;
+    rdt_report *report = &self->report;
+    rdt_report_point point = {
+        .winner = trial_of(winner), .date = winner->row.date, .default_ns = winner->row.default_ns};
+    for (size_t i = 0; i < count; i++) add_conditions(&point, items[i]);
+    point.configs = reduce_to_configs(items, count);
+    redtune_status status = find_origin(self, &winner->origin, &point.origin, err);
+    if (!status) status = GROW(report->point, report->point_count, self->point_capacity, err);
+    if (!status) report->point[report->point_count++] = point;
     return status;
 }
 
@@ -196,8 +175,7 @@ static bool is_taken(const gathering *self, const redtune_row *row) {
     /* A query for a count of 0 is one for all. */
     return !shown || (row->problem.result == shown->winner.problem.result &&
                       row->problem.count == shown->winner.problem.count &&
-                      (row->warm != 0) == (shown->winner.cache == RDT_CACHE_WARM) &&
-                      same_gpu(&row->gpu, &self->report.gpu));
+                      (row->warm != 0) == (shown->winner.cache == RDT_CACHE_WARM));
 }
 
 static redtune_status take_row(void *user, const redtune_row *row, redtune_error *err) {
@@ -222,46 +200,35 @@ static redtune_status take_row(void *user, const redtune_row *row, redtune_error
 static redtune_status take_rows(gathering *self, const redtune_rows_query *query,
                                 redtune_error *err) {
     self->group.count = 0;
-    redtune_status status = redtune_rows_each(query, take_row, self, err);
+    redtune_status status = rdt_rows_each(query, &self->target, take_row, self, err);
     return status ? status : finish_group(self, err);
 }
 
 /* ---- the whole database --------------------------------------------------------------------- */
 
-/* The GPU model asked for, else the one with the most points. */
-static redtune_status choose_gpu(const gathering *self, size_t *out, redtune_error *err) {
-    const char *name = self->wanted->gpu;
-    size_t most = 0, chosen = self->gpu_count;
-    for (size_t i = 0; i < self->gpu_count; i++) {
-        size_t count = 0;
-        for (size_t k = 0; k < self->point_count; k++) count += self->point[k].gpu == i;
-        if (name && strcmp(self->gpu[i].name, name)) continue;
-        if (count > most) {
-            most = count;
-            chosen = i;
-        }
-    }
-    if (chosen == self->gpu_count && name)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot report on GPU '%.95s': the database has nothing of it%s%.95s", name,
-                        self->gpu_count ? "; it has " : "",
-                        self->gpu_count ? self->gpu[0].name : "");
-    *out = chosen;
-    return REDTUNE_OK;
+static redtune_status find_target(gathering *self, redtune_error *err) {
+    const redtune_reporting *wanted = self->wanted;
+    const rdt_target_query query = {
+        .verb = "report",
+        .device = wanted->device,
+        .gpu = wanted->gpu,
+        .shipped = wanted->shipped != 0,
+        .single = true,
+    };
+    redtune_status status = rdt_layers_list(wanted->database, &self->layers, err);
+    if (!status) status = rdt_target_find(&query, &self->layers, &self->target, err);
+    if (!status && self->target.found) rdt_tell_gpu(&self->target.facts, &self->report.gpu);
+    return status;
 }
 
-static redtune_status split_by_gpu(gathering *self, size_t chosen, redtune_error *err) {
+static redtune_status list_others(gathering *self, redtune_error *err) {
     rdt_report *report = &self->report;
-    report->point = calloc(self->point_count + 1, sizeof *report->point);
-    report->other = calloc(self->gpu_count + 1, sizeof *report->other);
-    if (!report->point || !report->other)
-        return rdt_fail_memory(err, (self->point_count + 1) * sizeof *report->point);
-    for (size_t i = 0; i < self->point_count; i++)
-        if (self->point[i].gpu == chosen)
-            report->point[report->point_count++] = self->point[i].point;
-    for (size_t i = 0; i < self->gpu_count; i++)
-        if (i != chosen) report->other[report->other_count++] = self->gpu[i];
-    if (chosen < self->gpu_count) report->gpu = self->gpu[chosen];
+    const rdt_target *target = &self->target;
+    report->other = calloc(target->count + 1, sizeof *report->other);
+    if (!report->other) return rdt_fail_memory(err, (target->count + 1) * sizeof *report->other);
+    for (size_t i = 0; i < target->count; i++)
+        if (!rdt_target_has(target, &target->model[i].facts))
+            rdt_tell_gpu(&target->model[i].facts, &report->other[report->other_count++]);
     return REDTUNE_OK;
 }
 
@@ -303,16 +270,12 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
 }
 
 static redtune_status gather(gathering *self, redtune_error *err) {
-    size_t gpu = 0;
     redtune_rows_query query = {.database = self->wanted->database};
-    redtune_status status = take_rows(self, &query, err);
-    if (!status && !self->point_count && !self->wanted->step_count)
-        status = rdt_fail(err, REDTUNE_INVALID, 0,
-                          "cannot report: nothing is measured in %.300s yet; run redtune --device "
-                          "0 first",
-                          self->wanted->database ? self->wanted->database : "any database");
-    if (!status) status = choose_gpu(self, &gpu, err);
-    if (!status) status = split_by_gpu(self, gpu, err);
+    redtune_status status = find_target(self, err);
+    if (!status) status = take_rows(self, &query, err);
+    if (!status && !self->report.point_count && !self->wanted->step_count)
+        status = rdt_target_fail("report", &self->layers, err);
+    if (!status) status = list_others(self, err);
     if (!status) status = choose_problem(self, err);
     if (status || !self->report.point_count) return status;
     self->shown = &self->report.point[self->report.shown];
@@ -324,9 +287,9 @@ static redtune_status gather(gathering *self, redtune_error *err) {
 }
 
 static void free_gathering(gathering *self) {
+    rdt_target_free(&self->target);
+    rdt_layers_free(&self->layers);
     free(self->group.item);
-    free(self->point);
-    free(self->gpu);
     free(self->report.point);
     free(self->report.origin);
     free(self->report.other);

@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/layers.h"
+#include "api/rows.h"
 #include "api/tell.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
@@ -16,6 +16,7 @@ typedef struct entry {
 typedef struct listing {
     const redtune_rows_query *query;
     rdt_layers layers;
+    const rdt_target *target;
     char templates[RDT_HASH_TEXT_BYTES];
     rdt_rows rows;
     entry *entries;
@@ -26,10 +27,10 @@ typedef struct listing {
 
 /* ---- which rows ---------------------------------------------------------------------------- */
 
-static bool is_wanted(const redtune_rows_query *query, const rdt_row *row) {
+static bool is_wanted(const listing *self, const rdt_row *row) {
+    const redtune_rows_query *query = self->query;
     const redtune_problem *problem = &row->trial.problem;
-    return (!query->gpu || rdt_tell_has_part(row->gpu.name, query->gpu)) &&
-           (!query->op || *query->op == problem->op) &&
+    return rdt_target_has(self->target, &row->gpu) && (!query->op || *query->op == problem->op) &&
            (!query->dtype || *query->dtype == problem->dtype) &&
            (!query->count || query->count == problem->count);
 }
@@ -37,7 +38,7 @@ static bool is_wanted(const redtune_rows_query *query, const rdt_row *row) {
 static void drop_unwanted(listing *self) {
     size_t kept = 0;
     for (size_t i = 0; i < self->rows.count; i++)
-        if (is_wanted(self->query, &self->rows.row[i])) self->rows.row[kept++] = self->rows.row[i];
+        if (is_wanted(self, &self->rows.row[i])) self->rows.row[kept++] = self->rows.row[i];
     self->rows.count = kept;
 }
 
@@ -161,6 +162,7 @@ static void tell(const listing *self, const entry *each, redtune_row *out) {
         .nvrtc_version = origin->nvrtc_version,
         .date = row->date,
         .received = trial->received,
+        .shipped = row->layer >= self->layers.own,
         .database = self->layers.path[row->layer],
     };
     rdt_tell_gpu(&row->gpu, &out->gpu);
@@ -184,11 +186,12 @@ static redtune_status give(const listing *self, redtune_row_fn *each, void *user
 /* Reads and arranges what the query asks for. The listing is closed in any case. */
 static redtune_status open_listing(listing *self, redtune_error *err) {
     const rdt_layers_wanted wanted = {.contenders = self->query->winners != 0};
-    redtune_status status = rdt_layers_list(self->query->database, &self->layers, err);
-    if (!status) status = rdt_codegen_version(self->templates, err);
+    redtune_status status = rdt_codegen_version(self->templates, err);
+    if (!status) status = rdt_layers_list(self->query->database, &self->layers, err);
+    if (status || !self->target->found) return status;
     rdt_layers layers = self->layers;
-    if (self->query->own) layers.count = layers.own;
-    if (!status) status = rdt_layers_read(&layers, &wanted, &self->rows, err);
+    layers.count = self->target->layers;
+    status = rdt_layers_read(&layers, &wanted, &self->rows, err);
     if (status) return status;
     drop_unwanted(self);
     return arrange(self, err);
@@ -201,16 +204,35 @@ static void close_listing(listing *self) {
     rdt_layers_free(&self->layers);
 }
 
-static const redtune_rows_query everything = {.database = NULL};
-static const redtune_rows_query everything_own = {.own = 1};
-
-redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each, void *user,
-                                 redtune_error *err) {
-    if (!each) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot list measurements: each is NULL");
-    listing self = {.query = query ? query : &everything};
+redtune_status rdt_rows_each(const redtune_rows_query *query, const rdt_target *target,
+                             redtune_row_fn *each, void *user, redtune_error *err) {
+    listing self = {.query = query, .target = target};
     redtune_status status = open_listing(&self, err);
     if (!status) status = give(&self, each, user, err);
     close_listing(&self);
+    return status;
+}
+
+static redtune_status find_target(const redtune_rows_query *query, const char *verb,
+                                  rdt_target *out, redtune_error *err) {
+    const rdt_target_query wanted = {
+        .verb = verb, .gpu = query->gpu, .shipped = query->shipped != 0, .own = query->own != 0};
+    rdt_layers layers = {.count = 0};
+    redtune_status status = rdt_layers_list(query->database, &layers, err);
+    if (!status) status = rdt_target_find(&wanted, &layers, out, err);
+    rdt_layers_free(&layers);
+    return status;
+}
+
+redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each, void *user,
+                                 redtune_error *err) {
+    const redtune_rows_query usual = {.database = NULL};
+    rdt_target target = {.all = false};
+    if (!each) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot list measurements: each is NULL");
+    if (!query) query = &usual;
+    redtune_status status = find_target(query, "list measurements", &target, err);
+    if (!status) status = rdt_rows_each(query, &target, each, user, err);
+    rdt_target_free(&target);
     return status;
 }
 
@@ -218,12 +240,15 @@ redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn
 
 redtune_status redtune_export(const redtune_rows_query *query, redtune_export_format format,
                               void **data, size_t *bytes, redtune_error *err) {
+    const redtune_rows_query everything_own = {.gpu = "all", .own = 1};
     if (!data || !bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: %s is NULL",
                         data ? "bytes" : "data");
-    listing self = {.query = query ? query : &everything_own};
+    rdt_target target = {.all = false};
+    listing self = {.query = query ? query : &everything_own, .target = &target};
     rdt_rows chosen = {0};
-    redtune_status status = open_listing(&self, err);
+    redtune_status status = find_target(self.query, "export", &target, err);
+    if (!status) status = open_listing(&self, err);
     for (size_t i = 0; !status && i < self.count; i++) {
         const entry *each = &self.entries[i];
         if (!self.query->winners || each->row == each->winner || each->row == each->standard)
@@ -235,5 +260,6 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
                                            : rdt_exchange_write_file)(&chosen, data, bytes, err);
     rdt_rows_free(&chosen);
     close_listing(&self);
+    rdt_target_free(&target);
     return status;
 }

@@ -134,6 +134,7 @@ static int run(const rdt_options *options) {
         .database = options->database,
         .device = options->device,
         .gpu = options->gpu,
+        .shipped = options->shipped,
         .problem = {.op = options->op_count ? options->ops[0] : REDTUNE_SUM,
                     .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_F32,
                     .count = options->count_count ? options->counts[0] : 1 << 20},
@@ -157,8 +158,8 @@ const rdt_command rdt_cmd_explain = {
     .bit = RDT_EXPLAIN,
     .summary = "tells what a reduction would run, and on what grounds",
     .details =
-        "It goes by the databases alone and needs no GPU, but for --device, which asks for the\n"
-        "device there is. Without --gpu and --device it is the only GPU of the databases.\n"
+        "On this machine's GPU, or one that is named; where there is none, on the GPU model that\n"
+        "was measured last.\n"
         "\n"
         "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n",
     .run = run,

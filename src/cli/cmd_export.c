@@ -68,12 +68,13 @@ static redtune_status check(const rdt_options *options, const redtune_rows_query
 static int run(const rdt_options *options) {
     const redtune_rows_query query = {
         .database = options->database,
-        .gpu = options->gpu,
+        .gpu = options->gpu || options->winners ? options->gpu : "all",
         .op = options->op_count ? options->ops : NULL,
         .dtype = options->dtype_count ? options->dtypes : NULL,
         .count = options->count_count ? options->counts[0] : 0,
         .winners = options->winners,
-        .own = 1,
+        .shipped = options->shipped,
+        .own = !options->shipped,
     };
     void *data = NULL;
     size_t bytes = 0;
@@ -94,8 +95,11 @@ const rdt_command rdt_cmd_export = {
     .summary = "writes measurements to a file that others import",
     .details =
         "Needs no GPU. The file is a tuning database, or has one JSON object per line, and the\n"
-        "same measurements give the same bytes. What lies in the databases of the system is left\n"
-        "out, and no row says that it came by an import.\n"
+        "same measurements give the same bytes. It has all of the user's databases, and of "
+        "winners\n"
+        "those of this machine's GPU; what lies in the databases of the system is left out "
+        "without\n"
+        "--shipped. No row says that it came by an import.\n"
         "\n"
         "For example: redtune export --winners --gpu H200 -o h200.db\n",
     .run = run,

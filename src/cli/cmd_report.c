@@ -32,6 +32,9 @@ static redtune_status climb(const rdt_options *options, climbed *out, redtune_er
 /* ---- the command --------------------------------------------------------------------------- */
 
 static redtune_status check_options(const rdt_options *options, redtune_error *err) {
+    if (options->device && options->gpu)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --gpu with --device: name one GPU");
     if (options->csv && options->json)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot report: --csv and --json ask for two formats; give one");
@@ -50,7 +53,9 @@ static int run(const rdt_options *options) {
     if (!status && options->device) status = climb(options, &steps, &err);
     redtune_reporting reporting = {
         .database = options->database,
+        .device = options->device,
         .gpu = options->gpu,
+        .shipped = options->shipped,
         .steps = steps.step,
         .step_count = steps.count,
         .format = options->csv    ? REDTUNE_FORMAT_CSV
@@ -77,8 +82,9 @@ const rdt_command rdt_cmd_report = {
         "The page opens offline and needs no script: bandwidth over size, the gain over the\n"
         "default, every candidate of one problem by parameter, where the winners change, the "
         "table\n"
-        "of winners with their origin, noise and throttling. It tells of one GPU model of the\n"
-        "database. With --device the ladder is run on that GPU and shown, too.\n"
+        "of winners with their origin, noise and throttling. It tells of one GPU model: this\n"
+        "machine's, else the one measured last. With --device it tells of that GPU, on which the\n"
+        "ladder is run and shown, too.\n"
         "\n"
         "For example: redtune report -o report.html\n",
     .run = run,

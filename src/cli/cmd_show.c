@@ -94,7 +94,7 @@ static void add_any(rdt_table *table, const redtune_row *row) {
     rdt_table_add(table, "%s%s%s", row->is_winner ? "winner" : row->outcome,
                   row->is_default ? ", default" : "",
                   row->templates_differ ? ", other templates" : "");
-    rdt_table_add(table, "%s", row->received ? "elsewhere" : "here");
+    rdt_table_add(table, "%s", row->shipped ? "shipped" : row->received ? "elsewhere" : "here");
     rdt_table_add(table, "%s", row->family);
     rdt_table_add(table, "%s%s%s", row->config, *row->cause ? ": " : "", row->cause);
 }
@@ -132,6 +132,7 @@ static void write_row(rdt_json *json, const redtune_row *row) {
     rdt_json_truth(json, "winner", row->is_winner);
     rdt_json_truth(json, "default", row->is_default);
     rdt_json_truth(json, "received", row->received);
+    rdt_json_truth(json, "shipped", row->shipped);
     write_known(json, "sm_mhz", row->sm_mhz);
     write_known(json, "memory_mhz", row->memory_mhz);
     write_known(json, "temperature_c", row->temperature_c);
@@ -165,11 +166,51 @@ static redtune_status take(void *user, const redtune_row *row, redtune_error *er
     return REDTUNE_OK;
 }
 
+/* The GPU models that are not shown. */
+typedef struct others {
+    const redtune_device_info *shown;
+    char names[512], last[96];
+    size_t row_count;
+} others;
+
+static redtune_status note_other(void *user, const redtune_row *row, redtune_error *err) {
+    (void)err;
+    others *self = user;
+    size_t length = strlen(self->names);
+    self->row_count++;
+    if (!strcmp(row->gpu.name, self->last) || !strcmp(row->gpu.name, self->shown->name))
+        return REDTUNE_OK;
+    snprintf(self->last, sizeof self->last, "%s", row->gpu.name);
+    snprintf(self->names + length, sizeof self->names - length, "%s%s", length ? ", " : "",
+             row->gpu.name);
+    return REDTUNE_OK;
+}
+
+/* What else the user's databases have, or that there is nothing, and what to do. */
+static void tell_of_others(const listing *self) {
+    const rdt_options *options = self->options;
+    const redtune_rows_query query = {
+        .database = options->database, .gpu = "all", .winners = 1, .own = 1};
+    others found = {.shown = &self->gpu};
+    redtune_error ignored;
+    redtune_rows_each(&query, note_other, &found, &ignored);
+    if (!self->row_count && !found.row_count && !options->gpu)
+        rdt_message_print("nothing is measured in %s yet; redtune --device 0 tunes this machine's "
+                          "GPU, and --shipped shows what redtune comes with",
+                          options->database ? options->database : "the user's database");
+    else if (!self->row_count)
+        rdt_message_print("no measurement is there for this; redtune --device 0 makes some");
+    if (*found.names && !options->gpu)
+        rdt_message_print("measured, too: %s; --gpu NAME shows one, --gpu all every one",
+                          found.names);
+}
+
 static int run(const rdt_options *options) {
     listing self = {.options = options, .json = options->json != 0, .out = {.out = stdout}};
     const redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu,
+        .shipped = options->shipped,
         .op = options->op_count ? options->ops : NULL,
         .dtype = options->dtype_count ? options->dtypes : NULL,
         .count = options->count_count ? options->counts[0] : 0,
@@ -192,8 +233,7 @@ static int run(const rdt_options *options) {
     rdt_table_free(&self.table);
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
-    if (!self.row_count && !options->quiet)
-        rdt_message_print("no measurement is there for this; redtune --device 0 makes some");
+    if (!options->quiet && !options->json) tell_of_others(&self);
     return RDT_EXIT_DONE;
 }
 
@@ -202,10 +242,11 @@ const rdt_command rdt_cmd_show = {
     .bit = RDT_SHOW,
     .summary = "prints the winners that are known, or every measurement",
     .details =
-        "Needs no GPU. The table gives microseconds per call, the gain over the built-in default,\n"
+        "Of this machine's GPU; where nothing was measured on it, of the GPU model measured last.\n"
+        "The table gives microseconds per call, the gain over the built-in default,\n"
         "and the share of the memory bus's peak; L2 is cold if the cache was flushed before each\n"
         "call. With --all: the spread, how many samples, the config's place in its space, how it\n"
-        "ended, and whether it was measured here or imported.\n"
+        "ended, and whether it was measured here, came by an import (elsewhere) or with redtune.\n"
         "\n"
         "For example: redtune show --all --op sum --dtype f32 --count 1M\n",
     .run = run,

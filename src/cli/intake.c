@@ -88,7 +88,7 @@ static void print_result(const intake *self, const redtune_importing *importing,
     printf("winners: %" PRIu64 " %s", report->winners,
            importing->dry_run ? "would change" : "changed");
     if (!importing->dry_run && report->winners)
-        printf("; redtune show%s%s lists them", importing->database ? " --db " : "",
+        printf("; redtune show%s%s --gpu all lists them", importing->database ? " --db " : "",
                importing->database ? importing->database : "");
     puts("");
     if (importing->dry_run) print_changes(self);

@@ -42,8 +42,8 @@ typedef struct rdt_options {
     double limit_s, budget_s;
     uint64_t seed, sample;
     rdt_shard shard;
-    int again, all, lines, counters, one_block, csv, json_lines, winners, dry_run, json, quiet,
-        verbose, help, version; /* how often they were given */
+    int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
+        quiet, verbose, help, version; /* how often they were given */
 } rdt_options;
 
 struct rdt_command;

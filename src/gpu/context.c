@@ -37,9 +37,8 @@ redtune_status rdt_device_facts(const rdt_driver *driver, CUdevice device, rdt_f
     return REDTUNE_OK;
 }
 
-/* The device of a name such as "0"; "sim" is the simulated driver's only one. */
-static redtune_status find_device(const rdt_driver *driver, const char *name, CUdevice *out,
-                                  redtune_error *err) {
+redtune_status rdt_device_find(const rdt_driver *driver, const char *name, CUdevice *out,
+                               redtune_error *err) {
     int count = 0;
     redtune_status status =
         rdt_driver_check(driver, driver->device_get_count(&count), err, "count the GPUs");
@@ -75,7 +74,7 @@ redtune_status rdt_context_open(const char *name, rdt_context **out, redtune_err
     redtune_status status = rdt_driver_open(rdt_driver_is_simulated(name), &context->driver, err);
     if (status) goto done;
     if (name) {
-        status = find_device(context->driver, name, &context->device, err);
+        status = rdt_device_find(context->driver, name, &context->device, err);
         if (status) goto done;
         CUresult rc = context->driver->primary_retain(&context->handle, context->device);
         status = rdt_driver_check(context->driver, rc, err, "open a context on GPU %s", name);

@@ -173,7 +173,7 @@ static redtune_status count_row(void *user, const redtune_row *row, redtune_erro
 }
 
 claims_tally claims_rows_that(const char *ended) {
-    const redtune_rows_query query = {.database = claims_database};
+    const redtune_rows_query query = {.database = claims_database, .gpu = "all"};
     claims_tally found = {.outcome = ended};
     redtune_rows_each(&query, count_row, &found, NULL);
     return found;

@@ -33,7 +33,7 @@ what_is_exported_comes_back() {
         want_exit 0
         want_no_err
         want_out "measurements: 3 new, 0 there before, 0 refused
-winners: 2 changed; redtune show lists them"
+winners: 2 changed; redtune show --db new.db --gpu all lists them"
         for again in sqlite json; do
             run "$redtune" export --db new.db --format $again -o again.$again
         done
@@ -54,26 +54,28 @@ winners: 0 changed"
 an_export_has_the_filters_of_show() {
     fresh
     three_measurements whole.db
-    for filter in "--gpu h100" "--op sum --count 1M" "--dtype f32" "--winners" "--winners --gpu a100"; do
+    for filter in "--gpu h100" "--op sum --count 1M" "--dtype f32" "--winners --gpu all" "--winners --gpu a100"; do
         # shellcheck disable=SC2086
         run "$redtune" export --db whole.db --format json $filter
         want_exit 0
         case $filter in
-        "--winners") lines=4 ;; # and what the default took
+        "--winners --gpu all") lines=4 ;; # and what the default took
         "--winners --gpu a100") lines=2 ;;
         *) lines=3 ;;
         esac
         [ "$(wc -l <stdout)" -eq $lines ] || fail "not $lines lines with $filter"
     done
-    run "$redtune" export --db whole.db --format json --gpu nowhere
+    run "$redtune" export --db whole.db --format json --op max
     want_refused 1 "no measurement is there for this"
+    run "$redtune" export --db whole.db --format json --gpu nowhere
+    want_refused 2 "no GPU has 'nowhere' in its name"
 }
 
 an_export_leaves_the_systems_rows_out() {
     fresh
     three_measurements system.db
     facts own.db <<<"templates=here count=4096 median_ns=1500"
-    run env REDTUNE_SYSTEM_DB=system.db "$redtune" show --all --db own.db --json
+    run env REDTUNE_SYSTEM_DB=system.db "$redtune" show --all --db own.db --gpu all --shipped --json
     [ "$(grep -c '"op"' stdout)" -eq 4 ] || fail "the system's rows are not shown"
     run env REDTUNE_SYSTEM_DB=system.db "$redtune" export --db own.db --format json
     [ "$(wc -l <stdout)" -eq 2 ] || fail "not one row"
@@ -178,7 +180,7 @@ an_import_is_told_in_short() {
     run "$redtune" merge all.db whole.db
     want_exit 0
     want_out "measurements: 3 new, 0 there before, 0 refused
-winners: 2 changed; redtune show --db OUT lists them"
+winners: 2 changed; redtune show --db all.db --gpu all lists them"
     run "$redtune" import whole.db --db new.db --json
     want_exit 0
     [ "$(grep -c '"after_ns"' stdout)" -eq 2 ] || fail "the JSON does not list the two winners"
@@ -215,7 +217,7 @@ undo_takes_the_last_import_back() {
     run "$redtune" undo --db mine.db
     want_exit 0
     want_no_err
-    want_out "1 measurements taken back that came from second.db"
+    want_out "1 measurement taken back that came from second.db"
     dump mine.db after
     same_files between after
     run "$redtune" undo --db mine.db --json
@@ -239,7 +241,7 @@ a_merge_counts_as_measured() {
     want_exit 0
     want_in_out "measurements: 4 new, 3 there before, 0 refused"
     dump out.db once
-    run "$redtune" show --all --db out.db --op sum
+    run "$redtune" show --all --db out.db --gpu all --op sum
     [ "$(grep -c elsewhere stdout)" -eq 1 ] || fail "not one row is received"
     run "$redtune" merge out.db out.db two.db one.db
     want_exit 0
@@ -249,7 +251,7 @@ a_merge_counts_as_measured() {
     run "$redtune" import one.db --db imported.db
     run "$redtune" merge imported.db one.db
     want_in_out "measurements: 0 new, 3 there before"
-    run "$redtune" show --all --db imported.db
+    run "$redtune" show --all --db imported.db --gpu all
     want_not_in_out elsewhere
     run "$redtune" undo --db imported.db
     want_refused 1 "nothing was imported"

@@ -132,14 +132,16 @@ a_question_without_an_answer() {
 templates=here gpu=A
 templates=here gpu=H
 LINES
-    run "$redtune" explain --db two.db
-    want_refused 2 "'Test A100' with 108 SMs, 'Test H100' with 132 SMs"
+    run "$redtune" explain --db two.db --gpu test
+    want_refused 2 "cannot explain: 'test' may be Test A100, Test H100; give the whole name of one"
+    run "$redtune" explain --db two.db --gpu all
+    want_refused 2 "cannot explain for all GPUs at once: name one"
     run "$redtune" explain --db two.db --gpu V100
-    want_refused 2 "cannot explain for GPU V100"
+    want_refused 2 "cannot explain: no GPU has 'V100' in its name"
     run "$redtune" explain --db two.db --gpu H100 --device sim
     want_refused 2 "cannot use --gpu with --device"
     run "$redtune" explain --db none.db
-    want_refused 2 "the databases have no GPU"
+    want_refused 2 "cannot explain: nothing is measured in none.db yet"
 }
 
 check_run the_winner_of_the_size_itself the_nearest_size_on_a_log_scale \

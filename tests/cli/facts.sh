@@ -1,5 +1,8 @@
 # Facts: databases of given measurements, for the tests of what reads them; and a terminal.
 
+# These tests are of a machine without a GPU, but for those that say which it has.
+export REDTUNE_CUDA_DRIVER=/nowhere
+
 # The version of the templates that this redtune has.
 templates_here() {
     "$redtune" --device sim --op sum --dtype f32 --size 32 --effort quick --db here.db -q >/dev/null &&

@@ -63,7 +63,7 @@ merge_names_the_database() {
     "${small[@]}" -q >/dev/null
     run "$redtune" merge all.db small.db
     want_exit 0
-    want_in_out "redtune show --db all.db lists them"
+    want_in_out "redtune show --db all.db --gpu all lists them"
     run "$redtune" merge
     want_refused 2 "write redtune merge OUT IN..."
 }

@@ -35,14 +35,14 @@ a_tune_writes_this_hosts_own_file() {
 }
 
 both_are_read_and_merge_joins_them() {
-    on 6969 "$redtune" show --db shared/tuning.db --json
+    on 6969 "$redtune" show --db shared/tuning.db --gpu all --json
     want_in_out '"count": 4096'
     want_in_out '"count": 32,'
-    on 6969 "$redtune" show --db "shared/tuning.$host.db" --json
+    on 6969 "$redtune" show --db "shared/tuning.$host.db" --gpu all --json
     want_not_in_out '"count": 4096'
     on 6969 "$redtune" merge shared/tuning.db "shared/tuning.$host.db"
     want_exit 0
-    run "$redtune" show --db shared/tuning.db --json
+    run "$redtune" show --db shared/tuning.db --gpu all --json
     want_in_out '"count": 4096'
     want_in_out '"count": 32,'
     on 6969 "$redtune" import before.db --db shared/other.db

@@ -12,7 +12,7 @@ templates=here gpu=H cache_state=warm median_ns=1500.4 is_default=1
 templates=here gpu=H dtype=f64 result=f64 count=1000 median_ns=900 block=64
 templates=here gpu=A median_ns=4096 is_default=1
 LINES
-    run "$redtune" show --db two.db
+    run "$redtune" show --db two.db --gpu all
     want_exit 0
     want_no_err
     want_out "Test A100, compute capability 8.0, 108 SMs, bus 1555 GB/s
@@ -96,7 +96,7 @@ LINES
     want_exit 0
     want_in_out '"median_ns": 1000'
     want_in_out '"count": 2097152'
-    REDTUNE_SYSTEM_DB=theirs.db run "$redtune" show --db mine.db --json
+    REDTUNE_SYSTEM_DB=theirs.db run "$redtune" show --db mine.db --shipped --json
     want_in_out '"database": "theirs.db"'
 }
 

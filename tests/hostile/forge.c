@@ -168,7 +168,7 @@ bool forge_single(const char *path) {
 }
 
 bool forge_export(const char *path) {
-    const redtune_rows_query query = {.database = path};
+    const redtune_rows_query query = {.database = path, .gpu = "all"};
     void *data = NULL;
     size_t bytes = 0;
     bool good = !redtune_export(&query, REDTUNE_EXPORT_JSON, &data, &bytes, NULL) &&

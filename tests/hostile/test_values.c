@@ -193,7 +193,7 @@ static const char *try_reports(const char *path) {
     static const redtune_format formats[] = {REDTUNE_FORMAT_HTML, REDTUNE_FORMAT_CSV,
                                              REDTUNE_FORMAT_JSON};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const redtune_reporting wanted = {.database = path, .format = formats[i]};
+        const redtune_reporting wanted = {.database = path, .gpu = "", .format = formats[i]};
         char *text = NULL;
         markup page;
         redtune_status status = redtune_report(&wanted, &text, &err);
@@ -211,7 +211,7 @@ static const char *try_reports(const char *path) {
 static const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, 0, FORGE_COUNT, NULL};
 
 static const char *try_explain(const char *path) {
-    const redtune_question question = {.database = path, .problem = problem};
+    const redtune_question question = {.database = path, .gpu = "", .problem = problem};
     redtune_explanation found;
     redtune_status status = redtune_explain(&question, &found, &err);
     if (status) return rdt_text_is_plain(err.message) ? NULL : "explain's error is not plain";
@@ -244,7 +244,7 @@ static const char *try_plan(const char *path) {
 
 /* What is wrong with how the database is used, or NULL. */
 static const char *try_all(const char *path, bool plan) {
-    const redtune_rows_query query = {.database = path};
+    const redtune_rows_query query = {.database = path, .gpu = "all"};
     bool plain = true;
     const char *wrong = NULL;
     watched.on = true;
@@ -355,7 +355,8 @@ static void an_honest_row_is_taken_and_chosen(void) {
     CHECK(forge_single(in_scratch("theirs.db")));
     CHECK_OK(forge_import(in_scratch("fresh.db"), in_scratch("theirs.db"), &report, &err), err);
     CHECK_INT(report.added, 1);
-    const redtune_question question = {.database = in_scratch("theirs.db"), .problem = problem};
+    const redtune_question question = {
+        .database = in_scratch("theirs.db"), .gpu = "", .problem = problem};
     CHECK_OK(redtune_explain(&question, &found, &err), err);
     CHECK_INT(found.info.match, REDTUNE_MATCH_EXACT);
     no_nvrtc = false;

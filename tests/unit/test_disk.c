@@ -148,7 +148,7 @@ static char disk_path[256], states_path[256];
 /* Measurements of the default at several counts, as a tune elsewhere would have given them. */
 static bool make_files(void) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 16};
-    const redtune_rows_query query = {.database = file_path};
+    const redtune_rows_query query = {.database = file_path, .gpu = "all"};
     const rdt_facts facts = rdt_tell_complete(&trials_gpu);
     rdt_codegen *codegen = NULL;
     rdt_config config;
@@ -277,7 +277,7 @@ static void the_power_may_fail(void) {
 /* What is exported is all of it, or nothing. */
 static void an_export_is_whole(void) {
     for (int format = 0; format < 2; format++) {
-        const redtune_rows_query query = {.database = file_path};
+        const redtune_rows_query query = {.database = file_path, .gpu = "all"};
         void *whole = NULL, *data = NULL;
         size_t whole_bytes = 0, bytes = 0;
         CHECK_OK(redtune_export(&query, format, &whole, &whole_bytes, &err), err);

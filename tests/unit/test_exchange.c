@@ -91,7 +91,7 @@ static char *received_of(const char *path) {
 }
 
 static bool dump_take(const char *path, dump *out) {
-    const redtune_rows_query query = {.database = path, .own = 1};
+    const redtune_rows_query query = {.database = path, .gpu = "all", .own = 1};
     bool good = true;
     *out = (dump){.received = received_of(path)};
     for (int format = 0; format < 2 && good; format++)

@@ -73,7 +73,9 @@ static void each_gives_what_was_asked_for(void) {
     CHECK_INT(list((redtune_rows_query){.dtype = &f64}), 0);
     CHECK_INT(list((redtune_rows_query){.count = 2048}), 1);
     CHECK_INT(list((redtune_rows_query){.gpu = "tEST g"}), 4);
-    CHECK_INT(list((redtune_rows_query){.gpu = "test gpus"}), 0);
+    CHECK_INT(list((redtune_rows_query){.gpu = "test gpus"}), -1);
+    CHECK_TEXT(err.message, "cannot list measurements: no GPU has 'test gpus' in its name; the "
+                            "databases have NVIDIA Test GPU");
 }
 
 static void each_goes_by_gpu_first(void) {
@@ -82,7 +84,7 @@ static void each_goes_by_gpu_first(void) {
     rdt_text_copy(other.name, sizeof other.name, "A GPU");
     rdt_trial trial = trials_make(4096, "other", 10, 31);
     CHECK_OK(rdt_tuning_put(tuning, &other, &trials_origin, &trial, 1, &err), err);
-    CHECK_INT(list((redtune_rows_query){0}), 4);
+    CHECK_INT(list((redtune_rows_query){.gpu = "all"}), 4);
     CHECK_TEXT(given[0].gpu.name, "A GPU");
     CHECK(given[0].is_winner && given[1].is_winner);
 }
@@ -99,9 +101,17 @@ static void databases_lie_one_over_another(void) {
     CHECK_INT(list((redtune_rows_query){.database = both}), 7);
     /* The system's come below; one that cannot be read does no harm. */
     CHECK(!setenv("REDTUNE_SYSTEM_DB", in_scratch("tuning.db"), 1));
-    CHECK_INT(list((redtune_rows_query){.database = in_scratch("second.db")}), 7);
+    const redtune_rows_query second = {.database = in_scratch("second.db"), .shipped = 1};
+    CHECK_INT(list((redtune_rows_query){.database = second.database}), 3);
+    CHECK_INT(list((redtune_rows_query){.database = second.database, .gpu = "TEST"}), 7);
+    CHECK_INT(list((redtune_rows_query){.database = second.database, .gpu = "TEST", .own = 1}), 3);
+    CHECK_INT(list(second), 7);
+    int shipped = 0;
+    for (int i = 0; i < given_count; i++) shipped += given[i].shipped;
+    CHECK_INT(shipped, 4);
     CHECK(!setenv("REDTUNE_SYSTEM_DB", "/dev/null:/nowhere/at/all.db", 1));
-    CHECK_INT(list((redtune_rows_query){.database = in_scratch("second.db")}), 3);
+    CHECK_INT(list((redtune_rows_query){.database = second.database, .gpu = "TEST"}), 3);
+    CHECK_INT(list(second), 0);
     CHECK(!setenv("REDTUNE_SYSTEM_DB", "", 1));
     CHECK_INT(list((redtune_rows_query){.database = "/nowhere/at/all.db"}), 0);
     CHECK_FAILS(redtune_rows_each(&(redtune_rows_query){.database = "/dev/null"}, keep, NULL, &err),

@@ -303,6 +303,7 @@ static const char *explain(void) {
     snprintf(path, sizeof path, "%s", in_scratch("user.db"));
     const redtune_question question = {
         .database = path,
+        .gpu = trials_gpu.name,
         .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20},
     };
     if (setenv("REDTUNE_SYSTEM_DB", in_scratch("system.db"), 1)) return NULL;
