@@ -14,22 +14,11 @@
 #include "base/file.h"
 #include "base/locale.h"
 #include "base/text.h"
+#include "cache/header.h"
 
 #if SQLITE_VERSION_NUMBER < 3037000
 #error "redtune needs SQLite 3.37 or later, for STRICT tables"
 #endif
-
-/* The file format's header, https://www.sqlite.org/fileformat2.html#the_database_header */
-enum {
-    HEADER_BYTES = 100,
-    PAGE_BYTES_AT = 16,
-    WRITE_FORMAT_AT = 18,
-    READ_FORMAT_AT = 19,
-    PAGE_COUNT_AT = 28,
-    ENCODING_AT = 56,
-    VERSION_AT = 60,
-    ID_AT = 68
-};
 
 /* A wait that lasts longer is told. */
 enum { TELL_MS = 5000 };
@@ -39,18 +28,19 @@ enum { TELL_MS = 5000 };
 
 #define DAMAGED_REMEDY "it is damaged: restore a copy, or move it away"
 
-static redtune_status fail_open(const rdt_sqlite *file, redtune_status status, long code,
-                                const char *reason, const char *remedy, redtune_error *err) {
+redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status status, long code,
+                                    const char *reason, const char *remedy, redtune_error *err) {
     return rdt_fail(err, status, code, "cannot open %s " PATH_FORMAT ": %s; %s", file->kind->what,
                     file->path, reason, remedy);
 }
 
 redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err) {
-    return fail_open(file, REDTUNE_DATABASE, 0, reason, file->kind->remedy, err);
+    return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, file->kind->remedy, err);
 }
 
 static redtune_status fail_file(const rdt_sqlite *file, int code, redtune_error *err) {
-    return fail_open(file, REDTUNE_FILE, code, rdt_locale_reason(code), file->kind->remedy, err);
+    return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, rdt_locale_reason(code),
+                                file->kind->remedy, err);
 }
 
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
@@ -94,7 +84,7 @@ static redtune_status fail_access(const rdt_sqlite *file, const char *what, redt
     char reason[128];
     int code = errno;
     snprintf(reason, sizeof reason, "%s: %s", what, rdt_locale_reason(code));
-    return fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
+    return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
 }
 
 /* Whether files may be made beside path. */
@@ -197,7 +187,7 @@ static redtune_status make_folder(const rdt_sqlite *file, redtune_error *err) {
     redtune_error why = {0};
     redtune_status status = rdt_file_make_folder_of(file->path, &why);
     if (!status) return REDTUNE_OK;
-    return fail_open(file, status, why.code, why.message, file->kind->remedy, err);
+    return rdt_sqlite_fail_open(file, status, why.code, why.message, file->kind->remedy, err);
 }
 
 redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, const char *path,
@@ -224,43 +214,18 @@ void rdt_sqlite_close(rdt_sqlite *file) {
     *file = (rdt_sqlite){0};
 }
 
-static uint32_t big_endian(const unsigned char *at) {
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static redtune_status check_header(const rdt_sqlite *file, const unsigned char *header,
-                                   redtune_error *err) {
-    const rdt_schema *schema = file->kind->schema;
-    if (memcmp(header, "SQLite format 3", 16))
-        return rdt_sqlite_refuse(file, "it is not an SQLite file", err);
-    if (big_endian(header + ID_AT) != schema->application_id)
-        return rdt_sqlite_refuse(file, "it is an SQLite file of another program", err);
-    uint32_t version = big_endian(header + VERSION_AT);
-    char reason[96];
-    snprintf(reason, sizeof reason, "it is of version %u and this redtune knows version %d",
-             (unsigned)version, schema->version);
-    if (version > (uint32_t)schema->version)
-        return fail_open(file, REDTUNE_DATABASE, 0, reason, "update redtune", err);
-    if (!rdt_schema_knows(schema, version)) return rdt_sqlite_refuse(file, reason, err);
-    if (header[WRITE_FORMAT_AT] != 1 || header[READ_FORMAT_AT] != 1)
-        return fail_open(file, REDTUNE_DATABASE, 0, "it is in WAL mode, which redtune avoids",
-                         "run PRAGMA journal_mode=DELETE on it in the sqlite3 shell", err);
-    if (big_endian(header + ENCODING_AT) != 1)
-        return rdt_sqlite_refuse(file, "its texts are not UTF-8", err);
-    return REDTUNE_OK;
-}
-
 /* The header, zeros where the file ends before it. *bytes is the file's size.
  * Through SQLite's own descriptor: to close another one would drop this process's locks. */
-static redtune_status read_header(const rdt_sqlite *file, unsigned char header[HEADER_BYTES],
+static redtune_status read_header(const rdt_sqlite *file, unsigned char header[RDT_HEADER_BYTES],
                                   sqlite3_int64 *bytes, redtune_error *err) {
     sqlite3_file *io = NULL;
-    memset(header, 0, HEADER_BYTES);
+    memset(header, 0, RDT_HEADER_BYTES);
     int rc = sqlite3_file_control(file->db, "main", SQLITE_FCNTL_FILE_POINTER, &io);
     if (!rc) rc = io->pMethods->xFileSize(io, bytes);
-    if (!rc && *bytes) rc = io->pMethods->xRead(io, header, HEADER_BYTES, 0);
+    if (!rc && *bytes) rc = io->pMethods->xRead(io, header, RDT_HEADER_BYTES, 0);
     if (!rc || rc == SQLITE_IOERR_SHORT_READ) return REDTUNE_OK;
-    return fail_open(file, REDTUNE_FILE, rc, sqlite3_errstr(rc), file->kind->remedy, err);
+    return rdt_sqlite_fail_open(file, REDTUNE_FILE, rc, sqlite3_errstr(rc), file->kind->remedy,
+                                err);
 }
 
 /* A copy in memory has no file to look at; what it is a copy of was identified. */
@@ -283,36 +248,23 @@ bool rdt_sqlite_has_journal(const rdt_sqlite *file) {
 
 /* The power went while the file was made: its first page is not there yet, but the journal is,
  * which takes the file back to nothing. */
-static bool is_half_made(const rdt_sqlite *file, const unsigned char header[HEADER_BYTES]) {
-    static const unsigned char nothing[HEADER_BYTES];
-    return !memcmp(header, nothing, HEADER_BYTES) && rdt_sqlite_has_journal(file);
+static bool is_half_made(const rdt_sqlite *file, const unsigned char header[RDT_HEADER_BYTES]) {
+    static const unsigned char nothing[RDT_HEADER_BYTES];
+    return !memcmp(header, nothing, RDT_HEADER_BYTES) && rdt_sqlite_has_journal(file);
 }
 
 redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error *err) {
     *empty = false;
     if (file->loaded) return identify_loaded(file, err);
-    unsigned char header[HEADER_BYTES];
+    unsigned char header[RDT_HEADER_BYTES];
     sqlite3_int64 bytes = 0;
     redtune_status status = read_header(file, header, &bytes, err);
     if (!status && is_half_made(file, header)) bytes = 0;
-    if (!status && bytes) status = check_header(file, header, err);
+    if (!status && bytes) status = rdt_header_check(file, header, err);
     if (status) return status;
-    file->version = bytes ? big_endian(header + VERSION_AT) : 0;
+    file->version = bytes ? rdt_header_version(header) : 0;
     *empty = !bytes;
     return REDTUNE_OK;
-}
-
-static redtune_status check_bytes(const rdt_sqlite *file, const unsigned char *data, size_t bytes,
-                                  redtune_error *err) {
-    if (bytes < HEADER_BYTES) return rdt_sqlite_refuse(file, "it is not an SQLite file", err);
-    redtune_status status = check_header(file, data, err);
-    if (status) return status;
-    unsigned page = (unsigned)data[PAGE_BYTES_AT] << 8 | data[PAGE_BYTES_AT + 1];
-    if (page == 1) page = 65536;
-    if (page >= 512 && !(page & (page - 1)) && bytes % page == 0 &&
-        bytes / page == big_endian(data + PAGE_COUNT_AT))
-        return REDTUNE_OK;
-    return rdt_sqlite_refuse(file, "its length is not what its header says", err);
 }
 
 redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *kind,
@@ -320,9 +272,9 @@ redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *ki
                                      redtune_error *err) {
     redtune_status status = rdt_sqlite_open_blank(file, kind, name, err);
     if (status) return status;
-    status = check_bytes(file, data, bytes, err);
+    status = rdt_header_check_length(file, data, bytes, err);
     if (!status) {
-        file->version = big_endian((const unsigned char *)data + VERSION_AT);
+        file->version = rdt_header_version(data);
         int rc = sqlite3_deserialize(file->db, "main", (unsigned char *)data, (sqlite3_int64)bytes,
                                      (sqlite3_int64)bytes, SQLITE_DESERIALIZE_READONLY);
         /* Nothing is looked at yet: this is how it says that memory is out. */
@@ -335,16 +287,15 @@ redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *ki
 }
 
 redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err) {
-    unsigned char header[HEADER_BYTES];
+    unsigned char header[RDT_HEADER_BYTES];
     sqlite3_int64 bytes = 0;
     if (file->loaded) return REDTUNE_OK;
     redtune_status status = read_header(file, header, &bytes, err);
     if (status) return status;
-    unsigned page = (unsigned)header[PAGE_BYTES_AT] << 8 | header[PAGE_BYTES_AT + 1];
-    if (page == 1) page = 65536;
+    unsigned page = rdt_header_page_bytes(header);
     if (page && bytes % page == 0) return REDTUNE_OK;
-    return fail_open(file, REDTUNE_DATABASE, SQLITE_CORRUPT, "its end is missing", DAMAGED_REMEDY,
-                     err);
+    return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, SQLITE_CORRUPT, "its end is missing",
+                                DAMAGED_REMEDY, err);
 }
 
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err) {

@@ -102,6 +102,9 @@ redtune_status rdt_sqlite_step(rdt_sqlite *file, const char *verb, sqlite3_stmt 
 /* Records SQLite's error rc: REDTUNE_MEMORY or REDTUNE_DATABASE. */
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
                                redtune_error *err);
+/* Says that the file cannot be opened, why, and what to do. */
+redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status status, long code,
+                                    const char *reason, const char *remedy, redtune_error *err);
 /* REDTUNE_DATABASE for a file that is not what it should be. */
 redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err);
 

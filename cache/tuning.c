@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 #include <time.h>
-#include "base/file.h"
-#include "base/network.h"
 #include "cache/exchange.h"
 #include "cache/tuning_inside.h"
 
@@ -42,15 +40,11 @@ enum statement {
     "  AND m.origin = s.origin AND (m.outcome <> 'good' OR m.is_default"                           \
     "  OR m.samples >= s.most - s.most / 2)" JOIN_ORIGINS
 
-/* How long to wait for other processes. */
-enum { READ_MS = 5000, WRITE_MS = 30000, PATIENT_MS = 600000 };
-
-static const rdt_sqlite_kind kind = {
+const rdt_sqlite_kind rdt_tuning_kind = {
     .what = "tuning database",
     .remedy = "name another with --db or REDTUNE_DB",
     .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
-    .busy_ms = WRITE_MS,
     .schema = &rdt_schema_tuning,
     .statements =
         {
@@ -78,172 +72,6 @@ static const rdt_sqlite_kind kind = {
             [CENSUS] = "SELECT (SELECT count(*) FROM measurement), (SELECT count(*) FROM gpu)",
         },
 };
-
-/* Another process may be filling the file just now: decided under its lock. */
-static redtune_status fill(rdt_sqlite *file, redtune_error *err) {
-    bool empty = true;
-    redtune_status status = rdt_sqlite_begin(file, err);
-    if (status) return status;
-    status = rdt_sqlite_identify(file, &empty, err);
-    if (!status && empty) status = rdt_schema_create(file, err);
-    return rdt_sqlite_end(file, status, err);
-}
-
-/* Takes an older file forward, unless another process has done so meanwhile. */
-static redtune_status migrate(rdt_sqlite *file, redtune_error *err) {
-    bool empty = false;
-    redtune_status status = rdt_sqlite_begin(file, err);
-    if (status) return status;
-    status = rdt_sqlite_identify(file, &empty, err);
-    if (!status) status = rdt_schema_check(file, err);
-    if (!status && rdt_schema_is_past(file)) status = rdt_schema_migrate(file, err);
-    return rdt_sqlite_end(file, status, err);
-}
-
-/* A hundred times what an honest schema takes. */
-enum { OPENING_STEPS_MAX = 10000 };
-
-static int give_up(void *user) {
-    (void)user;
-    return 1;
-}
-
-/* Ends a statement after so many steps of SQLite's machine; 0: never. A file's pages may lead round
- * and round. */
-static void limit_steps(rdt_sqlite *file, int steps) {
-    sqlite3_progress_handler(file->db, steps, steps ? give_up : NULL, NULL);
-}
-
-static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redtune_error *err) {
-    rdt_sqlite *file = &tuning->file;
-    bool write = access == RDT_SQLITE_WRITE, empty;
-    redtune_status status = rdt_sqlite_identify(file, &empty, err);
-    limit_steps(file, OPENING_STEPS_MAX);
-    if (!status && write) status = rdt_sqlite_check_writable(file, err);
-    /* The first read rolls back what another process left half done, its creation even. */
-    if (!status) status = rdt_sqlite_run(file, "open", kind.settings, err);
-    if (!status) status = rdt_sqlite_identify(file, &empty, err);
-    if (!status && write && empty) status = fill(file, err);
-    tuning->empty = !status && empty && !write;
-    if (status || tuning->empty) return status;
-    if (!rdt_schema_is_past(file)) status = rdt_schema_check(file, err);
-    limit_steps(file, 0);
-    if (status || !rdt_schema_is_past(file)) return status;
-    /* Who only reads takes a copy forward. */
-    if (!write) status = rdt_sqlite_load(file, err);
-    return status ? status : migrate(file, err);
-}
-
-static redtune_status open_as(const char *path, rdt_sqlite_access access, int busy_ms,
-                              rdt_tuning **out, redtune_error *err) {
-    rdt_tuning *tuning = calloc(1, sizeof *tuning);
-    if (!tuning) return rdt_fail_memory(err, sizeof *tuning);
-    redtune_status status = rdt_sqlite_open(&tuning->file, &kind, path, access, err);
-    tuning->file.busy_ms = busy_ms;
-    if (!status) status = prepare(tuning, access, err);
-    if (status) {
-        rdt_tuning_close(tuning);
-        return status;
-    }
-    *out = tuning;
-    return REDTUNE_OK;
-}
-
-redtune_status rdt_tuning_open_copy(const char *path, rdt_tuning **out, redtune_error *err) {
-    rdt_tuning *tuning = NULL;
-    bool there = !rdt_file_is_absent(path), empty = true;
-    redtune_status status = REDTUNE_OK;
-    if (there) status = rdt_tuning_open_read(path, &tuning, err);
-    if (status) return status;
-    if (!tuning) tuning = calloc(1, sizeof *tuning);
-    if (!tuning) return rdt_fail_memory(err, sizeof *tuning);
-    empty = !there || tuning->empty;
-    if (empty) {
-        rdt_sqlite_close(&tuning->file);
-        status = rdt_sqlite_open_blank(&tuning->file, &kind, path, err);
-        if (!status) status = rdt_schema_create(&tuning->file, err);
-        tuning->empty = false;
-    } else if (!tuning->file.loaded) {
-        status = rdt_sqlite_load(&tuning->file, err);
-    }
-    if (!status) status = rdt_sqlite_run(&tuning->file, "open", kind.settings, err);
-    if (status)
-        rdt_tuning_close(tuning);
-    else
-        *out = tuning;
-    return status;
-}
-
-redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err) {
-    return open_as(path, RDT_SQLITE_WRITE, WRITE_MS, out, err);
-}
-
-redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_error *err) {
-    return open_as(path, RDT_SQLITE_READ, READ_MS, out, err);
-}
-
-redtune_status rdt_tuning_open_briefly(const char *path, rdt_tuning **out, redtune_error *err) {
-    return open_as(path, RDT_SQLITE_WRITE, READ_MS, out, err);
-}
-
-/* Whether a journal has to be rolled back before the file can be read. */
-static bool is_cut_short(const redtune_error *why) {
-    return why->status == REDTUNE_DATABASE && why->code == SQLITE_READONLY_ROLLBACK;
-}
-
-/* The first read of a connection that may write rolls the journal back. Where that fails, reading
- * still says why. */
-static void roll_back(const char *path) {
-    rdt_sqlite file = {0};
-    bool empty;
-    if (rdt_sqlite_open(&file, &kind, path, RDT_SQLITE_WRITE, NULL)) return;
-    file.busy_ms = READ_MS;
-    if (!rdt_sqlite_identify(&file, &empty, NULL) && !rdt_sqlite_check_writable(&file, NULL))
-        rdt_sqlite_run(&file, "open", kind.settings, NULL);
-    rdt_sqlite_close(&file);
-}
-
-redtune_status rdt_tuning_open_whole(const char *path, rdt_tuning **out, redtune_error *err) {
-    redtune_error why = {0};
-    int64_t since_ms = 0;
-    redtune_status status = rdt_tuning_open_read(path, out, &why);
-    const char *network = status && is_cut_short(&why) ? rdt_network_find(path) : NULL;
-    if (network) {
-        while (status && is_cut_short(&why) && rdt_sqlite_pause(&since_ms, READ_MS))
-            status = rdt_tuning_open_read(path, out, &why);
-        if (status && is_cut_short(&why))
-            rdt_fail(
-                &why, REDTUNE_DATABASE, why.code,
-                "cannot open tuning database %.400s: on this network file system (%s) another "
-                "host is writing it, or was cut short; wait for that one, or if there is none, "
-                "write it once, by redtune merge say, which repairs it",
-                path, network);
-    } else if (status && is_cut_short(&why)) {
-        roll_back(path);
-        status = rdt_tuning_open_read(path, out, &why);
-    }
-    if (status && err) *err = why;
-    return status;
-}
-
-void rdt_tuning_be_patient(rdt_tuning *tuning, void (*waits)(void *user), void *user) {
-    tuning->file.busy_ms = waits ? PATIENT_MS : WRITE_MS;
-    tuning->file.waits = waits;
-    tuning->file.waits_user = user;
-}
-
-bool rdt_tuning_is_unavailable(const redtune_error *why) {
-    if (why->status == REDTUNE_FILE) return true;
-    if (why->status != REDTUNE_DATABASE) return false;
-    int rc = (int)(why->code & 0xff);
-    return rc == SQLITE_BUSY || rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || is_cut_short(why);
-}
-
-void rdt_tuning_close(rdt_tuning *tuning) {
-    if (!tuning) return;
-    rdt_sqlite_close(&tuning->file);
-    free(tuning);
-}
 
 /* Runs a statement whose parameters are bound; rc is what binding them gave. */
 static redtune_status finish(rdt_sqlite *file, sqlite3_stmt *statement, int rc,

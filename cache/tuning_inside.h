@@ -5,6 +5,8 @@
 #include "cache/row.h"
 #include "cache/sqlite.h"
 
+extern const rdt_sqlite_kind rdt_tuning_kind;
+
 struct rdt_tuning {
     rdt_sqlite file;
     bool empty; /* opened for reading while it had no bytes: nothing is in it */

@@ -1,0 +1,22 @@
+/* Header: what the first bytes of an SQLite file say about it. */
+#ifndef RDT_CACHE_HEADER_H
+#define RDT_CACHE_HEADER_H
+
+#include "cache/sqlite.h"
+
+enum { RDT_HEADER_BYTES = 100 };
+
+/* REDTUNE_DATABASE unless it is that of the file's kind, of a version that its schema knows, and
+ * not in WAL mode. */
+redtune_status rdt_header_check(const rdt_sqlite *file, const unsigned char *header,
+                                redtune_error *err);
+/* The same, for a file in memory, which must also have the length that its header says. */
+redtune_status rdt_header_check_length(const rdt_sqlite *file, const unsigned char *data,
+                                       size_t bytes, redtune_error *err);
+
+/* user_version: of the schema. */
+uint32_t rdt_header_version(const unsigned char *header);
+/* 0 in a header of zeros. */
+unsigned rdt_header_page_bytes(const unsigned char *header);
+
+#endif
