@@ -51,6 +51,14 @@ if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
+# What is installed, and nothing else: no tests, no examples.
+add_custom_target(redtune-installed DEPENDS redtune-command redtune-shared redtune-static)
+foreach(target redtune-sim redtune-manual)
+    if(TARGET ${target})
+        add_dependencies(redtune-installed ${target})
+    endif()
+endforeach()
+
 # ---- a Debian package: cpack -G DEB -------------------------------------------------------------
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 set(CPACK_GENERATOR DEB)

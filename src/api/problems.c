@@ -7,11 +7,14 @@
 #include "model/problem.h"
 #include "tuner/rig.h"
 
-/* The counts, dtypes and ops that are tuned when the caller names none. */
+/* The counts, dtypes and ops that are tuned when the caller names none. The simulated GPU takes
+ * minutes for what a GPU does in milliseconds, so fewer of them make its tune. */
 static const redtune_op usual_ops[] = {REDTUNE_SUM};
 static const redtune_dtype usual_dtypes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64,
                                              REDTUNE_I8,  REDTUNE_I32,  REDTUNE_I64};
+static const redtune_dtype simulated_dtypes[] = {REDTUNE_F32, REDTUNE_F64, REDTUNE_I32};
 enum { USUAL_COUNT_LOW = 10, USUAL_COUNT_HIGH = 30 };
+enum { SIMULATED_COUNT_LOW = 8, SIMULATED_COUNT_HIGH = 10 };
 
 static int compare_counts(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -19,14 +22,15 @@ static int compare_counts(const void *a, const void *b) {
 }
 
 /* The caller's counts in ascending order, each once; or the usual ones. */
-static redtune_status list_counts(const redtune_tuning *wanted, uint64_t **out, size_t *out_count,
-                                  redtune_error *err) {
-    size_t count =
-        wanted->count_count ? wanted->count_count : USUAL_COUNT_HIGH - USUAL_COUNT_LOW + 1;
+static redtune_status list_counts(const redtune_tuning *wanted, bool simulated, uint64_t **out,
+                                  size_t *out_count, redtune_error *err) {
+    int low = simulated ? SIMULATED_COUNT_LOW : USUAL_COUNT_LOW;
+    int high = simulated ? SIMULATED_COUNT_HIGH : USUAL_COUNT_HIGH;
+    size_t count = wanted->count_count ? wanted->count_count : (size_t)(high - low + 1);
     uint64_t *counts = malloc(count * sizeof *counts);
     if (!counts) return rdt_fail_memory(err, count * sizeof *counts);
     for (size_t i = 0; i < count; i++)
-        counts[i] = wanted->count_count ? wanted->counts[i] : UINT64_C(1) << (USUAL_COUNT_LOW + i);
+        counts[i] = wanted->count_count ? wanted->counts[i] : UINT64_C(1) << ((size_t)low + i);
     qsort(counts, count, sizeof *counts, compare_counts);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -57,17 +61,25 @@ static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *lis
     return REDTUNE_OK;
 }
 
-redtune_status rdt_problems_list(const redtune_tuning *wanted, rdt_problems *out,
+/* The dtypes that the caller names, or the usual ones. Returns how many. */
+static size_t choose_dtypes(const redtune_tuning *wanted, bool simulated,
+                            const redtune_dtype **dtypes) {
+    *dtypes = wanted->dtype_count ? wanted->dtypes : simulated ? simulated_dtypes : usual_dtypes;
+    if (wanted->dtype_count) return wanted->dtype_count;
+    return simulated ? sizeof simulated_dtypes / sizeof *simulated_dtypes
+                     : sizeof usual_dtypes / sizeof *usual_dtypes;
+}
+
+redtune_status rdt_problems_list(const redtune_tuning *wanted, bool simulated, rdt_problems *out,
                                  redtune_error *err) {
     const redtune_op *ops = wanted->op_count ? wanted->ops : usual_ops;
-    const redtune_dtype *dtypes = wanted->dtype_count ? wanted->dtypes : usual_dtypes;
+    const redtune_dtype *dtypes = NULL;
     size_t op_count = wanted->op_count ? wanted->op_count : sizeof usual_ops / sizeof *usual_ops;
-    size_t dtype_count =
-        wanted->dtype_count ? wanted->dtype_count : sizeof usual_dtypes / sizeof *usual_dtypes;
+    size_t dtype_count = choose_dtypes(wanted, simulated, &dtypes);
     rdt_problems list = {0};
     uint64_t *counts = NULL;
     size_t count_count = 0;
-    redtune_status status = list_counts(wanted, &counts, &count_count, err);
+    redtune_status status = list_counts(wanted, simulated, &counts, &count_count, err);
     if (status) return status;
     size_t total = op_count * dtype_count * count_count;
     list.problem = calloc(total, sizeof *list.problem);

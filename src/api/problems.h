@@ -18,8 +18,9 @@ typedef struct rdt_portion {
     bool joins; /* they are searched by now, but not with each other */
 } rdt_portion;
 
-/* The problems that a tuning asks for; of them its shard, which may be empty. */
-redtune_status rdt_problems_list(const redtune_tuning *tuning, rdt_problems *out,
+/* The problems that a tuning asks for, on a simulated GPU or a real one; of them its shard, which
+ * may be empty. */
+redtune_status rdt_problems_list(const redtune_tuning *tuning, bool simulated, rdt_problems *out,
                                  redtune_error *err);
 /* A copy without those that a GPU with these facts has no memory for, which the log names;
  * REDTUNE_INVALID if none is left. */

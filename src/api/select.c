@@ -75,11 +75,6 @@ void rdt_winners_free(rdt_winners *winners) {
 
 /* ---- selecting ----------------------------------------------------------------------------- */
 
-/* A simulated GPU says nothing about a real one, nor a real one about it. */
-static bool is_simulated(const rdt_facts *facts) {
-    return strstr(facts->name, "simulated") != NULL;
-}
-
 /* How far two positive quantities are apart, in powers of two; far if one is unknown. */
 static double log_distance(double a, double b) {
     return a > 0 && b > 0 ? fabs(log2(a / b)) : 64;
@@ -89,7 +84,7 @@ static double log_distance(double a, double b) {
  * size. Negative: not comparable. */
 static double gpu_distance(const rdt_facts *here, const rdt_facts *there) {
     if (rdt_facts_same_model(here, there)) return 0;
-    if (is_simulated(here) || is_simulated(there)) return -1;
+    if (rdt_facts_is_simulated(here) || rdt_facts_is_simulated(there)) return -1;
     double architecture = here->major != there->major   ? 1000
                           : here->minor != there->minor ? 500
                                                         : 1;

@@ -111,7 +111,12 @@ static redtune_status tune_here(job *self, const rdt_problems *asked, redtune_er
 static redtune_status run_job(job *self, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_problems asked = {0};
-    redtune_status status = rdt_problems_list(self->wanted, &asked, err);
+    bool simulated = rdt_facts_is_simulated(&rt->context->facts);
+    redtune_status status = rdt_problems_list(self->wanted, simulated, &asked, err);
+    if (!status && simulated && !(self->wanted->count_count && self->wanted->dtype_count))
+        rdt_log_write(&rt->log, REDTUNE_LOG_WARNING,
+                      "the GPU is simulated, and slow: where none are named, only 256, 512 and 1K "
+                      "elements of f32, f64 and i32 are tuned");
     if (!status) rdt_layers_note(&rt->layers, &rt->log);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status && asked.count) {

@@ -33,3 +33,7 @@ bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
     return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->bus_bits == b->bus_bits;
 }
+
+bool rdt_facts_is_simulated(const rdt_facts *facts) {
+    return strstr(facts->name, "simulated") != NULL;
+}

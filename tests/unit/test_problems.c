@@ -12,7 +12,7 @@ static redtune_status list(const redtune_tuning *asked, unsigned index, unsigned
     redtune_tuning tuning = *asked;
     tuning.shard_index = index;
     tuning.shard_count = count;
-    return rdt_problems_list(&tuning, out, &err);
+    return rdt_problems_list(&tuning, false, out, &err);
 }
 
 static bool same(const redtune_problem *a, const redtune_problem *b) {
@@ -63,6 +63,22 @@ static void shards_of_the_usual_problems_are_the_whole(void) {
     for (unsigned n = 1; n <= SHARDS_MAX; n++) check_shards(&usual, n);
 }
 
+/* What is named is tuned on a simulated GPU as on any. */
+static void simulated_gpu_has_few_usual_problems(void) {
+    const redtune_dtype bytes = REDTUNE_I8;
+    const uint64_t counts[] = {1 << 20, 1 << 10};
+    const redtune_tuning asked[] = {
+        {0}, {.dtypes = &bytes, .dtype_count = 1}, {.counts = counts, .count_count = 2}};
+    static const size_t expected[] = {9, 3, 6};
+    for (size_t i = 0; i < 3; i++) {
+        rdt_problems whole = {0};
+        CHECK_OK(rdt_problems_list(&asked[i], true, &whole, &err), err);
+        CHECK_INT(whole.count, expected[i]);
+        CHECK(asked[i].count_count || whole.problem[whole.count - 1].count == 1024);
+        rdt_problems_free(&whole);
+    }
+}
+
 /* Classes of one size have no borders, and some shards of few problems have nothing to do. */
 static void shards_of_few_problems_are_the_whole(void) {
     const redtune_dtype dtypes[] = {REDTUNE_F64, REDTUNE_F32, REDTUNE_I8};
@@ -87,6 +103,7 @@ static void a_shard_beyond_the_last_is_refused(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(shards_of_the_usual_problems_are_the_whole),
+        FACT(simulated_gpu_has_few_usual_problems),
         FACT(shards_of_few_problems_are_the_whole),
         FACT(a_shard_beyond_the_last_is_refused),
     };

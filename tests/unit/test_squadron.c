@@ -16,7 +16,7 @@ static redtune_status begin(size_t classes, size_t sizes, size_t gpus, rdt_squad
     for (size_t i = 0; i < sizes; i++) counts[i] = UINT64_C(64) << (i % 16);
     const redtune_tuning tuning = {
         .dtypes = dtypes, .dtype_count = classes, .counts = counts, .count_count = sizes};
-    redtune_status status = rdt_problems_list(&tuning, &problems, &err);
+    redtune_status status = rdt_problems_list(&tuning, false, &problems, &err);
     *out = (rdt_squadron){.free_bytes = UINT64_C(1) << 34, .gpu_count = gpus};
     if (!status) status = rdt_squadron_begin(out, &problems, NULL, &err);
     rdt_problems_free(&problems);
