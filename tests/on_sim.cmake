@@ -27,20 +27,16 @@ if(REDTUNE_BASH)
         redtune_sim_test_of(cli.${script} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/cli/${script}.sh $<TARGET_FILE:redtune-command> ${header})
     endforeach()
-    # Programs that call the driver themselves are linked with the simulated one in libcuda's place:
-    # under libcuda's name, NVRTC would take it for NVIDIA's and ask it for functions that are not
-    # documented (cuGetExportTable). So does CUDA's runtime library, which is why sum_cudart is not
-    # among them.
+    # README's program is linked with the simulated driver in libcuda's place: under libcuda's name,
+    # NVRTC would take it for NVIDIA's and ask it for functions that are not documented
+    # (cuGetExportTable). So does CUDA's runtime library, which is why sum_cudart is not among these.
     separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
     redtune_sim_test_of(readme.example ${REDTUNE_BASH} ${CMAKE_CURRENT_SOURCE_DIR}/readme/readme.sh
         ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/include ${REDTUNE_cuda_h_DIR}
         $<TARGET_FILE_DIR:redtune-shared> $<TARGET_FILE:redtune-sim>
         ${CMAKE_C_COMPILER} -std=c11 ${flags})
     foreach(example IN LISTS REDTUNE_EXAMPLES)
-        add_executable(${example}-on-sim ${PROJECT_SOURCE_DIR}/examples/${example}.c)
-        target_link_libraries(${example}-on-sim PRIVATE redtune-static redtune-sim
-                              redtune::cuda_headers Threads::Threads m)
         redtune_sim_test_of(examples.${example} ${REDTUNE_BASH}
-            ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:${example}-on-sim>)
+            ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:example-${example}>)
     endforeach()
 endif()

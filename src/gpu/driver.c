@@ -1,6 +1,8 @@
 /* Driver: the CUDA driver, loaded at run time, as a table of its functions. */
+#define _GNU_SOURCE
 #include "gpu/driver.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,11 +42,18 @@ bool rdt_driver_is_simulated(const char *device) {
     return device && !strcmp(device, "sim");
 }
 
+/* Whether the program is linked with the simulated GPU in libcuda's place, so that its contexts are
+ * of that one. A simulated GPU that was loaded, not linked, offers its functions to nobody else. */
+static bool is_linked_with_simulator(void) {
+    return dlsym(RTLD_DEFAULT, "redtune_sim_calls") != NULL && !getenv(driver_search.variable);
+}
+
 redtune_status rdt_driver_open(bool simulated, rdt_driver **out, redtune_error *err) {
     rdt_driver *driver = calloc(1, sizeof *driver);
     if (!driver) return rdt_fail_memory(err, sizeof *driver);
-    redtune_status status =
-        rdt_library_open(simulated ? &sim_search : &driver_search, &driver->library, err);
+    const rdt_library_search *search =
+        simulated || is_linked_with_simulator() ? &sim_search : &driver_search;
+    redtune_status status = rdt_library_open(search, &driver->library, err);
     if (!status)
         status = rdt_library_bind(driver->library, symbols, sizeof symbols / sizeof *symbols,
                                   driver, err);

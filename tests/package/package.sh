@@ -19,7 +19,6 @@ quiet() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; return 1; }; }
 
 quiet "$cmake" --install "$build" --prefix "$prefix"
 library=$(dirname "$(find "$prefix" -name libredtune.so)")
-export REDTUNE_SIM=$library/libredtune-sim.so
 
 # ---- users' programs -----------------------------------------------------------------------
 works() { [[ $("$@" 2>&1) == "block:block="*" bytes" ]] || fail "$1 does not work: $("$@" 2>&1)"; }
@@ -28,15 +27,19 @@ mkdir "$folder/project"
 cp "$source/tests/package/project.cmake" "$folder/project/CMakeLists.txt"
 cp "$source/tests/package/consumer.c" "$folder/project/consumer.c"
 cp "$source/tests/package/consumer.c" "$folder/project/consumer.cpp"
+awk '/^```c$/ {inside = 1; next} /^```$/ {inside = 0} inside' "$source/README.md" \
+    >"$folder/project/readme.c"
 cd "$folder/project"
 if quiet "$cmake" -S . -B build -D CMAKE_PREFIX_PATH="$prefix" -D CMAKE_BUILD_TYPE=Release \
-    -D CMAKE_C_COMPILER="$cc" -D CMAKE_CXX_COMPILER="$cxx" && quiet "$cmake" --build build; then
+    -D CUDA_H_DIR="$cuda" -D CMAKE_C_COMPILER="$cc" -D CMAKE_CXX_COMPILER="$cxx" && quiet "$cmake" --build build; then
     for program in shared_c shared_cxx static_c; do works "build/$program"; done
+    [ "$(build/sim_c)" = 524288 ] || fail "README's program does not run with redtune::sim"
 else
     fail "find_package does not serve"
 fi
 
 if command -v pkg-config >/dev/null; then
+    export REDTUNE_SIM=$library/libredtune-sim.so
     export PKG_CONFIG_PATH=$library/pkgconfig
     eval "flags=($(pkg-config --cflags --libs redtune))"
     eval "static=($(pkg-config --static --cflags --libs redtune | sed 's/-lredtune/-l:libredtune.a/'))"

@@ -7,3 +7,7 @@ add_executable(static_c consumer.c)
 target_link_libraries(shared_c PRIVATE redtune::redtune)
 target_link_libraries(shared_cxx PRIVATE redtune::redtune)
 target_link_libraries(static_c PRIVATE redtune::static)
+# README's program, which calls the driver itself: on the simulated GPU.
+add_executable(sim_c readme.c)
+target_include_directories(sim_c PRIVATE ${CUDA_H_DIR})
+target_link_libraries(sim_c PRIVATE redtune::redtune redtune::sim)

@@ -6,12 +6,14 @@ set -u
 program=$1
 if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ] &&
     [[ ${REDTUNE_CUDA_DRIVER:-} != *redtune-sim* ]]; then
-    "$program" 1000 >/dev/null 2>&1 && { echo "FAILED: it succeeds without a GPU" >&2; exit 1; }
+    out=$("$program" 1000 2>&1) && { echo "FAILED: it succeeds without a GPU" >&2; exit 1; }
+    [[ $program == *sum_cudart || $out == *"needs an NVIDIA GPU"*"or the simulated GPU: "* ]] ||
+        { echo "FAILED: without a GPU it says: $out" >&2; exit 1; }
     echo "not run: no GPU" >&2
     exit 77
 fi
 case $(basename "$program") in
-sum* | sum*-on-sim)
+sum*)
     for count in "" 1 1000 1048577; do
         out=$("$program" $count) || { echo "FAILED: $program $count: exit $?" >&2; exit 1; }
         [[ $out == *"config: "*"block="* ]] || { echo "FAILED: no config in: $out" >&2; exit 1; }
