@@ -735,7 +735,7 @@ REDTUNE_API redtune_status redtune_count(const redtune_emission *emission, redtu
 /* A step of the ladder: the sum by one classic optimisation more than the step before. */
 typedef struct redtune_step {
     char name[32];           /* "modulo"; the last is "tuned" */
-    char place[16];          /* "3"; "3b" is a variant of 3, and the next step goes on from 3 */
+    char place[16];          /* "0"; "3b" is a variant of 3, and the next step goes on from 3 */
     char text[320];          /* what changed and why it pays */
     redtune_problem problem; /* result is filled in */
     char family[32];
@@ -756,8 +756,11 @@ typedef struct redtune_step {
 typedef struct redtune_climb {
     redtune_dtype dtype; /* i32, i64, f32 or f64 */
     uint64_t count;
-    int block;     /* threads per block: 32, 64, ..., 1024 */
+    /* Threads per block: 32, 64, ..., 1024, or 101 for the steps that need no power of two. */
+    int block;
     int one_block; /* nonzero: the steps that have it in the form for an array of one block */
+    /* Nonzero, for redtune_ladder_source: a whole program, with the host's code, for nvcc. */
+    int program;
     /* Called once per step, in order; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*step)(void *user, const redtune_step *step);
     void *user;
@@ -768,8 +771,12 @@ typedef struct redtune_climb {
  * REDTUNE_WRONG, after the last step, if a sum was not right. */
 REDTUNE_API redtune_status redtune_ladder(redtune *rt, const redtune_climb *climb,
                                           redtune_error *err);
-/* Renders the CUDA source of a step by its name, as climb says. Needs neither GPU nor driver.
- * *source is freed by the caller with redtune_free. */
+/* Calls climb->step for every step that there is as climb says, with its name, place, text, family
+ * and config, and runs nothing. Needs neither GPU nor driver. */
+REDTUNE_API redtune_status redtune_ladder_steps(const redtune_climb *climb, redtune_error *err);
+/* Renders the CUDA source of a step by its name or place, as climb says; redtune_emit does so for
+ * the last, "tuned". Needs neither GPU nor driver. *source is freed by the caller with
+ * redtune_free. */
 REDTUNE_API redtune_status redtune_ladder_source(const redtune_climb *climb, const char *name,
                                                  char **source, redtune_error *err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/plan.h"
 #include "api/rung.h"
+#include "api/step.h"
 #include "gpu/counters.h"
 #include "gpu/graph.h"
 #include "model/reference.h"
@@ -36,90 +37,6 @@ typedef struct work {
     const ladder *all;
     const rdt_rung *rung; /* NULL: the plan */
 } work;
-
-/* ---- what is asked for --------------------------------------------------------------------- */
-
-static redtune_status resolve(const redtune_climb *climb, uint64_t usual_count,
-                              redtune_problem *out, redtune_error *err) {
-    redtune_dtype dtype = climb->dtype ? climb->dtype : REDTUNE_F32;
-    if (dtype != REDTUNE_I32 && dtype != REDTUNE_I64 && dtype != REDTUNE_F32 &&
-        dtype != REDTUNE_F64) {
-        const char *name = redtune_dtype_name(dtype);
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot climb the ladder with dtype %s: use i32, i64, f32 or f64",
-                        name ? name : "unknown");
-    }
-    const redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = dtype, .count = climb->count ? climb->count : usual_count};
-    return rdt_problem_resolve(&problem, out, err);
-}
-
-/* The place of the step's name among the labels of the family's first parameter. */
-static redtune_status find_step(const rdt_space *space, const char *name, int *step,
-                                redtune_error *err) {
-    rdt_text known = {0};
-    for (int i = 0; i < space->param[0].value_count; i++) {
-        if (!strcmp(space->param[0].label[i], name)) {
-            *step = i;
-            rdt_text_free(&known);
-            return REDTUNE_OK;
-        }
-        rdt_text_addf(&known, "%s%s", i ? ", " : "", space->param[0].label[i]);
-    }
-    redtune_status status =
-        rdt_fail(err, REDTUNE_INVALID, 0,
-                 "cannot show step '%.40s': the ladder has none of that name; use %s", name,
-                 known.data ? known.data : "");
-    rdt_text_free(&known);
-    return status;
-}
-
-static redtune_status make_config(const rdt_space *space, const redtune_climb *climb, int step,
-                                  rdt_config *out, redtune_error *err) {
-    char text[96];
-    rdt_config config = {{0}};
-    snprintf(text, sizeof text, "step=%s,block=%d,form=%s", space->param[0].label[step],
-             climb->block ? climb->block : USUAL_BLOCK, climb->one_block ? "one" : "many");
-    redtune_status status = rdt_config_parse(space, text, &config, err);
-    if (!status) *out = config;
-    return status;
-}
-
-/* A step that there is not as asked for was asked for wrongly. */
-static redtune_status check_config(rdt_codegen *codegen, int family, rdt_case at,
-                                   const rdt_config *config, redtune_error *err) {
-    redtune_status status = rdt_codegen_check(codegen, family, at, config, err);
-    if (status != REDTUNE_UNSUPPORTED) return status;
-    if (err) err->status = REDTUNE_INVALID;
-    return REDTUNE_INVALID;
-}
-
-redtune_status redtune_ladder_source(const redtune_climb *climb, const char *name, char **source,
-                                     redtune_error *err) {
-    const redtune_climb usual = {0};
-    redtune_problem problem;
-    rdt_codegen *codegen = NULL;
-    rdt_config config;
-    int family = 0, step = 0;
-    if (!name || !source)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot show a step: %s is NULL",
-                        name ? "source" : "name");
-    if (!climb) climb = &usual;
-    /* One element fits the form for one block, too. */
-    redtune_status status = resolve(climb, 1, &problem, err);
-    if (!status) status = rdt_codegen_open(&codegen, err);
-    if (!status) status = rdt_codegen_find_aside(codegen, "ladder", &family, err);
-    if (status) goto done;
-    const rdt_case at = {&problem, rdt_facts_typical()};
-    status = find_step(rdt_codegen_space(codegen, family), name, &step, err);
-    if (!status)
-        status = make_config(rdt_codegen_space(codegen, family), climb, step, &config, err);
-    if (!status) status = check_config(codegen, family, at, &config, err);
-    if (!status) status = rdt_codegen_render(codegen, family, at, &config, false, source, err);
-done:
-    rdt_codegen_close(codegen);
-    return status;
-}
 
 /* ---- running a step ------------------------------------------------------------------------ */
 
@@ -243,41 +160,29 @@ static redtune_status climb_step(ladder *self, const rdt_rung *rung, bool varian
     return REDTUNE_OK;
 }
 
-/* The step of that index, unless it has no form for one block. */
-static redtune_status climb_rung(ladder *self, rdt_codegen *codegen, int family, int index,
+static redtune_status climb_rung(ladder *self, rdt_codegen *codegen, int family, rdt_step *step,
                                  redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(codegen, family);
     const rdt_case at = {&self->problem, &self->rt->context->facts};
-    redtune_step step = {.problem = self->problem};
-    rdt_config config;
-    rdt_about about;
     rdt_rung rung = {0};
-    redtune_status status = make_config(space, self->climb, index, &config, err);
-    if (!status) status = rdt_codegen_about(codegen, family, &config, &about, err);
-    if (!status) status = check_config(codegen, family, at, &config, err);
+    redtune_status status = rdt_step_check(codegen, family, at, step, err);
     if (!status)
         status = rdt_rung_open(self->rt->builder, self->rt->context, family, &self->problem,
-                               &config, &rung, err);
+                               &step->config, &rung, err);
     if (status) return status;
-    rdt_text_copy(step.name, sizeof step.name, space->param[0].label[index]);
-    rdt_text_copy(step.place, sizeof step.place, about.place);
-    rdt_text_copy(step.text, sizeof step.text, about.text);
-    rdt_text_copy(step.family, sizeof step.family, space->family);
-    rdt_config_format(space, &config, step.config);
-    step.launches = rdt_rung_launches(&rung, self->problem.count);
-    step.blocks = rdt_launch_blocks(&rung.first_launch, self->problem.count);
-    status = climb_step(self, &rung, about.variant, &step, err);
+    step->told.launches = rdt_rung_launches(&rung, self->problem.count);
+    step->told.blocks = rdt_launch_blocks(&rung.first_launch, self->problem.count);
+    status = climb_step(self, &rung, step->about.variant, &step->told, err);
     rdt_rung_close(&rung);
     return status;
 }
 
 /* What an application gets. */
-static redtune_status climb_tuned(ladder *self, int place, redtune_error *err) {
-    redtune_step step = {.name = "tuned", .problem = self->problem};
+static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_error *err) {
+    redtune_step step;
     const rdt_launch *how = &rdt_plan_variant(self->tuned)->launch;
     redtune_info info;
     redtune_plan_info(self->tuned, &info);
-    snprintf(step.place, sizeof step.place, "%d", place);
+    rdt_step_describe_tuned(&self->problem, before, &step);
     if (info.match == REDTUNE_MATCH_DEFAULT)
         snprintf(step.text, sizeof step.text,
                  "What redtune runs for this problem: the built-in default, for nothing near it "
@@ -295,22 +200,25 @@ static redtune_status climb_tuned(ladder *self, int place, redtune_error *err) {
 }
 
 static redtune_status climb_all(ladder *self, rdt_codegen *codegen, redtune_error *err) {
-    int family = 0, last = 0;
+    int family = 0;
+    rdt_step step;
     redtune_status status = rdt_codegen_find_aside(codegen, "ladder", &family, err);
     if (status) return status;
-    const rdt_space *space = rdt_codegen_space(codegen, family);
-    for (int i = 0; !status && i < space->param[0].value_count; i++) {
-        rdt_config config;
-        rdt_about about;
-        status = make_config(space, self->climb, i, &config, err);
-        if (!status) status = rdt_codegen_about(codegen, family, &config, &about, err);
-        if (status) break;
-        last = about.variant ? last : last + 1;
-        if (self->climb->one_block && !about.has_one_block) continue;
-        status = climb_rung(self, codegen, family, i, err);
+    const int steps = rdt_codegen_space(codegen, family)->param[0].value_count;
+    for (int i = 0; !status && i < steps; i++) {
+        status = rdt_step_describe(codegen, family, self->climb, &self->problem, i, &step, err);
+        if (!status && step.about.exists) status = climb_rung(self, codegen, family, &step, err);
     }
-    if (!status && !self->climb->one_block) status = climb_tuned(self, last + 1, err);
+    if (!status && !self->climb->one_block) status = climb_tuned(self, &step, err);
     return status;
+}
+
+/* How many elements fit with all that the steps need: the first works on a copy, of sums. */
+static uint64_t largest_count(const ladder *self, uint64_t free_bytes) {
+    const uint64_t element = redtune_dtype_bytes(self->problem.dtype);
+    const uint64_t sum = redtune_dtype_bytes(self->problem.result);
+    return rdt_rig_count_max(&self->rt->context->facts, free_bytes, &self->problem) /
+           (element + sum) * element;
 }
 
 static redtune_status open_ladder(ladder *self, redtune_error *err) {
@@ -320,10 +228,10 @@ static redtune_status open_ladder(ladder *self, redtune_error *err) {
     self->simulated = !rdt_counters_read(rt->context->driver, &counters, NULL);
     uint64_t usual = self->simulated ? USUAL_COUNT_SIMULATED : USUAL_COUNT;
     if (self->climb->one_block) usual = self->climb->block ? self->climb->block : USUAL_BLOCK;
-    redtune_status status = resolve(self->climb, usual, &self->problem, err);
+    redtune_status status = rdt_step_problem(self->climb, usual, &self->problem, err);
     if (!status) status = rdt_rig_free_bytes(rt->context, &free_bytes, err);
     if (status) return status;
-    uint64_t largest = rdt_rig_count_max(&rt->context->facts, free_bytes, &self->problem);
+    uint64_t largest = largest_count(self, free_bytes);
     if (self->problem.count > largest)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot climb the ladder with %" PRIu64 " elements: the GPU's free memory "

@@ -32,6 +32,23 @@ static redtune_status make_room(rdt_rung *rung, const rdt_driver *driver, uint64
     return status;
 }
 
+/* A sum for every thread of the first launch; the others have fewer. */
+static redtune_status make_work(rdt_rung *rung, rdt_builder *builder, const rdt_driver *driver,
+                                int family, const redtune_problem *problem,
+                                const rdt_config *config, redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    rdt_about about;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    status = rdt_codegen_about(codegen, family, config, &about, err);
+    rdt_builder_give_back(builder);
+    if (status || !about.needs_work) return status;
+    uint64_t threads = (uint64_t)rdt_launch_blocks(&rung->first_launch, problem->count) *
+                       rung->first_launch.threads;
+    return rdt_buffer_create(driver, threads * redtune_dtype_bytes(problem->result), &rung->work,
+                             err);
+}
+
 redtune_status rdt_rung_open(rdt_builder *builder, const rdt_context *context, int family,
                              const redtune_problem *problem, const rdt_config *config,
                              rdt_rung *out, redtune_error *err) {
@@ -49,6 +66,7 @@ redtune_status rdt_rung_open(rdt_builder *builder, const rdt_context *context, i
             status = make_room(&rung, context->driver, problem->count,
                                redtune_dtype_bytes(problem->result), err);
     }
+    if (!status) status = make_work(&rung, builder, context->driver, family, problem, config, err);
     if (status)
         rdt_rung_close(&rung);
     else
@@ -60,6 +78,7 @@ void rdt_rung_close(rdt_rung *rung) {
     rdt_kernel_unload(rung->first);
     rdt_kernel_unload(rung->again);
     rdt_buffer_destroy(&rung->partials);
+    rdt_buffer_destroy(&rung->work);
     *rung = (rdt_rung){0};
 }
 
@@ -68,6 +87,7 @@ redtune_status rdt_rung_run(const rdt_rung *rung, rdt_operands operands, CUstrea
     const rdt_kernel *kernel = rung->first;
     const rdt_launch *launch = &rung->first_launch;
     const CUdeviceptr output = operands.output;
+    if (rung->work.bytes) operands.scratch = rung->work.address;
     for (int turn = 0;; turn ^= 1) {
         uint64_t blocks = launch->partials ? rdt_launch_blocks(launch, operands.count) : 1;
         operands.output = blocks > 1 ? rung->room[turn] : output;

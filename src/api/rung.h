@@ -9,8 +9,8 @@
 typedef struct rdt_rung {
     rdt_kernel *first, *again; /* again sums the partial sums of a launch; NULL: there are none */
     rdt_launch first_launch, again_launch;
-    rdt_buffer partials;
-    CUdeviceptr room[2]; /* of partials: one launch reads the one and writes the other */
+    rdt_buffer partials, work; /* work is empty where the step needs none */
+    CUdeviceptr room[2];       /* of partials: one launch reads the one and writes the other */
 } rdt_rung;
 
 /* For sums of up to problem->count elements. problem is resolved. */

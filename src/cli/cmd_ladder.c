@@ -6,6 +6,9 @@
 #include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/number.h"
+#include "cli/steps.h"
+#include "cli/trace.h"
 
 enum { TEXT_WIDTH = 92, TEXT_INDENT = 4 };
 
@@ -67,6 +70,17 @@ static void print_times(const climbing *now, const redtune_step *step) {
     printf("  %10.2f  %8.1f  %6s  %6s", step->median_ns / 1e3, step->gbps, peak, gain);
 }
 
+static void print_sum(const redtune_step *step) {
+    char sum[RDT_NUMBER_BYTES] = "?", exact[RDT_NUMBER_BYTES] = "?";
+    rdt_number_print_value(sum, step->problem.result, &step->value, NULL);
+    rdt_number_print_value(exact, step->problem.result, &step->exact, NULL);
+    printf("%*sSum: %s", TEXT_INDENT, "", sum);
+    if (step->right)
+        putchar('\n');
+    else
+        printf(", and %s is right\n", exact);
+}
+
 static void print_step(const climbing *now, const redtune_step *step) {
     printf("%3s %-11s %8" PRIu64, step->place, step->name, step->launches);
     if (step->counted)
@@ -75,6 +89,7 @@ static void print_step(const climbing *now, const redtune_step *step) {
         print_times(now, step);
     puts(step->right ? "" : "  WRONG");
     print_wrapped(step->text);
+    print_sum(step);
     if (!strcmp(step->name, "tuned")) printf("%*s%s\n", TEXT_INDENT, "", step->config);
 }
 
@@ -84,10 +99,12 @@ static void print_notes(bool counted) {
             "\nInstr.: instructions of warps; lanes: of 32, active on average. Divergent: branches "
             "that\nlanes of one warp took differently. Loads: requests of warps to global memory; "
             "transact.:\nthe sectors of 32 bytes that these and the stores moved. Conflicts: extra "
-            "passes over the\nbanks of shared memory. Barriers, shuffles: of warps.");
+            "passes over the\nbanks of shared memory; a full warp's words of 8 bytes take two "
+            "passes at "
+            "best. Barriers,\nshuffles: of warps.");
     else
         puts("\nMedians of 31 timed intervals, per sum in a replayed graph. Peak: of the memory "
-             "bus. Gain:\nover the step before; a variant (3b) is no step before.");
+             "bus. Gain:\nover the step before; a variant (3b, 4b) is no step before.");
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -113,6 +130,13 @@ static void write_counters(rdt_json *out, const redtune_counters *of) {
     rdt_json_end(out, '}');
 }
 
+static void write_value(rdt_json *out, const char *name, redtune_dtype dtype,
+                        const redtune_value *value) {
+    char text[RDT_NUMBER_BYTES] = "?";
+    rdt_number_print_value(text, dtype, value, NULL);
+    rdt_json_text(out, name, text);
+}
+
 static void write_step(rdt_json *out, const redtune_step *step) {
     rdt_json_begin(out, NULL, '{');
     rdt_json_text(out, "place", step->place);
@@ -124,6 +148,8 @@ static void write_step(rdt_json *out, const redtune_step *step) {
     rdt_json_text(out, "config", step->config);
     rdt_json_count(out, "launches", step->launches);
     rdt_json_count(out, "blocks", step->blocks);
+    write_value(out, "sum", step->problem.result, &step->value);
+    write_value(out, "exact_sum", step->problem.result, &step->exact);
     rdt_json_truth(out, "right", step->right);
     if (step->counted) {
         write_counters(out, &step->counters);
@@ -175,24 +201,21 @@ static redtune_status run_steps(redtune *rt, redtune_climb *climb, bool json, re
     return status;
 }
 
-static int show(const redtune_climb *climb, const char *name) {
-    char *source = NULL;
-    redtune_error err;
-    if (redtune_ladder_source(climb, name, &source, &err)) return rdt_message_fail(&err);
-    fputs(source, stdout);
-    redtune_free(source);
-    return RDT_EXIT_DONE;
-}
-
 static int run(const rdt_options *options) {
     redtune *rt = NULL;
     redtune_error err;
     redtune_climb climb = {
         .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE,
         .count = options->count_count ? options->counts[0] : 0,
+        .block = (int)(options->block < 1 << 16 ? options->block : 1 << 16),
         .one_block = options->one_block,
     };
-    if (options->show) return show(&climb, options->show);
+    if (options->trace) {
+        redtune_status traced = rdt_trace_print(options->trace, options->show, &err);
+        return traced ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+    }
+    if (options->export) return rdt_steps_export(options, &climb);
+    if (options->show) return rdt_steps_show(options, &climb);
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, &err);
     if (!status) status = run_steps(rt, &climb, options->json, &err);
@@ -206,11 +229,12 @@ const rdt_command rdt_cmd_ladder = {
     .bit = RDT_LADDER,
     .summary = "runs the classic steps of the parallel sum, and says what each one gains",
     .details =
-        "Eleven steps from the textbook's tree to one launch without atomics, and last what\n"
+        "Steps from the textbook's tree to one launch without atomics, and last what\n"
         "redtune has tuned. Each sum is checked. On a GPU each step is timed; on the simulated "
         "one\n"
         "(--device sim) it is counted what each does. docs/ladder.md tells the whole story.\n"
         "\n"
-        "redtune ladder --show sequential prints that step's kernel, and needs no GPU.\n",
+        "--show sequential prints that step's kernel, --trace 8 its additions round by round, and\n"
+        "--export DIR writes every step as a program for nvcc. These need no GPU.\n",
     .run = run,
 };

@@ -25,8 +25,8 @@ struct option {
 };
 
 static take_fn take_flag, take_text, take_device, take_devices, take_shard, take_seconds,
-    take_effort, take_seed, take_sample, take_op, take_ops, take_dtype, take_dtypes, take_count,
-    take_counts, take_format;
+    take_effort, take_seed, take_sample, take_number, take_op, take_ops, take_dtype, take_dtypes,
+    take_count, take_counts, take_format;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -87,7 +87,14 @@ static const option table[] = {
      "elements to render for, or to run on (default: 1M)"},
     {"count", 0, "COUNT", RDT_LADDER, take_count, MEMBER(counts),
      "elements to sum (default: 16M; on the simulated GPU 1M)"},
-    {"show", 0, "STEP", RDT_LADDER, take_text, MEMBER(show), "print that step's kernel"},
+    {"block", 0, "THREADS", RDT_LADDER, take_number, MEMBER(block),
+     "threads per block: 32 to 1024, a power of two, or 101 (default: 256)"},
+    {"show", 0, "STEP", RDT_LADDER, take_text, MEMBER(show),
+     "print that step's kernel: its name or number, or tuned"},
+    {"trace", 0, "COUNT", RDT_LADDER, take_number, MEMBER(trace),
+     "print the trees over 2, 4, 8 or 16 numbers, round by round"},
+    {"export", 0, "DIR", RDT_LADDER, take_text, MEMBER(export),
+     "write each step as a complete program for nvcc into that folder"},
     {"one-block", 0, NULL, RDT_LADDER, take_flag, MEMBER(one_block),
      "the steps in their form for an array of one block"},
     {"family", 0, "NAME", RDT_EMIT, take_text, MEMBER(family),
@@ -206,6 +213,14 @@ static redtune_status take_sample(rdt_options *options, const option *row, const
                                   redtune_error *err) {
     if (!rdt_number_read_count(value, strlen(value), &options->sample))
         return wrong(row, value, "give a number from 1 on, or --all", err);
+    return REDTUNE_OK;
+}
+
+static redtune_status take_number(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
+    if (!rdt_number_read_count(value, strlen(value),
+                               (uint64_t *)(void *)((char *)options + row->offset)))
+        return wrong(row, value, "give a whole number from 1 on", err);
     return REDTUNE_OK;
 }
 

@@ -30,7 +30,7 @@ enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024 };
 
 /* What was asked for. Zero and NULL mean that the option was not given. */
 typedef struct rdt_options {
-    const char *device, *database, *family, *config, *show, *gpu, *output;
+    const char *device, *database, *family, *config, *show, *gpu, *output, *export;
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
     size_t argument_count;
@@ -40,7 +40,7 @@ typedef struct rdt_options {
     size_t op_count, dtype_count, count_count;
     redtune_effort effort;
     double limit_s, budget_s;
-    uint64_t seed, sample;
+    uint64_t seed, sample, block, trace;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
         quiet, verbose, help, version; /* how often they were given */

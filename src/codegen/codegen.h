@@ -58,10 +58,11 @@ redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, rdt_launch *out, redtune_error *err);
 /* What a family says of a config: its function "about". */
 typedef struct rdt_about {
-    char place[16];     /* "3", or "3b" for a variant */
-    char text[320];     /* a sentence or two */
-    bool variant;       /* stands beside the step before it, and nothing goes on from it */
-    bool has_one_block; /* exists in the form for an array of one block */
+    char place[16];  /* "3", or "3b" for a variant */
+    char text[320];  /* a sentence or two */
+    bool variant;    /* stands beside the step before it, and nothing goes on from it */
+    bool exists;     /* in its form and with its block */
+    bool needs_work; /* its fourth argument is room for a sum of every thread */
 } rdt_about;
 redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_config *config,
                                  rdt_about *out, redtune_error *err);

@@ -323,8 +323,10 @@ static int call_about(lua_State *state) {
     rdt_text_copy(out->text, sizeof out->text, luaL_checkstring(state, -1));
     lua_getfield(state, -3, "variant");
     out->variant = lua_toboolean(state, -1);
-    lua_getfield(state, -4, "has_one_block");
-    out->has_one_block = lua_toboolean(state, -1);
+    lua_getfield(state, -4, "exists");
+    out->exists = lua_toboolean(state, -1);
+    lua_getfield(state, -5, "needs_work");
+    out->needs_work = lua_toboolean(state, -1);
     return 0;
 }
 

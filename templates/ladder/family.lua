@@ -14,9 +14,9 @@ end
 
 family.params = {
     { name = "step", labels = names, doc = "which of the steps" },
-    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "form", labels = { "many", "one" },
-      doc = "any count on many blocks, or an array that one block takes at a time" },
+    { name = "block", values = { 32, 64, 101, 128, 256, 512, 1024 }, doc = "threads per block" },
+    { name = "form", labels = { "many", "one", "program" },
+      doc = "any count on many blocks; an array that one block takes; many with the host's code" },
 }
 
 -- Blocks that one launch may have.
@@ -32,6 +32,15 @@ local function tile(c)
         or c.block
 end
 
+local function is_power_of_two(n)
+    return n & (n - 1) == 0
+end
+
+-- A tree that halves the block, and one of warps, need a block that can be halved.
+local function takes_block(c)
+    return is_power_of_two(c.block) or not at_least(c, "sequential")
+end
+
 function family.allowed(c, p, d)
     local name = p.dtype.name
     if p.op.name ~= "sum" or p.result.name ~= p.acc.name
@@ -41,6 +50,10 @@ function family.allowed(c, p, d)
     if c.block > d.threads_per_block then
         return false, ("block=%d, and the device allows %d threads"):format(
             c.block, d.threads_per_block)
+    end
+    if not takes_block(c) then
+        return false, ("block=%d is no power of two, and step=%s halves the block"):format(
+            c.block, c.step)
     end
     if c.form == "one" and at_least(c, "one_launch") then
         return false, ("step=%s is about meeting other blocks, and form=one has none"):format(c.step)
@@ -76,7 +89,7 @@ end
 
 -- What a step is, for people.
 function family.about(c)
-    local step, place, variants = steps[index_of[c.step]], 0, 0
+    local step, place, variants = steps[index_of[c.step]], -1, 0
     for i = 1, index_of[c.step] do
         variants = steps[i].variant and variants + 1 or 0
         place = place + (steps[i].variant and 0 or 1)
@@ -84,7 +97,8 @@ function family.about(c)
     local letter = step.variant and string.char(string.byte("a") + variants) or ""
     return {
         place = place .. letter, text = step.text, variant = step.variant or false,
-        has_one_block = not at_least(c, "one_launch"),
+        exists = takes_block(c) and not (c.form == "one" and at_least(c, "one_launch")),
+        needs_work = c.step == "global",
     }
 end
 

@@ -1,16 +1,19 @@
-//@ local about = (require "ladder/family").about { step = step }
+//@ local about = (require "ladder/family").about { step = step, block = block, form = form }
 //@ local wrap = require "ladder/wrap"
-//@ local one, warps = form == "one", block // 32
+//@ local one, program = form == "one", form == "program"
+//@ local ragged = block & (block - 1) ~= 0
 //@ local acc = op.make { dtype = dtype, result = result, arch = arch }.acc
 //@ local wide = { i32 = "int4", i64 = "longlong2", f32 = "float4", f64 = "double2" }
-//@ local lanes = 16 // dtype.bytes == 4 and { "x", "y", "z", "w" } or { "x", "y" }
 //@ local zero = acc.dtype.zero
-//@ local element, sum_type = dtype.c, acc.c
+//@ local sum_type = acc.c
 //@ local meets = step == "one_launch" or step == "poll"
 //@ local vectors = step == "vector" or meets
 //@ local shuffles = step == "shuffle" or vectors
 //@ local strides = step == "grid_stride" or shuffles
-//@ local pairs_up = step == "first_add" or step == "last_warp" or step == "unrolled"
+//@ local pairs_up = step == "first_add" or step == "adjacent" or step == "last_warp" or step == "unrolled"
+//@ -- A program's second launch adds up sums, which may be of another type than the elements.
+//@ local elements = { dtype }
+//@ if program and not meets and dtype.name ~= acc.dtype.name then elements[2] = acc.dtype end
 //@ local target = meets and "*total" or one and "*total" or "partial[blockIdx.x]"
 // The ladder, step @{about.place}: @{step}@{one and ", in one block" or ""}.
 //
@@ -27,6 +30,17 @@
 // @{block} threads. No block can wait for all others, so the kernel is launched again over the
 // partial sums, with an element of type @{sum_type}, until one is left.
 //@ end
+//@ if step == "global" then
+// work has room for a sum of every thread.
+//@ end
+//@ if program then
+//
+// nvcc -O3 FILE.cu -o sum && ./sum [COUNT]
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+//@ end
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -34,7 +48,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 //@ end
 
-constexpr u32 BLOCK = @{block};  // threads per block, a power of two
+constexpr u32 BLOCK = @{block};  // threads per block@{ragged and "" or ", a power of two"}
 
 //@ if shuffles then
 // Lane 0 returns the sum of the warp's.
@@ -82,16 +96,27 @@ __device__ @{sum_type} take(volatile u64 *word)
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{block})
+//@ for _, dtype in ipairs(elements) do
+//@     local element = dtype.c
+//@     if dtype ~= elements[1] then
+
+//@     end
+//@     local lanes = 16 // dtype.bytes == 4 and { "x", "y", "z", "w" } or { "x", "y" }
+@{program and "" or 'extern "C" '}__global__ void __launch_bounds__(@{block})
 //@ if meets then
 redtune_reduce(const @{element} *input, u64 count, @{sum_type} *total, char *scratch)
+//@ elseif step == "global" then
+redtune_reduce(const @{element} *input, u64 count, @{sum_type} *@{one and "total" or "partial"}, @{sum_type} *work)
 //@ elseif one then
 redtune_reduce(const @{element} *input, u64 count, @{sum_type} *total)
 //@ else
 redtune_reduce(const @{element} *input, u64 count, @{sum_type} *partial)
 //@ end
 {
-//@ if not shuffles then
+//@ if step == "global" then
+    // The tree overwrites what it adds, and the input is not this kernel's to overwrite.
+    @{sum_type} *sums = work@{one and "" or " + (u64)blockIdx.x * BLOCK"};
+//@ elseif not shuffles then
     __shared__ @{sum_type} sums[BLOCK];
 //@ end
     const u32 thread = threadIdx.x;
@@ -122,11 +147,19 @@ redtune_reduce(const @{element} *input, u64 count, @{sum_type} *partial)
     __syncthreads();
 //@     end
 //@ elseif pairs_up then
+//@     if step == "adjacent" then
+    const u64 i = 2 * @{one and "thread" or "((u64)blockIdx.x * BLOCK + thread)"};
+//@     else
     const u64 i = @{one and "thread" or "(u64)blockIdx.x * 2 * BLOCK + thread"};
+//@     end
 
     // Threads behind the end bring zero. They must not leave, for all must reach the barriers.
     @{sum_type} sum = i < count ? input[i] : @{dtype.zero};
+//@     if step == "adjacent" then
+    if (i + 1 < count) sum += input[i + 1];
+//@     else
     if (i + BLOCK < count) sum += input[i + BLOCK];
+//@     end
     sums[thread] = sum;
     __syncthreads();
 //@ else
@@ -137,18 +170,18 @@ redtune_reduce(const @{element} *input, u64 count, @{sum_type} *partial)
     __syncthreads();
 //@ end
 
-//@ if step == "modulo" then
+//@ if step == "global" or step == "modulo" then
     for (u32 s = 1; s < blockDim.x; s *= 2) {
-        if (thread % (2 * s) == 0) sums[thread] += sums[thread + s];
+        if (thread % (2 * s) == 0@{ragged and " && thread + s < blockDim.x" or ""}) sums[thread] += sums[thread + s];
         __syncthreads();
     }
 //@ elseif step == "strided" then
     for (u32 s = 1; s < blockDim.x; s *= 2) {
         const u32 at = 2 * s * thread;
-        if (at < blockDim.x) sums[at] += sums[at + s];
+        if (at@{ragged and " + s" or ""} < blockDim.x) sums[at] += sums[at + s];
         __syncthreads();
     }
-//@ elseif step == "sequential" or step == "first_add" then
+//@ elseif step == "sequential" or step == "first_add" or step == "adjacent" then
     for (u32 s = blockDim.x / 2; s > 0; s /= 2) {
         if (thread < s) sums[thread] += sums[thread + s];
         __syncthreads();
@@ -226,3 +259,116 @@ redtune_reduce(const @{element} *input, u64 count, @{sum_type} *partial)
 //@ end
     if (thread == 0) @{target} = @{shuffles and "sum" or "sums[0]"};
 }
+//@ end
+//@ if program then
+//@     local number = elements[1].c
+//@     local tile = strides and "8 * BLOCK" or pairs_up and "2 * BLOCK" or "BLOCK"
+
+static void check(cudaError_t status, const char *what)
+{
+    if (status == cudaSuccess) return;
+    fprintf(stderr, "cannot %s: %s\n", what, cudaGetErrorString(status));
+    exit(1);
+}
+
+template <class T> static T *allocate(u64 count)
+{
+    T *memory = nullptr;
+    check(cudaMalloc(&memory, count * sizeof(T)), "allocate memory");
+    return memory;
+}
+
+//@     if strides then
+// A block for @{tile} elements, and no more blocks than run at once.
+static u32 blocks_for(u64 count)
+{
+    int processors = 0, threads = 0;
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0),
+          "count the multiprocessors");
+    check(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0),
+          "count the threads of a multiprocessor");
+    const u64 most = (u64)processors * (threads / BLOCK);
+    const u64 wanted = (count + @{tile} - 1) / (@{tile});
+    return (u32)(wanted < most ? wanted : most);
+}
+//@     else
+// A block takes @{tile} elements.
+static u32 blocks_for(u64 count)
+{
+    return (u32)((count + @{tile} - 1) / (@{tile}));
+}
+//@     end
+
+int main(int argc, char **argv)
+{
+    const u64 count = argc > 1 ? strtoull(argv[1], nullptr, 10) : 1 << 24;
+    if (count == 0) {
+        fprintf(stderr, "usage: %s [COUNT]\n", argv[0]);
+        return 2;
+    }
+
+    // -1, 0 and 1 in no order: every partial sum is exact, so that a sum is right or wrong.
+    std::vector<@{number}> numbers(count);
+    @{sum_type} expected = 0;
+    u32 state = 1;
+    for (@{number} &number : numbers) {
+        state = state * 1664525 + 1013904223;
+        number = (int)(state >> 24) % 3 - 1;
+        expected += number;
+    }
+
+    const u32 blocks = blocks_for(count);
+    @{number} *input = allocate<@{number}>(count);
+    check(cudaMemcpy(input, numbers.data(), count * sizeof *input, cudaMemcpyHostToDevice),
+          "copy the input");
+//@     if meets then
+    @{sum_type} *total = allocate<@{sum_type}>(1);
+
+    // Zero before the first call; every call leaves it so.
+//@         if step == "poll" then
+    const u64 scratch_bytes = @{scratch.words_offset} + blocks * WORDS * sizeof(u64);
+//@         else
+    const u64 scratch_bytes = @{scratch.slots_offset} + blocks * sizeof *total;
+//@         end
+    char *scratch = allocate<char>(scratch_bytes);
+    check(cudaMemset(scratch, 0, scratch_bytes), "clear the scratch");
+    redtune_reduce<<<blocks, BLOCK>>>(input, count, total, scratch);
+//@     else
+    @{sum_type} *partial = allocate<@{sum_type}>(blocks);
+    @{sum_type} *fewer = allocate<@{sum_type}>(blocks_for(blocks));
+//@         if step == "global" then
+    @{sum_type} *work = allocate<@{sum_type}>((u64)blocks * BLOCK);
+//@         end
+//@         local work = step == "global" and ", work" or ""
+
+    // The first launch leaves a sum per block. The second adds these up, as do more of them where
+    // one block cannot take all: each reads what the one before has written.
+    redtune_reduce<<<blocks, BLOCK>>>(input, count, partial@{work});
+    @{sum_type} *total = partial, *other = fewer;
+    for (u64 left = blocks; left > 1; left = blocks_for(left)) {
+        redtune_reduce<<<blocks_for(left), BLOCK>>>(total, left, other@{work});
+        @{sum_type} *written = other;
+        other = total;
+        total = written;
+    }
+//@     end
+    check(cudaGetLastError(), "launch the kernel");
+
+    @{sum_type} sum = 0;
+    check(cudaMemcpy(&sum, total, sizeof sum, cudaMemcpyDeviceToHost), "copy the sum");
+    printf("@{step}: the sum of %llu elements is %.0f, and %.0f is right\n", count, (double)sum,
+           (double)expected);
+    cudaFree(input);
+//@     if meets then
+    cudaFree(total);
+    cudaFree(scratch);
+//@     else
+    cudaFree(partial);
+    cudaFree(fewer);
+//@         if step == "global" then
+    cudaFree(work);
+//@         end
+//@     end
+    return sum == expected ? 0 : 1;
+}
+//@ end

@@ -40,7 +40,9 @@ LIST
 while read -r name step dtype; do
     compare "$name" ladder --show "$step" --dtype "$dtype"
 done <<'LIST'
+ladder_global_i32     global     i32
 ladder_modulo_f32     modulo     f32
+ladder_adjacent_f64   adjacent   f64
 ladder_unrolled_f32   unrolled   f32
 ladder_vector_i32     vector     i32
 ladder_one_launch_f32 one_launch f32

@@ -1,6 +1,6 @@
 // The ladder, step 1: modulo.
 //
-// Neighbours are added, then neighbours of neighbours: the textbook's tree. The threads that
+// The same tree in shared memory, which lies beside the block's own threads. The threads that
 // add lie scattered: every warp takes part in most rounds, with ever fewer of its lanes.
 //
 // partial[b] = the sum of what block b takes of input[0], ..., input[count-1], on blocks of

@@ -1,7 +1,7 @@
 // The ladder, step 11: poll.
 //
-// A block hands its sum over in one store, sum and flag in the same word, and the first block
-// waits for the words: no fence, no atomic operation.
+// A block hands its sum over in words that hold 4 bytes of it and a flag, each in one store,
+// and the first block waits for the words: no fence, no atomic operation.
 //
 // total = input[0] + ... + input[count-1], on blocks of 256 threads.
 

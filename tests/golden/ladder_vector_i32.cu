@@ -1,7 +1,7 @@
 // The ladder, step 9: vector.
 //
-// 16 bytes per load: a quarter of the loads for 4-byte elements, and more bytes on the way at
-// any time.
+// 16 bytes per load: a quarter of the loads for elements of 4 bytes, half of them for those of
+// 8, and more bytes on the way at any time.
 //
 // partial[b] = the sum of what block b takes of input[0], ..., input[count-1], on blocks of
 // 256 threads. No block can wait for all others, so the kernel is launched again over the

@@ -113,6 +113,12 @@ static void check_steps(const char *block_and_form, int step_count, size_t dtype
     close_bench(&self);
 }
 
+/* The trees that halve nothing: global, modulo and strided. */
+static void a_block_that_is_no_power_of_two_is_right_where_the_step_takes_it(void) {
+    static const uint64_t counts[] = {1, 2, 100, 101, 102, 10201, 10302, 70001};
+    check_steps("block=101", 3, DTYPES, counts, sizeof counts / sizeof *counts);
+}
+
 static void every_step_is_right_at_every_count(void) {
     static const uint64_t counts[] = {1, 2, 31, 100, 101, 127, 128, 1000, 65535, 1000007};
     check_steps("block=256", 0, 3, counts, sizeof counts / sizeof *counts);
@@ -129,7 +135,7 @@ static void every_step_is_right_with_every_block(void) {
     check_steps("block=1024", 0, DTYPES, counts, count);
 }
 
-enum { FIRST_STRIDING = 7, FIRST_MEETING = 10 }; /* grid_stride, one_launch */
+enum { FIRST_STRIDING = 9, FIRST_MEETING = 12 }; /* grid_stride, one_launch */
 
 static void the_one_block_forms_are_right(void) {
     static const uint64_t counts[] = {1, 2, 31, 32, 33, 100, 101, 127, 128, 255, 256};
@@ -173,7 +179,7 @@ static void scratch_is_left_as_it_was(void) {
 
 /* ---- what is counted ----------------------------------------------------------------------- */
 
-enum { COUNTED = 1 << 16, STEPS = 13 };
+enum { COUNTED = 1 << 16, STEPS = 15 };
 
 typedef struct climbed {
     redtune_step step[STEPS];
@@ -187,11 +193,11 @@ static int keep_step(void *user, const redtune_step *step) {
     return 0;
 }
 
-/* The ladder of f32 on the simulated GPU. */
-static bool climb(climbed *all) {
+/* The ladder on the simulated GPU. */
+static bool climb(climbed *all, redtune_dtype dtype) {
     redtune *rt = NULL;
     redtune_options options = {.device = "sim", .database = "/nowhere/tuning.db"};
-    redtune_climb wanted = {.count = COUNTED, .step = keep_step, .user = all};
+    redtune_climb wanted = {.dtype = dtype, .count = COUNTED, .step = keep_step, .user = all};
     if (!gpu.context || !device_is_simulated(&gpu)) {
         check_skip("the GPU counts nothing");
         return false;
@@ -223,6 +229,11 @@ static void the_figures_are_those_of_the_algorithms(void) {
         const char *name;
         uint64_t launches, loads, transactions, divergent, conflicts, requests, barriers, shuffles;
     } wanted[] = {
+        /* Modulo's 150 requests to shared memory are 95 loads and 55 stores here: two loads for
+         * each of 47 additions by a warp, and the last one. Their sectors: 32 that the copy stores,
+         * 96 a round while lanes lie at most 32 bytes apart, then 48, 24, 12, 6 and 3, and 1. */
+        {"global", 2, 2056 + SMALL * 95, 8481 + SMALL * (32 + 3 * 96 + 93 + 1), SMALL * 48, 0, 0,
+         SMALL * 72, 0},
         /* Rounds of 1 to 128: all 8 warps diverge in the first 5, then those 4, 2, 1 that add, and
          * once more the one that stores. An addition is 3 requests, of 47 warps. */
         {"modulo", 2, 2056, 8481, SMALL * 48, 0, SMALL * 150, SMALL * 72, 0},
@@ -233,6 +244,8 @@ static void the_figures_are_those_of_the_algorithms(void) {
         /* Two tests to a round; two words to a bank where 4, 2, 1 warps read twice. */
         {"neighbours", 2, 2056, 8481, SMALL * 11, SMALL * 14, SMALL * 45, SMALL * 136, 0},
         {"first_add", 2, 2052, 8337, PAIRED * 6, 0, PAIRED * 45, PAIRED * 72, 0},
+        /* Each of a warp's loads spans 256 bytes, whose 8 sectors both take; first_add's 4. */
+        {"adjacent", 2, 2052, 8337 + 2048 * 4 + 16, PAIRED * 6, 0, PAIRED * 45, PAIRED * 72, 0},
         /* Barriers before the tree and after 128 and 64; then one warp is alone. */
         {"last_warp", 2, 2052, 8337, PAIRED * 6, 0, PAIRED * 45, PAIRED * 24, 0},
         {"unrolled", 2, 2052, 8337, PAIRED * 6, 0, PAIRED * 45, PAIRED * 24, 0},
@@ -243,7 +256,7 @@ static void the_figures_are_those_of_the_algorithms(void) {
         /* Every warp of every block waits for the ticket and reads whether it was the last. */
         {"one_launch", 1, 513, 8261, FEW * 10, 0, FEW * 9 + 32 * 9, FEW * 8 + 32 * 8, FEW * 45},
     };
-    if (!climb(&all)) return;
+    if (!climb(&all, REDTUNE_F32)) return;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const redtune_counters *got = counters_of(wanted[i].name);
         printf("%s\n", wanted[i].name);
@@ -268,16 +281,43 @@ static double lanes_of(const redtune_counters *of) {
     return (double)of->lane_instructions / (double)of->warp_instructions;
 }
 
+/* A word of 8 bytes lies in two banks, so that a request of more than 16 lanes, or of lanes further
+ * apart, takes more passes: of a block's 45 requests sequential has 29 such (the 8 stores of what
+ * is loaded, and additions by whole warps: 3 for each of 4, 2 and 1 warps). Modulo's requests of 8
+ * warps are spread over 256 bytes in its first 4 rounds: 8 + 8 * 3 * 4. */
+static void words_of_8_bytes_take_the_banks_twice(void) {
+    enum { SMALL = 257, PAIRED = 129, FEW = 33 };
+    const struct {
+        const char *name;
+        uint64_t conflicts, requests;
+    } wanted[] = {
+        {"modulo", SMALL * 104, SMALL * 150},    {"sequential", SMALL * 29, SMALL * 45},
+        {"first_add", PAIRED * 29, PAIRED * 45}, {"last_warp", PAIRED * 29, PAIRED * 45},
+        {"grid_stride", FEW * 29, FEW * 45},     {"shuffle", 0, FEW * 9},
+    };
+    static const redtune_dtype wide[] = {REDTUNE_I32, REDTUNE_I64, REDTUNE_F64};
+    for (size_t d = 0; d < sizeof wide / sizeof *wide; d++) {
+        if (!climb(&all, wide[d])) return;
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            const redtune_counters *got = counters_of(wanted[i].name);
+            printf("%s of %s\n", wanted[i].name, redtune_dtype_name(wide[d]));
+            CHECK_INT(got->shared_wavefronts - got->shared_requests, wanted[i].conflicts);
+            CHECK_INT(got->shared_requests, wanted[i].requests);
+        }
+    }
+}
+
 static void modulo_has_the_fewest_active_lanes(void) {
-    if (!climb(&all)) return;
+    if (!climb(&all, REDTUNE_F32)) return;
     double lowest = lanes_of(counters_of("modulo"));
     CHECK(lowest > 22.5 && lowest < 23.5);
     for (int i = 0; i < all.count; i++)
-        if (strcmp(all.step[i].name, "modulo")) CHECK(lanes_of(&all.step[i].counters) > lowest + 4);
+        if (strcmp(all.step[i].name, "modulo") && strcmp(all.step[i].name, "global"))
+            CHECK(lanes_of(&all.step[i].counters) > lowest + 4);
 }
 
 static void a_sum_takes_the_launches_that_the_step_says(void) {
-    if (!climb(&all)) return;
+    if (!climb(&all, REDTUNE_F32)) return;
     for (int i = 0; i < all.count; i++) {
         CHECK(all.step[i].right);
         CHECK_INT(all.step[i].launches, all.step[i].counters.launches);
@@ -288,6 +328,8 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(every_step_is_right_with_every_block),
         FACT(the_figures_are_those_of_the_algorithms),
+        FACT(words_of_8_bytes_take_the_banks_twice),
+        FACT(a_block_that_is_no_power_of_two_is_right_where_the_step_takes_it),
         FACT(modulo_has_the_fewest_active_lanes),
         FACT(a_sum_takes_the_launches_that_the_step_says),
         FACT(every_step_is_right_at_every_count),
