@@ -1,0 +1,113 @@
+# The command lines of README.md and docs/*.md, in their order, as a new user would paste them: in a
+# fresh clone, with a home of its own, on the simulated GPU. None may fail.
+#
+# Usage: pages.sh SOURCE [LAUNCHER]
+# LAUNCHER is the build's compiler launcher (ccache), if it has one.
+#
+# A line is run if it stands in an indented block that begins with a command, or in `...` within the
+# text and begins with redtune, cmake, ctest, cpack or ./bootstrap. A subcommand alone, outside of a
+# table, is a name. adapt() lists the exceptions.
+set -u
+source=$1 launcher=${2:-}
+git -C "$source" rev-parse >/dev/null 2>&1 || { echo "not run: no git repository" >&2; exit 77; }
+folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-test.XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+clone=$folder/redtune failures=0 count=0
+mkdir -p "$clone/build" "$folder/home"
+(cd "$source" && git ls-files -z --deduplicate | xargs -0 ls -d 2>/dev/null | tar -c -T - | tar -x -C "$clone")
+# What ./bootstrap fetched once need not be fetched again.
+for fetched in cuda tools; do
+    [ ! -e "$source/build/$fetched" ] || ln -s "$source/build/$fetched" "$clone/build/$fetched"
+done
+if [ -n "$launcher" ]; then
+    export CMAKE_C_COMPILER_LAUNCHER=$launcher CCACHE_BASEDIR=$clone CCACHE_NOHASHDIR=1
+    export CCACHE_DIR=${CCACHE_DIR:-$("$launcher" -k cache_dir 2>/dev/null)}
+fi
+unset XDG_DATA_HOME XDG_CACHE_HOME REDTUNE_DB REDTUNE_SYSTEM_DB REDTUNE_TEMPLATES REDTUNE_SIM
+export HOME=$folder/home DESTDIR=$folder/installed
+sim=$clone/build/release/libredtune-sim.so
+export REDTUNE_CUDA_DRIVER=$sim
+cd "$clone" || exit 1
+
+# lines PAGE: its command lines, continued ones in one.
+lines() {
+    awk '
+    function inline_spans(text) {
+        while (match(text, /`(redtune|cmake|ctest|cpack|\.\/bootstrap) [^`]*`/)) {
+            found = substr(text, RSTART + 1, RLENGTH - 2)
+            if ($0 ~ /^\|/ || found !~ /^redtune [a-z]+$/) print found
+            text = substr(text, RSTART + RLENGTH)
+        }
+    }
+    /^```/ { fenced = !fenced; next }
+    fenced { next }
+    /^    / {
+        sub(/^    /, "")
+        if (!inside) { inside = 1; commands = /^(redtune|cmake|cc|sqlite3|mkdir|cd|git|\.\/|build\/|bench\/|[A-Z_]+=)/ }
+        if (commands) {
+            line = line $0
+            if (sub(/\\$/, "", line)) next
+            print line
+            line = ""
+        }
+        next
+    }
+    { inside = 0; inline_spans($0) }' "$1"
+}
+
+# adapt LINE: what is run in its place; nothing: the line is left out.
+adapt() {
+    local line=$1
+    case $line in
+    "./bootstrap test"* | ctest* | cpack*) return ;;        # the suite, and what package.install runs
+    *fuzz*) return ;;                                       # needs clang and its fuzzer
+    sqlite3*) command -v sqlite3 >/dev/null || return ;;
+    esac
+    line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
+    line=${line//--gpu H100/--gpu simulated}
+    line=${line//COMMAND/show}                              # a placeholder
+    line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
+    [[ $line != build/release/examples/sum* ]] || line="build/release/examples/sum 10000"
+    printf '%s\n' "$line"
+}
+
+# Files that the pages' lines read. What is imported is somebody else's measurements, else there would
+# be nothing to undo.
+prepare() {
+    local database=$HOME/.local/share/redtune/tuning.db file=${1##* }
+    [[ $1 != "redtune import "[^-]* ]] || {
+        redtune --device 0 --db other.db --dtype u8 --size $((count + 1)) -q
+        redtune export --db other.db -o "$file"
+    } >/dev/null 2>&1
+    case $1 in
+    *shard0.db*) cp "$database" shard0.db && cp "$database" shard1.db ;;
+    *"merge tuning.db"*) cp "$database" tuning.0.db && cp "$database" tuning.1.db ;;
+    esac
+    [[ $1 != *FILE.npy* ]] || { . "$source/tests/cli/files.sh"; { npy "'<i4'" "(10,)"; integers 4 10; } >FILE.npy; }
+}
+
+run() {
+    local page=$1 line=$2 began=$SECONDS
+    prepare "$line"
+    count=$((count + 1))
+    eval "$line" </dev/null >"$folder/log" 2>&1 || {
+        echo "FAILED: $page: $line: exit $?" >&2
+        tail -n 15 "$folder/log" >&2
+        failures=$((failures + 1))
+    }
+    echo "$((SECONDS - began)) s: $page: $line"
+}
+
+awk '/^```c$/ {inside = 1; next} /^```$/ {inside = 0} inside' README.md >sum.c
+export C_INCLUDE_PATH=${C_INCLUDE_PATH:-}:$(dirname "$(find -L build/cuda /usr/local/cuda \
+    "${CUDA_PATH:-/nowhere}" /usr/include -maxdepth 4 -name cuda.h 2>/dev/null | head -n 1)")
+for page in README.md docs/*.md; do
+    while IFS= read -r written; do
+        line=$(adapt "$written")
+        [ -z "$line" ] || run "$page" "$line"
+    done < <(lines "$page")
+done
+sum=$(env -u REDTUNE_CUDA_DRIVER ./sum)
+[ "$sum" = 524288 ] || { echo "FAILED: README's program gives '$sum'" >&2; failures=1; }
+[ "$count" -ge 30 ] || { echo "FAILED: only $count command lines found" >&2; failures=1; }
+exit $((failures > 0))
