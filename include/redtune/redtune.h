@@ -199,6 +199,7 @@ typedef struct redtune_options {
  * The environment is read here: REDTUNE_CONFIG is a configuration that every plan of rt must have,
  * as problem.config, which it overrules (for debugging; plans that it does not fit fail).
  * REDTUNE_TRUST (verified, all or none) overrules options.trust.
+ * REDTUNE_CHECK (0 or 1) has every call of rt ask the driver whether kernels reach d_in and d_out.
  * REDTUNE_LOG (warning, info or debug) raises log_level, and without a log function prints the
  * lines to stderr. A child of fork() opens its own, and CUDA must not have been used before the
  * fork. */
@@ -238,7 +239,7 @@ REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
 /* Launches the reduction of count elements at d_in into the one element at d_out, asynchronously,
  * on a stream of rt's context (NULL: the default stream). d_in needs only its element's alignment
  * and is not read outside [d_in, d_in + count); d_in may be NULL where count is 0, which gives the
- * op's identity. Any thread may run a plan, on any stream, at any time; rt's context need not be
+ * op's identity. d_out may not lie within the input: that is REDTUNE_INVALID. Any thread may run a plan, on any stream, at any time; rt's context need not be
  * current. The first call on a stream allocates its scratch; later ones only launch.
  *
  * Scratch belongs to the stream: with a driver of CUDA 12.0 or newer to the stream itself, with

@@ -85,6 +85,15 @@ static redtune_status copy_pin(redtune *rt, redtune_error *err) {
     return rt->pin ? REDTUNE_OK : rdt_fail_memory(err, strlen(pin) + 1);
 }
 
+static redtune_status take_check(redtune *rt, redtune_error *err) {
+    const char *wanted = getenv("REDTUNE_CHECK");
+    if (!wanted || !*wanted || !strcmp(wanted, "0")) return REDTUNE_OK;
+    rt->check = !strcmp(wanted, "1");
+    if (rt->check) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot use REDTUNE_CHECK=%.40s: it may be 0, or 1 to check pointers", wanted);
+}
+
 static redtune_status take_trust(redtune *rt, const redtune_options *options, redtune_error *err) {
     rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
     redtune_status status = rdt_trust_find(options->trust, &rt->trust, err);
@@ -97,6 +106,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     bool entered = false;
     redtune_status status = open_log(options, &rt->log, err);
     if (!status) status = copy_pin(rt, err);
+    if (!status) status = take_check(rt, err);
     if (!status) status = take_trust(rt, options, err);
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
     /* A program that names a database means that one; else it runs without, if it must. */

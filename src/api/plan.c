@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "base/trace.h"
+#include "gpu/pointer.h"
 
 /* ---- making -------------------------------------------------------------------------------- */
 
@@ -78,10 +79,18 @@ static bool misaligned(const void *pointer, size_t bytes) {
     return ((uintptr_t)pointer & (bytes - 1)) != 0;
 }
 
+/* Kernels read the input as memory that nobody writes while they run. */
+static bool writes_input(const redtune_plan *plan, const void *d_in, uint64_t count,
+                         const void *d_out) {
+    const uintptr_t in = (uintptr_t)d_in, out = (uintptr_t)d_out;
+    return count && out < in + count * plan->input_bytes && in < out + plan->result_bytes;
+}
+
 static bool makes_sense(const redtune_plan *plan, const void *d_in, uint64_t count,
                         const void *d_out) {
     return plan && count <= plan->count_max && d_out && !misaligned(d_out, plan->result_bytes) &&
-           !misaligned(d_in, plan->input_bytes) && (d_in || !count);
+           !misaligned(d_in, plan->input_bytes) && (d_in || !count) &&
+           !writes_input(plan, d_in, count, d_out);
 }
 
 static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_t count,
@@ -95,9 +104,24 @@ static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
                         d_out, plan->result_bytes);
+    if (d_in && !misaligned(d_in, plan->input_bytes))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce into %p: d_out lies within the input, %" PRIu64
+                        " elements from %p on; give it memory of its own",
+                        d_out, count, d_in);
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce from %p: d_in must be aligned to %zu bytes and not NULL", d_in,
                     plan->input_bytes);
+}
+
+/* For REDTUNE_CHECK; the context is current. */
+static redtune_status check_pointers(const redtune_plan *plan, const rdt_operands *operands,
+                                     redtune_error *err) {
+    const rdt_context *context = plan->rt->context;
+    redtune_status status = rdt_pointer_check(context, "d_in", operands->input,
+                                              operands->count * plan->input_bytes, err);
+    return status ? status
+                  : rdt_pointer_check(context, "d_out", operands->output, plan->result_bytes, err);
 }
 
 /* In scratch of the stream's. */
@@ -137,10 +161,11 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
     redtune_status status = rdt_context_enter(context, &entered, err);
     if (status) return status;
     rdt_trace_push("redtune run");
-    if (scratch)
-        status = rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err);
-    else
-        status = run_here(plan, variant, operands, stream, err);
+    if (plan->rt->check) status = check_pointers(plan, &operands, err);
+    if (!status)
+        status = scratch
+                     ? rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err)
+                     : run_here(plan, variant, operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
     return status;

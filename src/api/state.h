@@ -28,6 +28,7 @@ struct redtune {
     rdt_layers layers; /* of databases; the first is the one that a tune writes */
     char *pin;         /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
     bool background;
+    bool check;              /* every call's pointers, before it is launched */
     redtune_trust trust;     /* in received rows */
     double verify_s;         /* what verifying one of them may take */
     char *worker;            /* the program that does it; NULL: this process */

@@ -50,6 +50,7 @@ typedef CUresult CUDAAPI rdt_edges_fn(CUgraphNode node, CUgraphNode *dependencie
     X(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, __typeof__(cuMemcpyDtoHAsync_v2))                   \
     X(memcpy_dtod_async, cuMemcpyDtoDAsync_v2, __typeof__(cuMemcpyDtoDAsync_v2))                   \
     X(memset_d8_async, cuMemsetD8Async, __typeof__(cuMemsetD8Async))                               \
+    X(pointer_get_attribute, cuPointerGetAttribute, __typeof__(cuPointerGetAttribute))             \
     X(module_load_data, cuModuleLoadData, __typeof__(cuModuleLoadData))                            \
     X(module_unload, cuModuleUnload, __typeof__(cuModuleUnload))                                   \
     X(module_get_function, cuModuleGetFunction, __typeof__(cuModuleGetFunction))                   \

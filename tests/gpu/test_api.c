@@ -98,10 +98,19 @@ static void run_refuses_what_it_cannot_reduce(void) {
                 err, "at most");
     CHECK_FAILS(redtune_plan_run(NULL, input(), 9, output(0), NULL, &err), REDTUNE_INVALID, err,
                 "plan");
+    CHECK_FAILS(redtune_plan_run(plan, output(0), 9, output(8), NULL, &err), REDTUNE_INVALID, err,
+                "within the input");
+    CHECK_FAILS(redtune_plan_run(plan, output(0), 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+                "within the input");
     problem.dtype = (redtune_dtype)99;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err, "99");
     CHECK_OK(redtune_plan_run(plan, input(), 9, output(0), gpu.stream, &err), err);
     CHECK(result(0) == 9);
+    CHECK(!gpu.driver->memset_d8_async(results.address, 0, 64 * sizeof(float), gpu.stream));
+    CHECK_OK(redtune_plan_run(plan, output(0), 9, output(9), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_run(plan, output(1), 9, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_run(plan, output(0), 0, output(0), gpu.stream, &err), err);
+    CHECK(result(0) == 0);
     redtune_plan_destroy(plan);
     redtune_close(rt);
 }

@@ -297,6 +297,48 @@ static void calls_that_follow_one_another_share_scratch(void) {
     redtune_close(rt);
 }
 
+/* Input, output, input, output, ...: as where each call's memory is allocated by itself. A call
+ * whose input lies between two outputs reads nothing that an earlier one wrote, and may overlap it.
+ */
+static void outputs_with_inputs_between_them_keep_the_chain(void) {
+    NEED_GPU();
+    enum { CALLS = 6, EACH = 512 };
+    simulator sim;
+    if (!simulator_find(&sim)) SKIP("a real driver counts no calls");
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    rdt_graph *graph = NULL;
+    redtune_problem problem = sum_of(EACH);
+    rdt_buffer memory = {NULL};
+    float sums[CALLS];
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    CHECK_OK(device_ones(&gpu, CALLS * 2 * EACH, &memory, &err), err);
+    uint64_t chained = sim.calls("cuLaunchKernelEx");
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    /* The first and the last input first: a span from one output to the other covers the rest. */
+    for (size_t i = 0; i < CALLS; i++) {
+        size_t place = (i % 2 ? CALLS - 1 - i / 2 : i / 2) * 2 * EACH;
+        char *in = (char *)(uintptr_t)memory.address + place * sizeof(float);
+        CHECK_OK(redtune_plan_run(plan, in, EACH - i, in + EACH * sizeof(float), gpu.stream, &err),
+                 err);
+    }
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    CHECK_INT(sim.calls("cuLaunchKernelEx") - chained, CALLS - 1);
+    CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+    for (size_t i = 0; i < CALLS; i++) {
+        size_t place = (i % 2 ? CALLS - 1 - i / 2 : i / 2) * 2 * EACH + EACH;
+        CHECK_OK(rdt_buffer_read(gpu.driver, &sums[i], memory.address + place * sizeof(float),
+                                 sizeof(float), gpu.stream, &err),
+                 err);
+        CHECK(sums[i] == (float)(EACH - i));
+    }
+    rdt_graph_destroy(graph);
+    rdt_buffer_destroy(&memory);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(only_launches_reach_the_driver_within_a_cold_capture),
@@ -305,6 +347,7 @@ int main(int argc, char **argv) {
         FACT(captures_of_one_stream_have_scratch_of_their_own),
         FACT(calls_of_one_stream_that_do_not_follow_keep_apart),
         FACT(calls_that_follow_one_another_share_scratch),
+        FACT(outputs_with_inputs_between_them_keep_the_chain),
     };
     ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -301,6 +301,98 @@ static void variable_pins_every_plan(void) {
     redtune_close(rt);
 }
 
+/* ---- checking ------------------------------------------------------------------------------ */
+
+static redtune_status open_checking(redtune **rt, const char *value) {
+    setenv("REDTUNE_CHECK", value, 1);
+    redtune_status status = open_usual(rt);
+    unsetenv("REDTUNE_CHECK");
+    return status;
+}
+
+/* Whether kernels reach what malloc gives, as on some systems they do. */
+static bool host_is_reached(void) {
+    int reached = 0;
+    gpu.driver->device_get_attribute(&reached, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
+                                     gpu.context->device);
+    return reached;
+}
+
+/* The context is as good as before after each of them. */
+static void check_names_pointers_that_kernels_do_not_reach(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    redtune_problem problem = sum_of(COUNT);
+    rdt_buffer freed = {NULL};
+    rdt_pinned pinned = {NULL};
+    static float host[64], one = 1;
+    CHECK_OK(open_checking(&rt, "1"), err);
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    if (!host_is_reached()) {
+        CHECK_FAILS(redtune_plan_run(plan, host, 64, output(0), gpu.stream, &err), REDTUNE_INVALID,
+                    err, "d_in 0x");
+        CHECK_CONTAINS(err.message, "a host pointer");
+        CHECK_FAILS(redtune_plan_run(plan, input(), 64, host, gpu.stream, &err), REDTUNE_INVALID,
+                    err, "d_out 0x");
+        CHECK_OK(rdt_buffer_create(gpu.driver, 1 << 20, &freed, &err), err);
+        void *gone = (void *)(uintptr_t)freed.address;
+        rdt_buffer_destroy(&freed);
+        CHECK_FAILS(redtune_plan_run(plan, gone, 64, output(0), gpu.stream, &err), REDTUNE_INVALID,
+                    err, "freed");
+    }
+    CHECK_FAILS(redtune_plan_run(plan, output(96), COUNT * 100, output(0), gpu.stream, &err),
+                REDTUNE_INVALID, err, "its allocation ends after 16000");
+    CHECK_OK(redtune_plan_run(plan, NULL, 0, output(0), gpu.stream, &err), err);
+    CHECK_OK(rdt_pinned_create(gpu.driver, sizeof one, &pinned, &err), err);
+    memcpy(pinned.data, &one, sizeof one);
+    CHECK_OK(redtune_plan_run(plan, pinned.data, 1, output(1), gpu.stream, &err), err);
+    rdt_graph *graph = NULL;
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_run(plan, input(), 1000, output(2), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+    rdt_graph_destroy(graph);
+    CHECK(result(0) == 0 && result(1) == 1 && result(2) == 1000);
+    rdt_pinned_destroy(&pinned);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+static void check_names_memory_of_another_gpu(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_problem problem = sum_of(100);
+    simulator sim;
+    int gpus = 0;
+    CUdevice other = 0;
+    CUcontext context = NULL;
+    rdt_buffer far = {NULL};
+    if (simulator_find(&sim)) sim.set("REDTUNE_SIM_DEVICES", "2");
+    CHECK(!gpu.driver->device_get_count(&gpus));
+    if (gpus < 2) SKIP("there is one GPU");
+    CHECK(!gpu.driver->device_get(&other, 1));
+    CHECK(!gpu.driver->primary_retain(&context, other) && !gpu.driver->ctx_push(context));
+    CHECK_OK(rdt_buffer_create(gpu.driver, 4096, &far, &err), err);
+    CHECK(!gpu.driver->ctx_pop(&context));
+    CHECK_OK(open_checking(&rt, "1"), err);
+    CHECK_FAILS(
+        redtune_reduce(rt, &problem, (void *)(uintptr_t)far.address, output(0), gpu.stream, &err),
+        REDTUNE_INVALID, err, "memory of GPU 1");
+    redtune_close(rt);
+    CHECK(!gpu.driver->ctx_push(context));
+    rdt_buffer_destroy(&far);
+    CHECK(!gpu.driver->ctx_pop(&context) && !gpu.driver->primary_release(other));
+}
+
+static void check_is_asked_for_by_1(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    CHECK_OK(open_checking(&rt, "0"), err);
+    redtune_close(rt);
+    CHECK_FAILS(open_checking(&rt, "yes"), REDTUNE_INVALID, err, "REDTUNE_CHECK=yes");
+}
+
 /* ---- what is left -------------------------------------------------------------------------- */
 
 /* Live objects that redtune makes: device memory and modules, streams, contexts held. */
@@ -406,6 +498,9 @@ int main(int argc, char **argv) {
         FACT(config_of_a_plan_can_be_asked_for_again),
         FACT(config_that_does_not_apply_is_refused),
         FACT(variable_pins_every_plan),
+        FACT(check_names_pointers_that_kernels_do_not_reach),
+        FACT(check_names_memory_of_another_gpu),
+        FACT(check_is_asked_for_by_1),
         FACT(close_leaves_nothing),
     };
     ones_open();
