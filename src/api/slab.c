@@ -198,7 +198,6 @@ redtune_status rdt_store_tie(rdt_slab *slab, CUgraph graph, cuuint64_t capture,
     store->holders++;
     slab->capture = capture;
     slab->last = NULL;
-    slab->claimed = true;
     slab->written_count = 0;
     pthread_mutex_unlock(&store->lock);
     CUuserObject object = NULL;
@@ -216,38 +215,19 @@ redtune_status rdt_store_tie(rdt_slab *slab, CUgraph graph, cuuint64_t capture,
     return REDTUNE_OK;
 }
 
-static bool can_be_claimed(const rdt_slab *slab, cuuint64_t capture) {
-    return slab->capture == capture && slab->last && !slab->claimed;
-}
-
-bool rdt_store_serves(rdt_store *store, cuuint64_t capture) {
-    pthread_mutex_lock(&store->lock);
-    const rdt_slab *each = store->made;
-    while (each && !can_be_claimed(each, capture)) each = each->next_made;
-    pthread_mutex_unlock(&store->lock);
-    return each != NULL;
-}
-
 static bool is_among(const CUgraphNode *nodes, size_t count, CUgraphNode node) {
     size_t i = 0;
     while (i < count && nodes[i] != node) i++;
     return i < count;
 }
 
-rdt_slab *rdt_store_claim(rdt_store *store, cuuint64_t capture, const CUgraphNode *nodes,
-                          size_t count) {
+rdt_slab *rdt_store_find(rdt_store *store, cuuint64_t capture, const CUgraphNode *nodes,
+                         size_t count) {
     pthread_mutex_lock(&store->lock);
     rdt_slab *each = store->made;
-    while (each && !(can_be_claimed(each, capture) && is_among(nodes, count, each->last)))
+    while (each && !(each->capture == capture && each->last &&
+                     (!nodes || is_among(nodes, count, each->last))))
         each = each->next_made;
-    if (each) each->claimed = true;
     pthread_mutex_unlock(&store->lock);
     return each;
-}
-
-void rdt_store_release(rdt_slab *slab, CUgraphNode last) {
-    pthread_mutex_lock(&slab->store->lock);
-    slab->last = last;
-    slab->claimed = false;
-    pthread_mutex_unlock(&slab->store->lock);
 }

@@ -16,7 +16,6 @@ typedef struct rdt_slab {
     CUdeviceptr address;
     cuuint64_t capture; /* that it was taken for; 0: none */
     CUgraphNode last;   /* of its latest launch in that capture; NULL: not known */
-    bool claimed;       /* a call is using it: its latest launch is not there yet */
     /* What the launches wrote that may still run when the next one starts. */
     rdt_span written[RDT_SPANS_MAX];
     int written_count;
@@ -41,17 +40,12 @@ void rdt_store_give_back(rdt_slab *slab);
 /* Gives back a slab of a stream that is gone, whose last launches may still run. */
 void rdt_store_retire(rdt_slab *slab);
 
-/* Ties a slab to a graph that is being captured, and claims it: it is given back when the graph and
- * all that was made of it are gone. On failure it is given back at once. */
+/* Ties a slab to a graph that is being captured: it is given back when the graph and all that was
+ * made of it are gone. On failure it is given back at once. */
 redtune_status rdt_store_tie(rdt_slab *slab, CUgraph graph, cuuint64_t capture, redtune_error *err);
-/* Whether the capture has a slab that a call could claim. */
-bool rdt_store_serves(rdt_store *store, cuuint64_t capture);
-/* Claims the slab whose latest launch in the capture is one of the nodes; NULL: there is none. No
- * other call gets it before it is released. */
-rdt_slab *rdt_store_claim(rdt_store *store, cuuint64_t capture, const CUgraphNode *nodes,
-                          size_t count);
-/* last: the node of the claimed slab's latest launch now; NULL: it is not known, and the slab
- * serves no other call of the capture. */
-void rdt_store_release(rdt_slab *slab, CUgraphNode last);
+/* The slab whose latest launch in the capture is one of the nodes, or, with nodes NULL, any that
+ * has one; NULL: there is none. */
+rdt_slab *rdt_store_find(rdt_store *store, cuuint64_t capture, const CUgraphNode *nodes,
+                         size_t count);
 
 #endif

@@ -6,8 +6,8 @@
  *
  * Within a capture a call uses the scratch of an earlier call of that capture which the graph has
  * it follow, whatever stream either was captured from, or else fresh scratch, tied to the graph.
- * A call claims its scratch while it launches, so that calls captured at once have no scratch in
- * common, and no lock is held. */
+ * Captured calls take turns under one lock: what the driver tells of a capture holds only until the
+ * next call on its stream. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/workspace.h"
 
@@ -39,6 +39,8 @@ struct rdt_workspace {
     const rdt_context *context;
     rdt_store *store;
     pthread_mutex_t lock; /* guards the adding and changing of entries */
+    pthread_mutex_t
+        capturing; /* held over a captured call, and guards what slabs have of captures */
     /* For the calls of one launch, and for those of two. */
     _Atomic(stream_entry *) streams[2][STREAM_BUCKETS];
 };
@@ -54,6 +56,7 @@ redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **
     }
     workspace->context = context;
     pthread_mutex_init(&workspace->lock, NULL);
+    pthread_mutex_init(&workspace->capturing, NULL);
     *out = workspace;
     return REDTUNE_OK;
 }
@@ -68,6 +71,7 @@ void rdt_workspace_destroy(rdt_workspace *workspace) {
         }
     rdt_store_destroy(workspace->store);
     pthread_mutex_destroy(&workspace->lock);
+    pthread_mutex_destroy(&workspace->capturing);
     free(workspace);
 }
 
@@ -188,18 +192,18 @@ static size_t add_parents(const rdt_driver *driver, CUgraphNode node, CUgraphNod
     return count;
 }
 
-/* Claims the slab of a launch that the next one follows in the graph, the nearest; NULL: of none.
- * Goes back from the nodes before the next launch, one step of the graph at a time. */
-static rdt_slab *claim_before(rdt_workspace *workspace, const capture_state *now) {
+/* The slab of the nearest launch that the next one follows in the graph; NULL: there is none. Goes
+ * back from the nodes before the next launch, one step of the graph at a time. */
+static rdt_slab *find_before(rdt_workspace *workspace, const capture_state *now) {
     CUgraphNode seen[ANCESTORS_MAX];
     size_t count = 0, done = 0;
     rdt_slab *found = NULL;
-    if (!rdt_store_serves(workspace->store, now->id)) return NULL;
+    if (!rdt_store_find(workspace->store, now->id, NULL, 0)) return NULL;
     for (; count < now->before_count && count < ANCESTORS_MAX; count++)
         seen[count] = now->before[count];
     while (done < count && !found) {
         size_t step = count;
-        found = rdt_store_claim(workspace->store, now->id, seen + done, step - done);
+        found = rdt_store_find(workspace->store, now->id, seen + done, step - done);
         for (; done < step && !found; done++)
             count = add_parents(workspace->context->driver, seen[done], seen, count);
     }
@@ -237,35 +241,47 @@ static void add_written(rdt_slab *slab, rdt_span output) {
     }
 }
 
+/* A new one, tied to the graph. The lock is open while it is made, which may wait for the GPU. */
+static redtune_status take_for_capture(rdt_workspace *workspace, const capture_state *now,
+                                       rdt_slab **out, redtune_error *err) {
+    rdt_slab *taken = NULL;
+    pthread_mutex_unlock(&workspace->capturing);
+    redtune_status status = rdt_store_take(workspace->store, &taken, err);
+    pthread_mutex_lock(&workspace->capturing);
+    if (!status) status = rdt_store_tie(taken, now->graph, now->id, err);
+    if (!status) *out = taken;
+    return status;
+}
+
+/* The lock is held. */
 static redtune_status begin_captured(rdt_workspace *workspace, const rdt_call *call, rdt_turn *turn,
                                      redtune_error *err) {
     capture_state now;
     redtune_status status = ask_capture(workspace->context->driver, call->stream, &now, err);
     if (status) return status;
     const CUgraphNode before = now.before_count == 1 ? now.before[0] : NULL;
-    rdt_slab *held = claim_before(workspace, &now);
-    if (!held) {
-        status = rdt_store_take(workspace->store, &held, err);
-        if (!status) status = rdt_store_tie(held, now.graph, now.id, err);
-        if (status) return status;
-    }
+    rdt_slab *held = find_before(workspace, &now);
+    if (!held) status = take_for_capture(workspace, &now, &held, err);
+    if (status) return status;
     bool follows = before && held->last == before;
     *turn = (rdt_turn){
         .scratch = held->address,
         .chained = follows && !reads_written(held, call->input),
         .captured = held,
+        .lock = &workspace->capturing,
     };
     return REDTUNE_OK;
 }
 
-static void end_captured(rdt_workspace *workspace, const rdt_call *call, const rdt_turn *turn) {
+static void end_captured(rdt_workspace *workspace, const rdt_call *call, const rdt_turn *turn,
+                         bool launched) {
     rdt_slab *held = turn->captured;
     capture_state now;
-    bool known =
-        !ask_capture(workspace->context->driver, call->stream, &now, NULL) && now.before_count == 1;
+    bool known = launched && !ask_capture(workspace->context->driver, call->stream, &now, NULL) &&
+                 now.before_count == 1;
     if (!turn->chained) held->written_count = 0;
     add_written(held, call->output);
-    rdt_store_release(held, known ? now.before[0] : NULL);
+    held->last = known ? now.before[0] : NULL;
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
@@ -276,8 +292,12 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *cal
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult rc = driver->stream_is_capturing(call->stream, &capture);
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
-    if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        return begin_captured(workspace, call, turn, err);
+    if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+        pthread_mutex_lock(&workspace->capturing);
+        redtune_status status = begin_captured(workspace, call, turn, err);
+        if (status) pthread_mutex_unlock(&workspace->capturing);
+        return status;
+    }
     unsigned long long id;
     rc = stream_id(driver, call->stream, &id);
     if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
@@ -297,8 +317,8 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *cal
 
 void rdt_workspace_end(rdt_workspace *workspace, const rdt_call *call, const rdt_turn *turn,
                        bool launched) {
+    if (turn->captured) end_captured(workspace, call, turn, launched);
     if (turn->lock) pthread_mutex_unlock(turn->lock);
-    if (turn->captured && launched) end_captured(workspace, call, turn);
 }
 
 redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream stream,
