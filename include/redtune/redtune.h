@@ -239,8 +239,9 @@ REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
 /* Launches the reduction of count elements at d_in into the one element at d_out, asynchronously,
  * on a stream of rt's context (NULL: the default stream). d_in needs only its element's alignment
  * and is not read outside [d_in, d_in + count); d_in may be NULL where count is 0, which gives the
- * op's identity. d_out may not lie within the input: that is REDTUNE_INVALID. Any thread may run a plan, on any stream, at any time; rt's context need not be
- * current. The first call on a stream allocates its scratch; later ones only launch.
+ * op's identity. d_out may not lie within the input: that is REDTUNE_INVALID. Any thread may run a
+ * plan, on any stream, at any time; rt's context need not be current. The first call on a stream
+ * allocates its scratch; later ones only launch.
  *
  * Scratch belongs to the stream: with a driver of CUDA 12.0 or newer to the stream itself, with
  * older ones to its handle, so that a stream must then be idle when it is destroyed. Calls may be
