@@ -122,7 +122,7 @@ static bool may_go_without(const rdt_layers *layers, int i, const redtune_error 
     return i >= layers->own || (layers->lenient && rdt_tuning_is_unavailable(why));
 }
 
-redtune_status rdt_layers_check(const rdt_layers *layers, const rdt_log *log, redtune_error *err) {
+redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
     for (int i = 0; i < layers->own; i++) {
         rdt_tuning *tuning = NULL;
         redtune_error failure;
@@ -133,7 +133,6 @@ redtune_status rdt_layers_check(const rdt_layers *layers, const rdt_log *log, re
             if (err) *err = failure;
             return status;
         }
-        if (status) rdt_log_write(log, REDTUNE_LOG_WARNING, "%s", failure.message);
     }
     return REDTUNE_OK;
 }

@@ -25,8 +25,9 @@ redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_erro
 void rdt_layers_free(rdt_layers *layers);
 /* Says, before this host's own file is made, that it will be. */
 void rdt_layers_note(const rdt_layers *layers, const rdt_log *log);
-/* Whether those of the user's that are there can be read; looks at no row. */
-redtune_status rdt_layers_check(const rdt_layers *layers, const rdt_log *log, redtune_error *err);
+/* Whether those of the user's that are there can be read, or, if lenient, may be left out when they
+ * are read; looks at no row. */
+redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err);
 
 /* Reads rows of every layer that exists: with a problem those of its class and cache state, else
  * all; of contenders only those that may have a say in who wins. A layer of the user's that cannot
