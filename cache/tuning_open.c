@@ -66,6 +66,11 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
 
 static redtune_status open_as(const char *path, rdt_sqlite_access access, int busy_ms,
                               rdt_tuning **out, redtune_error *err) {
+    if (!*path)
+        return rdt_fail(err, REDTUNE_FILE, 0,
+                        "cannot open the tuning database: it has no place, for neither "
+                        "XDG_DATA_HOME nor HOME is an absolute path; set one of them, or name a "
+                        "database with --db or REDTUNE_DB");
     rdt_tuning *tuning = calloc(1, sizeof *tuning);
     if (!tuning) return rdt_fail_memory(err, sizeof *tuning);
     redtune_status status = rdt_sqlite_open(&tuning->file, &rdt_tuning_kind, path, access, err);

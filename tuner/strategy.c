@@ -52,6 +52,7 @@ const char *redtune_effort_name(redtune_effort effort) {
 }
 
 redtune_status redtune_effort_find(const char *name, redtune_effort *effort, redtune_error *err) {
+    if (!effort) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find an effort: effort is NULL");
     for (size_t i = 0; name && i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name)) continue;
         *effort = table[i].effort;

@@ -168,9 +168,10 @@ typedef struct redtune_options {
      * primary context. "sim": the simulated device of libredtune-sim.so. */
     const char *device;
     /* The tuning database, or several with ':' between, of which the first is written. NULL:
-     * $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db. Below them are read: the system's,
-     * /etc/redtune/tuning.db and /usr/share/redtune/tuning.db, and the rows that redtune comes
-     * with; or those of $REDTUNE_SYSTEM_DB instead. */
+     * $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db, else ~/.local/share/redtune/tuning.db;
+     * where the environment has none of these, as that of a service, none is used. Below them are
+     * read: the system's, /etc/redtune/tuning.db and /usr/share/redtune/tuning.db, and the rows
+     * that redtune comes with; or those of $REDTUNE_SYSTEM_DB instead. */
     const char *database;
     redtune_log_fn *log; /* NULL: no log, unless REDTUNE_LOG is set */
     void *log_user;
@@ -469,7 +470,7 @@ REDTUNE_API void redtune_device_get(const redtune *rt, redtune_device_info *info
 /* Counts the GPUs that this process sees: those that redtune_options.device may name, from "0" on.
  * Fails with REDTUNE_LIBRARY without a driver. */
 REDTUNE_API redtune_status redtune_device_count(int *count, redtune_error *err);
-/* The database that rt was opened with; lives as long as rt. */
+/* The database that rt was opened with, "" for none; lives as long as rt. */
 REDTUNE_API const char *redtune_database_path(const redtune *rt);
 
 /* ---- what was measured ------------------------------------------------------------------- */

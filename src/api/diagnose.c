@@ -131,7 +131,8 @@ static void look_at_database(audience *to, const char *path, bool own) {
     rdt_text text = {0};
     if (rdt_file_is_absent(path)) {
         if (!own) return;
-        rdt_text_addf(&text, "none yet at %.400s", path);
+        rdt_text_addf(&text, "none yet at %.400s",
+                      *path ? path : "any place: neither XDG_DATA_HOME nor HOME names one");
         tell(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",
              "run redtune --device 0; until then every reduction uses the default");
         goto done;

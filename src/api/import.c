@@ -179,6 +179,10 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
                               redtune_error *err) {
     if (!importing || !importing->files || !importing->file_count)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot import: no file is named");
+    for (size_t i = 0; i < importing->file_count; i++)
+        if (!importing->files[i])
+            return rdt_fail(err, REDTUNE_INVALID, 0, "cannot import: file %zu of %zu is NULL", i,
+                            importing->file_count);
     intake self = {.wanted = importing, .latest = INT64_MAX};
     /* One's own rows are dated by one's own clock, right or wrong. */
     if (!importing->merge) self.latest = (int64_t)time(NULL) + DAY_SECONDS;

@@ -92,18 +92,34 @@ static redtune_status add_system(rdt_layers *layers, redtune_error *err) {
     return status;
 }
 
-redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err) {
-    rdt_layers layers = {.count = 0};
+/* The user's, or, where the environment has no place for one, as a service's has not, one without a
+ * name, which is never there. */
+static redtune_status add_user(rdt_layers *layers, const char *chosen, redtune_error *err) {
     char *own = NULL;
-    redtune_status status = rdt_file_tuning_path(chosen, &own, err);
-    if (!status) status = add_list(&layers, own, err);
-    if (!status && !layers.count)
+    redtune_error why;
+    redtune_status status = rdt_file_tuning_path(chosen, &own, &why);
+    if (status == REDTUNE_FILE) {
+        layers->path[0] = strdup("");
+        layers->count = layers->path[0] != NULL;
+        return layers->count ? REDTUNE_OK : rdt_fail_memory(err, 1);
+    }
+    if (status) {
+        if (err) *err = why;
+        return status;
+    }
+    status = add_list(layers, own, err);
+    if (!status && !layers->count)
         status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot use the database '%s': it names no file",
                           own);
-    if (!status) status = add_host(&layers, err);
+    free(own);
+    return status ? status : add_host(layers, err);
+}
+
+redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err) {
+    rdt_layers layers = {.count = 0};
+    redtune_status status = add_user(&layers, chosen, err);
     layers.own = layers.count;
     if (!status) status = add_system(&layers, err);
-    free(own);
     if (status)
         rdt_layers_free(&layers);
     else

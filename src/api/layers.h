@@ -8,7 +8,8 @@
 enum { RDT_LAYER_MAX = 16 };
 
 typedef struct rdt_layers {
-    char *path[RDT_LAYER_MAX]; /* those that may be there; the first is the one that is written */
+    char *path[RDT_LAYER_MAX]; /* those that may be there; the first is the one that is written,
+                                * "" where the environment has no place for it */
     int count;
     int own; /* so many of them are the user's: below are the system's, and redtune's own */
     /* The network file system of the one that was named first; then this host's own lies over it:

@@ -64,6 +64,9 @@ static redtune_status open_log(const redtune_options *options, rdt_log *out, red
     static const char *const names[] = {"none", "warning", "info", "debug"};
     const char *wanted = getenv("REDTUNE_LOG");
     rdt_log log = {options->log, options->log_user, options->log_level};
+    if ((unsigned)log.level > REDTUNE_LOG_DEBUG)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use log_level %d: it is none",
+                        (int)log.level);
     if (wanted && *wanted) {
         int level = 0;
         while (level <= REDTUNE_LOG_DEBUG && strcmp(wanted, names[level])) level++;
@@ -134,6 +137,10 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
         redtune_close(rt);
         return status;
     }
+    if (!*rt->layers.path[0])
+        rdt_log_write(&rt->log, REDTUNE_LOG_WARNING,
+                      "working without a database of the user's: neither XDG_DATA_HOME nor HOME "
+                      "is an absolute path; set one of them, or REDTUNE_DB");
     rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "opened on %s with the database %s",
                   rt->context->facts.name, rt->layers.path[0]);
     *out = rt;
@@ -163,6 +170,9 @@ void redtune_close(redtune *rt) {
 }
 
 void redtune_device_get(const redtune *rt, redtune_device_info *info) {
+    if (!info) return;
+    *info = (redtune_device_info){.major = 0};
+    if (!rt) return;
     const rdt_facts *facts = &rt->context->facts;
     *info = (redtune_device_info){
         .major = facts->major,
@@ -189,5 +199,5 @@ redtune_status redtune_device_count(int *count, redtune_error *err) {
 }
 
 const char *redtune_database_path(const redtune *rt) {
-    return rt->layers.path[0];
+    return rt ? rt->layers.path[0] : "";
 }

@@ -65,11 +65,11 @@ void redtune_plan_destroy(redtune_plan *plan) {
 }
 
 void redtune_plan_info(const redtune_plan *plan, redtune_info *info) {
-    *info = rdt_plan_variant(plan)->info;
+    if (info) *info = plan ? rdt_plan_variant(plan)->info : (redtune_info){.tuned_count = 0};
 }
 
 const char *redtune_plan_config(const redtune_plan *plan) {
-    return rdt_plan_variant(plan)->text;
+    return plan ? rdt_plan_variant(plan)->text : "";
 }
 
 /* ---- running ------------------------------------------------------------------------------- */

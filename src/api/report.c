@@ -304,8 +304,13 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
     if (format != REDTUNE_FORMAT_HTML && format != REDTUNE_FORMAT_CSV &&
         format != REDTUNE_FORMAT_JSON)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: format %d is none", (int)format);
+    if (self.wanted->step_count && !self.wanted->steps)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: steps is NULL, though counted");
     rdt_codegen *codegen = NULL;
-    redtune_status status = gather(&self, err);
+    const redtune_problem *shown = &self.wanted->problem;
+    redtune_status status =
+        rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
+    if (!status) status = gather(&self, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
     self.report.step = self.wanted->steps;
     self.report.step_count = self.wanted->step_count;

@@ -218,7 +218,8 @@ static redtune_status find_target(const redtune_rows_query *query, const char *v
     const rdt_target_query wanted = {
         .verb = verb, .gpu = query->gpu, .shipped = query->shipped != 0, .own = query->own != 0};
     rdt_layers layers = {.count = 0};
-    redtune_status status = rdt_layers_list(query->database, &layers, err);
+    redtune_status status = rdt_problem_check_filter(query->op, query->dtype, err);
+    if (!status) status = rdt_layers_list(query->database, &layers, err);
     if (!status) status = rdt_target_find(&wanted, &layers, out, err);
     rdt_layers_free(&layers);
     return status;
@@ -244,6 +245,8 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
     if (!data || !bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: %s is NULL",
                         data ? "bytes" : "data");
+    if (format != REDTUNE_EXPORT_SQLITE && format != REDTUNE_EXPORT_JSON)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: format %d is none", (int)format);
     rdt_target target = {.all = false};
     listing self = {.query = query ? query : &everything_own, .target = &target};
     rdt_rows chosen = {0};

@@ -133,6 +133,13 @@ static redtune_status run_job(job *self, redtune_error *err) {
 
 static redtune_status check(const redtune *rt, const redtune_tuning *wanted, redtune_error *err) {
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: rt is NULL");
+    const char *missing = wanted->op_count && !wanted->ops         ? "ops"
+                          : wanted->dtype_count && !wanted->dtypes ? "dtypes"
+                          : wanted->count_count && !wanted->counts ? "counts"
+                                                                   : NULL;
+    if (missing)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: %s is NULL, though it is counted",
+                        missing);
     if (!rdt_strategy_find(wanted->effort))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: effort %d is none",
                         (int)wanted->effort);

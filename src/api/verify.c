@@ -245,7 +245,8 @@ redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
     work self = {.rt = rt, .wanted = verifying ? verifying : &usual};
     bool entered = false;
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot verify: rt is NULL");
-    redtune_status status = rdt_builder_borrow(rt->builder, &self.codegen, err);
+    redtune_status status = rdt_problem_check_filter(self.wanted->op, self.wanted->dtype, err);
+    if (!status) status = rdt_builder_borrow(rt->builder, &self.codegen, err);
     if (status) return status;
     status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {

@@ -114,6 +114,9 @@ static redtune_status work(worker *self, redtune_error *err) {
 redtune_status redtune_worker_run(int input_fd, int output_fd, redtune_error *err) {
     worker self = {.wire = {.in = input_fd, .out = output_fd}};
     rdt_message message;
+    if (input_fd < 0 || output_fd < 0)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: file descriptors %d and %d are none",
+                        input_fd, output_fd);
     if (rdt_wire_receive(&self.wire, HELLO_MS, &message) != RDT_WIRE_GOT) {
         rdt_wire_free(&self.wire);
         return rdt_fail(err, REDTUNE_INVALID, 0,

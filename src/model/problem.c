@@ -56,6 +56,7 @@ static redtune_status no_such(const char *what, const char *name, const rdt_text
 }
 
 redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err) {
+    if (!op) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find an op: op is NULL");
     rdt_text known = {0};
     for (const rdt_op_traits *traits = rdt_op_table; traits->name; traits++) {
         if (name && !strcmp(traits->name, name)) {
@@ -71,6 +72,7 @@ redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *
 }
 
 redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype, redtune_error *err) {
+    if (!dtype) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find a dtype: dtype is NULL");
     rdt_text known = {0};
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
         if (name && !strcmp(traits->name, name)) {
@@ -155,7 +157,7 @@ static redtune_status resolve_result(const redtune_problem *problem, const rdt_o
 
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err) {
-    if (!problem) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: no problem was given");
+    if (!problem) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: problem is NULL");
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
     if (!op)
@@ -178,9 +180,21 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
     return REDTUNE_OK;
 }
 
+redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
+                                        redtune_error *err) {
+    if (op && !rdt_op_find(*op))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot look for op %d: it is none", (int)*op);
+    if (dtype && !rdt_dtype_find(*dtype))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot look for dtype %d: it is none",
+                        (int)*dtype);
+    return REDTUNE_OK;
+}
+
 redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dtype *result,
                                       redtune_error *err) {
     redtune_problem resolved;
+    if (!result)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot give the result's dtype: result is NULL");
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
     if (!status) *result = resolved.result;
     return status;

@@ -89,6 +89,9 @@ const rdt_op_traits *rdt_op_find(redtune_op op);
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
 /* Whether both differ in their count at most; both are resolved. */
+/* REDTUNE_INVALID for an enumerator that is none; NULL is any. */
+redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
+                                        redtune_error *err);
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32", or "sum of 1048576 f32 as f64" where the result's dtype is not the usual
  * one; the problem is resolved. */

@@ -92,6 +92,14 @@ an_export_replaces_a_file_whole() {
     run "$redtune" show --db file.db
     want_exit 0
     want_in_out "Test A100"
+    chmod 640 file.db
+    run "$redtune" export --db whole.db -o file.db
+    [ "$(stat -c %a file.db)" = 640 ] || fail "the file has another mode now"
+    ln -sf nothing.db dangling.db
+    run "$redtune" export --db whole.db -o dangling.db
+    want_refused 1 "cannot write dangling.db: it is a link to a file that is not there"
+    [ -L dangling.db ] && [ ! -e nothing.db ] || fail "the link was followed or replaced"
+    rm dangling.db
     mkdir -p folder
     run "$redtune" export --db whole.db -o folder
     want_refused 1 "cannot write folder: Is a directory"

@@ -85,7 +85,7 @@ static void problem_refuses_what_makes_no_sense(void) {
     redtune_problem bad_result = {.dtype = REDTUNE_F32, .result = REDTUNE_I32};
     redtune_problem unknown_result = {.dtype = REDTUNE_F32, .result = (redtune_dtype)50};
     redtune_problem too_large = {.dtype = REDTUNE_F64, .count = UINT64_MAX};
-    CHECK_FAILS(rdt_problem_resolve(NULL, &out, &err), REDTUNE_INVALID, err, "no problem");
+    CHECK_FAILS(rdt_problem_resolve(NULL, &out, &err), REDTUNE_INVALID, err, "problem is NULL");
     CHECK_FAILS(rdt_problem_resolve(&no_dtype, &out, &err), REDTUNE_INVALID, err, "problem.dtype");
     CHECK_FAILS(rdt_problem_resolve(&no_op, &out, &err), REDTUNE_INVALID, err, "no op 50");
     CHECK_FAILS(rdt_problem_resolve(&bad_result, &out, &err), REDTUNE_INVALID, err, "as i32");

@@ -1,0 +1,256 @@
+/* Facts about arguments: every public function refuses what makes no sense, NULLs, enumerators that
+ * are none and lists that are not there, in one line that names it, and none ends the process. Each
+ * call is made in a process of its own. On the simulated GPU. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "check.h"
+
+#define NONE 99
+
+static redtune_error err;
+static redtune *rt;
+static char value[16]; /* what a device pointer points to in the simulator; never read */
+static const redtune_problem sum = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000};
+static const redtune_problem no_op = {.op = NONE, .dtype = REDTUNE_F32, .count = 1000};
+static const redtune_problem no_dtype = {.op = REDTUNE_SUM, .dtype = NONE, .count = 1000};
+static const redtune_problem no_result = {REDTUNE_SUM, REDTUNE_F32, NONE, 1000, NULL};
+static const redtune_problem huge = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_MAX, NULL};
+static const redtune_problem lines = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 9, "a\n\x1b[31mb"};
+static const char *const no_file[] = {"/nowhere/at/all", NULL};
+static const redtune_op ops[] = {NONE};
+static const redtune_dtype dtypes[] = {NONE};
+
+static redtune_op op;
+static redtune_dtype dtype;
+static redtune_effort effort;
+static redtune_plan *plan;
+static redtune_workspace *workspace;
+static redtune_info info;
+static redtune_device_info device;
+static redtune_reading reading;
+static redtune_explanation explanation;
+static redtune_counters counters;
+static redtune_import_report report;
+static redtune_verify_report verified;
+static char *text, source[256];
+static void *data;
+static size_t bytes;
+static uint64_t removed;
+static int count;
+
+static redtune_status each_row(void *user, const redtune_row *row, redtune_error *error) {
+    (void)user, (void)row, (void)error;
+    return REDTUNE_OK;
+}
+
+static redtune_status read_none(void *user, void *buffer, size_t capacity, size_t *got,
+                                redtune_error *error) {
+    (void)user, (void)buffer, (void)capacity, (void)error;
+    *got = 0;
+    return REDTUNE_OK;
+}
+
+static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
+
+/* What the message names, and the call; NULL: the call has no status, or the argument is fine. */
+#define CALLS(X)                                                                                   \
+    X("op is NULL", redtune_op_find("sum", NULL, &err))                                            \
+    X("none of that name", redtune_op_find(NULL, &op, &err))                                       \
+    X("none of that name", redtune_op_find("a\nb", &op, &err))                                     \
+    X("dtype is NULL", redtune_dtype_find("f32", NULL, &err))                                      \
+    X("none of that name", redtune_dtype_find(NULL, &dtype, &err))                                 \
+    X("effort is NULL", redtune_effort_find("quick", NULL, &err))                                  \
+    X("use effort ''", redtune_effort_find(NULL, &effort, &err))                                   \
+    X("problem is NULL", redtune_problem_result(NULL, &dtype, &err))                               \
+    X("result is NULL", redtune_problem_result(&sum, NULL, &err))                                  \
+    X("op", redtune_problem_result(&no_op, &dtype, &err))                                          \
+    X("dtype", redtune_problem_result(&no_dtype, &dtype, &err))                                    \
+    X("dtype", redtune_problem_result(&no_result, &dtype, &err))                                   \
+    X("elements", redtune_problem_result(&huge, &dtype, &err))                                     \
+    X(NULL, redtune_problem_result(&huge, &dtype, NULL) ? REDTUNE_OK : REDTUNE_WRONG)              \
+    X("out is NULL", redtune_open(NULL, NULL, &err))                                               \
+    X("trust", redtune_open(&(redtune_options){.device = "sim", .trust = NONE}, &rt, &err))        \
+    X("log", redtune_open(&(redtune_options){.device = "sim", .log_level = NONE}, &rt, &err))      \
+    X("device ''", redtune_open(&(redtune_options){.device = ""}, &rt, &err))                      \
+    X("device '\?'", redtune_open(&(redtune_options){.device = "\n"}, &rt, &err))                  \
+    X(NULL, (redtune_close(NULL), REDTUNE_OK))                                                     \
+    X("rt is NULL", redtune_plan_create(NULL, &sum, &plan, &err))                                  \
+    X("problem is NULL", redtune_plan_create(rt, NULL, &plan, &err))                               \
+    X("out is NULL", redtune_plan_create(rt, &sum, NULL, &err))                                    \
+    X("a\?\?[31mb", redtune_plan_create(rt, &lines, &plan, &err))                                  \
+    X(NULL, (redtune_plan_destroy(NULL), REDTUNE_OK))                                              \
+    X(NULL, redtune_plan_config(NULL) ? REDTUNE_OK : REDTUNE_WRONG)                                \
+    X(NULL, (redtune_plan_info(NULL, &info), info.family[0]))                                      \
+    X(NULL, redtune_plan_create(rt, &sum, &plan, &err) ?: (redtune_plan_info(plan, NULL), 0))      \
+    X("plan is NULL", redtune_plan_run(NULL, value, 1, value, NULL, &err))                         \
+    X("d_out", redtune_plan_create(rt, &sum, &plan, &err)                                          \
+                   ?: redtune_plan_run(plan, value, 1, NULL, NULL, &err))                          \
+    X("d_in", redtune_plan_create(rt, &sum, &plan, &err)                                           \
+                  ?: redtune_plan_run(plan, NULL, 1, value, NULL, &err))                           \
+    X("workspace is NULL", redtune_plan_run_in(NULL, NULL, value, 1, value, NULL, &err))           \
+    X("rt is NULL", redtune_reduce(NULL, &sum, value, value, NULL, &err))                          \
+    X("problem is NULL", redtune_reduce(rt, NULL, value, value, NULL, &err))                       \
+    X("op", redtune_reduce(rt, &no_op, value, value, NULL, &err))                                  \
+    X("config", redtune_reduce(rt, &lines, value, value, NULL, &err))                              \
+    X("rt is NULL", redtune_prepare(NULL, &sum, 1, &err))                                          \
+    X("problems is NULL", redtune_prepare(rt, NULL, 1, &err))                                      \
+    X("dtype", redtune_prepare(rt, &no_dtype, 1, &err))                                            \
+    X(NULL, redtune_prepare(rt, NULL, 0, &err))                                                    \
+    X("rt is NULL", redtune_workspace_create(NULL, NULL, 0, NULL, &workspace, &err))               \
+    X("out is NULL", redtune_workspace_create(rt, NULL, 0, NULL, NULL, &err))                      \
+    X("takes", redtune_workspace_create(rt, value, 1, NULL, &workspace, &err))                     \
+    X(NULL, (redtune_workspace_destroy(NULL), REDTUNE_OK))                                         \
+    X("rt", redtune_reduce_input(NULL, &sum, &input, &reading, &err))                              \
+    X("problem is NULL", redtune_reduce_input(rt, NULL, &input, &reading, &err))                   \
+    X("input", redtune_reduce_input(rt, &sum, NULL, &reading, &err))                               \
+    X("read", redtune_reduce_input(rt, &sum, &no_input, &reading, &err))                           \
+    X("out", redtune_reduce_input(rt, &sum, &input, NULL, &err))                                   \
+    X("rt is NULL", redtune_tune(NULL, NULL, &err))                                                \
+    X("ops is NULL", redtune_tune(rt, &(redtune_tuning){.op_count = 1}, &err))                     \
+    X("dtypes is NULL", redtune_tune(rt, &(redtune_tuning){.dtype_count = 1}, &err))               \
+    X("counts is NULL", redtune_tune(rt, &(redtune_tuning){.count_count = 1}, &err))               \
+    X("op", redtune_tune(rt, &(redtune_tuning){.ops = ops, .op_count = 1}, &err))                  \
+    X("dtype", redtune_tune(rt, &(redtune_tuning){.dtypes = dtypes, .dtype_count = 1}, &err))      \
+    X("effort 99", redtune_tune(rt, &(redtune_tuning){.effort = NONE}, &err))                      \
+    X("shard", redtune_tune(rt, &(redtune_tuning){.shard_index = 1}, &err))                        \
+    X("descriptors", redtune_worker_run(-1, -1, &err))                                             \
+    X(NULL, (redtune_device_get(NULL, &device), device.sm_count))                                  \
+    X(NULL, (redtune_device_get(rt, NULL), REDTUNE_OK))                                            \
+    X(NULL, redtune_database_path(NULL) ? REDTUNE_OK : REDTUNE_WRONG)                              \
+    X("each is NULL", redtune_rows_each(NULL, NULL, NULL, &err))                                   \
+    X("op", redtune_rows_each(&(redtune_rows_query){.op = ops}, each_row, NULL, &err))             \
+    X("dtype", redtune_rows_each(&(redtune_rows_query){.dtype = dtypes}, each_row, NULL, &err))    \
+    X("question is NULL", redtune_explain(NULL, &explanation, &err))                               \
+    X("out is NULL", redtune_explain(&(redtune_question){.problem = sum}, NULL, &err))             \
+    X("op", redtune_explain(&(redtune_question){.problem = no_op}, &explanation, &err))            \
+    X("data is NULL", redtune_export(NULL, REDTUNE_EXPORT_JSON, NULL, &bytes, &err))               \
+    X("bytes is NULL", redtune_export(NULL, REDTUNE_EXPORT_JSON, &data, NULL, &err))               \
+    X("format 99", redtune_export(NULL, NONE, &data, &bytes, &err))                                \
+    X("op",                                                                                        \
+      redtune_export(&(redtune_rows_query){.op = ops}, REDTUNE_EXPORT_JSON, &data, &bytes, &err))  \
+    X("no file", redtune_import(NULL, &report, &err))                                              \
+    X("no file", redtune_import(&(redtune_importing){.file_count = 1}, &report, &err))             \
+    X("file 1",                                                                                    \
+      redtune_import(&(redtune_importing){.files = no_file, .file_count = 2}, &report, &err))      \
+    X("source is NULL", redtune_undo(NULL, NULL, &removed, &err))                                  \
+    X("removed is NULL", redtune_undo(NULL, source, NULL, &err))                                   \
+    X("rt is NULL", redtune_verify(NULL, NULL, &verified, &err))                                   \
+    X("op", redtune_verify(rt, &(redtune_verifying){.op = ops}, &verified, &err))                  \
+    X("dtype", redtune_verify(rt, &(redtune_verifying){.dtype = dtypes}, &verified, &err))         \
+    X("emission is NULL", redtune_emit(NULL, &text, &err))                                         \
+    X("source is NULL", redtune_emit(&(redtune_emission){.problem = sum}, NULL, &err))             \
+    X("op", redtune_emit(&(redtune_emission){.problem = no_op}, &text, &err))                      \
+    X("'a\?b'", redtune_emit(&(redtune_emission){.problem = sum, .family = "a\nb"}, &text, &err))  \
+    X("a\?\?[31mb",                                                                                \
+      redtune_emit(&(redtune_emission){.problem = sum, .config = lines.config}, &text, &err))      \
+    X(NULL, (redtune_free(NULL), REDTUNE_OK))                                                      \
+    X("emission is NULL", redtune_count(NULL, &counters, &err))                                    \
+    X("out is NULL", redtune_count(&(redtune_emission){.problem = sum}, NULL, &err))               \
+    X("dtype", redtune_count(&(redtune_emission){.problem = no_dtype}, &counters, &err))           \
+    X("rt is NULL", redtune_ladder(NULL, NULL, &err))                                              \
+    X("dtype", redtune_ladder(rt, &(redtune_climb){.dtype = NONE}, &err))                          \
+    X("block", redtune_ladder(rt, &(redtune_climb){.block = 7}, &err))                             \
+    X("name is NULL", redtune_ladder_source(NULL, NULL, &text, &err))                              \
+    X("source is NULL", redtune_ladder_source(NULL, "modulo", NULL, &err))                         \
+    X("dtype", redtune_ladder_source(&(redtune_climb){.dtype = NONE}, "modulo", &text, &err))      \
+    X("text is NULL", redtune_report(NULL, NULL, &err))                                            \
+    X("steps is NULL", redtune_report(&(redtune_reporting){.step_count = 1}, &text, &err))         \
+    X("format 99", redtune_report(&(redtune_reporting){.format = NONE}, &text, &err))              \
+    X("op", redtune_report(&(redtune_reporting){.problem = no_op}, &text, &err))                   \
+    X("dtype", redtune_report(&(redtune_reporting){.problem = no_dtype}, &text, &err))             \
+    X("found is NULL", redtune_diagnose(NULL, NULL, NULL, &count, &err))                           \
+    X("count is NULL", redtune_device_count(NULL, &err))                                           \
+    X(NULL, redtune_op_name(NONE) || redtune_dtype_name(NONE) || redtune_dtype_bytes(NONE))        \
+    X(NULL, strcmp(redtune_status_name(NONE), "unknown"))                                          \
+    X(NULL, strcmp(redtune_match_name(NONE), "unknown"))                                           \
+    X(NULL, strcmp(redtune_effort_name(NONE), "unknown"))
+
+static const struct {
+    const char *part, *call;
+} calls[] = {
+#define ENTRY(part, ...) {part, #__VA_ARGS__},
+    CALLS(ENTRY)
+#undef ENTRY
+};
+
+static int make(size_t wanted) {
+    size_t at = 0;
+#define ENTRY(part, ...)                                                                           \
+    if (at++ == wanted) return (int)(__VA_ARGS__);
+    CALLS(ENTRY)
+#undef ENTRY
+    return -1;
+}
+
+/* In a process of its own: 0 if the call ends as it should. */
+static int try_call(size_t i) {
+    redtune_error opening;
+    if (strstr(calls[i].call, "(rt,") &&
+        redtune_open(&(redtune_options){.device = "sim"}, &rt, &opening)) {
+        fprintf(stderr, "%s\n", opening.message);
+        return 77;
+    }
+    int got = make(i);
+    bool good = calls[i].part ? got == REDTUNE_INVALID && err.status == REDTUNE_INVALID &&
+                                    strstr(err.message, calls[i].part)
+                              : got == REDTUNE_OK;
+    if (!good) fprintf(stderr, "%s: %d: %s\n", calls[i].call, got, err.message);
+    return !good;
+}
+
+static void what_makes_no_sense_is_refused(void) {
+    int failed = 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        int ended = 0;
+        fflush(NULL);
+        pid_t child = fork();
+        if (!child) _exit(try_call(i));
+        CHECK(child > 0 && waitpid(child, &ended, 0) == child);
+        if (WIFSIGNALED(ended)) fprintf(stderr, "%s: a signal\n", calls[i].call);
+        failed += ended != 0;
+    }
+    CHECK_INT(failed, 0);
+}
+
+static char heard[1024];
+
+static void hear(void *user, redtune_log_level level, const char *line) {
+    (void)user, (void)level;
+    if (strstr(line, "HOME")) snprintf(heard, sizeof heard, "%s", line);
+}
+
+/* As a service is started: reductions work, and what would be lost is not begun. */
+static void without_a_home_there_is_no_database(void) {
+    const redtune_options options = {
+        .device = "sim", .log = hear, .log_level = REDTUNE_LOG_WARNING};
+    char database[64];
+    snprintf(database, sizeof database, "%s", getenv("REDTUNE_DB"));
+    unsetenv("HOME");
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("REDTUNE_DB");
+    redtune_status status = redtune_open(&options, &rt, &err);
+    setenv("REDTUNE_DB", database, 1);
+    CHECK_OK(status, err);
+    CHECK_CONTAINS(heard, "working without a database");
+    CHECK_TEXT(redtune_database_path(rt), "");
+    CHECK_OK(redtune_prepare(rt, &sum, 1, &err), err);
+    CHECK_FAILS(redtune_tune(rt, NULL, &err), REDTUNE_FILE, err, "REDTUNE_DB");
+    redtune_close(rt);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(what_makes_no_sense_is_refused),
+        FACT(without_a_home_there_is_no_database),
+    };
+    char folder[] = "/tmp/redtune-test-XXXXXX", path[64];
+    if (!mkdtemp(folder)) return 1;
+    snprintf(path, sizeof path, "%s/tuning.db", folder);
+    setenv("REDTUNE_DB", path, 1);
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    unlink(path);
+    rmdir(folder);
+    return failed;
+}
