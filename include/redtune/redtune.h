@@ -350,9 +350,9 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
 
 /* How thoroughly a problem's candidates are searched (docs/tuning.md). */
 typedef enum redtune_effort {
-    REDTUNE_EFFORT_STANDARD = 0, /* what was seen to find the best, or one as good, for a seventh */
+    REDTUNE_EFFORT_STANDARD = 0, /* a search that was seen to find the best, or one as good */
     REDTUNE_EFFORT_QUICK,        /* half of that, and fewer samples */
-    REDTUNE_EFFORT_EXHAUSTIVE,   /* every candidate */
+    REDTUNE_EFFORT_EXHAUSTIVE,   /* all candidates that docs/tuning.md counts */
 } redtune_effort;
 
 /* "standard", "quick", "exhaustive"; "unknown" for what is none. */

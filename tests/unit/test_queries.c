@@ -98,6 +98,44 @@ static void each_finds_what_it_is_for(void) {
     }
 }
 
+/* One row of a table of the page, from its first column to the end of the line. */
+static bool row_names(const char *column, const char *name) {
+    char start[32], quoted[32];
+    snprintf(start, sizeof start, "\n| `%s` |", column);
+    snprintf(quoted, sizeof quoted, "`%s`", name);
+    const char *row = strstr(queries.page, start);
+    const char *found = row ? strstr(row, quoted) : NULL;
+    return found && strcspn(row + 1, "\n") > (size_t)(found - row);
+}
+
+/* Of every op and dtype that there is. */
+static void the_page_names_each_op_and_dtype(void) {
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+        if (!row_names("op", op->name)) CHECK_TEXT("an op that is not in the page", op->name);
+    for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
+        if (!row_names("dtype", dtype->name))
+            CHECK_TEXT("a dtype that is not in the page", dtype->name);
+}
+
+/* A second column is GB/s, the sixth query's fourth a share of the bus's 4916.736 GB/s. */
+static void bytes_are_those_of_the_dtype(void) {
+    for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
+        char first[1024], want[32];
+        rdt_trial trial = trials_make(1 << 20, "one", 10000, 31);
+        trial.problem.op = REDTUNE_MAX;
+        trial.problem.dtype = trial.problem.result = dtype->dtype;
+        double gbps = 1048576e-4 * (double)dtype->bytes;
+        CHECK(begin());
+        CHECK_OK(put(&trial, 1), err);
+        CHECK_INT(run_query(0, first), 1);
+        snprintf(want, sizeof want, "|one|10.0|%.1f|", gbps);
+        CHECK_CONTAINS(first, want);
+        CHECK_INT(run_query(5, first), 1);
+        snprintf(want, sizeof want, "|%.1f", 100 * gbps / 4916.736);
+        CHECK_CONTAINS(first, want);
+    }
+}
+
 static void the_last_forgets_what_older_templates_gave(void) {
     char first[1024];
     CHECK(fill());
@@ -115,6 +153,8 @@ static void the_last_forgets_what_older_templates_gave(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(each_finds_what_it_is_for),
+        FACT(the_page_names_each_op_and_dtype),
+        FACT(bytes_are_those_of_the_dtype),
         FACT(the_last_forgets_what_older_templates_gave),
     };
     if (!scratch_begin()) return 1;

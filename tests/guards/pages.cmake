@@ -1,0 +1,53 @@
+# Guard: the pages name files that exist, their tables have no gap, and every variable of the
+# environment that the library reads stands in the manual and in docs/api.md.
+cmake_minimum_required(VERSION 3.25)
+
+set(faults "")
+file(GLOB pages ${root}/docs/*.md)
+foreach(page ${root}/README.md ${pages})
+    file(READ ${page} text)
+    get_filename_component(folder ${page} DIRECTORY)
+    file(RELATIVE_PATH name ${root} ${page})
+    # Links, from the page's folder; and what stands in backticks, from the root.
+    string(REPLACE "](" "@" marked "${text}") # a bracket would join a list's elements
+    string(REGEX MATCHALL "@[A-Za-z0-9_./-]+" links "${marked}")
+    foreach(link IN LISTS links)
+        string(SUBSTRING ${link} 1 -1 path)
+        if(NOT path MATCHES "^https?$" AND NOT EXISTS ${folder}/${path})
+            string(APPEND faults "\n  ${name} links to ${path}, which is not there")
+        endif()
+    endforeach()
+    string(REGEX MATCHALL "`(src|cache|tuner|sim|tests|templates|bench|examples|docs)/[a-z0-9_/]+\\.[a-z]+" files
+           "${text}")
+    foreach(file IN LISTS files)
+        string(SUBSTRING ${file} 1 -1 path)
+        if(NOT EXISTS ${root}/${path})
+            string(APPEND faults "\n  ${name} names ${path}, which is not there")
+        endif()
+    endforeach()
+    # A table begins with a row of dashes; a row after a blank line without one is cut off.
+    string(REGEX MATCH "\n\\|[^\n]*\n\n\\|[^\n]*\n(\n|[^|]|\\| [^-])" gap "${text}")
+    if(NOT gap STREQUAL "")
+        string(APPEND faults "\n  ${name} has a table with a blank line in it:${gap}")
+    endif()
+endforeach()
+
+file(READ ${root}/packaging/redtune.1.tail manual)
+file(READ ${root}/docs/api.md api)
+file(GLOB_RECURSE sources ${root}/src/*.c ${root}/cache/*.c ${root}/tuner/*.c)
+foreach(source IN LISTS sources)
+    file(READ ${source} text)
+    string(REGEX MATCHALL "\"REDTUNE_[A-Z_]+\"" variables "${text}")
+    foreach(quoted IN LISTS variables)
+        string(REPLACE "\"" "" variable ${quoted})
+        foreach(page manual api)
+            if(NOT ${page} MATCHES "${variable}[^A-Z_]")
+                string(APPEND faults "\n  ${variable} is not in the page: ${page}")
+            endif()
+        endforeach()
+    endforeach()
+endforeach()
+
+if(faults)
+    message(FATAL_ERROR "the pages are not true of the tree:${faults}")
+endif()
