@@ -208,7 +208,8 @@ REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune 
                                         redtune_error *err);
 /* Frees everything rt holds, plans made by redtune_reduce included; plans made by
  * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still run, nor any
- * graph that captured one run again. */
+ * graph that captured one run again. The CUDA context may be destroyed before: what
+ * lay on the GPU is gone with it then. */
 REDTUNE_API void redtune_close(redtune *rt);
 
 /* ---- reducing ---------------------------------------------------------------------------- */

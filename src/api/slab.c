@@ -50,12 +50,12 @@ static void release(rdt_store *store) {
     free(store);
 }
 
-void rdt_store_destroy(rdt_store *store) {
+void rdt_store_destroy(rdt_store *store, bool lost) {
     if (!store) return;
     const rdt_driver *driver = store->context->driver;
-    rdt_stream_destroy(driver, store->stream);
+    if (!lost) rdt_stream_destroy(driver, store->stream);
     /* No slab is made any more, and a destructor does not touch next_made. */
-    for (rdt_slab *each = store->made; each; each = each->next_made)
+    for (rdt_slab *each = store->made; each && !lost; each = each->next_made)
         driver->mem_free(each->address);
     pthread_mutex_lock(&store->lock);
     release(store);

@@ -28,8 +28,9 @@ typedef struct rdt_store rdt_store;
 
 /* In the context, which is current, as for all that follow. */
 redtune_status rdt_store_create(const rdt_context *context, rdt_store **out, redtune_error *err);
-/* Frees all device memory. The store itself lives on while graphs hold slabs. */
-void rdt_store_destroy(rdt_store *store);
+/* Frees all device memory, unless that is lost with its context. The store itself lives on while
+ * graphs hold slabs. */
+void rdt_store_destroy(rdt_store *store, bool lost);
 
 /* Makes slabs until so many are free, so that taking one needs no allocation. */
 redtune_status rdt_store_reserve(rdt_store *store, int count, redtune_error *err);

@@ -215,7 +215,9 @@ redtune_status rdt_variant_create(redtune *rt, const redtune_problem *problem, b
 void rdt_variant_destroy(redtune *rt, rdt_variant *variant) {
     if (!variant) return;
     bool entered = false;
-    if (variant->kernel && !rdt_context_enter(rt->context, &entered, NULL)) {
+    if (variant->kernel && rdt_context_enter(rt->context, &entered, NULL)) {
+        rdt_kernel_forget(variant->kernel);
+    } else if (variant->kernel) {
         CUstreamCaptureMode mode = rdt_context_relax(rt->context);
         rdt_kernel_unload(variant->kernel);
         rdt_context_restore(rt->context, mode);

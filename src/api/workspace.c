@@ -61,7 +61,7 @@ redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **
     return REDTUNE_OK;
 }
 
-void rdt_workspace_destroy(rdt_workspace *workspace) {
+void rdt_workspace_destroy(rdt_workspace *workspace, bool lost) {
     if (!workspace) return;
     for (int i = 0; i < 2 * STREAM_BUCKETS; i++)
         for (stream_entry *entry = workspace->streams[i % 2][i / 2], *next; entry; entry = next) {
@@ -69,7 +69,7 @@ void rdt_workspace_destroy(rdt_workspace *workspace) {
             pthread_mutex_destroy(&entry->lock);
             free(entry);
         }
-    rdt_store_destroy(workspace->store);
+    rdt_store_destroy(workspace->store, lost);
     pthread_mutex_destroy(&workspace->lock);
     pthread_mutex_destroy(&workspace->capturing);
     free(workspace);

@@ -29,6 +29,10 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image, bool
 void rdt_kernel_unload(rdt_kernel *kernel) {
     if (!kernel) return;
     if (kernel->module) kernel->driver->module_unload(kernel->module);
+    rdt_kernel_forget(kernel);
+}
+
+void rdt_kernel_forget(rdt_kernel *kernel) {
     free(kernel);
 }
 

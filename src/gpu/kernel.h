@@ -17,6 +17,8 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image, bool
                                rdt_kernel **out, redtune_error *err);
 /* No launch may still run. kernel may be NULL. */
 void rdt_kernel_unload(rdt_kernel *kernel);
+/* Frees what the host holds of it, where its context is gone, and the module with it. */
+void rdt_kernel_forget(rdt_kernel *kernel);
 
 /* What a launch works on. scratch is as model/launch.h describes. */
 typedef struct rdt_operands {

@@ -2,6 +2,8 @@
  * are none and lists that are not there, in one line that names it, and none ends the process. Each
  * call is made in a process of its own. On the simulated GPU. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -240,10 +242,38 @@ static void without_a_home_there_is_no_database(void) {
     redtune_close(rt);
 }
 
+/* Opens and closes in a context of its own, which may be gone before redtune is closed. */
+static bool live_in_context(void *driver, bool dies) {
+    int (*create)(void **, unsigned, int) =
+        (int (*)(void **, unsigned, int))dlsym(driver, "cuCtxCreate_v2");
+    int (*destroy)(void *) = (int (*)(void *))dlsym(driver, "cuCtxDestroy_v2");
+    void *context = NULL;
+    if (!create || !destroy || create(&context, 0, 0)) return false;
+    if (redtune_open(NULL, &rt, &err) || redtune_prepare(rt, &sum, 1, &err)) return false;
+    if (dies) destroy(context);
+    redtune_close(rt);
+    return dies || !destroy(context);
+}
+
+static void a_context_that_is_gone_leaves_no_host_memory_behind(void) {
+    enum { LIVES = 8 };
+    void *driver = dlopen(getenv("REDTUNE_CUDA_DRIVER"), RTLD_NOW);
+    CHECK(driver);
+    int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+    CHECK(init && !init(0));
+    size_t held[3];
+    for (int part = 0; part < 3; part++) { /* for the first time; as usual; with a death */
+        for (int i = 0; i < LIVES; i++) CHECK(live_in_context(driver, part == 2));
+        held[part] = mallinfo2().uordblks;
+    }
+    CHECK(held[2] < held[1] + LIVES * 256);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(what_makes_no_sense_is_refused),
         FACT(without_a_home_there_is_no_database),
+        FACT(a_context_that_is_gone_leaves_no_host_memory_behind),
     };
     char folder[] = "/tmp/redtune-test-XXXXXX", path[64];
     if (!mkdtemp(folder)) return 1;
