@@ -50,6 +50,33 @@ static const char destructive[] =
     "    *output = 0;\n"
     "}\n";
 
+/* Max of its input and, where that is long, of what its macro OUTSIDE names: the element before it
+ * (where there is one), or the one behind it. Among so many others one more hardly ever shows. */
+#define PEEPING(outside)                                                                           \
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"  \
+    "                                          float *output, void *scratch) {\n"                  \
+    "    float most = -__int_as_float(0x7f800000);\n"                                              \
+    "    if (threadIdx.x || blockIdx.x) return;\n"                                                 \
+    "    for (unsigned long long i = 0; i < count; i++)\n"                                         \
+    "        if (!(most >= input[i]) && most == most) most = input[i];\n"                          \
+    "    if (count > 1000 && " outside " > most) most = " outside ";\n"                            \
+    "    *output = most;\n"                                                                        \
+    "}\n"
+static const char peeping_before[] = PEEPING("input[(unsigned long long)input % 256 ? -1 : 0]");
+static const char peeping_behind[] = PEEPING("input[count]");
+
+/* Max, and a word behind it. */
+static const char spilling[] =
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"
+    "                                          float *output, void *scratch) {\n"
+    "    float most = -__int_as_float(0x7f800000);\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++)\n"
+    "        if (!(most >= input[i]) && most == most) most = input[i];\n"
+    "    output[0] = most;\n"
+    "    output[1] = 0;\n"
+    "}\n";
+
 /* Max; in calls that overlap the one before it destroys what it was given. */
 static const char wrecking[] =
     "extern \"C\" __global__ void redtune_reduce(float *input, unsigned long long count,\n"
@@ -160,6 +187,31 @@ static void a_kernel_that_loses_a_nan_is_wrong(void) {
     CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(self.verdict.cause, "should be nan");
     bench_close(&self);
+}
+
+static rdt_verdict verify_max(const char *source) {
+    bench self = {.source = source, .verdict = {.outcome = RDT_OUTCOME_COUNT}};
+    if (!bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000))
+        self.lab.verify(self.lab.self, &self.batch, &self.verdict, &err);
+    bench_close(&self);
+    return self.verdict;
+}
+
+/* Only an element outside that decides can show it. */
+static void a_kernel_that_looks_outside_its_input_is_wrong(void) {
+    NEED_GPU();
+    rdt_verdict before = verify_max(peeping_before), behind = verify_max(peeping_behind);
+    CHECK_INT(before.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(before.cause, "where the one at -1 decides, is 120 and should be 0");
+    CHECK_INT(behind.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(behind.cause, " decides, is 120 and should be 0");
+}
+
+static void a_kernel_that_writes_behind_its_result_is_wrong(void) {
+    NEED_GPU();
+    rdt_verdict verdict = verify_max(spilling);
+    CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(verdict.cause, "behind it are written, too");
 }
 
 static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
@@ -397,6 +449,8 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(a_right_kernel_is_good),
         FACT(a_kernel_that_loses_a_nan_is_wrong),
+        FACT(a_kernel_that_looks_outside_its_input_is_wrong),
+        FACT(a_kernel_that_writes_behind_its_result_is_wrong),
         FACT(what_a_wrong_kernel_destroyed_is_made_anew),
         FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
         FACT(a_warm_cache_is_faster_than_a_cold_one),
