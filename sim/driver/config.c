@@ -135,6 +135,13 @@ static bool set_models(struct sim_config *config, const char *value) {
     return true;
 }
 
+static bool set_driver(struct sim_config *config, const char *value) {
+    uint64_t version = 0;
+    if (!take_number(value, &version) || version < 11000 || version > 13000) return false;
+    config->driver_version = (int)version;
+    return true;
+}
+
 static bool set_late(struct sim_config *config, const char *value) {
     uint64_t late = 0;
     if (!take_number(value, &late) || late > 1) return false;
@@ -212,6 +219,7 @@ static const struct {
     {"REDTUNE_SIM_ALLOC_MAX", set_alloc_max, "0", "bytes, such as 4G"},
     {"REDTUNE_SIM_CAPABILITY", set_capability, "90", "9.0, 90 or sm_90, from 7.5 on"},
     {"REDTUNE_SIM_SMS", set_sms, NULL, "1 to 1024"},
+    {"REDTUNE_SIM_DRIVER", set_driver, "13000", "11000 to 13000, such as 12020"},
     {"REDTUNE_SIM_DEVICES", set_devices, "1", "0 to 8"},
     {"REDTUNE_SIM_MODELS", set_models, "1", "1 to 8"},
     {"REDTUNE_SIM_FAIL", set_fail, "", "entry:n:error[:mode],..."},

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRIVER_VERSION = 13000, WARP_LANES = 32, BLOCK_THREADS = 1024, KIB = 1024 };
+enum { WARP_LANES = 32, BLOCK_THREADS = 1024, KIB = 1024 };
 
 static CUresult get_version(int *version) {
     if (!version) return CUDA_ERROR_INVALID_VALUE;
-    *version = DRIVER_VERSION;
+    *version = sim_state.config.driver_version;
     return CUDA_SUCCESS;
 }
 

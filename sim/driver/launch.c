@@ -153,6 +153,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, u
     SIM_ENTRY(launch(&node, stream));
 }
 
+/* Whether the launch asks to overlap the one before it in a capture, for which the driver is too
+ * old: graphs know such edges since CUDA 12.3. */
+static bool is_too_early(const CUlaunchAttribute *attribute, CUstream handle) {
+    const struct CUstream_st *stream = sim_stream_find(handle);
+    return stream && stream->capture && sim_state.config.driver_version < 12030 &&
+           attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+           attribute->value.programmaticStreamSerializationAllowed;
+}
+
 /* Attributes that only say how fast are taken as they come; clusters are not simulated. */
 static CUresult launch_with(const CUlaunchConfig *config, CUfunction function, void **params,
                             void **extra) {
@@ -163,6 +172,7 @@ static CUresult launch_with(const CUlaunchConfig *config, CUfunction function, v
                         (attribute->value.clusterDim.x > 1 || attribute->value.clusterDim.y > 1 ||
                          attribute->value.clusterDim.z > 1);
         if (clusters) return CUDA_ERROR_NOT_SUPPORTED;
+        if (is_too_early(attribute, config->hStream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
     CUDA_KERNEL_NODE_PARAMS_v2 node = {.func = function,
                                        .gridDimX = config->gridDimX,

@@ -93,6 +93,7 @@ struct sim_rule {
 struct sim_config {
     struct sim_settings settings;
     int device_count;
+    int driver_version;       /* 13000 is CUDA 13.0 */
     int model_count;          /* the devices take turns in having their names */
     uint64_t alloc_max_bytes; /* 0: none */
     char report[512];         /* "", "stderr" or a path */

@@ -285,6 +285,8 @@ static bool decode_griddep(struct sim_decoder *d) {
     bool known =
         sim_opcode_take(&d->opcode, "wait") || sim_opcode_take(&d->opcode, "launch_dependents");
     d->inst.run = sim_step_nothing;
+    if (known && d->ast->target < 90)
+        return sim_decode_fail(d, "griddepcontrol requires .target sm_90 or higher");
     return known && sim_opcode_done(&d->opcode) ? sim_decode_count(d, 0, 0) : sim_decode_unknown(d);
 }
 

@@ -282,6 +282,33 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
     }
 }
 
+/* What the templates are told of the GPU: its architecture is the one that NVRTC makes code for. */
+static redtune_status find_target(rdt_builder *builder, const rdt_facts *facts, rdt_facts *out,
+                                  redtune_error *err) {
+    int arch = 0;
+    redtune_status status = need_compiler(builder, err);
+    if (!status)
+        status = rdt_compiler_arch(builder->compiler, facts->major, facts->minor, &arch, err);
+    if (status) return status;
+    *out = *facts;
+    out->major = arch / 10;
+    out->minor = arch % 10;
+    return REDTUNE_OK;
+}
+
+/* Whether a kernel for that target overlaps other launches, by the templates' own rule. */
+static redtune_status find_overlap(rdt_builder *builder, int family, rdt_case target,
+                                   const rdt_config *config, bool *overlap, redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    rdt_launch launch;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    status = rdt_codegen_launch(codegen, family, target, config, &launch, err);
+    rdt_builder_give_back(builder);
+    if (!status) *overlap = launch.overlap;
+    return status;
+}
+
 /* The source, freed by the caller, and its name. */
 static redtune_status render(rdt_builder *builder, int family, rdt_case at,
                              const rdt_config *config, char name[64], char **source,
@@ -306,14 +333,23 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
                                redtune_error *err) {
     char *source = NULL;
     order wanted = {.facts = &context->facts, .cached_only = cached_only};
-    redtune_status status = render(builder, family, (rdt_case){problem, &context->facts}, config,
-                                   wanted.name, &source, err);
-    if (!status) status = need_compiler(builder, err);
+    rdt_facts target;
+    rdt_kernel *kernel = NULL;
+    bool overlap = launch->overlap;
+    redtune_status status = find_target(builder, &context->facts, &target, err);
+    const rdt_case at = {problem, &target};
+    if (!status) status = render(builder, family, at, config, wanted.name, &source, err);
+    if (!status && overlap && target.major != context->facts.major)
+        status = find_overlap(builder, family, at, config, &overlap, err);
     wanted.source = source;
     if (!status)
-        status = make_from_source(builder, context, &wanted, launch->final_threads != 0, out, err);
+        status =
+            make_from_source(builder, context, &wanted, launch->final_threads != 0, &kernel, err);
     free(source);
-    return status;
+    if (!kernel) return status;
+    kernel->no_overlap = launch->overlap && !overlap;
+    *out = kernel;
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context, int family,
@@ -327,8 +363,11 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
     char *source = NULL, key[RDT_HASH_TEXT_BYTES];
     rdt_image image = {0};
     order wanted = {.facts = at.facts, .ptx = ptx};
-    redtune_status status = render(builder, family, at, config, wanted.name, &source, err);
-    if (!status) status = need_compiler(builder, err);
+    rdt_facts target;
+    redtune_status status = find_target(builder, at.facts, &target, err);
+    if (!status)
+        status = render(builder, family, (rdt_case){at.problem, &target}, config, wanted.name,
+                        &source, err);
     wanted.source = source;
     if (!status) status = get_image(builder, &wanted, key, &image, err);
     free(image.data);

@@ -118,6 +118,7 @@ void rdt_recipe_write(redtune *rt, const rdt_recipe_key key, const rdt_variant *
     if (!variant->kernel->key[0]) return;
     memset(&made, 0, sizeof made);
     made.launch = variant->launch;
+    made.launch.overlap = made.launch.overlap && !variant->kernel->no_overlap;
     made.info = variant->info;
     rdt_text_copy(made.kernel, sizeof made.kernel, variant->kernel->key);
     memcpy(made.text, variant->text, sizeof made.text);

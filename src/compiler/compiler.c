@@ -141,6 +141,14 @@ static redtune_status choose_target(const rdt_compiler *compiler, int major, int
     return REDTUNE_OK;
 }
 
+redtune_status rdt_compiler_arch(const rdt_compiler *compiler, int major, int minor, int *arch,
+                                 redtune_error *err) {
+    target target = {0};
+    redtune_status status = choose_target(compiler, major, minor, false, &target, err);
+    if (!status) *arch = target.arch;
+    return status;
+}
+
 /* Fills the options' texts and gives their number. No fast-math: results must not depend on it. */
 static int make_options(target target, option_text options[OPTION_COUNT]) {
     int count = 0;

@@ -28,6 +28,10 @@ int rdt_compiler_version(const rdt_compiler *compiler);
 redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
                                     int major, int minor, bool ptx, rdt_image *out,
                                     redtune_error *err);
+/* The architecture that kernels for that GPU are compiled for, 10 * major + minor: the GPU's own,
+ * or the newest before it that NVRTC knows. */
+redtune_status rdt_compiler_arch(const rdt_compiler *compiler, int major, int minor, int *arch,
+                                 redtune_error *err);
 /* The options such a compile is given, as one text: a part of the kernel cache's key. */
 redtune_status rdt_compiler_options(const rdt_compiler *compiler, int major, int minor, bool ptx,
                                     rdt_text *out, redtune_error *err);

@@ -54,6 +54,12 @@ static CUresult launch_overlapping(const rdt_driver *driver, CUfunction function
     return driver->launch_kernel_ex(&config, function, args, NULL);
 }
 
+/* Whether launches may overlap: in graphs, drivers know how since CUDA 12.3. */
+static bool can_overlap(const rdt_kernel *kernel, const rdt_launch *how) {
+    enum { DRIVER_VERSION_LEAST = 12030 };
+    return how->overlap && !kernel->no_overlap && kernel->driver->version >= DRIVER_VERSION_LEAST;
+}
+
 static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
                        uint32_t threads, bool overlap, CUstream stream, void **args) {
     if (overlap) return launch_overlapping(driver, function, blocks, threads, stream, args);
@@ -64,15 +70,15 @@ redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how
                                  rdt_operands operands, CUstream stream, redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
     uint32_t blocks = rdt_launch_blocks(how, operands.count);
-    uint32_t overlaps = how->overlap && operands.chained;
+    const bool can = can_overlap(kernel, how);
+    uint32_t overlaps = can && operands.chained;
     void *reduce_args[] = {&operands.input, &operands.count, &operands.output, &operands.scratch,
                            &overlaps};
     CUresult rc =
         launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     if (!rc && how->final_threads && blocks > 1) {
         void *finish_args[] = {&operands.scratch, &blocks, &operands.count, &operands.output};
-        rc = launch(driver, kernel->finish, 1, how->final_threads, how->overlap, stream,
-                    finish_args);
+        rc = launch(driver, kernel->finish, 1, how->final_threads, can, stream, finish_args);
     }
     if (rc)
         return rdt_driver_check(driver, rc, err, "launch a reduction on %u blocks of %u threads",
