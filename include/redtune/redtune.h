@@ -696,6 +696,11 @@ typedef struct redtune_emission {
     const char *config;
     /* Nonzero: with the #line directives that the compiler is given. */
     int lines;
+    /* The GPU to render for, as in redtune_question: without a family and a config, what it would
+     * run by the databases. NULL: a typical one of compute capability 8.0. Ignored by
+     * redtune_count. */
+    const char *gpu;
+    const char *database; /* where gpu is looked up, as in redtune_question */
 } redtune_emission;
 
 /* Renders the CUDA source of one configuration. Needs neither GPU nor driver. *source is

@@ -71,7 +71,13 @@ static int run(const rdt_options *options) {
         .family = options->family,
         .config = options->config,
         .lines = options->lines,
+        .gpu = options->gpu,
+        .database = options->database,
     };
+    if (options->counters && options->gpu) {
+        rdt_message_print("cannot use --gpu with --counters: the simulated GPU is what counts");
+        return RDT_EXIT_MISUSED;
+    }
     if (options->counters) return print_counters(&emission);
     char *source = NULL;
     redtune_error err;
@@ -88,6 +94,9 @@ const rdt_command rdt_cmd_emit = {
     .details =
         "Parameters that --config does not name are the built-in default's. A wrong name or\n"
         "value is answered with those that there are.\n\n"
+        "With --gpu it is rendered for that GPU, and without --family and --config it is what "
+        "that\n"
+        "GPU would run on --count elements, by the databases (redtune explain says why).\n\n"
         "With --counters the kernel is compiled (that takes NVRTC) and called once on --count\n"
         "elements on the simulated GPU: instructions and how many lanes of a warp were active,\n"
         "accesses to memory and how well they coalesced, bank conflicts, barriers, atomics.\n",

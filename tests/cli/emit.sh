@@ -1,5 +1,7 @@
 # redtune emit: prints source without a GPU, and names a wrong parameter.
-. "${BASH_SOURCE%/*}/check.sh"
+here=$(realpath "${BASH_SOURCE%/*}")
+. "$here/check.sh"
+. "$here/facts.sh"
 export REDTUNE_CUDA_DRIVER=/nowhere/libcuda.so.1
 
 emit_prints_cuda() {
@@ -62,6 +64,29 @@ configs_that_are_not_allowed_are_asked_wrongly() {
     refuses "--dtype f64 --config vec=4" "vec=4 of f64 is 32 bytes"
 }
 
+# What the H100 of the database would run there, for its architecture.
+emit_shows_what_a_gpu_runs() {
+    facts gpu.db <<'LINES'
+templates=here is_default=1 median_ns=3000
+templates=here block=512 median_ns=2000
+LINES
+    run "$redtune" emit
+    want_not_in_out "griddepcontrol"
+    run "$redtune" emit --db gpu.db --gpu H100 --count 1M
+    want_exit 0
+    want_no_err
+    want_in_out "block=512,"
+    want_in_out "griddepcontrol.wait"
+    run "$redtune" emit --db gpu.db --gpu H100 --config block=64
+    want_exit 0
+    want_in_out "block=64,"
+    want_in_out "griddepcontrol.wait"
+    run "$redtune" emit --db gpu.db --gpu nosuch
+    want_refused 2 "nosuch"
+    run "$redtune" emit --gpu H100 --counters
+    want_refused 2 "cannot use --gpu with --counters"
+}
+
 folders_without_templates_are_named() {
     mkdir empty
     REDTUNE_TEMPLATES=$folder/empty run "$redtune" emit
@@ -72,4 +97,5 @@ folders_without_templates_are_named() {
 
 check_run emit_prints_cuda emit_is_the_same_every_time emit_takes_the_config \
     emit_shows_lines_if_asked wrong_parameters_are_named \
-    configs_that_are_not_allowed_are_asked_wrongly folders_without_templates_are_named
+    configs_that_are_not_allowed_are_asked_wrongly emit_shows_what_a_gpu_runs \
+    folders_without_templates_are_named
