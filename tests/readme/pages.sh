@@ -60,6 +60,7 @@ adapt() {
     local line=$1
     case $line in
     "./bootstrap test"* | ctest* | cpack*) return ;;        # the suite, and what package.install runs
+    nvcc*) return ;;                                        # needs the CUDA Toolkit and a GPU
     *fuzz*) return ;;                                       # needs clang and its fuzzer
     sqlite3*) command -v sqlite3 >/dev/null || return ;;
     esac
@@ -95,6 +96,10 @@ run() {
         tail -n 15 "$folder/log" >&2
         failures=$((failures + 1))
     }
+    if [[ $line == "cc "*" -o sum" ]]; then
+        sum=$(env -u REDTUNE_CUDA_DRIVER ./sum)
+        [ "$sum" = 524288 ] || { echo "FAILED: $page: its program gives '$sum'" >&2; failures=1; }
+    fi
     echo "$((SECONDS - began)) s: $page: $line"
 }
 
@@ -107,7 +112,5 @@ for page in README.md docs/*.md; do
         [ -z "$line" ] || run "$page" "$line"
     done < <(lines "$page")
 done
-sum=$(env -u REDTUNE_CUDA_DRIVER ./sum)
-[ "$sum" = 524288 ] || { echo "FAILED: README's program gives '$sum'" >&2; failures=1; }
 [ "$count" -ge 30 ] || { echo "FAILED: only $count command lines found" >&2; failures=1; }
 exit $((failures > 0))
