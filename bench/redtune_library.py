@@ -25,6 +25,7 @@ class Options(ctypes.Structure):
         ("log", ctypes.c_void_p),
         ("log_user", ctypes.c_void_p),
         ("log_level", ctypes.c_int),
+        ("machine", ctypes.c_char_p),
         ("background", ctypes.c_int),
         ("trust", ctypes.c_int),
         ("verify_s", ctypes.c_double),

@@ -176,6 +176,9 @@ typedef struct redtune_options {
     redtune_log_fn *log; /* NULL: no log, unless REDTUNE_LOG is set */
     void *log_user;
     redtune_log_level log_level; /* lines above it are not made */
+    /* The label of this machine or GPU that what is measured is stored with, for databases that
+     * several share; at most 63 bytes without signs that a shell or a page reads. NULL: "". */
+    const char *machine;
     /* Nonzero: a plan whose kernel must be compiled first runs the default's meanwhile, if that
      * one's is at hand; a thread compiles, and the plan's next runs use the new kernel. Results may
      * differ in their last bits before and after, as they do between configurations. */
@@ -377,7 +380,9 @@ typedef struct redtune_tuned {
     /* The winner with the input in L2; "" and 0 where it does not fit in there. */
     char warm_config[256];
     double warm_ns;
-    char gpu[96];    /* the model it was measured on */
+    char gpu[96]; /* the model it was measured on, and what else tells it apart */
+    int major, minor, sm_count;
+    uint64_t l2_bytes;
     char device[16]; /* the GPU, as redtune_tuning.devices or redtune_options.device names it */
     unsigned device_count, model_count; /* GPUs that the tune is on, and models of GPU */
     /* The place of the result among all: by model in the order of the devices, then op, dtype and

@@ -24,9 +24,13 @@ static bool is_hash(const char *text) {
     return strlen(text) == RDT_HASH_TEXT_BYTES - 1 && !text[strspn(text, "0123456789abcdef")];
 }
 
+bool rdt_admit_is_label(const char *text) {
+    return rdt_text_is_plain(text) && lacks(text, signs);
+}
+
 static const char *check_texts(const rdt_row *row) {
     if (!lacks(row->gpu.name, signs)) return "the name of its GPU has odd characters";
-    if (!lacks(row->origin.machine, signs)) return "its machine's label has odd characters";
+    if (!rdt_admit_is_label(row->origin.machine)) return "its machine's label has odd characters";
     if (!lacks(row->trial.cause, markup)) return "its cause has odd characters";
     if (!is_hash(row->origin.templates)) return "its version of the templates is none";
     return NULL;

@@ -9,4 +9,7 @@
  * 1970. */
 const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t latest);
 
+/* Whether a text may label a machine. */
+bool rdt_admit_is_label(const char *text);
+
 #endif

@@ -222,6 +222,7 @@ static rdt_squadron *find_squadron(fleet *self, const rdt_ready *ready) {
     made->origin.driver_version = ready->facts.driver_version;
     made->origin.nvrtc_version = ready->nvrtc_version;
     rdt_text_copy(made->origin.build, sizeof made->origin.build, rdt_codegen_build());
+    rdt_text_copy(made->origin.machine, sizeof made->origin.machine, self->rt->machine);
     rdt_text_copy(made->origin.templates, sizeof made->origin.templates, ready->templates);
     return made;
 }

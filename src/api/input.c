@@ -148,6 +148,7 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
     redtune_problem piece = self.fold.piece;
     piece.count = self.piece_bytes / self.element_bytes;
     if (resolved.count && resolved.count < piece.count) piece.count = resolved.count;
+    if (resolved.count && resolved.count < piece.count) piece.count = resolved.count;
     if (!status) status = redtune_plan_create(rt, &piece, &self.plan, err);
     for (int i = 0; !status && i < LANES; i++) status = open_lane(&self, &self.lanes[i], err);
     if (!status) status = reduce_pieces(&self, err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/admit.h"
 #include "base/locale.h"
 #include "base/trace.h"
 
@@ -97,6 +98,17 @@ static redtune_status take_check(redtune *rt, redtune_error *err) {
                     "cannot use REDTUNE_CHECK=%.40s: it may be 0, or 1 to check pointers", wanted);
 }
 
+static redtune_status take_machine(redtune *rt, const char *label, redtune_error *err) {
+    if (!label) return REDTUNE_OK;
+    if (strlen(label) >= sizeof rt->machine || !rdt_admit_is_label(label))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot label the machine '%.80s': a label has at most 63 bytes of plain "
+                        "text, without quotes, brackets or signs such as $ and *",
+                        label);
+    rdt_text_copy(rt->machine, sizeof rt->machine, label);
+    return REDTUNE_OK;
+}
+
 static redtune_status take_trust(redtune *rt, const redtune_options *options, redtune_error *err) {
     rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
     redtune_status status = rdt_trust_find(options->trust, &rt->trust, err);
@@ -110,6 +122,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     redtune_status status = open_log(options, &rt->log, err);
     if (!status) status = copy_pin(rt, err);
     if (!status) status = take_check(rt, err);
+    if (!status) status = take_machine(rt, options->machine, err);
     if (!status) status = take_trust(rt, options, err);
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
     /* A program that names a database means that one; else it runs without, if it must. */

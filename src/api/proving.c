@@ -119,6 +119,7 @@ redtune_status rdt_proving_recheck(rdt_proving *self, const redtune_problem *pro
 redtune_status rdt_proving_origin(const rdt_proving *self, rdt_origin *out, redtune_error *err) {
     rdt_origin origin = {.driver_version = self->rt->context->facts.driver_version};
     rdt_text_copy(origin.build, sizeof origin.build, rdt_codegen_build());
+    rdt_text_copy(origin.machine, sizeof origin.machine, self->rt->machine);
     rdt_text_copy(origin.templates, sizeof origin.templates, rdt_codegen_hash(self->codegen));
     redtune_status status = rdt_builder_nvrtc(self->rt->builder, &origin.nvrtc_version, err);
     if (!status) *out = origin;

@@ -31,6 +31,7 @@ struct redtune {
     bool check;              /* every call's pointers, before it is launched */
     redtune_trust trust;     /* in received rows */
     double verify_s;         /* what verifying one of them may take */
+    char machine[64];        /* the label that measurements are stored with */
     char *worker;            /* the program that does it; NULL: this process */
     pthread_mutex_t lock;    /* guards what follows, down to shelves */
     rdt_winners winners;     /* read when a class is first asked for */

@@ -120,6 +120,7 @@ static redtune_status run_job(job *self, redtune_error *err) {
     if (!status) rdt_layers_note(&rt->layers, &rt->log);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status && asked.count) {
+        rdt_text_copy(self->origin.machine, sizeof self->origin.machine, rt->machine);
         self->origin.driver_version = rt->context->facts.driver_version;
         rdt_text_copy(self->origin.build, sizeof self->origin.build, rdt_codegen_build());
         rdt_text_copy(self->origin.templates, sizeof self->origin.templates,

@@ -12,6 +12,7 @@
 typedef struct survey {
     const char *output; /* NULL: stdout */
     size_t row_count;
+    char gpus[512], last[96]; /* the models' names, and the last of them */
 } survey;
 
 /* A database must not be replaced by a part of itself. */
@@ -19,6 +20,12 @@ static redtune_status take(void *user, const redtune_row *row, redtune_error *er
     survey *self = user;
     struct stat to, from;
     self->row_count++;
+    if (strcmp(self->last, row->gpu.name)) {
+        size_t length = strlen(self->gpus);
+        snprintf(self->last, sizeof self->last, "%s", row->gpu.name);
+        snprintf(self->gpus + length, sizeof self->gpus - length, "%s%s", length ? ", " : "",
+                 row->gpu.name);
+    }
     if (!self->output || stat(self->output, &to) || stat(row->database, &from) ||
         to.st_ino != from.st_ino || to.st_dev != from.st_dev)
         return REDTUNE_OK;
@@ -50,7 +57,7 @@ static redtune_status check_beside(const char *output, redtune_error *err) {
 }
 
 static redtune_status check(const rdt_options *options, const redtune_rows_query *query,
-                            redtune_error *err) {
+                            survey *out, redtune_error *err) {
     bool to_stdout = !options->output || !strcmp(options->output, "-");
     survey self = {.output = to_stdout ? NULL : options->output};
     if (to_stdout && !options->json_lines && isatty(STDOUT_FILENO))
@@ -59,6 +66,7 @@ static redtune_status check(const rdt_options *options, const redtune_rows_query
                                "file with -o FILE, or give --format json");
     redtune_status status = redtune_rows_each(query, take, &self, err);
     if (!status && !to_stdout && !options->json_lines) status = check_beside(options->output, err);
+    *out = self;
     if (status || self.row_count) return status;
     return rdt_message_set(err, REDTUNE_DATABASE, 0,
                            "cannot export: no measurement is there for this; redtune show --all "
@@ -76,17 +84,24 @@ static int run(const rdt_options *options) {
         .shipped = options->shipped,
         .own = !options->shipped,
     };
+    survey found;
     void *data = NULL;
     size_t bytes = 0;
     redtune_error err;
-    redtune_status status = check(options, &query, &err);
+    redtune_status status = check(options, &query, &found, &err);
     if (!status)
         status = redtune_export(&query,
                                 options->json_lines ? REDTUNE_EXPORT_JSON : REDTUNE_EXPORT_SQLITE,
                                 &data, &bytes, &err);
     if (!status) status = rdt_output_put(options->output, data, bytes, &err);
     redtune_free(data);
-    return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+    if (status) return rdt_message_fail(&err);
+    if (found.output && !options->quiet)
+        rdt_message_print("%zu %s%s of %s%s written to %s", found.row_count,
+                          options->winners ? "winner" : "measurement",
+                          found.row_count == 1 ? "" : "s", found.gpus,
+                          options->winners ? ", with what the default took," : "", found.output);
+    return RDT_EXIT_DONE;
 }
 
 const rdt_command rdt_cmd_export = {

@@ -20,9 +20,8 @@ typedef struct listing {
 
 static const char *const winner_titles[] = {"op",   "dtype", "size", "L2",     "us",
                                             "GB/s", "gain",  "peak", "family", "config"};
-static const char *const all_titles[] = {"op",   "dtype",   "size",  "L2",    "us",
-                                         "+-",   "samples", "gain",  "place", "outcome",
-                                         "made", "family",  "config"};
+static const char *const all_titles[] = {"op",      "dtype", "size",  "L2",      "us",   "+-",
+                                         "samples", "gain",  "place", "outcome", "made", "config"};
 
 static bool is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
     return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
@@ -31,10 +30,8 @@ static bool is_same_gpu(const redtune_device_info *a, const redtune_device_info 
 
 static void print_table(listing *self) {
     if (!self->table.cell_count) return;
-    const redtune_device_info *gpu = &self->gpu;
-    printf("%s%s, compute capability %d.%d, %d SMs", self->gpu_count++ ? "\n" : "", gpu->name,
-           gpu->major, gpu->minor, gpu->sm_count);
-    if (gpu->peak_gbps > 0) printf(", bus %.0f GB/s", gpu->peak_gbps);
+    if (self->gpu_count++) puts("");
+    rdt_table_print_gpu(&self->gpu, stdout);
     puts("\n");
     rdt_table_print(&self->table, stdout);
     rdt_table_free(&self->table);
@@ -45,7 +42,7 @@ static void begin_table(listing *self, const redtune_row *row) {
     const char *const *titles = all ? all_titles : winner_titles;
     self->gpu = row->gpu;
     self->table =
-        (rdt_table){.column_count = all ? 13 : 10, .right = all ? "llrlrrrrrllll" : "llrlrrrrll"};
+        (rdt_table){.column_count = all ? 12 : 10, .right = all ? "llrlrrrrrlll" : "llrlrrrrll"};
     for (size_t i = 0; i < self->table.column_count; i++)
         rdt_table_add(&self->table, "%s", titles[i]);
 }
@@ -91,12 +88,11 @@ static void add_any(rdt_table *table, const redtune_row *row) {
     add_number(table, "%.0f", row->samples, good);
     add_ratio(table, row->default_ns, row->median_ns);
     add_number(table, "%.0f", row->order, row->order >= 0);
-    rdt_table_add(table, "%s%s%s", row->is_winner ? "winner" : row->outcome,
-                  row->is_default ? ", default" : "",
-                  row->templates_differ ? ", other templates" : "");
+    rdt_table_add(table, "%s", row->is_winner ? "winner" : row->outcome);
     rdt_table_add(table, "%s", row->shipped ? "shipped" : row->received ? "elsewhere" : "here");
-    rdt_table_add(table, "%s", row->family);
-    rdt_table_add(table, "%s%s%s", row->config, *row->cause ? ": " : "", row->cause);
+    rdt_table_add(
+        table, "%s %s%s%s%s%s", row->family, row->config, row->is_default ? " (default)" : "",
+        row->templates_differ ? " (other templates)" : "", *row->cause ? ": " : "", row->cause);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

@@ -91,28 +91,36 @@ static void add_result(rdt_table *table, const redtune_tuned *result) {
     rdt_table_add(table, "%s", result->config);
 }
 
+static bool is_same_model(const redtune_tuned *a, const redtune_tuned *b) {
+    return !strcmp(a->gpu, b->gpu) && a->major == b->major && a->minor == b->minor &&
+           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
+}
+
 /* Whether an earlier result is of the same model of GPU. */
 static bool is_known_model(const outcome *done, size_t result) {
     for (size_t i = 0; i < result; i++)
-        if (!strcmp(done->results[i].gpu, done->results[result].gpu)) return true;
+        if (is_same_model(&done->results[i], &done->results[result])) return true;
     return false;
 }
 
-/* One model's results; the GPU that redtune is opened on is known better than the others. */
-static void print_table(const redtune_device_info *opened, const outcome *done, size_t first) {
+/* One model's results, under the same header whichever GPU it is. */
+static void print_table(int driver_version, const outcome *done, size_t first) {
     static const char *const titles[] = {"op",   "dtype", "size",   "us",    "GB/s",
                                          "gain", "peak",  "family", "config"};
     const redtune_tuned *model = &done->results[first];
     rdt_table table = {.column_count = sizeof titles / sizeof *titles, .right = "llrrrrrll"};
-    printf("%s%s, ", first ? "\n" : "", model->gpu);
-    if (!strcmp(model->gpu, opened->name))
-        printf("compute capability %d.%d, ", opened->major, opened->minor);
-    if (model->peak_gbps > 0) printf("bus %.0f GB/s, ", model->peak_gbps);
-    printf("driver for CUDA %d.%d\n\n", opened->driver_version / 1000,
-           opened->driver_version % 1000 / 10);
+    redtune_device_info gpu = {.major = model->major,
+                               .minor = model->minor,
+                               .sm_count = model->sm_count,
+                               .l2_bytes = model->l2_bytes,
+                               .peak_gbps = model->peak_gbps};
+    snprintf(gpu.name, sizeof gpu.name, "%s", model->gpu);
+    if (first) puts("");
+    rdt_table_print_gpu(&gpu, stdout);
+    printf(", driver for CUDA %d.%d\n\n", driver_version / 1000, driver_version % 1000 / 10);
     for (size_t i = 0; i < table.column_count; i++) rdt_table_add(&table, "%s", titles[i]);
     for (size_t i = first; i < done->result_count; i++)
-        if (!strcmp(done->results[i].gpu, model->gpu)) add_result(&table, &done->results[i]);
+        if (is_same_model(&done->results[i], model)) add_result(&table, &done->results[i]);
     rdt_table_print(&table, stdout);
     rdt_table_free(&table);
 }
@@ -121,7 +129,7 @@ static void print_tables(const redtune *rt, const outcome *done) {
     redtune_device_info opened;
     redtune_device_get(rt, &opened);
     for (size_t i = 0; i < done->result_count; i++)
-        if (!is_known_model(done, i)) print_table(&opened, done, i);
+        if (!is_known_model(done, i)) print_table(opened.driver_version, done, i);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

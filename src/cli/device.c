@@ -21,6 +21,7 @@ redtune_status rdt_device_open(const rdt_options *options, const char *device, r
     const redtune_options open = {
         .device = device ? device : "0",
         .database = options->database,
+        .machine = options->machine,
         .log = log,
         .log_user = user,
         .log_level = rdt_message_log_level(options->quiet, options->verbose),

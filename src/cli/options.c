@@ -121,6 +121,8 @@ static const option table[] = {
      "give a candidate up that takes longer for one step (default: 10)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
+    {"machine", 0, "LABEL", RDT_TUNE | RDT_VERIFY, take_text, MEMBER(machine),
+     "store what is measured with this label, for databases that several share"},
     {"dry-run", 0, NULL, RDT_IMPORT | RDT_MERGE, take_flag, MEMBER(dry_run),
      "change nothing, and print what would change"},
     {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_text, MEMBER(database),

@@ -6,7 +6,13 @@
 #include <string.h>
 #include "cli/message.h"
 
-enum { COLUMNS_MAX = 16, CELL_BYTES = 1024 };
+enum {
+    COLUMNS_MAX = 16,
+    CELL_BYTES = 1024,
+    LINE_COLUMNS = 100,
+    LAST_LEAST = 40, /* columns that a broken cell needs beside the others */
+    BELOW = 4,       /* blanks before one that stands below them */
+};
 
 void rdt_table_add(rdt_table *table, const char *format, ...) {
     if (table->failed) return;
@@ -35,16 +41,47 @@ void rdt_table_add(rdt_table *table, const char *format, ...) {
     table->cells[table->cell_count++] = memcpy(cell, text, bytes);
 }
 
-static void print_row(const rdt_table *table, const int widths[COLUMNS_MAX], size_t first,
-                      FILE *out) {
+/* Bytes of the text that fit into the room, up to behind a comma or blank; more where none is
+ * there.
+ */
+static size_t fitting(const char *text, size_t room) {
+    size_t end = 0;
+    if (strlen(text) <= room) return strlen(text);
+    for (size_t i = 0; text[i] && (i < room || !end); i++)
+        if (text[i] == ',' || text[i] == ' ') end = i + 1;
+    return end ? end : strlen(text);
+}
+
+/* From column start on, in as many lines as it takes. */
+static void print_broken(const char *text, int start, FILE *out) {
+    while (*text) {
+        size_t length = fitting(text, (size_t)(LINE_COLUMNS - start)), shown = length;
+        while (shown && text[shown - 1] == ' ') shown--;
+        fprintf(out, "%.*s", (int)shown, text);
+        text += length + strspn(text + length, " ");
+        if (*text) fprintf(out, "\n%*s", start, "");
+    }
+}
+
+typedef struct layout {
+    int widths[COLUMNS_MAX];
+    int start; /* column of the last cell; 0: it is not broken */
+    bool below;
+} layout;
+
+static void print_row(const rdt_table *table, const layout *layout, size_t first, FILE *out) {
     int blanks = 0;
     for (size_t i = 0; i < table->column_count; i++) {
         const char *cell = table->cells[first + i];
-        int fill = widths[i] - (int)strlen(cell);
-        bool right = table->right[i] == 'r';
+        int fill = layout->widths[i] - (int)strlen(cell);
+        bool right = table->right[i] == 'r', last = i + 1 == table->column_count;
         if (right) blanks += fill;
         /* Blanks wait until something follows them. */
-        if (*cell) {
+        if (*cell && last && layout->start) {
+            if (layout->below) fputc('\n', out);
+            fprintf(out, "%*s", layout->below ? layout->start : blanks, "");
+            print_broken(cell, layout->start, out);
+        } else if (*cell) {
             fprintf(out, "%*s%s", blanks, "", cell);
             blanks = 0;
         }
@@ -55,14 +92,20 @@ static void print_row(const rdt_table *table, const int widths[COLUMNS_MAX], siz
 }
 
 void rdt_table_print(const rdt_table *table, FILE *out) {
-    int widths[COLUMNS_MAX] = {0};
+    layout layout = {.start = 0};
+    int before = 0;
     for (size_t i = 0; i < table->cell_count; i++) {
         int width = (int)strlen(table->cells[i]);
-        int *widest = &widths[i % table->column_count];
+        int *widest = &layout.widths[i % table->column_count];
         if (width > *widest) *widest = width;
     }
+    for (size_t i = 0; i + 1 < table->column_count; i++) before += layout.widths[i] + 2;
+    if (before + layout.widths[table->column_count - 1] > LINE_COLUMNS) {
+        layout.below = LINE_COLUMNS - before < LAST_LEAST;
+        layout.start = layout.below ? BELOW : before;
+    }
     for (size_t i = 0; i + table->column_count <= table->cell_count; i += table->column_count)
-        print_row(table, widths, i, out);
+        print_row(table, &layout, i, out);
 }
 
 void rdt_table_free(rdt_table *table) {
@@ -70,4 +113,13 @@ void rdt_table_free(rdt_table *table) {
     free(table->cells);
     table->cells = NULL;
     table->cell_count = table->capacity = 0;
+}
+
+void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out) {
+    char name[sizeof gpu->name];
+    snprintf(name, sizeof name, "%s", gpu->name);
+    rdt_message_make_plain(name);
+    fprintf(out, "%s, compute capability %d.%d, %d SMs, L2 %.0f MiB", name, gpu->major, gpu->minor,
+            gpu->sm_count, (double)gpu->l2_bytes / (1 << 20));
+    if (gpu->peak_gbps > 0) fprintf(out, ", bus %.0f GB/s", gpu->peak_gbps);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include "redtune/redtune.h"
 
 /* Starts with column_count and right set, the rest zero. */
 typedef struct rdt_table {
@@ -16,8 +17,13 @@ typedef struct rdt_table {
 
 /* Copies one cell; column_count of them make a row. */
 void rdt_table_add(rdt_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Two blanks between columns, none at the end of a line. */
+/* Two blanks between columns, none at the end of a line. In a table that would be wider than 100
+ * columns the last cell of a row is broken behind commas and blanks, or where little room is left
+ * for it, stands on lines of its own below the row. A word that is too long stays whole. */
 void rdt_table_print(const rdt_table *table, FILE *out);
 void rdt_table_free(rdt_table *table);
+
+/* What stands above a GPU model's table; its line is not ended. */
+void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out);
 
 #endif

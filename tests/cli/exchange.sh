@@ -27,7 +27,8 @@ what_is_exported_comes_back() {
         run "$redtune" export --db whole.db --format $format -o file.$format
         want_exit 0
         want_no_out
-        want_no_err
+        want_one_line
+        want_in_err "3 measurements of Test A100, Test H100 written to file.$format"
         rm -f new.db
         run "$redtune" import file.$format --db new.db
         want_exit 0
@@ -45,6 +46,10 @@ winners: 0 changed"
         same_files whole.json again.json
         same_files "file.$format" "again.$format"
     done
+    run "$redtune" export --db whole.db --winners --gpu h100 -o winners.db
+    want_in_err "1 winner of Test H100, with what the default took, written to winners.db"
+    run "$redtune" export --db whole.db -q -o quiet.db
+    want_no_err
     "$redtune" export --db whole.db >piped.db
     same_files piped.db file.sqlite
     run_input file.json "$redtune" import - --db piped.db
@@ -161,8 +166,10 @@ a_dry_run_changes_nothing() {
 winners: 2 would change
 
 GPU        op   dtype  size  L2    before    us   gain  winner
-Test A100  sum  i32      4K  cold       -  0.90      -  block=64,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-Test H100  sum  f32      1M  cold    2.50  2.00  1.25x  block=512,vec=4,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=4"
+Test A100  sum  i32      4K  cold       -  0.90      -  block=64,vec=4,unroll=4,load=no_allocate,
+                                                        tail=shuffle,finish=poll,per_sm=4
+Test H100  sum  f32      1M  cold    2.50  2.00  1.25x  block=512,vec=4,unroll=2,load=no_allocate,
+                                                        tail=shuffle,finish=poll,per_sm=4"
     same_files mine.db copy.db
     run "$redtune" merge mine.db whole.db --dry-run --json
     want_exit 0

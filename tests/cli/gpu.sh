@@ -135,6 +135,12 @@ reduce_says_more_when_asked() {
     run "$redtune" reduce f32.npy --json
     want_in_out '"match": "exact"'
     want_in_out '"count": 1024'
+    { npy "'<f4'" "(1000,)"; integers 4 1000; } >near.npy
+    run "$redtune" reduce near.npy -v
+    want_in_err "match: nearest size"
+    { npy "'<f4'" "(4,)"; integers 4 4; } >far.npy
+    run "$redtune" reduce far.npy -v
+    want_in_err "the built-in default"
 }
 
 doctor_finds_everything() {

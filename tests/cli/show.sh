@@ -15,17 +15,23 @@ LINES
     run "$redtune" show --db two.db --gpu all
     want_exit 0
     want_no_err
-    want_out "Test A100, compute capability 8.0, 108 SMs, bus 1555 GB/s
+    want_out "Test A100, compute capability 8.0, 108 SMs, L2 40 MiB, bus 1555 GB/s
 
-op   dtype  size  L2      us    GB/s   gain    peak  family  config
-sum  f32      1M  cold  4.10  1024.0  1.00x  65.8 %  block   block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
+op   dtype  size  L2      us    GB/s   gain    peak  family
+    config
+sum  f32      1M  cold  4.10  1024.0  1.00x  65.8 %  block
+    block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
 
-Test H100, compute capability 9.0, 132 SMs, bus 3352 GB/s
+Test H100, compute capability 9.0, 132 SMs, L2 50 MiB, bus 3352 GB/s
 
-op   dtype  size  L2      us    GB/s   gain    peak  family  config
-sum  f32      1M  cold  2.00  2097.2  1.50x  62.6 %  block   block=512,vec=4,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-sum  f32      1M  warm  1.50  2795.5  1.00x       -  block   block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
-sum  f64    1000  cold  0.90     8.9      -   0.3 %  block   block=64,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4"
+op   dtype  size  L2      us    GB/s   gain    peak  family
+    config
+sum  f32      1M  cold  2.00  2097.2  1.50x  62.6 %  block
+    block=512,vec=4,unroll=2,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  warm  1.50  2795.5  1.00x       -  block
+    block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
+sum  f64    1000  cold  0.90     8.9      -   0.3 %  block
+    block=64,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4"
     run "$redtune" show --db two.db --gpu h100 --dtype f64
     want_exit 0
     want_not_in_out A100
@@ -46,14 +52,39 @@ LINES
     run "$redtune" show --all --op sum --dtype f32 --count 1M --db all.db
     want_exit 0
     want_no_err
-    want_out "Test H100, compute capability 9.0, 132 SMs, bus 3352 GB/s
+    want_out "Test H100, compute capability 9.0, 132 SMs, L2 50 MiB, bus 3352 GB/s
 
-op   dtype  size  L2      us    +-  samples   gain  place  outcome        made       family  config
-sum  f32      1M  cold  2.50  0.00        3  1.20x      -  good           here       block   block=512,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-sum  f32      1M  cold  2.70  0.00       31  1.11x      -  winner         elsewhere  block   block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-sum  f32      1M  cold  3.00  0.00       31  1.00x      7  good, default  here       block   block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-sum  f32      1M  cold     -     -        -      -      -  faulted        here       block   block=1024,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: an illegal memory access
-sum  f32      1M  cold     -     -        -      -      -  wrong          here       block   block=32,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: gave 1, not 2"
+op   dtype  size  L2      us    +-  samples   gain  place  outcome  made
+    config
+sum  f32      1M  cold  2.50  0.00        3  1.20x      -  good     here
+    block block=512,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  cold  2.70  0.00       31  1.11x      -  winner   elsewhere
+    block block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
+sum  f32      1M  cold  3.00  0.00       31  1.00x      7  good     here
+    block block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
+sum  f32      1M  cold     -     -        -      -      -  faulted  here
+    block block=1024,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: an illegal
+    memory access
+sum  f32      1M  cold     -     -        -      -      -  wrong    here
+    block block=32,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: gave 1, not 2"
+}
+
+# The widest figures, and a machine and a folder with long names.
+what_is_printed_fits_100_columns() {
+    local long=$(printf 'f%.0s' {1..60})
+    facts wide.db <<LINES
+templates=here op=nonzeros result=u64 dtype=bf16 count=115292150460 median_ns=123456789 is_default=1
+templates=here machine=$long op=nonzeros result=u64 dtype=bf16 count=115292150460 median_ns=120456789 received=1
+templates=here op=nonzeros result=u64 dtype=bf16 count=115292150460 block=64 outcome=uncompiled cause="$long $long"
+LINES
+    for command in "show" "show --all" "explain --op nonzeros --dtype bf16 --count 115292150460" \
+        "doctor"; do
+        # shellcheck disable=SC2086
+        run "$redtune" $command --db wide.db
+        [ -n "$out" ] || fail "nothing is printed"
+        # A word that cannot be broken, such as a path, may be longer.
+        [ "$(awk 'length > 100 && NF > 2' stdout)" = "" ] || fail "a line is longer than 100 columns"
+    done
 }
 
 json_is_the_same_on_a_terminal() {
@@ -101,4 +132,5 @@ LINES
 }
 
 check_run winners_stand_in_a_table_for_each_gpu every_measurement_is_sorted_and_marked \
+    what_is_printed_fits_100_columns \
     json_is_the_same_on_a_terminal nothing_is_said_so layers_lie_one_over_another

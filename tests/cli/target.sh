@@ -190,8 +190,24 @@ a_report_of_a_device_is_about_that_device() {
     want_in_out "The databases also have Test A100"
 }
 
+tuned() { "$redtune" --device sim --op sum --dtype f32 --size 32 --effort quick -q "$@"; }
+
+a_machine_has_the_label_that_it_is_given() {
+    run tuned --db label.db --machine "rack 7"
+    want_exit 0
+    run "$redtune" show --all --db label.db --json
+    [ "$(grep '"machine"' stdout | sort -u)" = '      "machine": "rack 7",' ] || fail "another label"
+    run "$redtune" explain --db label.db --device sim --count 32
+    want_in_out ", machine rack 7"
+    run tuned --db bad.db --machine 'a$b'
+    want_refused 2 "cannot label the machine 'a\$b'"
+    run tuned --db bad.db --machine "$(printf 'm%.0s' {1..64})"
+    want_refused 2 "at most 63 bytes"
+    [ ! -e bad.db ] || fail "something was stored"
+}
+
 databases
-check_run the_gpu_of_this_machine without_one_the_last_that_was_measured \
+check_run a_machine_has_the_label_that_it_is_given the_gpu_of_this_machine without_one_the_last_that_was_measured \
     explain_goes_by_the_gpu_that_programs_run_on what_was_imported_is_shown_where_nothing_else_is \
     shipped_rows_appear_when_they_are_asked_for nothing_is_said_plainly names_are_given_in_part \
     all_of_them_when_asked_for a_report_of_a_device_is_about_that_device

@@ -167,6 +167,23 @@ static void problems_are_counted_alike(void) {
     CHECK(!strstr(text, "uneven\">1K"));
 }
 
+/* A warm input comes from L2, faster than the bus could bring it: no share of the bus is claimed.
+ */
+static void only_cold_figures_are_set_against_the_bus(void) {
+    rdt_trial warm = trials_make(1 << 20, "block=256,vec=4,finish=poll,per_sm=8", 10, 31);
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    warm.cache = RDT_CACHE_WARM;
+    CHECK_OK(put(&warm, 1), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "% of the bus)");
+    for (const char *at = text; (at = strstr(at, " %")) != NULL; at++) {
+        const char *digits = at;
+        while (digits > text && strchr("0123456789.", digits[-1])) digits--;
+        CHECK(strtod(digits, NULL) <= 100);
+    }
+}
+
 static void failures_are_told(void) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
     rdt_trial wrong = trials_make(1024, "block=32,vec=2,finish=poll,per_sm=2", 0, 0);
@@ -416,6 +433,7 @@ int main(int argc, char **argv) {
         FACT(a_page_has_every_section),
         FACT(the_same_database_gives_the_same_bytes),
         FACT(problems_are_counted_alike),
+        FACT(only_cold_figures_are_set_against_the_bus),
         FACT(failures_are_told),
         FACT(the_ladder_is_shown_when_it_is_given),
         FACT(one_gpu_is_told_of_and_the_others_named),
