@@ -28,7 +28,9 @@ static redtune_status take_notes(const rdt_series *series, size_t i, rdt_cache_s
     return status;
 }
 
-/* What has been tried here, and behind it what the next size lends. */
+/* What the search has looked at here, and behind it what the next size lends. What only a border
+ * measured counts as not looked at: a tune that goes on after a stop has it, and another not yet.
+ */
 static redtune_status gather(const rdt_search *search, const notes *notes, rdt_config **out,
                              size_t *count, redtune_error *err) {
     const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
@@ -36,10 +38,14 @@ static redtune_status gather(const rdt_search *search, const notes *notes, rdt_c
     size_t room = notes->known.count + LENT, lent = 0;
     rdt_config *configs = calloc(room, sizeof *configs);
     if (!configs) return rdt_fail_memory(err, room * sizeof *configs);
+    *count = 0;
+    for (size_t i = 0; i < notes->known.count; i++) {
+        const rdt_trial *trial = &notes->known.trial[i];
+        if (trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
+            *count += !rdt_config_parse_whole(space, trial->config, &configs[*count], NULL);
+    }
     redtune_status status =
-        rdt_near_best(space, &notes->known, 0, notes->known.count, configs, count, err);
-    if (!status)
-        status = rdt_near_best(space, &notes->next, careful, LENT, configs + *count, &lent, err);
+        rdt_near_best(space, &notes->next, careful, LENT, configs + *count, &lent, err);
     *count += lent;
     if (status)
         free(configs);
