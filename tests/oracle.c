@@ -38,9 +38,20 @@ const rdt_facts oracle_sim = {
 
 /* ---- the record ---------------------------------------------------------------------------- */
 
-enum { PLACES = 5, SUMMARIES = 3, PROBLEMS_MAX = 128 };
+enum { PLACES = 7, BASE_PLACES = 5, SUMMARIES = 3, PROBLEMS_MAX = 128, NAMES = 4 };
 
-static const char *const recorded[PLACES] = {"block", "vec", "unroll", "finish", "per_sm"};
+/* The parameters of a code, and the names of those that have names, as the digits count them. */
+static const struct {
+    const char *param, *name[NAMES];
+} recorded[PLACES] = {
+    {"block", {NULL}},
+    {"vec", {NULL}},
+    {"unroll", {NULL}},
+    {"load", {"no_allocate", "plain", "streaming"}},
+    {"tail", {"shuffle", "shared"}},
+    {"finish", {"single", "poll", "ticket", "two_pass"}},
+    {"per_sm", {NULL}},
+};
 static const int summary_samples[SUMMARIES] = {3, 9, 31};
 
 typedef struct measured {
@@ -73,10 +84,14 @@ static bool read_problem(oracle_record *record, const char *line) {
 static bool read_candidate(oracle_record *record, const char *line) {
     recorded_problem *problem = record->count ? &record->problem[record->count - 1] : NULL;
     measured each = {.code = ""};
-    int read = sscanf(line + (*line == 'd'), "%5[0-9] %lf %lf %lf %lf %lf %lf", each.code,
+    int read = sscanf(line + (*line == 'd'), "%7[0-9] %lf %lf %lf %lf %lf %lf", each.code,
                       &each.median_ns[0], &each.spread_ns[0], &each.median_ns[1],
                       &each.spread_ns[1], &each.median_ns[2], &each.spread_ns[2]);
     if (!problem || read < 3) return false;
+    if (strlen(each.code) == BASE_PLACES) {
+        memmove(each.code + 5, each.code + 3, 3);
+        memset(each.code + 3, '0', 2); /* of the first load and tail */
+    }
     if (problem->size == problem->capacity) {
         problem->capacity = problem->capacity ? 2 * problem->capacity : 64;
         measured *grown = realloc(problem->at, problem->capacity * sizeof *grown);
@@ -111,12 +126,13 @@ void oracle_record_free(oracle_record *record) {
 
 static void encode(const rdt_space *space, const rdt_config *config, char code[PLACES + 1]) {
     for (int i = 0; i < PLACES; i++) {
-        int at = rdt_space_find(space, recorded[i], (int)strlen(recorded[i]));
+        const char *name = recorded[i].param;
+        int at = rdt_space_find(space, name, (int)strlen(name)), digit = 0;
         const rdt_param *param = &space->param[at];
         int place = rdt_param_find(param, config->value[at]);
-        bool is_finish = param->label[0][0] != '\0';
-        code[i] =
-            (char)(is_finish ? (strcmp(param->label[place], "single") ? '1' : '0') : '0' + place);
+        const char *const *names = recorded[i].name;
+        while (names[0] && digit < NAMES && strcmp(names[digit], param->label[place])) digit++;
+        code[i] = (char)('0' + (names[0] ? digit : place));
     }
     code[PLACES] = '\0';
 }
@@ -198,6 +214,20 @@ static double with_noise(const oracle *self, double truth_ns, rdt_random *random
     return is_outlier ? 3 * sample : sample;
 }
 
+/* What the config's names cost. */
+static double name_factor(const oracle *self, const rdt_config *config) {
+    const rdt_space *space = rdt_codegen_space(self->codegen, 0);
+    double factor = 1;
+    for (int i = 0; i < space->param_count; i++) {
+        const rdt_param *param = &space->param[i];
+        const char *label = param->label[rdt_param_find(param, config->value[i])];
+        for (int k = 0; k < ORACLE_NAMES; k++)
+            if (self->name[k].label && !strcmp(self->name[k].label, label))
+                factor *= self->name[k].factor;
+    }
+    return factor;
+}
+
 /* ---- the lab ------------------------------------------------------------------------------- */
 
 static int order_of(const oracle *self, const rdt_candidate *candidate) {
@@ -215,9 +245,21 @@ static double fit_of(const oracle *self, const redtune_problem *problem,
 double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                        const rdt_candidate *candidate) {
     if (!self->record)
-        return model_ns(self, problem, cache, candidate) * fit_of(self, problem, candidate);
+        return model_ns(self, problem, cache, candidate) * fit_of(self, problem, candidate) *
+               name_factor(self, &candidate->config);
     const measured *each = find_measured(self, problem, &candidate->config);
     return each ? each->median_ns[summary_of(each, 31)] : 0;
+}
+
+/* Whether a search explores the point without a probe's saying so. */
+static bool is_explored(const oracle *self, rdt_case at, const rdt_config *config) {
+    char text[RDT_CONFIG_TEXT_BYTES];
+    bool useful = false;
+    rdt_config_format(rdt_codegen_space(self->codegen, 0), config, text);
+    return strstr(text, "load=no_allocate,tail=shuffle,") &&
+           (strstr(text, "finish=single") || strstr(text, "finish=poll")) &&
+           !rdt_codegen_is_point(self->codegen, 0, at, RDT_EXTENT_USEFUL, config, &useful, NULL) &&
+           useful;
 }
 
 double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
@@ -225,9 +267,13 @@ double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_ca
     rdt_case at = {problem, self->facts};
     rdt_config *configs = NULL;
     double best = 0;
-    if (rdt_codegen_points(self->codegen, 0, at, &configs, points, NULL)) return 0;
-    for (size_t i = 0; i < *points; i++) {
+    size_t count = 0;
+    *points = 0;
+    if (rdt_codegen_points(self->codegen, 0, at, RDT_EXTENT_DISTINCT, &configs, &count, NULL))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
         rdt_candidate each = {.config = configs[i]};
+        *points += is_explored(self, at, &configs[i]);
         if (rdt_codegen_launch(self->codegen, 0, at, &configs[i], &each.launch, NULL)) continue;
         double truth = oracle_truth_ns(self, problem, cache, &each);
         /* What is recorded with three samples only was not worth more. */
@@ -307,6 +353,11 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
 oracle oracle_model(rdt_codegen *codegen, const rdt_facts *facts) {
     return (oracle){.codegen = codegen,
                     .facts = facts,
+                    .name = {{"plain", 1.02},
+                             {"streaming", 1.01},
+                             {"shared", 1.04},
+                             {"ticket", 1.3},
+                             {"two_pass", 1.15}},
                     .wrong = -1,
                     .faulted = -1,
                     .hung = -1,

@@ -8,7 +8,13 @@
 
 typedef struct oracle_record oracle_record;
 
-enum { ORACLE_EVERY = -2 };
+enum { ORACLE_EVERY = -2, ORACLE_NAMES = 5 };
+
+/* What a named value costs in the model, as a factor of the time. */
+typedef struct oracle_name {
+    const char *label;
+    double factor;
+} oracle_name;
 
 typedef struct oracle {
     rdt_codegen *codegen;
@@ -21,7 +27,8 @@ typedef struct oracle {
                                     round is slower, where data and code lie elsewhere */
     double uneven;               /* of the model: the share by which most configs, each at counts of
                                     its own, are slower where the count is no power of two */
-    rdt_text *log;               /* what was asked, a line a candidate; NULL: not kept */
+    oracle_name name[ORACLE_NAMES]; /* of the model: every name that costs something */
+    rdt_text *log;                  /* what was asked, a line a candidate; NULL: not kept */
     /* Faults, by the place of the config in the space: each such candidate fails, or is flattered
      * at first: its first samples are half the truth. -1: none. wrong may be ORACLE_EVERY. */
     int wrong, faulted, hung, flattered;
@@ -35,7 +42,8 @@ rdt_lab oracle_lab(oracle *self);
 /* Without noise: what the candidate takes. 0: the record does not have it. */
 double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                        const rdt_candidate *candidate);
-/* The best of all points of the problem, and how many there are. */
+/* The best of all distinct points of the problem, and how many of them are useful and have the
+ * names that the default has at some size: a search explores no others unless a probe says so. */
 double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                       size_t *points);
 

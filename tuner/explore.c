@@ -1,32 +1,59 @@
 /* Explore: which points of a field a strategy looks at first. */
 #include "tuner/explore.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
 #include "tuner/moves.h"
 #include "tuner/near.h"
+#include "tuner/values.h"
 
 enum {
-    RANDOM_POINTS = 4, /* at a time */
-    RANDOM_ALONE = 6,  /* at first, where nothing like the problem is known */
-    BEAM = 4,          /* of the best, their neighbours are looked at */
-    RELAUNCHED = 8,    /* of the best, at the end: their launches a step apart */
-    RELAUNCH_SHARE = 5 /* the last fifth of the points is kept for these */
+    RANDOM_POINTS = 4,  /* at a time */
+    RANDOM_ALONE = 6,   /* at first, where nothing like the problem is known */
+    BEAM = 4,           /* of the best, their neighbours are looked at */
+    RELAUNCHED = 8,     /* of the best, at the end: their launches a step apart */
+    RELAUNCH_SHARE = 5, /* the last fifth of the points is kept for these */
+    AROUND_PROBE = 1    /* points around a probe that is near the best */
 };
 
 static const double beam_margin = 1.1;  /* times the best's time: slower ones lead nowhere */
 static const double other_margin = 1.2; /* for the best of each kind, likewise */
+/* Times the time of the best before: a probe of what is not known, or is known to tie, shows that
+ * the value is worth exploring; and that the search looked in the wrong part of the space so far.
+ */
+static const double near_margin = 1.01, tied_margin = 0.99, wrong_margin = 0.90;
 
 /* A first look under way. */
 typedef struct explorer {
     const rdt_strategy *strategy;
     rdt_field *field;
     rdt_random random;
+    rdt_values values;
+    size_t base_count;      /* entries of the default's values */
     size_t most;            /* points to look at */
-    size_t *wish, *scratch; /* indices of entries; room for all */
+    size_t *wish, *scratch; /* indices of entries; room for all, and for all twice */
     size_t wish_count;
+    size_t *in; /* those of the values that are explored, in the order of the field */
+    size_t in_count;
 } explorer;
+
+/* ---- what is explored ---------------------------------------------------------------------- */
+
+static rdt_use use_of(const explorer *self, size_t index) {
+    const rdt_field *field = self->field;
+    return rdt_values_least(&self->values, field->space, &field->entry[index].candidate.config);
+}
+
+static void list_explored(explorer *self) {
+    self->in_count = self->base_count = 0;
+    for (size_t i = 0; i < self->field->count; i++) {
+        const rdt_use use = use_of(self, i);
+        if (use >= RDT_USE_IN) self->in[self->in_count++] = i;
+        self->base_count += use == RDT_USE_BASE;
+    }
+}
 
 /* ---- wishes -------------------------------------------------------------------------------- */
 
@@ -41,11 +68,12 @@ static size_t left(const explorer *self) {
     return used < self->most ? self->most - used : 0;
 }
 
-/* A wish for what has no outcome yet, as far as there is room. */
+/* A wish for what is explored and has no outcome yet, as far as there is room. */
 static void wish(void *user, const rdt_config *config) {
     explorer *self = user;
     long at = rdt_field_find(self->field, config);
-    if (at < 0 || self->field->entry[at].tried || is_wished(self, (size_t)at) || !left(self))
+    if (at < 0 || self->field->entry[at].tried || is_wished(self, (size_t)at) || !left(self) ||
+        use_of(self, (size_t)at) < RDT_USE_IN)
         return;
     self->wish[self->wish_count++] = (size_t)at;
 }
@@ -63,7 +91,8 @@ static redtune_status grant(explorer *self, redtune_error *err) {
 static size_t count_kind(const explorer *self, size_t like, size_t pick, size_t *out) {
     const rdt_field *field = self->field;
     size_t count = 0;
-    for (size_t i = 0; i < field->count; i++) {
+    for (size_t at = 0; at < self->in_count; at++) {
+        const size_t i = self->in[at];
         if (field->entry[i].tried || is_wished(self, i) ||
             !rdt_moves_same_kind(field->space, &field->entry[i].candidate.config,
                                  &field->entry[like].candidate.config))
@@ -73,11 +102,12 @@ static size_t count_kind(const explorer *self, size_t like, size_t pick, size_t 
     return count;
 }
 
-/* One entry of each kind, in the order of the field. */
+/* One entry of each kind that is explored, in the order of the field. */
 static size_t list_kinds(const explorer *self, size_t *kinds) {
     const rdt_field *field = self->field;
     size_t count = 0;
-    for (size_t i = 0; i < field->count; i++) {
+    for (size_t at = 0; at < self->in_count; at++) {
+        const size_t i = self->in[at];
         bool is_new = true;
         for (size_t k = 0; is_new && k < count; k++)
             is_new = !rdt_moves_same_kind(field->space, &field->entry[i].candidate.config,
@@ -108,7 +138,8 @@ static void wish_random(explorer *self, size_t wanted) {
 static void collect(void *user, const rdt_config *config) {
     explorer *self = user;
     long at = rdt_field_find(self->field, config);
-    if (at >= 0 && !self->field->entry[at].tried) self->scratch[self->wish_count++] = (size_t)at;
+    if (at >= 0 && !self->field->entry[at].tried && use_of(self, (size_t)at) >= RDT_USE_IN)
+        self->scratch[self->wish_count++] = (size_t)at;
 }
 
 static void speculate(const explorer *self, size_t index) {
@@ -117,7 +148,7 @@ static void speculate(const explorer *self, size_t index) {
     const rdt_config *config = &self->field->entry[index].candidate.config;
     for (int stage = 0; stage < RDT_MOVES_STAGES; stage++)
         rdt_moves_each(self->field->space, config, stage, collect, &ahead);
-    rdt_field_prepare(self->field, ahead.scratch, ahead.wish_count);
+    rdt_field_prepare(self->field, ahead.scratch, ahead.wish_count, true);
 }
 
 /* Wishes for the neighbours of an entry that have not been looked at: the near ones, and only when
@@ -175,10 +206,10 @@ static void wish_relaunched(explorer *self) {
 
 static size_t count_points(const explorer *self, const rdt_look *look) {
     const rdt_field *field = self->field;
-    size_t most = (size_t)(look->share * (double)field->count);
+    size_t most = (size_t)(look->share * (double)self->base_count);
     size_t least = field->search->near_count ? look->least : look->alone;
     if (most < least) most = least;
-    return most < field->count ? most : field->count;
+    return most < self->in_count ? most : self->in_count;
 }
 
 /* Whether the samples of a first look differed, here or on a problem like this one. Those of a last
@@ -206,7 +237,7 @@ static redtune_status plant(explorer *self, const rdt_near_list *seeds, redtune_
     wish(self, &field->entry[field->standard].candidate.config);
     for (size_t i = 0; i < seeds->count && field->tried + self->wish_count < self->most / 2; i++)
         wish(self, &seeds->config[i]);
-    rdt_field_prepare(field, self->wish, self->wish_count);
+    rdt_field_prepare(field, self->wish, self->wish_count, true);
     for (size_t i = 0; i < self->wish_count && i < 3; i++) speculate(self, self->wish[i]);
     return grant(self, err);
 }
@@ -216,6 +247,7 @@ static redtune_status begin(explorer *self, redtune_error *err) {
     const rdt_search *search = self->field->search;
     rdt_near_list seeds = {0};
     redtune_status status = rdt_near_collect(search, &seeds, err);
+    list_explored(self);
     self->most = count_points(self, &strategy->exact);
     if (!status) status = plant(self, &seeds, err);
     if (!status && is_noisy(self->field, strategy->samples)) {
@@ -241,6 +273,114 @@ static redtune_status move_on(explorer *self, size_t until, redtune_error *err) 
     return status;
 }
 
+/* ---- probing ------------------------------------------------------------------------------- */
+
+/* How many steps of numbers two configs are apart; names do not count. */
+static int distance(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
+    int steps = 0;
+    for (int i = 0; i < space->param_count; i++)
+        if (!rdt_param_is_named(&space->param[i]))
+            steps += abs(rdt_param_find(&space->param[i], a->value[i]) -
+                         rdt_param_find(&space->param[i], b->value[i]));
+    return steps;
+}
+
+/* Wishes for the entry nearest to the config of the same kind, whatever its values are known for.
+ */
+static void wish_nearest(explorer *self, const rdt_config *config) {
+    const rdt_field *field = self->field;
+    const long same = rdt_field_find(field, config);
+    size_t nearest = field->count;
+    int least = INT_MAX;
+    if (same >= 0 && field->entry[same].tried) return;
+    for (size_t i = 0; i < field->count; i++) {
+        const rdt_config *each = &field->entry[i].candidate.config;
+        if (field->entry[i].tried || is_wished(self, i) ||
+            !rdt_moves_same_kind(field->space, each, config))
+            continue;
+        const int steps = distance(field->space, each, config);
+        if (steps >= least) continue;
+        least = steps;
+        nearest = i;
+    }
+    if (nearest == field->count) return;
+    self->wish[self->wish_count++] = nearest;
+    self->most++;
+}
+
+/* How many of the best configs are tried with a value of this use in the place of theirs. */
+static size_t probes_of(rdt_use use) {
+    static const size_t probes[] = {
+        [RDT_USE_UNKNOWN] = 2, [RDT_USE_TIED] = 1, [RDT_USE_IN] = 1, [RDT_USE_BASE] = 0};
+    return probes[use];
+}
+
+static void wish_probes(explorer *self) {
+    const rdt_field *field = self->field;
+    const rdt_space *space = field->space;
+    size_t *ranked = self->scratch + field->count, good = rdt_field_rank(field, ranked);
+    for (int i = 0; i < space->param_count; i++)
+        for (int k = 0; k < space->param[i].value_count; k++)
+            for (size_t at = 0; at < good && at < probes_of(self->values.of[i][k]); at++) {
+                rdt_config swapped = field->entry[ranked[at]].candidate.config;
+                swapped.value[i] = space->param[i].value[k];
+                wish_nearest(self, &swapped);
+            }
+}
+
+/* The best entry so far that has the value; the field's count if none is good. */
+static size_t best_with(const explorer *self, int i, int64_t value) {
+    const rdt_field *field = self->field;
+    size_t *ranked = self->scratch + field->count, good = rdt_field_rank(field, ranked);
+    for (size_t at = 0; at < good; at++)
+        if (field->entry[ranked[at]].candidate.config.value[i] == value) return ranked[at];
+    return field->count;
+}
+
+/* Moves the values whose probes are near the best so far to those that are explored. Lists the best
+ * of each in `near`; returns how many. */
+static size_t take_in(explorer *self, double best_ns, size_t *near) {
+    const rdt_space *space = self->field->space;
+    size_t count = 0;
+    for (int i = 0; i < space->param_count; i++)
+        for (int k = 0; k < space->param[i].value_count; k++) {
+            rdt_use *use = &self->values.of[i][k];
+            if (*use != RDT_USE_UNKNOWN && *use != RDT_USE_TIED) continue;
+            const double margin = *use == RDT_USE_TIED ? tied_margin : near_margin;
+            size_t best = best_with(self, i, space->param[i].value[k]);
+            if (best == self->field->count || self->field->entry[best].median_ns > best_ns * margin)
+                continue;
+            *use = RDT_USE_IN;
+            near[count++] = best;
+        }
+    return count;
+}
+
+/* Looks around the probes that are near the best before them; where one is far better, as much
+ * again as was looked at so far. */
+static redtune_status follow_probes(explorer *self, double best_ns, redtune_error *err) {
+    size_t near[RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX];
+    const size_t before = self->most, near_count = take_in(self, best_ns, near);
+    if (!near_count) return REDTUNE_OK;
+    list_explored(self);
+    for (size_t i = 0; i < near_count; i++) {
+        self->most += AROUND_PROBE;
+        wish_around(self, near[i]);
+    }
+    redtune_status status = grant(self, err);
+    if (self->field->best_ns < best_ns * wrong_margin) self->most += before;
+    return status ? status : move_on(self, 0, err);
+}
+
+/* Tries the best with the values that are not explored, as far as they are not known to lose. */
+static redtune_status probe(explorer *self, redtune_error *err) {
+    const double best_ns = self->field->best_ns;
+    if (is_late(self->field) || !(best_ns > 0)) return REDTUNE_OK;
+    wish_probes(self);
+    redtune_status status = grant(self, err);
+    return status ? status : follow_probes(self, best_ns, err);
+}
+
 static redtune_status look_around(explorer *self, redtune_error *err) {
     redtune_status status = begin(self, err);
     if (!status) status = move_on(self, self->most / RELAUNCH_SHARE, err);
@@ -248,7 +388,8 @@ static redtune_status look_around(explorer *self, redtune_error *err) {
         wish_relaunched(self);
         status = grant(self, err);
     }
-    return status ? status : move_on(self, 0, err);
+    if (!status) status = move_on(self, 0, err);
+    return status ? status : probe(self, err);
 }
 
 /* Every problem has a sequence of its own, whatever else is tuned. */
@@ -265,11 +406,13 @@ static rdt_random start_random(const rdt_search *search) {
 redtune_status rdt_explore_near(const rdt_strategy *strategy, rdt_field *field,
                                 redtune_error *err) {
     explorer self = {.strategy = strategy, .field = field, .random = start_random(field->search)};
-    size_t *room = malloc(3 * field->count * sizeof *room);
-    if (!room) return rdt_fail_memory(err, 3 * field->count * sizeof *room);
+    size_t *room = malloc(4 * field->count * sizeof *room);
+    if (!room) return rdt_fail_memory(err, 4 * field->count * sizeof *room);
     self.wish = room;
-    self.scratch = room + field->count;
-    redtune_status status = look_around(&self, err);
+    self.in = room + field->count;
+    self.scratch = room + 2 * field->count;
+    redtune_status status = rdt_values_judge(field->search, &self.values, err);
+    if (!status) status = look_around(&self, err);
     free(room);
     return status;
 }
@@ -296,5 +439,25 @@ redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_field *field, r
         status = rdt_field_measure(field, indices + i, count, strategy->samples, err);
     }
     free(indices);
+    return status;
+}
+
+/* Of configs that share a kernel one stands for all. */
+redtune_status rdt_explore_prepare(const rdt_field *field, redtune_error *err) {
+    rdt_values values = {{{0}}};
+    const bool all = field->search->strategy->extent == RDT_EXTENT_DISTINCT;
+    size_t *wanted = malloc(field->count * sizeof *wanted), count = 0;
+    if (!wanted) return rdt_fail_memory(err, field->count * sizeof *wanted);
+    redtune_status status = rdt_values_judge(field->search, &values, err);
+    for (size_t i = 0; !status && i < field->count; i++) {
+        const rdt_config *each = &field->entry[i].candidate.config;
+        if (!all && rdt_values_least(&values, field->space, each) < RDT_USE_IN) continue;
+        if (count && rdt_config_same_kernel(field->space, each,
+                                            &field->entry[wanted[count - 1]].candidate.config))
+            continue;
+        wanted[count++] = i;
+    }
+    if (!status) rdt_field_prepare(field, wanted, count, false);
+    free(wanted);
     return status;
 }

@@ -12,4 +12,8 @@ redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_field *field, r
  * values that have a name; and then, from the best found so far, the points around them. */
 redtune_status rdt_explore_near(const rdt_strategy *strategy, rdt_field *field, redtune_error *err);
 
+/* Lets the lab make what the search of the field's problem may ask for, if there is nothing better
+ * to do. */
+redtune_status rdt_explore_prepare(const rdt_field *field, redtune_error *err);
+
 #endif

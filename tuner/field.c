@@ -62,7 +62,6 @@ static rdt_case case_of(const rdt_search *search) {
 /* points are in the order of the space, the default among them. */
 static redtune_status fill(rdt_field *field, const rdt_config *points, const rdt_config *standard,
                            redtune_error *err) {
-    const rdt_search *search = field->search;
     field->entry = calloc(field->count, sizeof *field->entry);
     if (!field->entry) return rdt_fail_memory(err, field->count * sizeof *field->entry);
     for (size_t i = 0; i < field->count; i++) {
@@ -71,9 +70,6 @@ static redtune_status fill(rdt_field *field, const rdt_config *points, const rdt
         each->order = rdt_config_order(field->space, &points[i]);
         each->is_default = !memcmp(&points[i], standard, sizeof *standard);
         if (each->is_default) field->standard = i;
-        redtune_status status = rdt_codegen_launch(search->codegen, search->family, case_of(search),
-                                                   &points[i], &each->candidate.launch, err);
-        if (status) return status;
     }
     return take_known(field, err);
 }
@@ -101,19 +97,19 @@ redtune_status rdt_field_open(const rdt_search *search, rdt_field *out, redtune_
     redtune_status status =
         rdt_codegen_default(search->codegen, search->family, case_of(search), &standard, err);
     if (!status)
-        status = rdt_codegen_points(search->codegen, search->family, case_of(search), &points,
-                                    &field.count, err);
+        status = rdt_codegen_points(search->codegen, search->family, case_of(search),
+                                    search->strategy->extent, &points, &field.count, err);
     return finish(&field, points, &standard, status, out, err);
 }
 
 /* Whether the config is a point here. */
 static bool is_point(const rdt_search *search, const rdt_config *config) {
-    bool useful = false;
+    bool is = false;
     if (rdt_codegen_check(search->codegen, search->family, case_of(search), config, NULL))
         return false;
-    return search->any || (!rdt_codegen_useful(search->codegen, search->family, case_of(search),
-                                               config, &useful, NULL) &&
-                           useful);
+    return search->any || (!rdt_codegen_is_point(search->codegen, search->family, case_of(search),
+                                                 search->strategy->extent, config, &is, NULL) &&
+                           is);
 }
 
 /* Puts the config where it belongs by order, unless it is there. */
@@ -310,24 +306,25 @@ static bool wants(rdt_field *field, size_t index, int samples) {
     return !has_failed && each->samples < samples && !recall(field, index, samples);
 }
 
-/* indices: NULL for all. */
-static void prepare(const rdt_field *field, const size_t *indices, size_t count, bool soon) {
+void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count, bool soon) {
     const rdt_lab *lab = field->search->lab;
     rdt_candidate *candidates = lab->prepare && count ? malloc(count * sizeof *candidates) : NULL;
     if (!candidates) return;
-    for (size_t i = 0; i < count; i++)
-        candidates[i] = field->entry[indices ? indices[i] : i].candidate;
+    for (size_t i = 0; i < count; i++) candidates[i] = field->entry[indices[i]].candidate;
     rdt_batch batch = batch_of(field, candidates, count);
     lab->prepare(lab->self, &batch, soon);
     free(candidates);
 }
 
-void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count) {
-    prepare(field, indices, count, true);
-}
-
-void rdt_field_prepare_all(const rdt_field *field) {
-    prepare(field, NULL, field->count, false);
+static redtune_status add_to_lot(rdt_field *field, size_t index, size_t at, lot *lot,
+                                 redtune_error *err) {
+    const rdt_search *search = field->search;
+    rdt_candidate *each = &field->entry[index].candidate;
+    redtune_status status = rdt_codegen_launch(search->codegen, search->family, case_of(search),
+                                               &each->config, &each->launch, err);
+    lot->index[at] = index;
+    lot->candidates[at] = *each;
+    return status;
 }
 
 /* i of the n that a call asks for; whether the tune is to stop. */
@@ -347,7 +344,7 @@ redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t
     if (!wanted) return rdt_fail_memory(err, count * sizeof *wanted);
     for (size_t i = 0; i < count; i++)
         if (wants(field, indices[i], samples)) wanted[left++] = indices[i];
-    rdt_field_prepare(field, wanted, left);
+    rdt_field_prepare(field, wanted, left, true);
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0; !status && first < left; first += LOT) {
         if (report(field, count - left + first, count)) {
@@ -356,11 +353,9 @@ redtune_status rdt_field_measure(rdt_field *field, const size_t *indices, size_t
             break;
         }
         lot lot = {.count = left - first < LOT ? left - first : LOT};
-        for (size_t i = 0; i < lot.count; i++) {
-            lot.index[i] = wanted[first + i];
-            lot.candidates[i] = field->entry[wanted[first + i]].candidate;
-        }
-        status = measure_lot(field, &lot, samples, err);
+        for (size_t i = 0; !status && i < lot.count; i++)
+            status = add_to_lot(field, wanted[first + i], i, &lot, err);
+        if (!status) status = measure_lot(field, &lot, samples, err);
     }
     field->asked += count;
     free(wanted);

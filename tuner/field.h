@@ -8,7 +8,7 @@
 
 /* A point of the space. */
 typedef struct rdt_entry {
-    rdt_candidate candidate;
+    rdt_candidate candidate; /* its launch is found when it is asked for */
     bool is_default;
     bool verified; /* its outcome is known */
     bool tried;    /* it has been measured, or failed, or is not worth it: it was wrong before */
@@ -44,10 +44,9 @@ void rdt_field_close(rdt_field *field);
 /* The entry's index, or -1 for what is no point here. */
 long rdt_field_find(const rdt_field *field, const rdt_config *config);
 
-/* Says which entries may be asked for next, so that their kernels can be made meanwhile. */
-void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count);
-/* The same for all entries, if there is nothing better to do. */
-void rdt_field_prepare_all(const rdt_field *field);
+/* Says which entries may be asked for next, so that their kernels can be made meanwhile: soon, or
+ * if there is nothing better to do. */
+void rdt_field_prepare(const rdt_field *field, const size_t *indices, size_t count, bool soon);
 
 /* Measures the entries whose indices are given so that each has at least so many samples, or is
  * known not to be good; a few at a time, each lot stored at once. REDTUNE_INTERRUPTED if the

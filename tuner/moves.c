@@ -1,15 +1,11 @@
 /* Moves: the neighbours of a point. */
 #include "tuner/moves.h"
 
-static bool is_named(const rdt_param *param) {
-    return param->label[0][0] != '\0';
-}
-
 bool rdt_moves_step(const rdt_space *space, const rdt_config *config, int i, int steps,
                     rdt_config *out) {
     const rdt_param *param = &space->param[i];
     int at = rdt_param_find(param, config->value[i]) + steps;
-    if (is_named(param) || at < 0 || at >= param->value_count) return false;
+    if (rdt_param_is_named(param) || at < 0 || at >= param->value_count) return false;
     *out = *config;
     out->value[i] = param->value[at];
     return true;
@@ -17,7 +13,7 @@ bool rdt_moves_step(const rdt_space *space, const rdt_config *config, int i, int
 
 bool rdt_moves_same_kind(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
     for (int i = 0; i < space->param_count; i++)
-        if (is_named(&space->param[i]) && a->value[i] != b->value[i]) return false;
+        if (rdt_param_is_named(&space->param[i]) && a->value[i] != b->value[i]) return false;
     return true;
 }
 
@@ -30,7 +26,7 @@ static void each_single(const rdt_space *space, const rdt_config *config, rdt_mo
     }
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        for (int k = 0; is_named(param) && k < param->value_count; k++) {
+        for (int k = 0; rdt_param_is_named(param) && k < param->value_count; k++) {
             if (param->value[k] == config->value[i]) continue;
             moved = *config;
             moved.value[i] = param->value[k];

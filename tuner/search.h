@@ -45,6 +45,9 @@ typedef struct rdt_search {
     const rdt_trials *verified;
     rdt_near near[RDT_NEAR_MAX]; /* the most alike first */
     size_t near_count;
+    /* What is known of the class at all its sizes: which named values are worth a probe, or more.
+     * NULL: nothing is probed. */
+    const rdt_trials *sizes;
     /* Whether no more candidates should be looked at, since time is short. NULL: never. */
     bool (*is_late)(void *user);
     bool any; /* of configs that are named: those that are allowed, worth measuring or not */

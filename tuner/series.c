@@ -7,6 +7,7 @@
 #include <string.h>
 #include "model/winner.h"
 #include "tuner/border.h"
+#include "tuner/explore.h"
 #include "tuner/field.h"
 #include "tuner/revisit.h"
 
@@ -86,15 +87,19 @@ static redtune_status choose(const rdt_trials *trials, rdt_finding *out, redtune
     return REDTUNE_OK;
 }
 
-static size_t count_configs(const rdt_trials *trials) {
-    size_t count = 0;
-    for (size_t i = 0; i < trials->count; i++) {
-        bool is_new = true;
-        for (size_t k = 0; is_new && k < i; k++)
-            is_new = strcmp(trials->trial[k].config, trials->trial[i].config) != 0;
-        count += is_new;
-    }
-    return count;
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static redtune_status count_configs(const rdt_trials *trials, size_t *out, redtune_error *err) {
+    const char **texts = malloc((trials->count + 1) * sizeof *texts);
+    if (!texts) return rdt_fail_memory(err, (trials->count + 1) * sizeof *texts);
+    for (size_t i = 0; i < trials->count; i++) texts[i] = trials->trial[i].config;
+    qsort(texts, trials->count, sizeof *texts, compare_texts);
+    *out = 0;
+    for (size_t i = 0; i < trials->count; i++) *out += !i || strcmp(texts[i - 1], texts[i]) != 0;
+    free(texts);
+    return REDTUNE_OK;
 }
 
 /* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
@@ -102,11 +107,13 @@ static size_t count_configs(const rdt_trials *trials) {
 static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
                                   redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
-    const size_t configs = count_configs(search->known);
+    size_t configs = 0;
+    redtune_status status = count_configs(search->known, &configs, err);
+    if (status) return status;
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
     if (!*out || (strategy->exact.least && configs >= strategy->exact.least)) return REDTUNE_OK;
     rdt_field field;
-    redtune_status status = rdt_field_open(search, &field, err);
+    status = rdt_field_open(search, &field, err);
     if (status) return status;
     *out = configs >= field.count;
     rdt_field_close(&field);
@@ -165,6 +172,7 @@ static redtune_status collect(const rdt_series *self, rdt_search *search, start 
     add_near(search, &start->alike, 0);
     add_near(search, &start->below, 1);
     add_near(search, &start->above, -1);
+    search->sizes = same;
     return status;
 }
 
@@ -183,9 +191,10 @@ static redtune_status look_ahead(rdt_series *self, redtune_error *err) {
     for (size_t i = self->current; !status && i <= next; i++) {
         rdt_search search = rdt_series_search(self, &self->problems[i], RDT_CACHE_COLD, NULL);
         rdt_field field;
+        search.sizes = &self->known[RDT_CACHE_COLD];
         status = rdt_field_open(&search, &field, err);
         if (status) break;
-        rdt_field_prepare_all(&field);
+        status = rdt_explore_prepare(&field, err);
         rdt_field_close(&field);
     }
     return status;

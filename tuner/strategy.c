@@ -23,6 +23,7 @@ static const rdt_strategy table[] = {
     {.name = "exhaustive",
      .effort = REDTUNE_EFFORT_EXHAUSTIVE,
      .explore = rdt_explore_all,
+     .extent = RDT_EXTENT_DISTINCT,
      .samples = 3,
      .rounds = {{24, 9}, {6, 31}}},
 };

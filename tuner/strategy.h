@@ -3,6 +3,7 @@
 #define RDT_TUNER_STRATEGY_H
 
 #include "base/fail.h"
+#include "codegen/codegen.h"
 
 struct rdt_field;
 
@@ -25,6 +26,7 @@ typedef struct rdt_look {
 typedef struct rdt_strategy {
     const char *name;
     redtune_effort effort;
+    rdt_extent extent; /* of the points that it looks at */
     /* The first look: which points are measured, with `samples` each. */
     redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_field *field,
                               redtune_error *err);

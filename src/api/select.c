@@ -113,9 +113,9 @@ static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_ch
         rdt_codegen_check(codegen, choice->family, at, &choice->config, &ignored))
         return false;
     bool useful = choice->match == REDTUNE_MATCH_EXACT;
-    return useful ||
-           (!rdt_codegen_useful(codegen, choice->family, at, &choice->config, &useful, &ignored) &&
-            useful);
+    return useful || (!rdt_codegen_is_point(codegen, choice->family, at, RDT_EXTENT_USEFUL,
+                                            &choice->config, &useful, &ignored) &&
+                      useful);
 }
 
 /* How near a row is; of two the one with the smaller first difference. */

@@ -77,7 +77,8 @@ static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
     rdt_case at = {&self->problem, &self->rt->context->facts};
     bool useful = false;
     return self->problem.count > ANY_BYTES_MAX / element &&
-           (rdt_codegen_useful(self->codegen, hint->family, at, &hint->config, &useful, NULL) ||
+           (rdt_codegen_is_point(self->codegen, hint->family, at, RDT_EXTENT_USEFUL, &hint->config,
+                                 &useful, NULL) ||
             !useful);
 }
 

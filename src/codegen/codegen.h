@@ -46,13 +46,19 @@ redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at
 /* REDTUNE_UNSUPPORTED, with the family's reason, for a config that would not be right there. */
 redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
                                  const rdt_config *config, redtune_error *err);
-/* Whether an allowed config is one of the points below: what is not worth measuring for a problem
- * is not worth running for it either. */
-redtune_status rdt_codegen_useful(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, bool *useful, redtune_error *err);
-/* The allowed configs worth measuring, in the order of the space; the default is always among
- * them. *configs is freed by the caller. */
-redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
+/* Which of the allowed configs are points of a search. */
+typedef enum rdt_extent {
+    RDT_EXTENT_USEFUL,   /* distinct ones that are not a plain waste */
+    RDT_EXTENT_DISTINCT, /* all that are not the same work as a simpler one */
+} rdt_extent;
+
+/* Whether an allowed config is one of the points below. */
+redtune_status rdt_codegen_is_point(rdt_codegen *codegen, int family, rdt_case at,
+                                    rdt_extent extent, const rdt_config *config, bool *out,
+                                    redtune_error *err);
+/* The points, in the order of the space; the default is always among them. *configs is freed by the
+ * caller. */
+redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at, rdt_extent extent,
                                   rdt_config **configs, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, rdt_launch *out, redtune_error *err);

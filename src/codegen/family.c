@@ -219,7 +219,7 @@ static int call_default(lua_State *state) {
     return 0;
 }
 
-/* The rule "allowed" or "useful": an answer, and perhaps a reason. */
+/* The rule "allowed", "distinct" or "useful": an answer, and perhaps a reason. */
 static void call_rule(lua_State *state, rule_call *call, const char *rule) {
     rdt_state_push_rule(state, call->family, rule);
     rdt_state_push_config(state, &call->family->space, call->config, false);
@@ -233,6 +233,11 @@ static void call_rule(lua_State *state, rule_call *call, const char *rule) {
 
 static int call_allowed(lua_State *state) {
     call_rule(state, lua_touserdata(state, 1), "allowed");
+    return 0;
+}
+
+static int call_distinct(lua_State *state) {
+    call_rule(state, lua_touserdata(state, 1), "distinct");
     return 0;
 }
 
@@ -292,11 +297,14 @@ redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
 }
 
-redtune_status rdt_codegen_useful(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, bool *useful, redtune_error *err) {
+redtune_status rdt_codegen_is_point(rdt_codegen *codegen, int family, rdt_case at,
+                                    rdt_extent extent, const rdt_config *config, bool *out,
+                                    redtune_error *err) {
     rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
-    redtune_status status = ask(codegen, "judge a config", call_useful, &call, err);
-    if (!status) *useful = call.yes;
+    redtune_status status = ask(codegen, "judge a config", call_distinct, &call, err);
+    if (!status && call.yes && extent == RDT_EXTENT_USEFUL)
+        status = ask(codegen, "judge a config", call_useful, &call, err);
+    if (!status) *out = call.yes;
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* Points: the configs of a space that are worth measuring for a problem. */
+/* Points: the configs of a space that a search of a problem may measure. */
 #include "codegen/state.h"
 
 #include <stdio.h>
@@ -15,14 +15,26 @@ typedef struct list_call {
     rdt_points points;
 } list_call;
 
-/* Steps to the next point of the space, the last parameter fastest. The first of the parameters
- * that changed, or -1 after the last point. */
-static int next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
-    for (int i = space->param_count - 1; i >= 0; i--) {
-        if (++index[i] < space->param[i].value_count) return i;
-        index[i] = 0;
+/* Steps to the next point in the order of the space (rdt_config_order). */
+static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
+    for (int named = 0; named < 2; named++)
+        for (int i = space->param_count - 1; i >= 0; i--) {
+            if (rdt_param_is_named(&space->param[i]) != named) continue;
+            if (++index[i] < space->param[i].value_count) return true;
+            index[i] = 0;
+        }
+    return false;
+}
+
+/* Gives the config, and its table on top, the values that have changed. */
+static void set_values(lua_State *state, const rdt_space *space, const int *index,
+                       rdt_config *config) {
+    for (int i = 0; i < space->param_count; i++) {
+        const int64_t value = space->param[i].value[index[i]];
+        if (config->value[i] == value) continue;
+        config->value[i] = value;
+        rdt_state_set_param(state, &space->param[i], value);
     }
-    return -1;
 }
 
 /* Calls the rule at stack index with the arguments behind it; whether it says yes. */
@@ -52,32 +64,34 @@ static void add_point(lua_State *state, rdt_points *points, const rdt_config *co
 static int collect_points(lua_State *state) {
     list_call *call = lua_touserdata(state, 1);
     const rdt_space *space = &call->family->space;
-    enum { ALLOWED = 2, USEFUL, PROBLEM, FACTS, CONFIG };
+    const bool any_use = call->points.extent == RDT_EXTENT_DISTINCT;
+    enum { ALLOWED = 2, DISTINCT, USEFUL, PROBLEM, FACTS, CONFIG };
     rdt_state_push_rule(state, call->family, "allowed");
+    rdt_state_push_rule(state, call->family, "distinct");
     rdt_state_push_rule(state, call->family, "useful");
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
     lua_createtable(state, 0, space->param_count);
-    rdt_config config = {0};
+    rdt_config config = {{0}};
     int index[RDT_PARAM_MAX] = {0};
-    for (int first = 0; first >= 0; first = next_point(space, index)) {
-        for (int i = first; i < space->param_count; i++) {
-            config.value[i] = space->param[i].value[index[i]];
-            rdt_state_set_param(state, &space->param[i], config.value[i]);
-        }
+    for (int i = 0; i < space->param_count; i++) config.value[i] = INT64_MIN; /* none is set yet */
+    do {
+        set_values(state, space, index, &config);
         bool is_default = !memcmp(&config, &call->standard, sizeof config);
         if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
-            (is_default || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)))
+            (is_default || ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
+                            holds(state, DISTINCT, CONFIG, PROBLEM, FACTS))))
             add_point(state, &call->points, &config);
-    }
+    } while (next_point(space, index));
     return 0;
 }
 
-static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at, rdt_points *out,
-                                  redtune_error *err) {
-    list_call call = {.family = &codegen->family[family],
-                      .at = at,
-                      .points = {.family = family, .problem = *at.problem, .facts = *at.facts}};
+static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at, rdt_extent extent,
+                                  rdt_points *out, redtune_error *err) {
+    list_call call = {
+        .family = &codegen->family[family],
+        .at = at,
+        .points = {.family = family, .extent = extent, .problem = *at.problem, .facts = *at.facts}};
     char what[96];
     snprintf(what, sizeof what, "list the space of template %s", call.family->space.family);
     redtune_status status = rdt_codegen_default(codegen, family, at, &call.standard, err);
@@ -91,10 +105,12 @@ static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at,
 
 /* ---- keeping the answer -------------------------------------------------------------------- */
 
-static const rdt_points *find_kept(const rdt_codegen *codegen, int family, rdt_case at) {
+static const rdt_points *find_kept(const rdt_codegen *codegen, int family, rdt_case at,
+                                   rdt_extent extent) {
     for (int i = 0; i < RDT_POINTS_KEPT; i++) {
         const rdt_points *each = &codegen->kept[i];
-        if (each->configs && each->family == family && each->problem.count == at.problem->count &&
+        if (each->configs && each->family == family && each->extent == extent &&
+            each->problem.count == at.problem->count &&
             rdt_problem_same_class(&each->problem, at.problem) &&
             !memcmp(&each->facts, at.facts, sizeof each->facts))
             return each;
@@ -110,12 +126,12 @@ static const rdt_points *keep(rdt_codegen *codegen, const rdt_points *points) {
     return place;
 }
 
-redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
+redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at, rdt_extent extent,
                                   rdt_config **configs, size_t *count, redtune_error *err) {
-    const rdt_points *found = find_kept(codegen, family, at);
+    const rdt_points *found = find_kept(codegen, family, at, extent);
     if (!found) {
         rdt_points listed = {0};
-        redtune_status status = list_points(codegen, family, at, &listed, err);
+        redtune_status status = list_points(codegen, family, at, extent, &listed, err);
         if (status) return status;
         found = keep(codegen, &listed);
     }

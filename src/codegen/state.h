@@ -18,6 +18,7 @@ typedef struct rdt_family {
  * warm one, and to look ahead. */
 typedef struct rdt_points {
     int family;
+    rdt_extent extent;
     redtune_problem problem;
     rdt_facts facts;
     rdt_config *configs; /* NULL: nothing is kept here */

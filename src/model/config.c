@@ -122,8 +122,10 @@ bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const r
 
 int rdt_config_order(const rdt_space *space, const rdt_config *config) {
     int64_t order = 0; /* at most RDT_PARAM_VALUE_MAX to the power of RDT_PARAM_MAX, 2^48 */
-    for (int i = 0; i < space->param_count; i++)
-        order = order * space->param[i].value_count +
-                rdt_param_find(&space->param[i], config->value[i]);
+    for (int numbers = 0; numbers < 2; numbers++)
+        for (int i = 0; i < space->param_count; i++)
+            if (rdt_param_is_named(&space->param[i]) != numbers)
+                order = order * space->param[i].value_count +
+                        rdt_param_find(&space->param[i], config->value[i]);
     return order < INT_MAX ? (int)order : INT_MAX;
 }

@@ -25,8 +25,9 @@ redtune_status rdt_config_parse_whole(const rdt_space *space, const char *text, 
                                       redtune_error *err);
 /* Whether both make the same kernel: equal but for launch parameters. */
 bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b);
-/* The config's place in the order of the space, its first parameter counting most: of two configs
- * the one that comes earlier is the simpler. Every value is one of the space's. */
+/* The config's place in the order of the space: of two configs the one that comes earlier is the
+ * simpler. The parameters whose values have names count most, then the numbers, of each the first.
+ * Every value is one of the space's. */
 int rdt_config_order(const rdt_space *space, const rdt_config *config);
 
 #endif

@@ -24,6 +24,8 @@ typedef struct rdt_space {
 
 /* The parameter's index, or -1. name need not end at length. */
 int rdt_space_find(const rdt_space *space, const char *name, int length);
+/* Whether the parameter's values have names. */
+bool rdt_param_is_named(const rdt_param *param);
 /* The value's index in the parameter's list, or -1. */
 int rdt_param_find(const rdt_param *param, int64_t value);
 

@@ -16,8 +16,8 @@ family.params = {
       doc = "the path of a load: past L1, through it, or marked as used once" },
     { name = "tail", labels = { "shuffle", "shared" },
       doc = "how a block combines its threads: warp shuffles, or shared memory down to one warp" },
-    { name = "finish", labels = { "single", "two_pass", "ticket", "poll" },
-      doc = "how blocks are combined: there is one only, a second launch, the last, the first" },
+    { name = "finish", labels = { "single", "poll", "ticket", "two_pass" },
+      doc = "how blocks are combined: there is one only, the first, the last, a second launch" },
     { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
       doc = "blocks per multiprocessor at most" },
 }
@@ -46,26 +46,31 @@ function family.allowed(c, p, d)
     return true
 end
 
--- Whether an allowed config is worth measuring for this problem: not the same work as another
--- config, and not a waste that is plain beforehand. What never won on any GPU measured so far is
--- left out, too (docs/benchmarks.md): the other loads, shared memory and the ticket. So is a second
--- launch, which costs the host twice, and the GPU more than the poll.
-function family.useful(c, p, d)
-    local bytes = c.vec * p.dtype.bytes
-    if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end -- too many loads
-    if c.load ~= "no_allocate" or c.tail ~= "shuffle" then return false end
-    if c.finish == "ticket" or c.finish == "two_pass" then return false end
-    if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- unrolled past the input
-    if c.block > 32 and c.block * c.vec >= 2 * p.count then return false end -- idle warps
-    if c.finish == "single" then
-        return p.count * p.dtype.bytes <= 256 * 1024
-    end
+-- Whether an allowed config does work of its own here: no simpler one, with one value a step down,
+-- does the same loads with as many blocks. Every tune leaves out what does not.
+function family.distinct(c, p, d)
+    if c.block == 32 and c.tail == "shared" then return false end -- one warp: nothing to share
+    if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- no further load
+    if c.block > 32 and c.block * c.vec >= 2 * p.count then return false end -- no further warp loads
+    if c.finish == "single" then return true end
     local wanted = tiles(c, p)
-    if wanted < 2 then return false end -- one block: the same as single
-    if wanted > 64 * d.sm_count and c.block * c.unroll < 256 then return false end -- tiny steps
-    if c.per_sm * c.block > 16 * d.threads_per_sm then return false end
-    -- A wider grid than there are tiles is the grid of the next smaller per_sm.
-    return c.per_sm == 1 or wanted > c.per_sm // 2 * d.sm_count
+    if wanted < 2 then return false end -- one block: single
+    -- A grid is as wide as there are tiles at most, and as there is scratch.
+    return c.per_sm == 1 or math.min(wanted, d.blocks_max) > c.per_sm // 2 * d.sm_count
+end
+
+-- Whether a distinct config may be the fastest, by arithmetic that holds on any GPU. What is left
+-- out here is timed by an exhaustive tune only.
+function family.useful(c, p, d)
+    -- A warp's load that fills no line of 128 bytes, or of narrow elements not two: too many loads.
+    local bytes = c.vec * p.dtype.bytes
+    if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
+    -- One multiprocessor of all takes what is far more than it holds.
+    if c.finish == "single" then return p.count * p.dtype.bytes <= 256 * 1024 end
+    -- Loops of few loads, gone through again and again.
+    if tiles(c, p) > 64 * d.sm_count and c.block * c.unroll < 256 then return false end
+    -- Blocks that come and go more than sixteen times over.
+    return c.per_sm * c.block <= 16 * d.threads_per_sm
 end
 
 -- The default's grids for inputs of up to so many bytes, after what won on an H200.

@@ -65,6 +65,10 @@ function family.allowed(c, p, d)
     return true
 end
 
+function family.distinct()
+    return true
+end
+
 function family.useful()
     return false
 end

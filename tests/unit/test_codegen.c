@@ -159,13 +159,101 @@ static void default_is_allowed_and_among_the_points(void) {
             CHECK_OK(rdt_codegen_default(codegen, 0, at, &config, &err), err);
             CHECK_OK(rdt_codegen_launch(codegen, 0, at, &config, &launch, &err), err);
             CHECK(launch.threads % 32 == 0 && launch.blocks_max >= 1);
-            CHECK_OK(rdt_codegen_points(codegen, 0, at, &points, &point_count, &err), err);
+            CHECK_OK(
+                rdt_codegen_points(codegen, 0, at, RDT_EXTENT_USEFUL, &points, &point_count, &err),
+                err);
             for (size_t i = 0; i < point_count; i++) {
                 CHECK_OK(rdt_codegen_check(codegen, 0, at, &points[i], &err), err);
                 found += !memcmp(&points[i], &config, sizeof config);
             }
             CHECK_INT(found, 1);
             free(points);
+        }
+    rdt_codegen_close(codegen);
+}
+
+/* The parameters of the template block, in its order. */
+enum { BLOCK, VEC, UNROLL, LOAD, TAIL, FINISH, PER_SM, PARAMS };
+enum { SHUFFLE = 0, SINGLE = 0 }; /* places of labels */
+
+/* Takes a config to the simplest that does the same work: the same loads by the same threads,
+ * combined in the same way by as many blocks. */
+static rdt_config simplify(rdt_config config, uint64_t count, int sm_count) {
+    int64_t *at = config.value;
+    if (at[BLOCK] == 32) at[TAIL] = SHUFFLE; /* a warp needs no memory */
+    while (at[UNROLL] > 1 && (uint64_t)(at[BLOCK] * at[VEC] * at[UNROLL] / 2) >= count)
+        at[UNROLL] /= 2;
+    while (at[BLOCK] > 32 && (uint64_t)(at[BLOCK] / 2 * at[VEC] * at[UNROLL]) >= count)
+        at[BLOCK] /= 2;
+    if (at[BLOCK] == 32) at[TAIL] = SHUFFLE;
+    const uint64_t tile = (uint64_t)(at[BLOCK] * at[VEC] * at[UNROLL]);
+    const uint64_t tiles = (count + tile - 1) / tile;
+    while (at[PER_SM] > 1 && (uint64_t)(at[PER_SM] / 2 * sm_count) >= tiles) at[PER_SM] /= 2;
+    if (tiles <= 1) at[FINISH] = SINGLE;
+    if (at[FINISH] == SINGLE) at[PER_SM] = 1;
+    return config;
+}
+
+static bool step(const rdt_space *space, rdt_config *config) {
+    for (int i = space->param_count - 1; i >= 0; i--) {
+        const rdt_param *param = &space->param[i];
+        int place = rdt_param_find(param, config->value[i]) + 1;
+        config->value[i] = param->value[place < param->value_count ? place : 0];
+        if (place < param->value_count) return true;
+    }
+    return false;
+}
+
+static bool has_point(const rdt_config *points, size_t count, const rdt_config *config) {
+    for (size_t i = 0; i < count; i++)
+        if (!memcmp(&points[i], config, sizeof *config)) return true;
+    return false;
+}
+
+/* The space is gone through here by itself: each allowed config's simplest equal is a point, and
+ * every point is its own. The default is a point in any case. */
+static void check_distinct(rdt_codegen *codegen, rdt_case at) {
+    const rdt_space *space = rdt_codegen_space(codegen, 0);
+    rdt_config *points = NULL, config = {{0}}, standard;
+    size_t count = 0, simple = 0, lost = 0, own = 0, named[PARAMS][4] = {{0}};
+    for (int i = 0; i < space->param_count; i++) config.value[i] = space->param[i].value[0];
+    CHECK_OK(rdt_codegen_default(codegen, 0, at, &standard, &err), err);
+    CHECK_OK(rdt_codegen_points(codegen, 0, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
+    do {
+        if (rdt_codegen_check(codegen, 0, at, &config, NULL)) continue;
+        rdt_config equal = simplify(config, at.problem->count, at.facts->sm_count);
+        bool is_simple =
+            !memcmp(&equal, &config, sizeof config) || !memcmp(&standard, &config, sizeof config);
+        simple += is_simple;
+        lost += is_simple && !has_point(points, count, &config);
+    } while (step(space, &config));
+    for (size_t i = 0; i < count; i++) {
+        rdt_config equal = simplify(points[i], at.problem->count, at.facts->sm_count);
+        own += !memcmp(&equal, &points[i], sizeof equal) ||
+               !memcmp(&standard, &points[i], sizeof standard);
+        for (int k = LOAD; k <= FINISH; k++) named[k][points[i].value[k]]++;
+    }
+    CHECK_INT(lost, 0);
+    CHECK_INT(count, simple);
+    CHECK_INT(own, count);
+    for (int k = LOAD; k <= FINISH; k++)
+        for (int i = 0; i < space->param[k].value_count; i++) CHECK(named[k][i]);
+    printf("  %s of %llu: %zu points\n", redtune_dtype_name(at.problem->dtype),
+           (unsigned long long)at.problem->count, count);
+    free(points);
+}
+
+static void exhaustive_points_are_all_but_the_same_work(void) {
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
+    static const int sizes[] = {10, 16, 20, 30};
+    rdt_codegen *codegen = NULL;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            redtune_problem problem = {REDTUNE_SUM, dtypes[i], REDTUNE_DTYPE_NONE,
+                                       UINT64_C(1) << sizes[k]};
+            CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+            check_distinct(codegen, (rdt_case){&problem, rdt_facts_typical()});
         }
     rdt_codegen_close(codegen);
 }
@@ -230,6 +318,7 @@ static void make_folder(void) {
                    "local f = { name = 'mine', template = 'mine/kernel.cu' }\n"
                    "f.params = { { name = 'block', values = { 32, 64 } } }\n"
                    "function f.allowed() return true end\n"
+                   "function f.distinct() return true end\n"
                    "function f.useful() return true end\n"
                    "function f.default() return { block = 64 } end\n"
                    "function f.launch(c) return { threads = c.block, tile = 1, blocks_max = 1,\n"
@@ -363,6 +452,7 @@ int main(int argc, char **argv) {
         FACT(the_ladder_is_no_family_that_is_tuned),
         FACT(check_tells_why_a_config_is_not_allowed),
         FACT(default_is_allowed_and_among_the_points),
+        FACT(exhaustive_points_are_all_but_the_same_work),
         FACT(open_survives_every_failed_allocation),
         FACT(rules_and_rendering_survive_every_failed_allocation),
         FACT(a_folder_of_the_users_comes_first),

@@ -27,22 +27,25 @@ static size_t count_timed(const tune *self, rdt_cache_state cache, uint64_t coun
 
 /* Of one problem, where all samples of a candidate are the same. The first has nothing like it to
  * start from, and where there are few points a handful is more than 15 % of them. Five may be there
- * for the neighbours' sake: what one lends, and the winners of both for the borders. */
+ * for the neighbours' sake: what one lends, and the winners of both for the borders. Beyond these
+ * come the probes of the five names that the default never has: two each, and a point around where
+ * one is near. */
 static bool is_crowded(size_t timed, size_t points, bool first) {
-    const size_t least = first ? 28 : 14, neighbours = 5;
-    return (double)timed > 0.15 * (double)points + neighbours && timed > least + neighbours;
+    const size_t least = first ? 28 : 14, beyond = 5 + 5 * 3;
+    return (double)timed > 0.15 * (double)points + (double)beyond && timed > least + beyond;
 }
 
-/* What may be timed of all points together: more where samples differ. */
+/* What may be timed, of all points that have the default's names together: more where samples
+ * differ. Four hundredths are for probes of other names. */
 static double allowed_share(redtune_effort effort, bool exact) {
-    if (effort == REDTUNE_EFFORT_EXHAUSTIVE) return 1;
-    return exact || effort == REDTUNE_EFFORT_QUICK ? 0.15 : 0.30;
+    return exact || effort == REDTUNE_EFFORT_QUICK ? 0.19 : 0.34;
 }
 
 static void check_cost(const regret *found, redtune_effort effort, bool exact) {
+    if (effort == REDTUNE_EFFORT_EXHAUSTIVE) return;
     const double share = (double)found->timed / (double)found->points;
     CHECK(share <= allowed_share(effort, exact));
-    if (exact && effort != REDTUNE_EFFORT_EXHAUSTIVE) CHECK_INT(found->crowded, 0);
+    if (exact) CHECK_INT(found->crowded, 0);
 }
 
 /* What takes long to find is kept. */
@@ -109,15 +112,15 @@ static void print_regret(const char *what, const regret *found) {
 }
 
 /* On the model, with every dtype up to `last` of the list. */
-static void finds_the_best(redtune_effort effort, uint64_t seed, size_t last, double within,
-                           double noise) {
+static void finds_the_best(redtune_effort effort, uint64_t seed, size_t last, int high,
+                           double within, double noise) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
     for (size_t i = 0; i <= last; i++) {
         tune self;
         oracle oracle = oracle_model(tune_codegen, &oracle_h200);
         oracle.noise = oracle.outliers = noise;
         oracle.elsewhere = 0.003;
-        tune_begin(&self, oracle, dtypes[i], 10, 28);
+        tune_begin(&self, oracle, dtypes[i], 10, high);
         self.effort = effort;
         self.seed = seed;
         CHECK_OK(tune_run(&self), self.err);
@@ -129,26 +132,26 @@ static void finds_the_best(redtune_effort effort, uint64_t seed, size_t last, do
     }
 }
 
-static void standard_finds_the_best_for_a_seventh(void) {
+static void standard_finds_the_best_for_a_sixth(void) {
     for (uint64_t seed = 0; seed < 2; seed++)
-        finds_the_best(REDTUNE_EFFORT_STANDARD, seed, 2, 1.02, 0);
+        finds_the_best(REDTUNE_EFFORT_STANDARD, seed, 2, 28, 1.02, 0);
 }
 
 static void quick_finds_the_best_for_less(void) {
-    finds_the_best(REDTUNE_EFFORT_QUICK, 0, 2, 1.02, 0);
+    finds_the_best(REDTUNE_EFFORT_QUICK, 0, 2, 28, 1.02, 0);
 }
 
 static void exhaustive_finds_the_best(void) {
-    finds_the_best(REDTUNE_EFFORT_EXHAUSTIVE, 0, 1, 1.006, 0);
+    finds_the_best(REDTUNE_EFFORT_EXHAUSTIVE, 0, 1, 14, 1.006, 0);
 }
 
 static void noise_and_outliers_cost_little(void) {
-    finds_the_best(REDTUNE_EFFORT_STANDARD, 0, 1, 1.03, 0.01);
+    finds_the_best(REDTUNE_EFFORT_STANDARD, 0, 1, 28, 1.03, 0.01);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* What a GPU measured, and of which sums: of 2^low to 2^high elements. */
+/* What a GPU measured, and of which sums: of 2^low to 2^high elements, by so many doublings. */
 typedef struct recording {
     const char *path;
     const rdt_facts *gpu;
@@ -156,16 +159,23 @@ typedef struct recording {
         redtune_dtype dtype;
         int low, high;
     } of[4];
-    size_t count;
+    size_t count, doublings;
 } recording;
 
 static const recording real = {
     RDT_TEST_RECORDS "/h200.txt",
     &oracle_h200,
     {{REDTUNE_F32, 10, 30}, {REDTUNE_F64, 10, 30}, {REDTUNE_I32, 10, 30}, {REDTUNE_F16, 10, 20}},
-    4};
+    4,
+    1};
+/* With every named value. */
+static const recording named = {RDT_TEST_RECORDS "/h100.txt",
+                                &oracle_h200,
+                                {{REDTUNE_F16, 16, 28}, {REDTUNE_I8, 16, 28}},
+                                2,
+                                3};
 static const recording simulated = {
-    RDT_TEST_RECORDS "/sim.txt", &oracle_sim, {{REDTUNE_F32, 10, 15}, {REDTUNE_I8, 10, 15}}, 2};
+    RDT_TEST_RECORDS "/sim.txt", &oracle_sim, {{REDTUNE_F32, 10, 15}, {REDTUNE_I8, 10, 15}}, 2, 1};
 
 static void record_regret(const recording *recording, redtune_effort effort, uint64_t seed,
                           regret *all) {
@@ -177,6 +187,9 @@ static void record_regret(const recording *recording, redtune_effort effort, uin
         oracle.record = record;
         tune_begin(&self, oracle, recording->of[i].dtype, recording->of[i].low,
                    recording->of[i].high);
+        self.count = (self.count - 1) / recording->doublings + 1;
+        for (size_t k = 0; k < self.count; k++)
+            self.problems[k] = self.problems[k * recording->doublings];
         self.effort = effort;
         self.seed = seed;
         CHECK_OK(tune_run(&self), self.err);
@@ -204,6 +217,16 @@ static void quick_is_nearly_as_good_on_a_real_gpu(void) {
     check_record(&real, REDTUNE_EFFORT_QUICK, 1, false, 1.01, 1.08);
 }
 
+/* Every size is probed, for none is nearer to another than three doublings. */
+static void standard_is_as_good_where_every_name_is_recorded(void) {
+    regret all = {.worst = 0};
+    for (uint64_t seed = 0; seed < 4; seed++)
+        record_regret(&named, REDTUNE_EFFORT_STANDARD, seed, &all);
+    print_regret("standard, every name", &all);
+    CHECK(all.log_sum / (double)all.problems <= log(1.01));
+    CHECK(all.worst <= 1.03);
+}
+
 static void standard_finds_the_best_on_the_simulated_gpu(void) {
     check_record(&simulated, REDTUNE_EFFORT_STANDARD, 8, true, 1.02, 1.02);
 }
@@ -214,12 +237,13 @@ static void quick_finds_the_best_on_the_simulated_gpu(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(standard_finds_the_best_for_a_seventh),
+        FACT(standard_finds_the_best_for_a_sixth),
         FACT(quick_finds_the_best_for_less),
         FACT(exhaustive_finds_the_best),
         FACT(noise_and_outliers_cost_little),
         FACT(standard_is_as_good_on_a_real_gpu),
         FACT(quick_is_nearly_as_good_on_a_real_gpu),
+        FACT(standard_is_as_good_where_every_name_is_recorded),
         FACT(standard_finds_the_best_on_the_simulated_gpu),
         FACT(quick_finds_the_best_on_the_simulated_gpu),
     };

@@ -14,7 +14,7 @@ static char *sequence(redtune_effort effort, uint64_t seed) {
     oracle oracle = oracle_model(tune_codegen, &oracle_h200);
     oracle.noise = 0.01;
     oracle.log = &log;
-    tune_begin(&self, oracle, REDTUNE_F32, 16, 20);
+    tune_begin(&self, oracle, REDTUNE_F32, 16, effort == REDTUNE_EFFORT_EXHAUSTIVE ? 16 : 20);
     self.effort = effort;
     self.seed = seed;
     tune_run(&self);
@@ -158,15 +158,15 @@ static void what_is_known_is_not_asked_again(void) {
 }
 
 /* Stops after so many trials, goes on, and asks of the lab what an undisturbed tune asks. */
-static void a_stop_changes_nothing(redtune_effort effort) {
+static void a_stop_changes_nothing(redtune_effort effort, int high) {
     tune whole, parts;
     oracle oracle = oracle_model(tune_codegen, &oracle_h200);
     oracle.noise = 0.01;
-    tune_begin(&whole, oracle, REDTUNE_F32, 14, 18);
+    tune_begin(&whole, oracle, REDTUNE_F32, 14, high);
     whole.effort = effort;
     CHECK_OK(tune_run(&whole), whole.err);
     for (size_t stop = 1; stop < whole.stored; stop += whole.stored / 23 + 1) {
-        tune_begin(&parts, oracle, REDTUNE_F32, 14, 18);
+        tune_begin(&parts, oracle, REDTUNE_F32, 14, high);
         parts.effort = effort;
         parts.stop_after = stop;
         CHECK(tune_run(&parts) == REDTUNE_INTERRUPTED || parts.stored == whole.stored);
@@ -182,11 +182,11 @@ static void a_stop_changes_nothing(redtune_effort effort) {
 }
 
 static void a_stopped_standard_search_goes_on_as_if_undisturbed(void) {
-    a_stop_changes_nothing(REDTUNE_EFFORT_STANDARD);
+    a_stop_changes_nothing(REDTUNE_EFFORT_STANDARD, 18);
 }
 
 static void a_stopped_exhaustive_search_goes_on_as_if_undisturbed(void) {
-    a_stop_changes_nothing(REDTUNE_EFFORT_EXHAUSTIVE);
+    a_stop_changes_nothing(REDTUNE_EFFORT_EXHAUSTIVE, 14);
 }
 
 /* ---- cache states and borders --------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 # Plant: a copy of the templates in which four candidates of "block" go wrong, each in its own way.
-# They are the kernels with one block of 32 threads, one element a load and 1, 2, 4 and 8 loads.
+# They are the kernels with one block of 32 threads, load=no_allocate, one element a load and 1, 2, 4
+# and 8 loads.
 
 # plant FOLDER [one]: makes it, and has redtune take it. one: only the first, which writes where there
 # is no memory.
@@ -12,7 +13,7 @@ plant() {
         /^redtune_reduce\(const element/ { inside = 1 }
         inside && /^{$/ {
             inside = 0
-            print "//@ if finish == \"single\" and block == 32 and vec == 1 then"
+            print "//@ if finish == \"single\" and block == 32 and vec == 1 and flavour == \"no_allocate\" then"
             print "//@     if unroll == 1 then"
             print "    *(volatile u32 *)64 = 1;"
             if (one) {
