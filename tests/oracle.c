@@ -23,6 +23,21 @@ const rdt_facts oracle_h200 = {
     .driver_version = 13000,
 };
 
+const rdt_facts oracle_h100 = {
+    .name = "NVIDIA H100 80GB HBM3",
+    .major = 9,
+    .minor = 0,
+    .sm_count = 132,
+    .threads_per_sm = 2048,
+    .threads_per_block = 1024,
+    .shared_bytes_per_block = 48 << 10,
+    .memory_bytes = UINT64_C(78) << 30,
+    .l2_bytes = UINT64_C(50) << 20,
+    .bus_bits = 5120,
+    .memory_khz = 2619000,
+    .driver_version = 13000,
+};
+
 const rdt_facts oracle_sim = {
     .name = "redtune simulated GPU",
     .major = 9,

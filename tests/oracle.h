@@ -51,6 +51,6 @@ double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_ca
 oracle_record *oracle_record_read(const char *path);
 void oracle_record_free(oracle_record *record);
 /* The GPUs of the records. */
-extern const rdt_facts oracle_h200, oracle_sim;
+extern const rdt_facts oracle_h200, oracle_h100, oracle_sim;
 
 #endif
