@@ -170,7 +170,7 @@ static const recording real = {
     1};
 /* With every named value. */
 static const recording named = {RDT_TEST_RECORDS "/h100.txt",
-                                &oracle_h200,
+                                &oracle_h100,
                                 {{REDTUNE_F16, 16, 28}, {REDTUNE_I8, 16, 28}},
                                 2,
                                 3};
