@@ -36,8 +36,8 @@ static const char *check_texts(const rdt_row *row) {
     return NULL;
 }
 
-static const char *check_config(const rdt_row *row, rdt_codegen *codegen) {
-    const rdt_trial *trial = &row->trial;
+static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
+    rdt_trial *trial = &row->trial;
     const rdt_facts facts = rdt_tell_complete(&row->gpu);
     rdt_config config = {{0}};
     char text[RDT_CONFIG_TEXT_BYTES];
@@ -53,8 +53,11 @@ static const char *check_config(const rdt_row *row, rdt_codegen *codegen) {
     if (strcmp(text, trial->config)) return "its config is not written as it would be here";
     if (rdt_codegen_check(codegen, family, (rdt_case){&trial->problem, &facts}, &config, &ignored))
         return "the templates do not allow its config there";
-    if (trial->order != INT_MAX && trial->order != rdt_config_order(space, &config))
+    int order = rdt_config_order(space, &config);
+    bool same_space = !strcmp(row->origin.templates, rdt_codegen_hash(codegen));
+    if (same_space && trial->order != INT_MAX && trial->order != order)
         return "its place is not that of its config";
+    if (trial->order != INT_MAX) trial->order = order;
     return NULL;
 }
 
@@ -71,7 +74,7 @@ static const char *check_times(const rdt_row *row, int64_t latest) {
     return NULL;
 }
 
-const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t latest) {
+const char *rdt_admit_check(rdt_row *row, rdt_codegen *codegen, int64_t latest) {
     const char *wrong = check_texts(row);
     if (!wrong) wrong = check_times(row, latest);
     return wrong ? wrong : check_config(row, codegen);

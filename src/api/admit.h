@@ -6,8 +6,9 @@
 #include "codegen/codegen.h"
 
 /* NULL, or what is wrong with the row. latest is the latest date it may have, in seconds since
- * 1970. */
-const char *rdt_admit_check(const rdt_row *row, rdt_codegen *codegen, int64_t latest);
+ * 1970. The place of a config in the space of other templates becomes that in the space of these.
+ */
+const char *rdt_admit_check(rdt_row *row, rdt_codegen *codegen, int64_t latest);
 
 /* Whether a text may label a machine. */
 bool rdt_admit_is_label(const char *text);

@@ -39,8 +39,9 @@ static void count_refused(intake *self, const char *text, uint64_t count) {
 static redtune_status take_row(void *user, const rdt_row *row, redtune_error *err) {
     intake *self = user;
     self->report.rows++;
-    const char *wrong = rdt_admit_check(row, self->codegen, self->latest);
-    if (!wrong) return rdt_rows_add(&self->rows, row, err);
+    rdt_row taken = *row;
+    const char *wrong = rdt_admit_check(&taken, self->codegen, self->latest);
+    if (!wrong) return rdt_rows_add(&self->rows, &taken, err);
     count_refused(self, wrong, 1);
     return REDTUNE_OK;
 }

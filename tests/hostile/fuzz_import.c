@@ -14,9 +14,10 @@ static const int64_t now = 1800000000;
 static rdt_codegen *codegen;
 
 static redtune_status take(void *user, const rdt_row *row, redtune_error *err) {
-    if (rdt_admit_check(row, codegen, now)) return REDTUNE_OK;
-    if (rdt_row_check(row)) abort(); /* admitted, and cannot be stored */
-    return rdt_rows_add(user, row, err);
+    rdt_row taken = *row;
+    if (rdt_admit_check(&taken, codegen, now)) return REDTUNE_OK;
+    if (rdt_row_check(&taken)) abort(); /* admitted, and cannot be stored */
+    return rdt_rows_add(user, &taken, err);
 }
 
 /* What was admitted goes in, and comes out again as lines that are admitted whole. */

@@ -96,7 +96,7 @@ what_another_file_dates_ahead_is_out() {
 filters_are_those_of_show() {
     run verify sound.db --all --op max
     want_exit 0
-    want_in_err "no measurement of this GPU model is there for this"
+    want_in_err "nothing of this is known of this GPU model"
     run verify sound.db --all --dtype f64 --count 512 --json
     want_in_out '"count": 512'
     run verify sound.db --all --count 513 --json
