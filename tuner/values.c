@@ -105,7 +105,9 @@ static verdict judge(const known *at, size_t count, int i, int64_t value) {
     if (!with || !without) return with ? WON : LOST;
     const double noise_ns = rdt_winner_noise_ns(with, without);
     if (with->median_ns > without->median_ns + noise_ns) return LOST;
-    return with->median_ns < without->median_ns - noise_ns ? WON : TIED;
+    /* A quick look that was lucky wins nothing: what is best is timed again with more samples. */
+    const bool careful = 2 * with->samples >= without->samples;
+    return careful && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
 }
 
 /* At the nearest size below the problem's that has the value, or at or above it. */

@@ -161,7 +161,7 @@ static void open_refuses_what_is_no_file(void) {
     CHECK_FAILS(rdt_tuning_open(pipe, &tuning, &err), REDTUNE_DATABASE, err, "not a regular file");
     CHECK_FAILS(rdt_tuning_open_read(pipe, &tuning, &err), REDTUNE_DATABASE, err,
                 "not a regular file");
-    CHECK_FAILS(rdt_tuning_open("", &tuning, &err), REDTUNE_DATABASE, err, "the path is empty");
+    CHECK_FAILS(rdt_tuning_open("", &tuning, &err), REDTUNE_FILE, err, "it has no place");
     const char *below = in_scratch("pipe/tuning.db");
     CHECK_FAILS(rdt_tuning_open(below, &tuning, &err), REDTUNE_FILE, err, "Not a directory");
 }
