@@ -372,6 +372,14 @@ static redtune_status follow_probes(explorer *self, double best_ns, redtune_erro
     return status ? status : move_on(self, 0, err);
 }
 
+/* Has the kernels made of what would be probed now, while other points are measured. */
+static void prepare_probes(const explorer *self) {
+    explorer ahead = *self;
+    ahead.wish_count = 0;
+    wish_probes(&ahead);
+    rdt_field_prepare(self->field, ahead.wish, ahead.wish_count, true);
+}
+
 /* Tries the best with the values that are not explored, as far as they are not known to lose. */
 static redtune_status probe(explorer *self, redtune_error *err) {
     const double best_ns = self->field->best_ns;
@@ -383,8 +391,10 @@ static redtune_status probe(explorer *self, redtune_error *err) {
 
 static redtune_status look_around(explorer *self, redtune_error *err) {
     redtune_status status = begin(self, err);
+    if (!status) prepare_probes(self);
     if (!status) status = move_on(self, self->most / RELAUNCH_SHARE, err);
     if (!status && !is_late(self->field)) {
+        prepare_probes(self);
         wish_relaunched(self);
         status = grant(self, err);
     }

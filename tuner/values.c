@@ -8,6 +8,7 @@
 
 enum {
     DOUBLINGS = 3, /* sizes further apart than that say nothing of each other */
+    CLOSE = 4, /* times as many elements: what ties at sizes closer than that is not tried again */
     LARGEST = 36,
     POWERS = 3 /* the default is asked for at 2^0, 2^3, ... elements */
 };
@@ -60,6 +61,10 @@ static int compare(const void *a, const void *b) {
 
 static bool is_near(uint64_t a, uint64_t b) {
     return a <= up(b) && b <= up(a);
+}
+
+static bool is_close(uint64_t a, uint64_t b) {
+    return a < CLOSE * b && b < CLOSE * a;
 }
 
 /* Of each config at each size near the problem's, and not at its own, the trial that counts. */
@@ -120,6 +125,7 @@ static verdict judge_nearest(const evidence *all, uint64_t count, bool above, in
             if (all->known[end].trial->problem.count != size) break;
         if ((size >= count) != above || (above && found != UNTRIED)) continue;
         verdict here = judge(&all->known[first], end - first, i, value);
+        if (here == TIED && is_close(size, count)) here = LOST; /* there is nothing to gain */
         if (here != UNTRIED) found = here;
     }
     return found;

@@ -5,7 +5,7 @@
  *
  * - faster than all without it, by more than noise, at the nearest size known: it is explored.
  * - slower by more than noise there: it is left out.
- * - neither: the best config is tried with it, no more.
+ * - neither: the best config is tried with it, no more, and not where that was seen close by.
  *
  * Sizes further than DOUBLINGS away say nothing. */
 #ifndef RDT_TUNER_VALUES_H
