@@ -15,15 +15,14 @@ enum {
     BEAM = 4,           /* of the best, their neighbours are looked at */
     RELAUNCHED = 8,     /* of the best, at the end: their launches a step apart */
     RELAUNCH_SHARE = 5, /* the last fifth of the points is kept for these */
-    AROUND_PROBE = 1    /* points around a probe that is near the best */
+    AROUND_PROBE = 1    /* points around a probe that beats the best */
 };
 
 static const double beam_margin = 1.1;  /* times the best's time: slower ones lead nowhere */
 static const double other_margin = 1.2; /* for the best of each kind, likewise */
-/* Times the time of the best before: a probe of what is not known, or is known to tie, shows that
- * the value is worth exploring; and that the search looked in the wrong part of the space so far.
- */
-static const double near_margin = 1.01, tied_margin = 0.99, wrong_margin = 0.90;
+/* Times the time of the best before: a probe shows that its value is worth exploring, and that the
+ * search looked in the wrong part of the space so far. */
+static const double worth_margin = 0.99, wrong_margin = 0.90;
 
 /* A first look under way. */
 typedef struct explorer {
@@ -337,7 +336,7 @@ static size_t best_with(const explorer *self, int i, int64_t value) {
     return field->count;
 }
 
-/* Moves the values whose probes are near the best so far to those that are explored. Lists the best
+/* Moves the values whose probes beat the best before to those that are explored. Lists the best
  * of each in `near`; returns how many. */
 static size_t take_in(explorer *self, double best_ns, size_t *near) {
     const rdt_space *space = self->field->space;
@@ -346,9 +345,9 @@ static size_t take_in(explorer *self, double best_ns, size_t *near) {
         for (int k = 0; k < space->param[i].value_count; k++) {
             rdt_use *use = &self->values.of[i][k];
             if (*use != RDT_USE_UNKNOWN && *use != RDT_USE_TIED) continue;
-            const double margin = *use == RDT_USE_TIED ? tied_margin : near_margin;
             size_t best = best_with(self, i, space->param[i].value[k]);
-            if (best == self->field->count || self->field->entry[best].median_ns > best_ns * margin)
+            if (best == self->field->count ||
+                self->field->entry[best].median_ns > best_ns * worth_margin)
                 continue;
             *use = RDT_USE_IN;
             near[count++] = best;
@@ -356,7 +355,7 @@ static size_t take_in(explorer *self, double best_ns, size_t *near) {
     return count;
 }
 
-/* Looks around the probes that are near the best before them; where one is far better, as much
+/* Looks around the probes that beat the best before them; where one is far better, as much
  * again as was looked at so far. */
 static redtune_status follow_probes(explorer *self, double best_ns, redtune_error *err) {
     size_t near[RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX];

@@ -13,6 +13,10 @@ enum {
     POWERS = 3 /* the default is asked for at 2^0, 2^3, ... elements */
 };
 
+/* Times the best without the value: a smaller gain does not pay for the kernels of its neighbours.
+ */
+static const double worth_exploring = 0.99;
+
 /* What trials of one size say of a value. */
 typedef enum verdict { UNTRIED, LOST, TIED, WON } verdict;
 
@@ -112,7 +116,8 @@ static verdict judge(const known *at, size_t count, int i, int64_t value) {
     if (with->median_ns > without->median_ns + noise_ns) return LOST;
     /* A quick look that was lucky wins nothing: what is best is timed again with more samples. */
     const bool careful = 2 * with->samples >= without->samples;
-    return careful && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
+    const bool gains = with->median_ns < without->median_ns * worth_exploring;
+    return careful && gains && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
 }
 
 /* At the nearest size below the problem's that has the value, or at or above it. */
