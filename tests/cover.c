@@ -34,7 +34,7 @@ static int draw(cover *self, int below) {
     return (int)((z ^ (z >> 31)) % (uint64_t)below);
 }
 
-/* ---- points -------------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 static redtune_status problem_of(index_point point, redtune_problem *out) {
     redtune_problem problem = {rdt_op_table[point.at[OP]].op,
@@ -65,7 +65,7 @@ static redtune_status check(const cover *self, index_point point, bool *allowed,
     return status;
 }
 
-/* ---- pairs --------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 typedef struct pair {
     int first, first_value, second, second_value;
@@ -125,7 +125,7 @@ static void mark(cover *self, const index_point *point) {
             set_missing(self, (pair){i, point->at[i], j, point->at[j]}, false);
 }
 
-/* ---- the search ---------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* A point with the pair in it. Well chosen: factor by factor, in any order, the value with the most
  * pairs that are missing, and now and then another (after Cohen and others, AETG, 1997). */

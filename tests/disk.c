@@ -110,7 +110,7 @@ done:
     free(now);
 }
 
-/* ---- the fault ----------------------------------------------------------------------------- */
+/* ---- the fault ------------------------------------------------------------------------------- */
 
 static bool is_fatal(void) {
     return disk.fault == DISK_KILLED || disk.fault == DISK_POWER;

@@ -1,4 +1,5 @@
-/* Oracle: labs whose answers are known, so that a search can be held against the best there is. */
+/* Oracle: evaluators whose answers are known, so that a search can be held against the best there
+ * is. */
 #include "oracle.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ const rdt_facts oracle_sim = {
     .driver_version = 13000,
 };
 
-/* ---- the record ---------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 enum { PLACES = 7, BASE_PLACES = 5, SUMMARIES = 3, PROBLEMS_MAX = 128, NAMES = 4 };
 
@@ -182,7 +183,7 @@ static void replay(const measured *each, int samples, double *sample_ns) {
     }
 }
 
-/* ---- the model ----------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 /* A reduction as one expects it: a launch; memory that is the faster the more bytes are in flight,
  * up to what the bus gives; blocks that start, combine their threads, and are combined. */
@@ -243,7 +244,7 @@ static double name_factor(const oracle *self, const rdt_config *config) {
     return factor;
 }
 
-/* ---- the lab ------------------------------------------------------------------------------- */
+/* ---- the evaluator --------------------------------------------------------------------------- */
 
 static int order_of(const oracle *self, const rdt_candidate *candidate) {
     return rdt_config_order(rdt_codegen_space(self->codegen, 0), &candidate->config);
@@ -379,6 +380,6 @@ oracle oracle_model(rdt_codegen *codegen, const rdt_facts *facts) {
                     .flattered = -1};
 }
 
-rdt_lab oracle_lab(oracle *self) {
-    return (rdt_lab){.self = self, .verify = verify, .time = time_batch};
+rdt_evaluator oracle_evaluator(oracle *self) {
+    return (rdt_evaluator){.self = self, .verify = verify, .time = time_batch};
 }

@@ -1,10 +1,10 @@
-/* Oracle: labs whose answers are known, so that a search can be held against the best there is: a
- * model of time, and the record of a real GPU. Both count what they are asked for. */
+/* Oracle: evaluators whose answers are known, so that a search can be held against the best there
+ * is: a model of time, and the record of a real GPU. Both count what they are asked for. */
 #ifndef RDT_TESTS_ORACLE_H
 #define RDT_TESTS_ORACLE_H
 
 #include "codegen/codegen.h"
-#include "tuner/lab.h"
+#include "tuner/evaluator.h"
 
 typedef struct oracle_record oracle_record;
 
@@ -37,7 +37,7 @@ typedef struct oracle {
 
 /* No record, no noise, no faults. */
 oracle oracle_model(rdt_codegen *codegen, const rdt_facts *facts);
-rdt_lab oracle_lab(oracle *self);
+rdt_evaluator oracle_evaluator(oracle *self);
 
 /* Without noise: what the candidate takes. 0: the record does not have it. */
 double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,

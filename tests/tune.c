@@ -39,21 +39,21 @@ void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int hig
 }
 
 redtune_status tune_run(tune *self) {
-    rdt_lab lab = oracle_lab(&self->oracle);
-    self->hooks = (rdt_series_hooks){self, store, progress, tuned};
-    self->series.lab = &lab;
-    self->series.codegen = tune_codegen;
-    self->series.facts = self->oracle.facts;
-    self->series.problems = self->problems;
-    self->series.count = self->count;
-    self->series.strategy = rdt_strategy_find(self->effort);
-    self->series.seed = self->seed;
-    self->series.hooks = &self->hooks;
-    return rdt_series_run(&self->series, &self->err);
+    rdt_evaluator evaluator = oracle_evaluator(&self->oracle);
+    self->hooks = (rdt_sweep_hooks){self, store, progress, tuned};
+    self->sweep.evaluator = &evaluator;
+    self->sweep.codegen = tune_codegen;
+    self->sweep.facts = self->oracle.facts;
+    self->sweep.problems = self->problems;
+    self->sweep.count = self->count;
+    self->sweep.strategy = rdt_strategy_find(self->effort);
+    self->sweep.seed = self->seed;
+    self->sweep.hooks = &self->hooks;
+    return rdt_sweep_run(&self->sweep, &self->err);
 }
 
 void tune_end(tune *self) {
-    for (int i = 0; i < RDT_CACHE_STATES; i++) rdt_trials_free(&self->series.known[i]);
+    for (int i = 0; i < RDT_CACHE_STATES; i++) rdt_trials_free(&self->sweep.known[i]);
 }
 
 double tune_truth_ns(const tune *self, const rdt_trial *trial) {

@@ -3,7 +3,7 @@
 #define RDT_TESTS_TUNE_H
 
 #include "oracle.h"
-#include "tuner/series.h"
+#include "tuner/search/sweep.h"
 
 enum { TUNE_PROBLEMS_MAX = 32 };
 
@@ -14,8 +14,8 @@ typedef struct tune {
     size_t count;
     redtune_effort effort;
     uint64_t seed;
-    rdt_series series;
-    rdt_series_hooks hooks;
+    rdt_sweep sweep;
+    rdt_sweep_hooks hooks;
     rdt_finding cold[TUNE_PROBLEMS_MAX], warm[TUNE_PROBLEMS_MAX];
     size_t stored, stop_after; /* stop_after: trials; 0: never */
     redtune_problem told;      /* of the last progress */

@@ -13,7 +13,7 @@ fault round_fault;
 static const device *const gpu = &round_ones.gpu;
 static redtune_error err;
 
-/* ---- the fault at hand --------------------------------------------------------------------- */
+/* ---- the fault at hand ----------------------------------------------------------------------- */
 
 static bool detached; /* redtune is called with no context current */
 
@@ -76,7 +76,7 @@ static void note_status(outcome *out, const char *call, redtune_status status) {
     out->told = err.status == status && strlen(err.message) > 10 && !strchr(err.message, '\n');
 }
 
-/* ---- a round ------------------------------------------------------------------------------- */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 static void *pointer(const rdt_buffer *buffer) {
     return (void *)(uintptr_t)buffer->address;
@@ -180,7 +180,7 @@ outcome round_go(const char *device) {
     return out;
 }
 
-/* ---- what is left behind ------------------------------------------------------------------- */
+/* ---- what is left behind --------------------------------------------------------------------- */
 
 census round_census(void) {
     census now = {round_sim.check_leaks(),

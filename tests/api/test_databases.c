@@ -3,7 +3,7 @@
  * GPU, and by a clock that goes on only while redtune waits. */
 #define _GNU_SOURCE
 #include "../unit/trials.h"
-#include "api/state.h"
+#include "api/runtime/state.h"
 
 #include <sys/syscall.h>
 #include <sys/vfs.h>

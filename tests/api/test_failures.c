@@ -16,7 +16,7 @@ static bool thorough; /* --all */
 static char folder[64];
 static redtune_error err;
 
-/* ---- the driver ---------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 /* Entry points whose failure redtune may pass over, and why. */
 static const struct {
@@ -164,7 +164,7 @@ static void every_call_of_the_driver_may_fail(void) {
     CHECK(used >= 30);
 }
 
-/* ---- NVRTC --------------------------------------------------------------------------------- */
+/* ---- NVRTC ----------------------------------------------------------------------------------- */
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
     (void)info;
@@ -233,7 +233,7 @@ static void every_call_of_nvrtc_may_fail(void) {
     CHECK(!sound.status && sound.right);
 }
 
-/* ---- allocations --------------------------------------------------------------------------- */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 /* Every nth allocation fails, and stays the only one. *rounds: how many there were. */
 static uint64_t fail_allocations(bool cold, long step, uint64_t *rounds) {
@@ -280,7 +280,7 @@ static void allocations_of_a_cold_start_may_fail(void) {
     CHECK(rounds > 10);
 }
 
-/* ---- errors that stay ---------------------------------------------------------------------- */
+/* ---- errors that stay ------------------------------------------------------------------------ */
 
 /* Last: the context is lost with it. */
 static void broken_context_is_told_and_can_be_closed(void) {
@@ -307,7 +307,7 @@ static void broken_context_is_told_and_can_be_closed(void) {
     round_sim.clear_findings();
 }
 
-/* ---- the run ------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

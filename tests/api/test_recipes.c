@@ -3,8 +3,8 @@
  * the simulated GPU. */
 #define _GNU_SOURCE
 #include "../unit/database.h"
-#include "api/plan.h"
-#include "api/recipe.h"
+#include "api/runtime/plan.h"
+#include "api/runtime/plan_cache.h"
 #include "adder.h"
 
 enum { COUNT = 20000, CACHE_BYTES_MAX = 1 << 20 };
@@ -113,9 +113,9 @@ static int content_bytes(const char *key) {
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 static bool follows(redtune *rt) {
-    rdt_variant *variant = calloc(1, sizeof *variant);
-    bool followed = variant && rdt_recipe_follow(rt, recipe_key, variant);
-    rdt_variant_destroy(rt, variant);
+    rdt_executable *variant = calloc(1, sizeof *variant);
+    bool followed = variant && rdt_plan_cache_follow(rt, recipe_key, variant);
+    rdt_executable_destroy(rt, variant);
     return followed;
 }
 

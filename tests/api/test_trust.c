@@ -7,7 +7,7 @@
 #include "check.h"
 #include "gpu/simulator.h"
 #include "program.h"
-#include "tuner/rig.h"
+#include "tuner/measure/test_buffers.h"
 
 static const char *command;
 static redtune_error err;
@@ -170,9 +170,11 @@ static void what_is_hopeless_is_not_tried(void) {
 static redtune_status leave_room_for(uint64_t count, rdt_buffer *taken) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count};
     uint64_t quarter = 1 << 20, free_bytes = 0;
-    while (rdt_rig_count_within(&claims_adder.gpu.context->facts, quarter, &problem) < count)
+    while (rdt_test_buffers_count_within(&claims_adder.gpu.context->facts, quarter, &problem) <
+           count)
         quarter += 1 << 12;
-    redtune_status status = rdt_rig_free_bytes(claims_adder.gpu.context, &free_bytes, &err);
+    redtune_status status =
+        rdt_test_buffers_free_bytes(claims_adder.gpu.context, &free_bytes, &err);
     return status ? status
                   : rdt_buffer_create(claims_adder.gpu.context->driver, free_bytes - 4 * quarter,
                                       taken, &err);
@@ -279,7 +281,7 @@ static void a_failing_driver_lets_nothing_wrong_serve(void) {
         char rule[128];
         uint64_t before = 0, after = 0;
         CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
-        rdt_rig_free_bytes(claims_adder.gpu.context, &before, &err);
+        rdt_test_buffers_free_bytes(claims_adder.gpu.context, &before, &err);
         CHECK_OK(program_start(&program, &usual, &err), err);
         snprintf(rule, sizeof rule, "%s:%llu:CUDA_ERROR_OUT_OF_MEMORY", entry,
                  (unsigned long long)(sim.calls(entry) + (i % 2 ? 4 : 1)));
@@ -292,7 +294,7 @@ static void a_failing_driver_lets_nothing_wrong_serve(void) {
         unverified += program.heard.unverified;
         redtune_plan_destroy(plan);
         redtune_close(program.rt);
-        rdt_rig_free_bytes(claims_adder.gpu.context, &after, &err);
+        rdt_test_buffers_free_bytes(claims_adder.gpu.context, &after, &err);
         if (!right || before != after) fprintf(stderr, "with %s\n", rule);
         CHECK(right);
         CHECK_INT(after, before);

@@ -2,7 +2,7 @@
 here=$(realpath "${BASH_SOURCE%/*}")
 . "$here/check.sh"
 . "$here/facts.sh"
-shipped=$here/../../cache/shipped.db
+shipped=$here/../../data/shipped.db
 
 # dump DATABASE FILE: all that is in it.
 dump() { "$redtune" export --format json --db "$1" -o "$2"; }

@@ -61,7 +61,7 @@ step exhaustive "$redtune" "${some[@]}" --effort exhaustive --db "$logs/exhausti
 step winners "$tests/winners" "$tuned" "$logs/exhaustive.db" 1.01 1.03
 step second "$redtune" --device 0 --db "$logs/second.db"
 step agree "$tests/winners" "$tuned" "$logs/second.db" 1.01 1.03 0.97
-step lab env RDT_TEST_NVML="$tests/librdt-nvml.so" "$tests/test_gpu_lab"
+step evaluator env RDT_TEST_NVML="$tests/librdt-nvml.so" "$tests/test_gpu_evaluator"
 step host_cost "$tests/test_gpu_host_cost"
 step first "$tests/test_gpu_first_result"
 step sum "$build/examples/sum"

@@ -18,7 +18,7 @@ void workshop_close(workshop *shop) {
     rdt_builder_destroy(shop->builder);
 }
 
-/* ---- a kernel ------------------------------------------------------------------------------ */
+/* ---- a kernel -------------------------------------------------------------------------------- */
 
 static int parameter(const rdt_space *space, const rdt_config *config, const char *name) {
     int i = rdt_space_find(space, name, (int)strlen(name));
@@ -73,7 +73,7 @@ void subject_close(subject *self) {
     rdt_kernel_unload(self->kernel);
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, redtune_error *err) {
     const device *gpu = self->gpu;

@@ -3,12 +3,12 @@
 #ifndef RDT_TESTS_GPU_SUBJECT_H
 #define RDT_TESTS_GPU_SUBJECT_H
 
-#include "api/builder.h"
+#include "api/build/builder.h"
 #include "check.h"
 #include "cover.h"
 #include "device.h"
 #include "model/reference.h"
-#include "tuner/hot.h"
+#include "tuner/measure/one_hot.h"
 
 enum { SUBJECT_RESULTS = 4096 };
 

@@ -13,7 +13,7 @@ static redtune_status open_usual(redtune **rt) {
     return redtune_open(&options, rt, &err);
 }
 
-/* ---- opening and plans --------------------------------------------------------------------- */
+/* ---- opening and plans ----------------------------------------------------------------------- */
 
 static void open_takes_the_current_context_and_leaves_it(void) {
     NEED_GPU();
@@ -213,7 +213,7 @@ static void run_needs_no_current_context(void) {
     redtune_close(rt);
 }
 
-/* ---- inputs from the host ------------------------------------------------------------------ */
+/* ---- inputs from the host -------------------------------------------------------------------- */
 
 typedef struct supply {
     uint64_t left, served;
@@ -275,7 +275,7 @@ static void input_that_fails_gives_its_own_error(void) {
     redtune_close(rt);
 }
 
-/* ---- tuning -------------------------------------------------------------------------------- */
+/* ---- tuning ---------------------------------------------------------------------------------- */
 
 typedef struct witness {
     redtune_tuned tuned[8];
@@ -355,7 +355,7 @@ static void tuned_winner_is_used_from_then_on(void) {
     redtune_close(rt);
 }
 
-/* ---- the run ------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

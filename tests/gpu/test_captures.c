@@ -2,7 +2,7 @@
  * nothing was run before, a thousand times, two graphs side by side, calls of one graph side by
  * side, and in graphs of other kinds. */
 #include <dlfcn.h>
-#include "api/plan.h"
+#include "api/runtime/plan.h"
 #include "gpu/graph.h"
 #include "ones.h"
 #include "simulator.h"
@@ -137,7 +137,7 @@ static void two_graphs_of_one_stream_never_disturb_each_other(void) {
     redtune_close(rt);
 }
 
-/* ---- scratch within a capture -------------------------------------------------------------- */
+/* ---- scratch within a capture ---------------------------------------------------------------- */
 
 /* On the simulated GPU, work then runs late, and streams take turns in it. */
 static void set_late(const char *value) {
@@ -268,7 +268,7 @@ static redtune_status capture_forks(redtune_plan *plan, CUstream second, CUevent
 
 static void calls_that_follow_one_another_share_scratch(void) {
     NEED_GPU();
-    enum { FORKS = 30, SLABS_MAX = 10 };
+    enum { FORKS = 30, BLOCKS_MAX = 10 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_graph *graph = NULL;
@@ -284,7 +284,7 @@ static void calls_that_follow_one_another_share_scratch(void) {
     CHECK_OK(capture_forks(plan, second, event, FORKS, count, wait), err);
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     gpu.driver->mem_get_info(&after, &total);
-    CHECK(before <= after + SLABS_MAX * redtune_workspace_bytes());
+    CHECK(before <= after + BLOCKS_MAX * redtune_workspace_bytes());
     for (int round = 0; round < ROUNDS / 10; round++) {
         CHECK_OK(clear_results(), err);
         CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);

@@ -25,7 +25,7 @@ static double now_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* ---- the child ----------------------------------------------------------------------------- */
+/* ---- the child ------------------------------------------------------------------------------- */
 
 static void listen(void *user, redtune_log_level level, const char *line) {
     start *told = user;
@@ -77,7 +77,7 @@ static int be_child(void) {
     return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* ---- the parent ---------------------------------------------------------------------------- */
+/* ---- the parent ------------------------------------------------------------------------------ */
 
 static char program[4096];
 

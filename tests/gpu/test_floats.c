@@ -5,7 +5,7 @@
 #include "model/fold.h"
 #include "model/scalar.h"
 #include "subject.h"
-#include "tuner/pattern.h"
+#include "tuner/measure/test_data.h"
 
 static redtune_error err;
 static device gpu;
@@ -119,15 +119,16 @@ static redtune_value wanted_of(const redtune_problem *problem, const redtune_val
 }
 
 static void check_special(subject *self, const redtune_value *base, const redtune_value *special,
-                          const rdt_hot *hot) {
+                          const rdt_one_hot *hot) {
     static redtune_value results[POSITIONS];
     static uint64_t at[POSITIONS];
     const uint64_t count = hot->window;
     const uint64_t positions = device_is_simulated(&gpu) ? 40 : POSITIONS;
-    CHECK_OK(rdt_hot_fill(hot, base, special, gpu.stream, &err), err);
+    CHECK_OK(rdt_one_hot_fill(hot, base, special, gpu.stream, &err), err);
     for (uint64_t i = 0; i < positions; i++) {
         at[i] = position(self, i, count);
-        CHECK_OK(subject_queue(self, rdt_hot_window(hot, (int64_t)at[i], i % 3), count, &err), err);
+        CHECK_OK(subject_queue(self, rdt_one_hot_window(hot, (int64_t)at[i], i % 3), count, &err),
+                 err);
     }
     CHECK_OK(subject_read(self, results, &err), err);
     for (uint64_t i = 0; i < positions; i++) {
@@ -145,7 +146,7 @@ static void check_special(subject *self, const redtune_value *base, const redtun
 static size_t list_bases(const redtune_problem *problem, redtune_value out[4]) {
     rdt_result_class class = rdt_op_find(problem->op)->result;
     size_t count = 0;
-    out[count++] = rdt_pattern_neutral(problem);
+    out[count++] = rdt_test_data_neutral(problem);
     if (class != RDT_RESULT_SAME && class != RDT_RESULT_ABS && class != RDT_RESULT_INDEX)
         return count;
     out[count++] = rdt_scalar_from_real(problem->dtype, -0.0);
@@ -157,7 +158,7 @@ static size_t list_bases(const redtune_problem *problem, redtune_value out[4]) {
 static void check_specials(subject *self) {
     redtune_dtype dtype = self->problem.dtype;
     redtune_value bases[4];
-    rdt_hot hot = {{0}, 0, 0, 0};
+    rdt_one_hot hot = {{0}, 0, 0, 0};
     if (!rdt_scalar_is_float(dtype)) return;
     uint64_t subnormal = 1, sign = UINT64_C(1) << (8 * self->element_bytes - 1);
     const redtune_value specials[] = {
@@ -171,11 +172,11 @@ static void check_specials(subject *self) {
     };
     if (self->launch.blocks_max > 3) self->launch.blocks_max = 3;
     uint64_t count = (device_is_simulated(&gpu) ? 2 : 4) * (uint64_t)self->launch.tile + 16;
-    CHECK_OK(rdt_hot_create(gpu.driver, dtype, count * self->element_bytes, &hot, &err), err);
+    CHECK_OK(rdt_one_hot_create(gpu.driver, dtype, count * self->element_bytes, &hot, &err), err);
     for (size_t i = 0; i < list_bases(&self->problem, bases); i++)
         for (size_t j = 0; j < sizeof specials / sizeof *specials && !check_state.failed; j++)
             check_special(self, &bases[i], &specials[j], &hot);
-    rdt_hot_destroy(&hot);
+    rdt_one_hot_destroy(&hot);
 }
 
 static void special_values_count_wherever_they_stand(void) {
@@ -197,7 +198,7 @@ static void check_pairs(subject *self) {
     static const uint64_t places[][2] = {{0, 3000}, {1, 2}, {31, 32}, {700, 1999}, {2999, 3000}};
     enum { PAIRS = sizeof pairs / sizeof *pairs, PLACES = sizeof places / sizeof *places };
     redtune_dtype dtype = self->problem.dtype;
-    redtune_value base = rdt_pattern_neutral(&self->problem);
+    redtune_value base = rdt_test_data_neutral(&self->problem);
     size_t element = self->element_bytes;
     rdt_buffer input = {0};
     if (!rdt_scalar_is_float(dtype)) return;

@@ -2,7 +2,7 @@
  * conditional nodes, child graphs and clones, graphs that the device may launch. The simulated GPU
  * has none of these, nor have older drivers: what is missing is skipped. */
 #include <dlfcn.h>
-#include "api/plan.h"
+#include "api/runtime/plan.h"
 #include "gpu/graph.h"
 #include "ones.h"
 
@@ -52,7 +52,7 @@ static bool replays_right(CUgraphExec exec, int calls) {
     return true;
 }
 
-/* ---- which scratch a launch was given ------------------------------------------------------ */
+/* ---- which scratch a launch was given -------------------------------------------------------- */
 
 static __typeof__(cuLaunchKernel) *real_launch;
 static CUdeviceptr scratch_seen; /* of the last launch that did not overlap another */
@@ -78,7 +78,7 @@ static bool others_get_other_scratch(redtune_plan *plan, CUdeviceptr used) {
     return scratch_seen != used;
 }
 
-/* ---- uses ---------------------------------------------------------------------------------- */
+/* ---- uses ------------------------------------------------------------------------------------ */
 
 /* Their copies have the original's scratch, which lives as long as any of them; one after the
  * other they may use it. */

@@ -4,7 +4,7 @@
  * the driver's functions are replaced by empty ones: what is left is redtune's own. */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
-#include "api/plan.h"
+#include "api/runtime/plan.h"
 #include "ones.h"
 
 enum { CONTESTANTS = 3, CALLS = 100000, QUEUE = 128 };
@@ -32,7 +32,7 @@ static double now_ns(void) {
 }
 
 static CUresult launch_bare(const bench *self) {
-    const rdt_variant *variant = atomic_load(&self->plan->now);
+    const rdt_executable *variant = atomic_load(&self->plan->now);
     CUdeviceptr in = ones.address, out = results.address, scratch = self->scratch.address;
     uint64_t count = self->problem.count;
     void *arguments[] = {&in, &count, &out, &scratch};

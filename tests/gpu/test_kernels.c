@@ -4,12 +4,12 @@
 #include "check.h"
 #include "model/scalar.h"
 #include "subject.h"
-#include "tuner/pattern.h"
+#include "tuner/measure/test_data.h"
 
 static redtune_error err;
 static device gpu;
 
-/* ---- exact results ------------------------------------------------------------------------- */
+/* ---- exact results --------------------------------------------------------------------------- */
 
 static const uint64_t counts[] = {0, 1, 31, 32, 33, 255, 256, 257, 4095, 4097, 65537};
 enum { COUNTS = sizeof counts / sizeof *counts, COUNT_MAX = 65537, OFFSET_MAX = 16 };
@@ -44,34 +44,34 @@ static void check_input(subject *self, uint64_t count, uint64_t offset) {
     rdt_buffer_destroy(&input);
 }
 
-static void fill(const redtune_problem *problem, content each, const rdt_pattern *pattern) {
+static void fill(const redtune_problem *problem, content each, const rdt_test_data *data) {
     size_t bytes = redtune_dtype_bytes(problem->dtype);
     uint64_t top = UINT64_C(1) << (8 * bytes - 1);
     bool has_sign = rdt_scalar_is_signed(problem->dtype);
     uint64_t end = each == LEAST ? (has_sign ? top : 0) : (has_sign ? top - 1 : UINT64_MAX);
     redtune_value value = rdt_scalar_from_bits(problem->dtype, end);
-    redtune_value decider = rdt_pattern_decider(problem);
+    redtune_value decider = rdt_test_data_decider(problem);
     for (uint64_t i = 0; i < OFFSET_MAX; i++)
         memcpy((char *)room + i * bytes, decider.bytes, bytes);
     for (uint64_t i = 0; i < COUNT_MAX; i++)
         memcpy((char *)room + (OFFSET_MAX + i) * bytes,
-               each == PATTERN ? (const char *)pattern->elements + i * bytes
+               each == PATTERN ? (const char *)data->elements + i * bytes
                                : (const char *)value.bytes,
                bytes);
 }
 
 static void check_counts(subject *self) {
-    rdt_pattern *pattern = NULL;
+    rdt_test_data *data = NULL;
     uint64_t offsets = device_is_simulated(&gpu) ? 2 : OFFSET_MAX / self->element_bytes;
-    CHECK_OK(rdt_pattern_create(&self->problem, COUNT_MAX, &pattern, &err), err);
+    CHECK_OK(rdt_test_data_create(&self->problem, COUNT_MAX, &data, &err), err);
     for (int each = 0; each < CONTENTS; each++) {
         if (!has_content(&self->problem, (content)each)) continue;
-        fill(&self->problem, (content)each, pattern);
+        fill(&self->problem, (content)each, data);
         for (size_t i = 0; i < COUNTS && !check_state.failed; i++)
             for (uint64_t offset = 0; offset < (each == PATTERN ? offsets : 2); offset++)
                 check_input(self, counts[i], offset);
     }
-    rdt_pattern_destroy(pattern);
+    rdt_test_data_destroy(data);
 }
 
 static void results_are_exact_at_every_count_and_offset(void) {
@@ -81,19 +81,19 @@ static void results_are_exact_at_every_count_and_offset(void) {
 /* Little enough for a tool that checks every access. */
 static void check_few(subject *self) {
     static const uint64_t few[] = {1, 4097, COUNT_MAX};
-    rdt_pattern *pattern = NULL;
-    CHECK_OK(rdt_pattern_create(&self->problem, COUNT_MAX, &pattern, &err), err);
-    fill(&self->problem, PATTERN, pattern);
+    rdt_test_data *data = NULL;
+    CHECK_OK(rdt_test_data_create(&self->problem, COUNT_MAX, &data, &err), err);
+    fill(&self->problem, PATTERN, data);
     for (size_t i = 0; i < sizeof few / sizeof *few && !check_state.failed; i++)
         check_input(self, few[i], i % 2);
-    rdt_pattern_destroy(pattern);
+    rdt_test_data_destroy(data);
 }
 
 static void few_results_are_exact(void) {
     subject_for_each(&gpu, check_few);
 }
 
-/* ---- one element decides ------------------------------------------------------------------- */
+/* ---- one element decides --------------------------------------------------------------------- */
 
 /* Where the deciding element stands: everywhere in the first two tiles if they are small, else
  * around every boundary and here and there; and around every boundary of the grid. */
@@ -124,7 +124,7 @@ static redtune_value results[SUBJECT_RESULTS];
 static redtune_status flush(sweep *all) {
     redtune_status status = subject_read(all->self, results, &err);
     for (uint64_t i = 0; !status && i < all->queued; i++) {
-        redtune_value wanted = rdt_pattern_one_hot(&all->self->problem, all->count, all->at[i]);
+        redtune_value wanted = rdt_test_data_one_hot(&all->self->problem, all->count, all->at[i]);
         if (!subject_same(all->self, all->count, &results[i], &wanted,
                           "at offset %llu, of which the one at %llu decides",
                           (unsigned long long)all->offset[i], (unsigned long long)all->at[i]))
@@ -134,41 +134,42 @@ static redtune_status flush(sweep *all) {
     return status;
 }
 
-static redtune_status queue(sweep *all, const rdt_hot *hot, uint64_t at, uint64_t offset) {
+static redtune_status queue(sweep *all, const rdt_one_hot *one_hot, uint64_t at, uint64_t offset) {
     if (all->queued == SUBJECT_RESULTS) {
         redtune_status status = flush(all);
         if (status) return status;
     }
     all->at[all->queued] = at;
     all->offset[all->queued++] = offset;
-    return subject_queue(all->self, rdt_hot_window(hot, (int64_t)at, offset), all->count, &err);
+    return subject_queue(all->self, rdt_one_hot_window(one_hot, (int64_t)at, offset), all->count,
+                         &err);
 }
 
 static void check_one_hot(subject *self) {
     static sweep all;
-    rdt_hot hot = {{0}, 0, 0, 0};
-    redtune_value neutral = rdt_pattern_neutral(&self->problem);
-    redtune_value decider = rdt_pattern_decider(&self->problem);
+    rdt_one_hot one_hot = {{0}, 0, 0, 0};
+    redtune_value neutral = rdt_test_data_neutral(&self->problem);
+    redtune_value decider = rdt_test_data_decider(&self->problem);
     /* A small grid, so that its boundaries are met. */
     if (self->launch.blocks_max > 3) self->launch.blocks_max = 3;
     uint64_t tiles = device_is_simulated(&gpu) ? 2 : 5;
     all = (sweep){.self = self, .count = tiles * self->launch.tile + 7};
-    CHECK_OK(rdt_hot_create(gpu.driver, self->problem.dtype, all.count * self->element_bytes, &hot,
-                            &err),
+    CHECK_OK(rdt_one_hot_create(gpu.driver, self->problem.dtype, all.count * self->element_bytes,
+                                &one_hot, &err),
              err);
-    CHECK_OK(rdt_hot_fill(&hot, &neutral, &decider, gpu.stream, &err), err);
+    CHECK_OK(rdt_one_hot_fill(&one_hot, &neutral, &decider, gpu.stream, &err), err);
     for (uint64_t at = 0; at < all.count && !check_state.failed; at++) {
         if (!is_tried(self, at, all.count)) continue;
-        CHECK_OK(queue(&all, &hot, at, 0), err);
-        CHECK_OK(queue(&all, &hot, at, 1 + at % OFFSET_MAX), err);
+        CHECK_OK(queue(&all, &one_hot, at, 0), err);
+        CHECK_OK(queue(&all, &one_hot, at, 1 + at % OFFSET_MAX), err);
     }
     /* Just outside it must not be seen; its index there is none. */
-    for (uint64_t offset = 0; offset < hot.alignments; offset++) {
-        CHECK_OK(queue(&all, &hot, UINT64_MAX, offset), err);
-        CHECK_OK(queue(&all, &hot, all.count, offset), err);
+    for (uint64_t offset = 0; offset < one_hot.alignments; offset++) {
+        CHECK_OK(queue(&all, &one_hot, UINT64_MAX, offset), err);
+        CHECK_OK(queue(&all, &one_hot, all.count, offset), err);
     }
     CHECK_OK(flush(&all), err);
-    rdt_hot_destroy(&hot);
+    rdt_one_hot_destroy(&one_hot);
 }
 
 static void every_element_is_taken_once(void) {

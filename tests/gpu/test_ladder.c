@@ -1,10 +1,10 @@
 /* Facts about the steps of the ladder: every one is right for every count, on inputs that end where
  * their allocation ends, and what the simulated GPU counts is what docs/ladder.md says. */
-#include "api/rung.h"
+#include "api/tools/ladder_run.h"
 #include "check.h"
 #include "device.h"
 #include "model/reference.h"
-#include "tuner/pattern.h"
+#include "tuner/measure/test_data.h"
 
 static redtune_error err;
 static device gpu;
@@ -43,12 +43,12 @@ static void close_bench(bench *self) {
 }
 
 /* Sums count elements of the pattern in an allocation of just their size. */
-static void check_count(const bench *self, const rdt_rung *rung, const rdt_pattern *pattern,
+static void check_count(const bench *self, const rdt_ladder_run *rung, const rdt_test_data *pattern,
                         const char *config, uint64_t count) {
     const redtune_problem *problem = &pattern->problem;
     size_t element = redtune_dtype_bytes(problem->dtype), bytes = (size_t)count * element;
     size_t period = (size_t)pattern->period * element, first = period < bytes ? period : bytes;
-    redtune_value got, wanted = rdt_pattern_value(pattern, 0, count);
+    redtune_value got, wanted = rdt_test_data_value(pattern, 0, count);
     rdt_buffer input = {0};
     CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &input, &err), err);
     redtune_status status =
@@ -59,7 +59,7 @@ static void check_count(const bench *self, const rdt_rung *rung, const rdt_patte
                              .count = count,
                              .output = self->output.address,
                              .scratch = self->scratch.address};
-    if (!status) status = rdt_rung_run(rung, operands, gpu.stream, &err);
+    if (!status) status = rdt_ladder_run_run(rung, operands, gpu.stream, &err);
     if (!status)
         status = rdt_buffer_read(gpu.driver, got.bytes, self->output.address,
                                  redtune_dtype_bytes(problem->result), gpu.stream, &err);
@@ -77,20 +77,20 @@ static void check_config(const bench *self, const char *config_text, redtune_dty
                          const uint64_t *counts, size_t count_count) {
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = dtype};
     rdt_config config = {{0}};
-    rdt_pattern *pattern = NULL;
-    rdt_rung rung = {0};
+    rdt_test_data *pattern = NULL;
+    rdt_ladder_run rung = {0};
     for (size_t i = 0; i < count_count; i++)
         if (counts[i] > problem.count) problem.count = counts[i];
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_config_parse(self->space, config_text, &config, &err), err);
-    CHECK_OK(rdt_pattern_create(&problem, problem.count, &pattern, &err), err);
-    redtune_status status =
-        rdt_rung_open(self->builder, gpu.context, self->family, &problem, &config, &rung, &err);
+    CHECK_OK(rdt_test_data_create(&problem, problem.count, &pattern, &err), err);
+    redtune_status status = rdt_ladder_run_open(self->builder, gpu.context, self->family, &problem,
+                                                &config, &rung, &err);
     check_that(!status, __FILE__, __LINE__, "%s: %s", config_text, err.message);
     for (size_t i = 0; !status && i < count_count && !check_state.failed; i++)
         check_count(self, &rung, pattern, config_text, counts[i]);
-    rdt_rung_close(&rung);
-    rdt_pattern_destroy(pattern);
+    rdt_ladder_run_close(&rung);
+    rdt_test_data_destroy(pattern);
 }
 
 static const redtune_dtype dtypes[] = {REDTUNE_I32, REDTUNE_F32, REDTUNE_F64, REDTUNE_I64};

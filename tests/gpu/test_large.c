@@ -5,7 +5,7 @@
 #include "gpu/graph.h"
 #include "model/scalar.h"
 #include "subject.h"
-#include "tuner/pattern.h"
+#include "tuner/measure/test_data.h"
 
 static redtune_error err;
 static device gpu;
@@ -20,21 +20,21 @@ static redtune_status open_usual(redtune **rt) {
     return redtune_open(&options, rt, &err);
 }
 
-/* ---- large inputs -------------------------------------------------------------------------- */
+/* ---- large inputs ---------------------------------------------------------------------------- */
 
 static const uint64_t large_count = (UINT64_C(1) << 31) + 3;
 
 /* A large buffer with a pattern in it. */
 typedef struct large {
     redtune *rt;
-    rdt_pattern *pattern;
+    rdt_test_data *data;
     rdt_buffer input, output;
 } large;
 
 static redtune_status run(const large *self, uint64_t offset, uint64_t count,
                           redtune_value *value) {
     redtune_plan *plan = NULL;
-    redtune_problem problem = self->pattern->problem;
+    redtune_problem problem = self->data->problem;
     problem.count = count;
     CUdeviceptr from = self->input.address + offset * redtune_dtype_bytes(problem.dtype);
     *value = (redtune_value){.u64 = 0};
@@ -51,7 +51,7 @@ static redtune_status run(const large *self, uint64_t offset, uint64_t count,
 
 static void check_equal(const large *self, uint64_t count, const redtune_value *got,
                         const redtune_value *wanted, const char *how) {
-    const redtune_problem *problem = &self->pattern->problem;
+    const redtune_problem *problem = &self->data->problem;
     rdt_text text = {0};
     rdt_value_print(problem->result, got, &text);
     rdt_text_add(&text, " and should be ");
@@ -64,15 +64,15 @@ static void check_equal(const large *self, uint64_t count, const redtune_value *
 
 /* Deciders on both sides of every place where an index or an offset of 32 bits would wrap. */
 static void check_planted(const large *self, uint64_t count) {
-    size_t element = redtune_dtype_bytes(self->pattern->problem.dtype);
+    size_t element = redtune_dtype_bytes(self->data->problem.dtype);
     const uint64_t wrap = (UINT64_C(1) << 32) / element, half = wrap / 2;
     const uint64_t places[] = {0,        half - 1, half,     wrap - 1,  wrap,
                                wrap + 1, 2 * wrap, 3 * wrap, count - 2, count - 1};
-    redtune_value decider = rdt_pattern_decider(&self->pattern->problem), got, before;
+    redtune_value decider = rdt_test_data_decider(&self->data->problem), got, before;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         CUdeviceptr place = self->input.address + places[i] * element;
         if (places[i] >= count) continue;
-        redtune_value wanted = rdt_pattern_planted(self->pattern, 0, count, places[i]);
+        redtune_value wanted = rdt_test_data_planted(self->data, 0, count, places[i]);
         CHECK_OK(rdt_buffer_read(gpu.driver, &before, place, element, gpu.stream, &err), err);
         CHECK_OK(rdt_buffer_write(gpu.driver, place, &decider, element, gpu.stream, &err), err);
         CHECK_OK(run(self, 0, count, &got), err);
@@ -88,24 +88,24 @@ static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
     redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
     redtune_value got;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    CHECK_OK(rdt_pattern_create(&problem, count, &self.pattern, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, count, &self.data, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, count * element, &self.input, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, 16, &self.output, &err), err);
-    CHECK_OK(rdt_buffer_write(gpu.driver, self.input.address, self.pattern->elements,
-                              self.pattern->period * element, gpu.stream, &err),
+    CHECK_OK(rdt_buffer_write(gpu.driver, self.input.address, self.data->elements,
+                              self.data->period * element, gpu.stream, &err),
              err);
-    CHECK_OK(rdt_buffer_repeat(gpu.driver, self.input.address, self.pattern->period * element,
+    CHECK_OK(rdt_buffer_repeat(gpu.driver, self.input.address, self.data->period * element,
                                count * element, gpu.stream, &err),
              err);
     for (uint64_t offset = 0; offset < 2; offset++) {
-        redtune_value wanted = rdt_pattern_value(self.pattern, offset, count - offset);
+        redtune_value wanted = rdt_test_data_value(self.data, offset, count - offset);
         CHECK_OK(run(&self, offset, count - offset, &got), err);
         check_equal(&self, count - offset, &got, &wanted, offset ? "unaligned" : "aligned");
     }
-    if (rdt_pattern_hides(&problem)) check_planted(&self, count);
+    if (rdt_test_data_hides(&problem)) check_planted(&self, count);
     rdt_buffer_destroy(&self.output);
     rdt_buffer_destroy(&self.input);
-    rdt_pattern_destroy(self.pattern);
+    rdt_test_data_destroy(self.data);
 }
 
 static void counts_beyond_32_bits_are_right(void) {
@@ -125,7 +125,7 @@ static void counts_beyond_32_bits_are_right(void) {
     redtune_close(rt);
 }
 
-/* ---- the same bits ------------------------------------------------------------------------- */
+/* ---- the same bits --------------------------------------------------------------------------- */
 
 enum { RUNS = 1000, RUN_COUNT = 50001, BUSY_BYTES = 32 << 20, BUSY_CALLS = 20 };
 

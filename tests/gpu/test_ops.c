@@ -4,7 +4,7 @@
 #include "model/fold.h"
 #include "model/scalar.h"
 #include "subject.h"
-#include "tuner/pattern.h"
+#include "tuner/measure/test_data.h"
 
 static redtune_error err;
 static device gpu;
@@ -15,11 +15,11 @@ static const uint64_t counts[] = {0, 1, 33, 4097, 65537};
 enum { COUNTS = sizeof counts / sizeof *counts, COUNT_MAX = 65537 };
 
 static void check_result(subject *self) {
-    rdt_pattern *pattern = NULL;
+    rdt_test_data *pattern = NULL;
     rdt_buffer input = {0};
     redtune_value got[2 * COUNTS];
     size_t element = self->element_bytes;
-    CHECK_OK(rdt_pattern_create(&self->problem, COUNT_MAX, &pattern, &err), err);
+    CHECK_OK(rdt_test_data_create(&self->problem, COUNT_MAX, &pattern, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, COUNT_MAX * element, &input, &err), err);
     CHECK_OK(rdt_buffer_write(gpu.driver, input.address, pattern->elements, COUNT_MAX * element,
                               gpu.stream, &err),
@@ -40,7 +40,7 @@ static void check_result(subject *self) {
                      (unsigned long long)offset);
     }
     rdt_buffer_destroy(&input);
-    rdt_pattern_destroy(pattern);
+    rdt_test_data_destroy(pattern);
 }
 
 /* Runs the fact for every op, dtype and result that there are, with the default config. */
@@ -96,8 +96,8 @@ static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *b
  * joins them: indices, NaN, division, conversion. */
 static void check_input(redtune *rt, const redtune_problem *problem) {
     static const uint64_t lengths[] = {0, 1, 20000};
-    rdt_pattern *pattern = NULL;
-    CHECK_OK(rdt_pattern_create(problem, COUNT_MAX, &pattern, &err), err);
+    rdt_test_data *pattern = NULL;
+    CHECK_OK(rdt_test_data_create(problem, COUNT_MAX, &pattern, &err), err);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         supply from = {pattern->elements, redtune_dtype_bytes(problem->dtype), lengths[i], 0};
         redtune_input input = {serve, &from};
@@ -113,7 +113,7 @@ static void check_input(redtune *rt, const redtune_problem *problem) {
                    redtune_dtype_name(problem->result), (unsigned long long)lengths[i],
                    (unsigned long long)reading.pieces);
     }
-    rdt_pattern_destroy(pattern);
+    rdt_test_data_destroy(pattern);
 }
 
 static void inputs_in_pieces_give_the_value_of_the_whole(void) {

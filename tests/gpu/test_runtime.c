@@ -17,7 +17,7 @@ static redtune_status open_and_plan(redtune **rt, const redtune_problem *problem
     return status ? status : redtune_plan_create(*rt, problem, plan, &err);
 }
 
-/* ---- scratch ------------------------------------------------------------------------------- */
+/* ---- scratch --------------------------------------------------------------------------------- */
 
 static size_t free_bytes(void) {
     size_t free = 0, total = 0;
@@ -54,10 +54,10 @@ static void streams_come_and_go(void) {
         handles[i] = stream;
         rdt_stream_destroy(gpu.driver, stream);
     }
-    size_t slabs_max = count_distinct(handles, STREAMS) + WAITING_MAX;
+    size_t blocks_max = count_distinct(handles, STREAMS) + WAITING_MAX;
     /* A GPU's driver takes memory for new streams, too. */
     size_t slack = device_is_simulated(&gpu) ? 0 : (size_t)64 << 20;
-    CHECK(before <= free_bytes() + slabs_max * redtune_workspace_bytes() + slack);
+    CHECK(before <= free_bytes() + blocks_max * redtune_workspace_bytes() + slack);
     for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(COUNT - i));
     redtune_plan_destroy(plan);
     redtune_close(rt);
@@ -165,7 +165,7 @@ static void workspace_is_refused_where_it_cannot_serve(void) {
     redtune_close(rt);
 }
 
-/* ---- the table of plans -------------------------------------------------------------------- */
+/* ---- the table of plans ---------------------------------------------------------------------- */
 
 static void prepared_problems_are_reduced_within_a_capture(void) {
     NEED_GPU();
@@ -225,7 +225,7 @@ static void reduce_keeps_results_of_different_dtypes_apart(void) {
     redtune_close(rt);
 }
 
-/* ---- pinning ------------------------------------------------------------------------------- */
+/* ---- pinning --------------------------------------------------------------------------------- */
 
 static void config_of_a_plan_can_be_asked_for_again(void) {
     NEED_GPU();
@@ -301,7 +301,7 @@ static void variable_pins_every_plan(void) {
     redtune_close(rt);
 }
 
-/* ---- checking ------------------------------------------------------------------------------ */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static redtune_status open_checking(redtune **rt, const char *value) {
     setenv("REDTUNE_CHECK", value, 1);
@@ -393,7 +393,7 @@ static void check_is_asked_for_by_1(void) {
     CHECK_FAILS(open_checking(&rt, "yes"), REDTUNE_INVALID, err, "REDTUNE_CHECK=yes");
 }
 
-/* ---- what is left -------------------------------------------------------------------------- */
+/* ---- what is left ---------------------------------------------------------------------------- */
 
 /* Live objects that redtune makes: device memory and modules, streams, contexts held. */
 typedef struct census {
@@ -427,7 +427,7 @@ static void use_and_close(const char *device) {
     redtune_close(rt);
 }
 
-/* ---- inputs from the host ------------------------------------------------------------------ */
+/* ---- inputs from the host -------------------------------------------------------------------- */
 
 /* Gives zeros, as many as *user says are left. */
 static redtune_status serve_zeros(void *user, void *buffer, size_t capacity, size_t *bytes,

@@ -12,7 +12,7 @@
 static const char nowhere[] = "/nowhere/at/all.db";
 static char folder[64]; /* of this run: databases and kernel caches */
 
-/* ---- the log ------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 typedef struct listener {
     char text[8192];
@@ -49,7 +49,7 @@ static void variable_raises_the_level_of_the_log(void) {
     CHECK(!none);
 }
 
-/* ---- cold and warm ------------------------------------------------------------------------- */
+/* ---- cold and warm --------------------------------------------------------------------------- */
 
 /* Gives the kernel cache a folder of its own. */
 static void use_cache(const char *name) {
@@ -164,7 +164,7 @@ static void templates_changed_meanwhile_leave_no_trace(void) {
     CHECK_CONTAINS(after.text, "making the kernel");
 }
 
-/* ---- in the background --------------------------------------------------------------------- */
+/* ---- in the background ----------------------------------------------------------------------- */
 
 /* A database whose winner for the problem is another config than the default. */
 static redtune_status store_winner(const char *path, const redtune_problem *problem,

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/select.h"
+#include "api/records/select.h"
 #include "device.h"
 #include "subject.h"
-#include "tuner/local.h"
+#include "tuner/measure/local.h"
 #include "tuner/summary.h"
 
 enum { ROUNDS = 7, SAMPLES = 31, MOST = 1024 };
@@ -73,7 +73,7 @@ static redtune_status prepare(const rdt_trial *trial, rdt_candidate *out) {
                   : rdt_codegen_launch(shop.codegen, 0, at, &out->config, &out->launch, &err);
 }
 
-static redtune_status race(const rdt_lab *lab, pair *each, int round) {
+static redtune_status race(const rdt_evaluator *evaluator, pair *each, int round) {
     const rdt_trial *trial = &each->row[0]->trial;
     const int first = round % 2; /* of the two, which is made and timed first */
     double samples[2 * SAMPLES], median[2], spread;
@@ -85,8 +85,8 @@ static redtune_status race(const rdt_lab *lab, pair *each, int round) {
     for (int i = 0; !status && i < 2; i++)
         status = prepare(&each->row[i]->trial, &candidates[i ^ first]);
     if (!status)
-        status = lab->time(lab->self, &batch, trial->cache, SAMPLES, samples, verdicts, conditions,
-                           &err);
+        status = evaluator->time(evaluator->self, &batch, trial->cache, SAMPLES, samples, verdicts,
+                                 conditions, &err);
     for (int i = 0; !status && i < 2; i++)
         rdt_summarise(&samples[(i ^ first) * SAMPLES], SAMPLES, &median[i], &spread);
     if (!status) each->ratio[round] = median[0] / median[1];
@@ -110,8 +110,8 @@ static redtune_status race_class(pair *pairs, size_t count, int round) {
         rdt_buffer_create(gpu.driver, ((size_t)round * 37 + 1) << 20, &shift, &err);
     if (!status) status = rdt_local_create(&parts, &largest, &local, &err);
     for (size_t i = 0; !status && i < count; i++) {
-        const rdt_lab lab = rdt_local_lab(local);
-        if (!is_tie(&pairs[i])) status = race(&lab, &pairs[i], round);
+        const rdt_evaluator evaluator = rdt_local_evaluator(local);
+        if (!is_tie(&pairs[i])) status = race(&evaluator, &pairs[i], round);
     }
     rdt_local_destroy(local);
     rdt_buffer_destroy(&shift);

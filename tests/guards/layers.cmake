@@ -14,6 +14,19 @@ set(may_cache base model)
 set(may_tuner base model gpu codegen compiler)
 set(may_api base model gpu codegen compiler cache tuner)
 set(may_cli)
+
+# The rooms of a layer, and which others of the same layer a room may include. What lies in no room is
+# for all of them.
+set(rooms_tuner search measure workers)
+set(rooms_api records build runtime tuning tools)
+set(may_tuner_search)
+set(may_tuner_measure)
+set(may_tuner_workers)
+set(may_api_records)
+set(may_api_build)
+set(may_api_runtime records build)
+set(may_api_tuning records build runtime)
+set(may_api_tools records build runtime)
 set(may_sim base)
 
 # Where alone a package's headers and its library's name may stand.
@@ -38,6 +51,15 @@ function(fault text)
     set(faults "${faults}\n  ${text}" PARENT_SCOPE)
 endfunction()
 
+macro(check_room)
+    string(REGEX REPLACE "^${folder}/([^/]+)/.*" "\\1" room "${file}")
+    string(REGEX REPLACE "^[^/]+/([^/]+)/.*" "\\1" other_room "${header}")
+    if(other_room IN_LIST rooms_${layer} AND NOT other_room STREQUAL room
+       AND NOT other_room IN_LIST may_${layer}_${room})
+        fault("${file}: ${room} may not include ${other_room} (\"${header}\")")
+    endif()
+endmacro()
+
 macro(check_include)
     if(header MATCHES "^redtune/redtune\\.h$")
         # Everyone's.
@@ -53,6 +75,8 @@ macro(check_include)
         elseif(other AND NOT other STREQUAL layer AND NOT other IN_LIST may_${layer}
                AND NOT IS_DIRECTORY ${root}/${folder}/${other})
             fault("${file}: ${layer} may not include ${other} (\"${header}\")")
+        elseif(other STREQUAL layer)
+            check_room()
         endif()
     endif()
 endmacro()

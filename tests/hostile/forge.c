@@ -2,7 +2,7 @@
 #include "forge.h"
 
 #include <stdlib.h>
-#include "api/tell.h"
+#include "api/records/convert.h"
 #include "gpu/context.h"
 
 static rdt_facts gpu = {
@@ -55,7 +55,7 @@ rdt_codegen *forge_codegen(void) {
     return codegen;
 }
 
-/* ---- honest databases ---------------------------------------------------------------------- */
+/* ---- honest databases ------------------------------------------------------------------------ */
 
 static const redtune_problem problems[FORGE_PROBLEMS] = {
     {REDTUNE_SUM, REDTUNE_F32, 0, 1024},     {REDTUNE_SUM, REDTUNE_F32, 0, 1 << 20},
@@ -99,7 +99,7 @@ static rdt_trial make_trial(const redtune_problem *problem, const rdt_config *co
 
 /* Some of the points worth measuring, and the default. */
 static size_t make_trials(const redtune_problem *wanted, rdt_trial out[PER_PROBLEM + 1]) {
-    const rdt_facts facts = rdt_tell_complete(&gpu);
+    const rdt_facts facts = rdt_convert_complete(&gpu);
     redtune_problem problem;
     rdt_config *points = NULL, standard;
     size_t count = 0, made = 0;
@@ -181,7 +181,7 @@ bool forge_lines(const char *path) {
     return forge_database(path, 0) && forge_export(path);
 }
 
-/* ---- others -------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 bool forge_patch(const char *path, size_t offset, const void *data, size_t bytes) {
     int file = open(path, O_WRONLY | O_CLOEXEC);

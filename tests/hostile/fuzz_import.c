@@ -1,6 +1,6 @@
 /* The fuzz target of import: any bytes are read as a stranger's file and taken in, or refused. */
 #include <stdlib.h>
-#include "api/admit.h"
+#include "api/records/validate_row.h"
 #include "cache/exchange.h"
 #include "cache/row.h"
 #include "cache/untrusted.h"
@@ -15,7 +15,7 @@ static rdt_codegen *codegen;
 
 static redtune_status take(void *user, const rdt_row *row, redtune_error *err) {
     rdt_row taken = *row;
-    if (rdt_admit_check(&taken, codegen, now)) return REDTUNE_OK;
+    if (rdt_validate_row_check(&taken, codegen, now)) return REDTUNE_OK;
     if (rdt_row_check(&taken)) abort(); /* admitted, and cannot be stored */
     return rdt_rows_add(user, &taken, err);
 }

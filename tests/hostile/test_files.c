@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* ---- honest files --------------------------------------------------------------------------- */
+/* ---- honest files ---------------------------------------------------------------------------- */
 
 static void honest_files_are_taken(void) {
     static const int pages[] = {0, 512, 1024, 65536};
@@ -19,7 +19,7 @@ static void honest_files_are_taken(void) {
     CHECK(is_taken(in_scratch("theirs.jsonl")));
 }
 
-/* ---- hostile bytes ------------------------------------------------------------------------- */
+/* ---- hostile bytes --------------------------------------------------------------------------- */
 
 /* Where the header's fields lie. */
 enum {
@@ -347,7 +347,7 @@ static void hostile_files_are_refused(void) {
     }
 }
 
-/* ---- hostile names ------------------------------------------------------------------------- */
+/* ---- hostile names --------------------------------------------------------------------------- */
 
 static void names_of_files_are_kept_as_plain_text(void) {
     char source[256], path[300];

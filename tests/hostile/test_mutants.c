@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "forge.h"
 
-#include "api/tell.h"
+#include "api/records/convert.h"
 #include "base/random.h"
 #include "compiler/compiler.h"
 
@@ -16,7 +16,7 @@ static uint64_t below(uint64_t bound) {
     return rdt_random_below(&random_state, bound);
 }
 
-/* ---- the sources that can be reached ------------------------------------------------------- */
+/* ---- the sources that can be reached --------------------------------------------------------- */
 
 typedef struct hash {
     char text[RDT_HASH_TEXT_BYTES];
@@ -69,7 +69,7 @@ static bool add_source(rdt_case at, const rdt_config *config) {
 
 static bool add_sources(const redtune_problem *problem) {
     const rdt_space *space = rdt_codegen_space(forge_codegen(), 0);
-    const rdt_facts facts = rdt_tell_complete(forge_gpu());
+    const rdt_facts facts = rdt_convert_complete(forge_gpu());
     rdt_case at = {problem, &facts};
     int index[RDT_PARAM_MAX] = {0};
     rdt_config config = {{0}};
@@ -91,7 +91,7 @@ static bool find_reachable(void) {
     return true;
 }
 
-/* ---- what a database leads to -------------------------------------------------------------- */
+/* ---- what a database leads to ---------------------------------------------------------------- */
 
 enum { COMPILED_MAX = 8 };
 
@@ -131,7 +131,7 @@ static bool is_new(size_t i, const char *config) {
 }
 
 static bool makes_a_reachable_source(const redtune_problem *problem, const redtune_info *info) {
-    const rdt_facts facts = rdt_tell_complete(forge_gpu());
+    const rdt_facts facts = rdt_convert_complete(forge_gpu());
     rdt_config config = {{0}};
     char *source = NULL;
     int family;
@@ -182,7 +182,7 @@ static bool leads_to_good_sources(const char *path, int problems, int *exact) {
     return true;
 }
 
-/* ---- mutants ------------------------------------------------------------------------------- */
+/* ---- mutants --------------------------------------------------------------------------------- */
 
 static char *honest;
 static size_t honest_bytes;

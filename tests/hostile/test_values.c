@@ -10,7 +10,7 @@
 
 static redtune_error err;
 
-/* ---- what a column may be given ------------------------------------------------------------ */
+/* ---- what a column may be given -------------------------------------------------------------- */
 
 typedef enum kind {
     NAMED = 1,    /* one of a set of names, or a config of the space */
@@ -119,7 +119,7 @@ static bool fails(int column, int value, const char *how, const char *more) {
     return false;
 }
 
-/* ---- what is watched ----------------------------------------------------------------------- */
+/* ---- what is watched ------------------------------------------------------------------------- */
 
 static struct {
     bool on;        /* redtune is running, not the test */
@@ -156,7 +156,7 @@ redtune_status __wrap_rdt_compiler_compile(rdt_compiler *compiler, const char *s
     return __real_rdt_compiler_compile(compiler, source, name, major, minor, ptx, out, error);
 }
 
-/* ---- used as it is ------------------------------------------------------------------------- */
+/* ---- used as it is --------------------------------------------------------------------------- */
 
 static bool is_in_space(const char *family, const char *config) {
     rdt_config parsed = {{0}};
@@ -279,7 +279,7 @@ static void values_do_no_harm_where_they_stand(void) {
     CHECK(watched.statements > 100);
 }
 
-/* ---- imported ------------------------------------------------------------------------------ */
+/* ---- imported -------------------------------------------------------------------------------- */
 
 /* Whether what is honest is taken to the letter, and nothing else is. */
 static bool is_imported_right(const char *path, int column, int value) {

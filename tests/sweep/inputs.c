@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "model/scalar.h"
-#include "tuner/pattern.h"
+#include "tuner/measure/test_data.h"
 
 static void put(const redtune_problem *problem, input *data, uint64_t at, redtune_value value) {
     size_t bytes = redtune_dtype_bytes(problem->dtype);
@@ -13,16 +13,16 @@ static void put(const redtune_problem *problem, input *data, uint64_t at, redtun
 }
 
 static bool fill_numbers(const redtune_problem *problem, input *data) {
-    rdt_pattern *pattern = NULL;
+    rdt_test_data *pattern = NULL;
     size_t bytes = redtune_dtype_bytes(problem->dtype);
     if (!data->count) return true;
-    if (rdt_pattern_create(problem, data->count, &pattern, NULL)) return false;
+    if (rdt_test_data_create(problem, data->count, &pattern, NULL)) return false;
     for (uint64_t at = 0; at < data->count; at += pattern->period) {
         uint64_t left = data->count - at;
         memcpy((char *)data->elements + at * bytes, pattern->elements,
                (left < pattern->period ? left : pattern->period) * bytes);
     }
-    rdt_pattern_destroy(pattern);
+    rdt_test_data_destroy(pattern);
     return true;
 }
 
@@ -78,10 +78,10 @@ static bool fill_tie(const redtune_problem *problem, input *data) {
 }
 
 static bool fill_one_hot(const redtune_problem *problem, input *data, uint64_t at) {
-    if (at >= data->count || !rdt_pattern_hides(problem)) return false;
+    if (at >= data->count || !rdt_test_data_hides(problem)) return false;
     for (uint64_t i = 0; i < data->count; i++)
         put(problem, data, i,
-            i == at ? rdt_pattern_decider(problem) : rdt_pattern_neutral(problem));
+            i == at ? rdt_test_data_decider(problem) : rdt_test_data_neutral(problem));
     return true;
 }
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/builder.h"
+#include "api/build/builder.h"
 #include "base/fail.h"
 #include "cover.h"
 #include "inputs.h"

@@ -13,7 +13,7 @@
 
 static redtune_error err;
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_starts_zeroed_and_grows(void) {
     rdt_text text = {0};
@@ -160,7 +160,7 @@ static void text_reads_no_further_than_length(void) {
     CHECK_INT(value, 12);
 }
 
-/* ---- hash ---------------------------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 static void hash_text_of(const char *data, size_t bytes, char out[RDT_HASH_TEXT_BYTES]) {
     rdt_hash hash = rdt_hash_begin();
@@ -203,7 +203,7 @@ static void hash_tells_strings_apart_from_their_joint(void) {
     CHECK(strcmp(first, second));
 }
 
-/* ---- file ---------------------------------------------------------------------------------- */
+/* ---- file ------------------------------------------------------------------------------------ */
 
 static bool write_file(const char *path, const char *data, size_t bytes) {
     FILE *file = fopen(path, "wb");
@@ -317,7 +317,7 @@ static void file_without_a_home_says_what_to_set(void) {
     CHECK(!path);
 }
 
-/* ---- fail and log -------------------------------------------------------------------------- */
+/* ---- fail and log ---------------------------------------------------------------------------- */
 
 static void fail_records_and_returns(void) {
     redtune_error error = {0};

@@ -9,7 +9,7 @@
 
 static redtune_error err;
 
-/* ---- translate ----------------------------------------------------------------------------- */
+/* ---- translate ------------------------------------------------------------------------------- */
 
 /* The Lua of a template, in a static buffer. */
 static const char *translated(const char *template) {
@@ -49,7 +49,7 @@ static void open_value_names_its_line(void) {
     CHECK_CONTAINS(translated("a\nb @{x\n"), "t.cu:2");
 }
 
-/* ---- families ------------------------------------------------------------------------------ */
+/* ---- families -------------------------------------------------------------------------------- */
 
 /* The default of sum of f32 with some parameters changed, rendered; freed by the caller. */
 static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const char *config,
@@ -292,7 +292,7 @@ static void rules_and_rendering_survive_every_failed_allocation(void) {
     }
 }
 
-/* ---- templates of the user's --------------------------------------------------------------- */
+/* ---- templates of the user's ----------------------------------------------------------------- */
 
 static char folder[64];
 

@@ -43,7 +43,7 @@ static redtune_status compile(const char *text, int major, int minor, bool ptx, 
     return status;
 }
 
-/* ---- NVRTC itself -------------------------------------------------------------------------- */
+/* ---- NVRTC itself ---------------------------------------------------------------------------- */
 
 static void compiler_tells_its_version_and_path(void) {
     rdt_compiler *compiler = NULL;
@@ -134,7 +134,7 @@ static void compiler_options_name_architecture_and_kind(void) {
     CHECK(right);
 }
 
-/* ---- failures ------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void compiler_that_is_missing_is_told(void) {
     rdt_compiler *compiler = NULL;

@@ -7,7 +7,7 @@
 #include "state.h"
 #include "version_1.h"
 #include "disk.h"
-#include "api/tell.h"
+#include "api/records/convert.h"
 #include "codegen/codegen.h"
 #include "faults.h"
 
@@ -149,7 +149,7 @@ static char disk_path[256], states_path[256];
 static bool make_files(void) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 16};
     const redtune_rows_query query = {.database = file_path, .gpu = "all"};
-    const rdt_facts facts = rdt_tell_complete(&trials_gpu);
+    const rdt_facts facts = rdt_convert_complete(&trials_gpu);
     rdt_codegen *codegen = NULL;
     rdt_config config;
     rdt_trial trials[6];

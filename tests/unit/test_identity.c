@@ -1,8 +1,8 @@
-/* Facts about src/api/identity.c: when a database may be taken for the one that it was. */
+/* Facts about src/api/records/identity.c: when a database may be taken for the one that it was. */
 #include "database.h"
 
 #include <time.h>
-#include "api/identity.h"
+#include "api/records/identity.h"
 
 /* Writes the file and sets its time to so many seconds ago. */
 static bool put_file(const char *name, const char *text, int age_s) {

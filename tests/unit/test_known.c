@@ -1,6 +1,7 @@
-/* Facts about src/api/known.c: which verdicts of the database a search takes as they are. */
+/* Facts about src/api/records/history.c: which verdicts of the database a search takes as they are.
+ */
 #include "trials.h"
-#include "api/known.h"
+#include "api/records/history.h"
 #include "codegen/codegen.h"
 
 /* The build of these tests, as origins have it. */
@@ -22,8 +23,8 @@ static bool put_from(const char *build, rdt_outcome outcome, const char *cause) 
 /* How many trials a search would be told of; first is the first of them. */
 static int known(rdt_trial *first) {
     rdt_trials found = {0};
-    if (rdt_known_read(tuning, &trials_gpu, trials_origin.templates, &sum_f32, RDT_CACHE_COLD,
-                       &found, &err))
+    if (rdt_history_read(tuning, &trials_gpu, trials_origin.templates, &sum_f32, RDT_CACHE_COLD,
+                         &found, &err))
         return -1;
     int count = (int)found.count;
     if (count) *first = found.trial[0];

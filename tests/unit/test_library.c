@@ -24,7 +24,7 @@ static const char *const variables[] = {
 static char root[4096];
 static redtune_error err;
 
-/* ---- building folders ---------------------------------------------------------------------- */
+/* ---- building folders ------------------------------------------------------------------------ */
 
 static void in_root(const char *path, char out[8192]) {
     snprintf(out, 8192, "%s/%s", root, path);
@@ -82,7 +82,7 @@ static bool finds(const char *path) {
     return good;
 }
 
-/* ---- where it is looked for ---------------------------------------------------------------- */
+/* ---- where it is looked for ------------------------------------------------------------------ */
 
 static void library_opens_what_the_variable_names(void) {
     CHECK(start() && put("chosen/any-name.so") && put("cuda/lib64/librdt-answer.so.2"));
@@ -211,7 +211,7 @@ static void library_takes_the_preferred_name_of_a_folder(void) {
     CHECK(finds("cuda/lib/librdt-answer.so.2"));
 }
 
-/* ---- what is said -------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void library_message_names_file_places_and_remedy(void) {
     rdt_library *library = NULL;
@@ -306,7 +306,7 @@ static void library_open_file_loads_nothing_else(void) {
     CHECK(good);
 }
 
-/* ---- binding ------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static bool open_answer(rdt_library **out) {
     return !rdt_library_open_file(&search, RDT_TEST_ANSWER_FILE, out, &err);
@@ -344,7 +344,7 @@ static void library_bind_names_what_is_lacking(void) {
     CHECK(!table.answer);
 }
 
-/* ---- running out --------------------------------------------------------------------------- */
+/* ---- running out ----------------------------------------------------------------------------- */
 
 static void library_survives_each_failed_allocation(void) {
     static const char *const file =

@@ -9,7 +9,7 @@
 
 static redtune_error err;
 
-/* ---- problem ------------------------------------------------------------------------------- */
+/* ---- problem --------------------------------------------------------------------------------- */
 
 static void dtypes_go_by_their_names(void) {
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
@@ -175,7 +175,7 @@ static void floats_are_printed_so_that_they_read_back(void) {
     CHECK(single && twice);
 }
 
-/* ---- space and config ---------------------------------------------------------------------- */
+/* ---- space and config ------------------------------------------------------------------------ */
 
 static const rdt_space space = {
     .family = "toy",
@@ -331,7 +331,7 @@ static void config_same_kernel_ignores_launch_parameters(void) {
     CHECK(!rdt_config_same_kernel(&space, &a, &c));
 }
 
-/* ---- launch, facts and trial --------------------------------------------------------------- */
+/* ---- launch, facts and trial ----------------------------------------------------------------- */
 
 static void launch_has_a_block_per_tile_up_to_the_maximum(void) {
     rdt_launch launch = {.threads = 256, .tile = 1000, .blocks_max = 64};

@@ -1,6 +1,6 @@
-/* Facts about src/api/problems.c: what a tune goes through, and what its shards do. */
+/* Facts about src/api/tuning/problem_list.c: what a tune goes through, and what its shards do. */
 #include "check.h"
-#include "api/problems.h"
+#include "api/tuning/problem_list.h"
 #include "model/problem.h"
 
 enum { SHARDS_MAX = 20 };

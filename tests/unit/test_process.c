@@ -2,7 +2,7 @@
  * nothing behind. The worker is this program itself, which does as the first message says. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "tuner/process.h"
+#include "tuner/workers/process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -41,7 +41,7 @@ static bool is_minus_zero(double x) {
     return x == 0 && signbit(x);
 }
 
-/* ---- no elements --------------------------------------------------------------------------- */
+/* ---- no elements ----------------------------------------------------------------------------- */
 
 static void of_nothing_is_the_identity(void) {
 #define NOTHING(op, dtype, member) reduce(op, dtype, NULL, 0).member
@@ -79,7 +79,7 @@ static void of_nothing_is_the_identity(void) {
     CHECK_INT(NOTHING(REDTUNE_XOR, REDTUNE_I16, i16), 0);
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void sums_of_integers_wrap_in_64_bits(void) {
     CHECK_INT(I8(REDTUNE_SUM, i64, 127, 127, -128, 5), 131);
@@ -141,7 +141,7 @@ static void results_are_converted(void) {
     CHECK(reduce_to(REDTUNE_PROD, REDTUNE_I64, REDTUNE_F64, wide, 2).f64 == 0x1p126);
 }
 
-/* ---- order --------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void extremes_are_the_elements_own(void) {
     CHECK_INT(I8(REDTUNE_MIN, i8, 3, -128, 127), -128);
@@ -184,7 +184,7 @@ static void ties_go_to_the_first_index(void) {
     CHECK_INT(I8(REDTUNE_ARGMIN, i64, 0, -1, -1), 1);
 }
 
-/* ---- NaN and infinity ---------------------------------------------------------------------- */
+/* ---- NaN and infinity ------------------------------------------------------------------------ */
 
 static void nan_spreads_where_it_should(void) {
     static const redtune_op spreading[] = {REDTUNE_SUM,   REDTUNE_PROD,   REDTUNE_SUMSQ,
@@ -222,7 +222,7 @@ static void infinities_follow_the_standard(void) {
     CHECK_INT(F32(REDTUNE_ARGMAX, i64, 1, INFINITY, INFINITY), 1);
 }
 
-/* ---- truth and bits ------------------------------------------------------------------------ */
+/* ---- truth and bits -------------------------------------------------------------------------- */
 
 static void truth_is_about_zero(void) {
     CHECK_INT(F32(REDTUNE_ANY, u8, 0, -0.0f), 0);
@@ -239,7 +239,7 @@ static void bits_are_combined(void) {
     CHECK(U64(REDTUNE_XOR, u64, UINT64_C(1) << 63, 7) == (UINT64_C(1) << 63 | 7));
 }
 
-/* ---- comparing and bounds ------------------------------------------------------------------ */
+/* ---- comparing and bounds -------------------------------------------------------------------- */
 
 static void same_is_bitwise_but_for_nan(void) {
     redtune_value one = {.u64 = 0}, other = {.u64 = 0};

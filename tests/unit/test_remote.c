@@ -1,9 +1,9 @@
-/* Facts about the lab of a worker process. The worker is this program itself, which does as the
- * request's family says. */
+/* Facts about the evaluator of a worker process. The worker is this program itself, which does as
+ * the request's family says. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "tuner/process.h"
-#include "tuner/remote.h"
+#include "tuner/workers/process.h"
+#include "tuner/workers/remote.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -94,10 +94,10 @@ static bool stop(void *user) {
 
 /* A remote with one candidate. */
 typedef struct bench {
-    rdt_workplace workplace;
-    rdt_workforce workforce;
+    rdt_worker_options options;
+    rdt_worker_pool workers;
     rdt_remote *remote;
-    rdt_lab lab;
+    rdt_evaluator evaluator;
     redtune_problem problem;
     rdt_candidate candidate;
     rdt_batch batch;
@@ -107,23 +107,23 @@ typedef struct bench {
 } bench;
 
 static bool bench_open(bench *self, int family) {
-    *self = (bench){.workplace = {self_path, "", NULL},
+    *self = (bench){.options = {self_path, "", NULL},
                     .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024}};
-    self->workforce = (rdt_workforce){.workplace = &self->workplace, .limit_s = 10, .stop = stop};
+    self->workers = (rdt_worker_pool){.options = &self->options, .limit_s = 10, .stop = stop};
     self->batch = (rdt_batch){&self->problem, family, &self->candidate, 1};
     stop_at_s = 0;
-    if (rdt_remote_open(&self->workforce, "sim", &self->remote, &err)) return false;
-    self->lab = rdt_remote_lab(self->remote, &self->problem);
+    if (rdt_remote_open(&self->workers, "sim", &self->remote, &err)) return false;
+    self->evaluator = rdt_remote_evaluator(self->remote, &self->problem);
     return true;
 }
 
 static redtune_status bench_verify(bench *self) {
-    return self->lab.verify(self->lab.self, &self->batch, &self->verdict, &err);
+    return self->evaluator.verify(self->evaluator.self, &self->batch, &self->verdict, &err);
 }
 
 static redtune_status bench_time(bench *self) {
-    return self->lab.time(self->lab.self, &self->batch, RDT_CACHE_COLD, SAMPLES, self->sample_ns,
-                          &self->verdict, &self->conditions, &err);
+    return self->evaluator.time(self->evaluator.self, &self->batch, RDT_CACHE_COLD, SAMPLES,
+                                self->sample_ns, &self->verdict, &self->conditions, &err);
 }
 
 static void what_a_worker_answers_is_taken(void) {

@@ -1,5 +1,5 @@
-/* Facts about src/api/report.c, src/codegen/page.c and escape.c: what a report says, and that no
- * text of a database comes through as anything but text. */
+/* Facts about src/api/tools/report.c, src/codegen/page.c and escape.c: what a report says, and that
+ * no text of a database comes through as anything but text. */
 #include "trials.h"
 
 #include "codegen/escape.h"
@@ -27,7 +27,7 @@ static const redtune_reporting document = {.format = REDTUNE_FORMAT_JSON};
             return;                                                                                \
     } while (0)
 
-/* ---- escaping ------------------------------------------------------------------------------ */
+/* ---- escaping -------------------------------------------------------------------------------- */
 
 static const char *escaped(void (*escape)(const char *, rdt_text *), const char *string) {
     static rdt_text out;
@@ -80,7 +80,7 @@ static void no_byte_comes_through_that_should_not(void) {
     }
 }
 
-/* ---- what a report says -------------------------------------------------------------------- */
+/* ---- what a report says ---------------------------------------------------------------------- */
 
 static bool put_curve(redtune_dtype dtype, double floor_ns, double bytes_per_ns) {
     for (int power = 10; power <= 24; power += 2) {
@@ -282,7 +282,7 @@ static void a_database_that_is_none_is_refused(void) {
     CHECK_FAILS(redtune_report(NULL, NULL, &err), REDTUNE_INVALID, err, "text is NULL");
 }
 
-/* ---- hostile databases --------------------------------------------------------------------- */
+/* ---- hostile databases ----------------------------------------------------------------------- */
 
 static const char *const hostile[] = {
     "<script>alert(1)</script>",

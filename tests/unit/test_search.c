@@ -1,9 +1,10 @@
-/* The search: what each strategy finds, at what cost, held against labs whose answers are known. */
+/* The search: what each strategy finds, at what cost, held against evaluators whose answers are
+ * known. */
 #include <math.h>
 #include "check.h"
 #include "tune.h"
 
-/* ---- what is found, and at what cost -------------------------------------------------------- */
+/* ---- what is found, and at what cost --------------------------------------------------------- */
 
 /* How much slower than the best the winners are, and how much was timed for them. */
 typedef struct regret {
@@ -13,7 +14,7 @@ typedef struct regret {
 } regret;
 
 static size_t count_timed(const tune *self, rdt_cache_state cache, uint64_t count) {
-    const rdt_trials *trials = &self->series.known[cache];
+    const rdt_trials *trials = &self->sweep.known[cache];
     size_t timed = 0;
     for (size_t i = 0; i < trials->count; i++) {
         bool is_new = trials->trial[i].problem.count == count;

@@ -1,8 +1,8 @@
-/* Facts about src/api/select.c: which measurement serves a problem on a GPU. */
+/* Facts about src/api/records/select.c: which measurement serves a problem on a GPU. */
 #define _GNU_SOURCE
 #include "trials.h"
-#include "api/select.h"
-#include "api/tell.h"
+#include "api/records/select.h"
+#include "api/records/convert.h"
 
 /* ---- rows to choose from --------------------------------------------------------------------- */
 

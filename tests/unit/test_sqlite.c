@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "trials.h"
 
-/* ---- help ---------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 static void close_tuning(void) {
     rdt_tuning_close(tuning);
@@ -50,7 +50,7 @@ static bool is_refused(const char *path, redtune_status status, const char *reas
     return good;
 }
 
-/* ---- files that are refused ---------------------------------------------------------------- */
+/* ---- files that are refused ------------------------------------------------------------------ */
 
 static void open_refuses_text_file(void) {
     const char *path = in_scratch("text.db");

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 
-/* ---- putting and giving --------------------------------------------------------------------- */
+/* ---- putting and giving ---------------------------------------------------------------------- */
 
 static void put_stores_a_thousand_trials_in_one_transaction(void) {
     static rdt_trial trials[1000];

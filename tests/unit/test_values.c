@@ -11,7 +11,7 @@ static const redtune_effort searches[] = {REDTUNE_EFFORT_STANDARD, REDTUNE_EFFOR
 
 /* How many configs with the name were tried, of those behind the first `from` trials. */
 static size_t count_tried(const tune *self, const char *name, size_t from) {
-    const rdt_trials *trials = &self->series.known[RDT_CACHE_COLD];
+    const rdt_trials *trials = &self->sweep.known[RDT_CACHE_COLD];
     size_t count = 0;
     for (size_t i = from; i < trials->count; i++)
         count += strstr(trials->trial[i].config, name) != NULL;
@@ -58,11 +58,11 @@ static void run_between(tune *self, oracle oracle, redtune_effort effort, size_t
     tune_begin(self, oracle, REDTUNE_F32, 14, 20);
     self->effort = effort;
     CHECK_OK(tune_run(self), self->err);
-    *known = self->series.known[RDT_CACHE_COLD].count;
+    *known = self->sweep.known[RDT_CACHE_COLD].count;
     for (size_t i = 0; i < self->count; i++)
         self->problems[i].count = self->problems[i].count / 2 * 3;
     CHECK_OK(tune_run(self), self->err);
-    CHECK(self->series.known[RDT_CACHE_COLD].count > *known);
+    CHECK(self->sweep.known[RDT_CACHE_COLD].count > *known);
 }
 
 static void what_lost_everywhere_is_not_asked_for_again(void) {
@@ -118,7 +118,7 @@ static void another_class_is_asked_for_itself(void) {
     tune_begin(&known, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 14, 18);
     CHECK_OK(tune_run(&known), known.err);
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_I32, 14, 18);
-    for (int i = 0; i < RDT_CACHE_STATES; i++) self.series.alike[i] = known.series.known[i];
+    for (int i = 0; i < RDT_CACHE_STATES; i++) self.sweep.alike[i] = known.sweep.known[i];
     CHECK_OK(tune_run(&self), self.err);
     for (int k = 0; k < NAMES; k++) CHECK(count_tried(&self, names[k], 0) > 0);
     tune_end(&self);

@@ -2,7 +2,7 @@
  * else is taken for a message. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "tuner/message.h"
+#include "tuner/workers/message.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,0 +1,389 @@
+/* Builder: from a config to a loaded kernel, through the templates, the kernel cache and NVRTC. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/build/builder.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/file.h"
+#include "base/trace.h"
+#include "cache/kernels.h"
+#include "compiler/compiler.h"
+
+struct rdt_builder {
+    const rdt_log *log;
+    pthread_mutex_t lock; /* of codegen; recursive: make is called by those who have borrowed it */
+    rdt_codegen *codegen;
+    char templates[RDT_HASH_TEXT_BYTES]; /* "": not asked for yet */
+    pthread_mutex_t compiler_lock;       /* of its opening: compiling needs none */
+    rdt_compiler *compiler;
+    pthread_mutex_t kernels_lock;
+    char *cache; /* the kernel cache's path; NULL: the user's */
+    rdt_kernels *kernels;
+    bool kernels_tried;
+    atomic_bool ptx; /* the driver takes no cubin of ours: one in software, say */
+};
+
+redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune_error *err) {
+    rdt_builder *builder = calloc(1, sizeof *builder);
+    if (!builder) return rdt_fail_memory(err, sizeof *builder);
+    builder->log = log;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&builder->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    pthread_mutex_init(&builder->compiler_lock, NULL);
+    pthread_mutex_init(&builder->kernels_lock, NULL);
+    *out = builder;
+    return REDTUNE_OK;
+}
+
+void rdt_builder_destroy(rdt_builder *builder) {
+    if (!builder) return;
+    rdt_codegen_close(builder->codegen);
+    rdt_compiler_close(builder->compiler);
+    rdt_kernels_close(builder->kernels);
+    free(builder->cache);
+    pthread_mutex_destroy(&builder->lock);
+    pthread_mutex_destroy(&builder->compiler_lock);
+    pthread_mutex_destroy(&builder->kernels_lock);
+    free(builder);
+}
+
+redtune_status rdt_builder_set_cache(rdt_builder *builder, const char *path, redtune_error *err) {
+    char *copy = strdup(path);
+    if (!copy) return rdt_fail_memory(err, strlen(path) + 1);
+    free(builder->cache);
+    builder->cache = copy;
+    return REDTUNE_OK;
+}
+
+/* ---- templates ------------------------------------------------------------------------------- */
+
+redtune_status rdt_builder_borrow(rdt_builder *builder, rdt_codegen **codegen, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->lock);
+    if (!builder->codegen) {
+        rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "starting Lua for the templates");
+        status = rdt_codegen_open(&builder->codegen, err);
+    }
+    if (status)
+        pthread_mutex_unlock(&builder->lock);
+    else
+        *codegen = builder->codegen;
+    return status;
+}
+
+void rdt_builder_give_back(rdt_builder *builder) {
+    pthread_mutex_unlock(&builder->lock);
+}
+
+/* Under the lock of the kernels, which nobody holds for long. */
+redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEXT_BYTES],
+                                     redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->kernels_lock);
+    const char *folder = getenv("REDTUNE_TEMPLATES");
+    bool fixed = !folder || !*folder; /* compiled in */
+    if (!builder->templates[0] || !fixed) status = rdt_codegen_version(builder->templates, err);
+    if (!status) memcpy(out, builder->templates, sizeof builder->templates);
+    pthread_mutex_unlock(&builder->kernels_lock);
+    return status;
+}
+
+bool rdt_builder_rendered_from(rdt_builder *builder, const char *templates) {
+    char now[RDT_HASH_TEXT_BYTES];
+    rdt_codegen *codegen = NULL;
+    if (rdt_builder_templates(builder, now, NULL) || strcmp(now, templates) ||
+        rdt_builder_borrow(builder, &codegen, NULL))
+        return false;
+    bool same = !strcmp(rdt_codegen_hash(codegen), templates);
+    rdt_builder_give_back(builder);
+    return same;
+}
+
+/* ---- NVRTC ----------------------------------------------------------------------------------- */
+
+static redtune_status need_compiler(rdt_builder *builder, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->compiler_lock);
+    if (!builder->compiler) {
+        rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "loading NVRTC");
+        status = rdt_compiler_open(&builder->compiler, err);
+    }
+    pthread_mutex_unlock(&builder->compiler_lock);
+    return status;
+}
+
+redtune_status rdt_builder_nvrtc(rdt_builder *builder, int *version, redtune_error *err) {
+    redtune_status status = need_compiler(builder, err);
+    if (!status) *version = rdt_compiler_version(builder->compiler);
+    return status;
+}
+
+void rdt_builder_compiler_path(rdt_builder *builder, char *out, size_t bytes) {
+    pthread_mutex_lock(&builder->compiler_lock);
+    rdt_text_copy(out, bytes, builder->compiler ? rdt_compiler_path(builder->compiler) : "");
+    pthread_mutex_unlock(&builder->compiler_lock);
+}
+
+/* ---- the kernel cache ------------------------------------------------------------------------ */
+
+/* Losing the kernel cache costs time only. The lock is held. */
+static rdt_kernels *try_kernels(rdt_builder *builder) {
+    if (builder->kernels_tried) return builder->kernels;
+    builder->kernels_tried = true;
+    char *path = NULL;
+    redtune_error failure;
+    redtune_status status = builder->cache ? REDTUNE_OK : rdt_file_kernels_path(&path, &failure);
+    if (!status)
+        status = rdt_kernels_open(path ? path : builder->cache, &builder->kernels, &failure);
+    if (status)
+        rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "working without a kernel cache: %s",
+                      failure.message);
+    free(path);
+    return builder->kernels;
+}
+
+static redtune_status find_image(rdt_builder *builder, const char *key, rdt_image *out,
+                                 redtune_error *err) {
+    rdt_image found = {0};
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&builder->kernels_lock);
+    rdt_kernels *kernels = try_kernels(builder);
+    if (kernels)
+        status = rdt_kernels_find(kernels, key, &found.data, &found.bytes, &found.ptx, err);
+    pthread_mutex_unlock(&builder->kernels_lock);
+    if (!status && found.data) *out = found;
+    return status;
+}
+
+static bool put_image(rdt_builder *builder, const char *key, const rdt_image *image) {
+    redtune_error failure;
+    bool kept = false;
+    pthread_mutex_lock(&builder->kernels_lock);
+    rdt_kernels *kernels = try_kernels(builder);
+    if (kernels) {
+        kept = !rdt_kernels_put(kernels, key, image->data, image->bytes, image->ptx, &failure);
+        if (!kept) rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+    }
+    pthread_mutex_unlock(&builder->kernels_lock);
+    return kept;
+}
+
+redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **data, size_t *bytes,
+                                redtune_error *err) {
+    rdt_image found = {0};
+    redtune_status status = find_image(builder, key, &found, err);
+    if (status || !found.data) return status;
+    *data = found.data;
+    *bytes = found.bytes;
+    return REDTUNE_OK;
+}
+
+void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, size_t bytes) {
+    const rdt_image record = {(void *)data, bytes, false};
+    put_image(builder, key, &record);
+}
+
+redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
+                                bool final, rdt_kernel **out, redtune_error *err) {
+    rdt_image image = {0};
+    redtune_status status = find_image(builder, key, &image, err);
+    if (status || !image.data) return status;
+    rdt_kernel *kernel = NULL;
+    status = rdt_kernel_load(context->driver, image.data, final, &kernel, err);
+    if (!status) {
+        rdt_text_copy(kernel->key, sizeof kernel->key, key);
+        *out = kernel;
+    }
+    free(image.data);
+    return status;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* What a kernel is made of. */
+typedef struct order {
+    const char *source;
+    char name[64]; /* of the source, for messages */
+    const rdt_facts *facts;
+    bool ptx, cached_only;
+} order;
+
+static redtune_status make_key(const rdt_builder *builder, const order *wanted,
+                               char key[RDT_HASH_TEXT_BYTES], redtune_error *err) {
+    rdt_text options = {0};
+    redtune_status status = rdt_compiler_options(builder->compiler, wanted->facts->major,
+                                                 wanted->facts->minor, wanted->ptx, &options, err);
+    if (!status && options.failed) status = rdt_fail_memory(err, options.length);
+    if (!status) {
+        rdt_hash hash = rdt_hash_begin();
+        int version = rdt_compiler_version(builder->compiler);
+        rdt_hash_add_string(&hash, wanted->source);
+        rdt_hash_add_string(&hash, options.data);
+        rdt_hash_add(&hash, &version, sizeof version);
+        rdt_hash_text(&hash, key);
+    }
+    rdt_text_free(&options);
+    return status;
+}
+
+static redtune_status compile(rdt_builder *builder, const order *wanted, rdt_image *out,
+                              redtune_error *err) {
+    rdt_trace_push("redtune compile");
+    redtune_status status =
+        rdt_compiler_compile(builder->compiler, wanted->source, wanted->name, wanted->facts->major,
+                             wanted->facts->minor, wanted->ptx, out, err);
+    rdt_trace_pop();
+    return status;
+}
+
+/* The compiled source, from the kernel cache or the compiler. key is "" where the cache has it not
+ * afterwards. */
+static redtune_status get_image(rdt_builder *builder, const order *wanted,
+                                char key[RDT_HASH_TEXT_BYTES], rdt_image *out, redtune_error *err) {
+    redtune_status status = make_key(builder, wanted, key, err);
+    if (!status) status = find_image(builder, key, out, err);
+    if (status || out->data || wanted->cached_only) return status;
+    status = compile(builder, wanted, out, err);
+    if (!status && !put_image(builder, key, out)) key[0] = '\0';
+    return status;
+}
+
+static redtune_status make_from_source(rdt_builder *builder, const rdt_context *context,
+                                       order *wanted, bool final, rdt_kernel **out,
+                                       redtune_error *err) {
+    redtune_error failure = {0};
+    for (;;) {
+        rdt_image image = {0};
+        char key[RDT_HASH_TEXT_BYTES];
+        wanted->ptx = atomic_load(&builder->ptx);
+        redtune_status status = get_image(builder, wanted, key, &image, &failure);
+        if (!status && image.data) {
+            rdt_kernel *kernel = NULL;
+            status = rdt_kernel_load(context->driver, image.data, final, &kernel, &failure);
+            if (!status) {
+                rdt_text_copy(kernel->key, sizeof kernel->key, key);
+                *out = kernel;
+            }
+        }
+        free(image.data);
+        bool refused = status == REDTUNE_DEVICE && (failure.code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+                                                    failure.code == CUDA_ERROR_INVALID_IMAGE);
+        if (!refused || wanted->ptx) {
+            if (status && err) *err = failure;
+            return status;
+        }
+        atomic_store(&builder->ptx, true);
+    }
+}
+
+/* What the templates are told of the GPU: its architecture is the one that NVRTC makes code for. */
+static redtune_status find_target(rdt_builder *builder, const rdt_facts *facts, rdt_facts *out,
+                                  redtune_error *err) {
+    int arch = 0;
+    redtune_status status = need_compiler(builder, err);
+    if (!status)
+        status = rdt_compiler_arch(builder->compiler, facts->major, facts->minor, &arch, err);
+    if (status) return status;
+    *out = *facts;
+    out->major = arch / 10;
+    out->minor = arch % 10;
+    return REDTUNE_OK;
+}
+
+/* Whether a kernel for that target overlaps other launches, by the templates' own rule. */
+static redtune_status find_overlap(rdt_builder *builder, int family, rdt_case target,
+                                   const rdt_config *config, bool *overlap, redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    rdt_launch launch;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    status = rdt_codegen_launch(codegen, family, target, config, &launch, err);
+    rdt_builder_give_back(builder);
+    if (!status) *overlap = launch.overlap;
+    return status;
+}
+
+/* The source, freed by the caller, and its name. */
+static redtune_status render(rdt_builder *builder, int family, rdt_case at,
+                             const rdt_config *config, char name[64], char **source,
+                             redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    char text[RDT_CONFIG_TEXT_BYTES];
+    const rdt_space *space = rdt_codegen_space(codegen, family);
+    rdt_config_format(space, config, text);
+    rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s %s of %s", space->family,
+                  text, redtune_dtype_name(at.problem->dtype));
+    snprintf(name, 64, "%s.cu", space->family);
+    status = rdt_codegen_render(codegen, family, at, config, true, source, err);
+    rdt_builder_give_back(builder);
+    return status;
+}
+
+redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context, int family,
+                               const redtune_problem *problem, const rdt_config *config,
+                               const rdt_launch *launch, bool cached_only, rdt_kernel **out,
+                               redtune_error *err) {
+    char *source = NULL;
+    order wanted = {.facts = &context->facts, .cached_only = cached_only};
+    rdt_facts target;
+    rdt_kernel *kernel = NULL;
+    bool overlap = launch->overlap;
+    redtune_status status = find_target(builder, &context->facts, &target, err);
+    const rdt_case at = {problem, &target};
+    if (!status) status = render(builder, family, at, config, wanted.name, &source, err);
+    if (!status && overlap && target.major != context->facts.major)
+        status = find_overlap(builder, family, at, config, &overlap, err);
+    wanted.source = source;
+    if (!status)
+        status =
+            make_from_source(builder, context, &wanted, launch->final_threads != 0, &kernel, err);
+    free(source);
+    if (!kernel) return status;
+    kernel->no_overlap = launch->overlap && !overlap;
+    *out = kernel;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context, int family,
+                                const redtune_problem *problem, const rdt_config *config,
+                                const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
+    return rdt_builder_get(builder, context, family, problem, config, launch, false, out, err);
+}
+
+redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
+                                 const rdt_config *config, bool ptx, redtune_error *err) {
+    char *source = NULL, key[RDT_HASH_TEXT_BYTES];
+    rdt_image image = {0};
+    order wanted = {.facts = at.facts, .ptx = ptx};
+    rdt_facts target;
+    redtune_status status = find_target(builder, at.facts, &target, err);
+    if (!status)
+        status = render(builder, family, (rdt_case){at.problem, &target}, config, wanted.name,
+                        &source, err);
+    wanted.source = source;
+    if (!status) status = get_image(builder, &wanted, key, &image, err);
+    free(image.data);
+    free(source);
+    return status;
+}
+
+redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
+                                 redtune_error *err) {
+    rdt_kernel *kernel = NULL;
+    order wanted = {.source = "extern \"C\" __global__ void redtune_reduce() {}",
+                    .name = "probe.cu",
+                    .facts = &context->facts};
+    redtune_status status = need_compiler(builder, err);
+    if (!status) status = make_from_source(builder, context, &wanted, false, &kernel, err);
+    if (!status) *ptx = atomic_load(&builder->ptx);
+    rdt_kernel_unload(kernel);
+    return status;
+}

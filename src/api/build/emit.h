@@ -1,0 +1,12 @@
+/* Emit: which configuration an emission names. */
+#ifndef RDT_API_BUILD_EMIT_H
+#define RDT_API_BUILD_EMIT_H
+
+#include "codegen/codegen.h"
+
+/* The emission's family, and its config: the named parameters and, of the others, the default's on
+ * a typical GPU. at has the resolved problem and the GPU that it must be allowed on. */
+redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emission, rdt_case at,
+                               int *family, rdt_config *config, redtune_error *err);
+
+#endif

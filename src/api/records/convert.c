@@ -1,0 +1,49 @@
+/* Convert: what the public structs say of GPUs and rows. */
+#include "api/records/convert.h"
+
+/* In any locale. */
+static char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+bool rdt_convert_has_part(const char *name, const char *part) {
+    for (; *name; name++) {
+        size_t i = 0;
+        while (part[i] && lower(name[i]) == lower(part[i])) i++;
+        if (!part[i]) return true;
+    }
+    return !*part;
+}
+
+void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out) {
+    *out = (redtune_device_info){
+        .major = facts->major,
+        .minor = facts->minor,
+        .sm_count = facts->sm_count,
+        .l2_bytes = facts->l2_bytes,
+        .peak_gbps = rdt_facts_peak_gbps(facts),
+    };
+    rdt_text_copy(out->name, sizeof out->name, facts->name);
+}
+
+void rdt_convert_origin(const rdt_row *row, redtune_info *info) {
+    info->tuned_count = row->trial.problem.count;
+    info->tuned_ns = row->trial.median_ns;
+    info->driver_version = row->origin.driver_version;
+    info->nvrtc_version = row->origin.nvrtc_version;
+    info->date = row->date;
+    info->received = row->trial.received;
+    rdt_text_copy(info->gpu, sizeof info->gpu, row->gpu.name);
+    rdt_text_copy(info->machine, sizeof info->machine, row->origin.machine);
+    rdt_text_copy(info->templates, sizeof info->templates, row->origin.templates);
+}
+
+rdt_facts rdt_convert_complete(const rdt_facts *stored) {
+    rdt_facts facts = *stored;
+    const rdt_facts *typical = rdt_facts_typical();
+    facts.threads_per_sm = typical->threads_per_sm;
+    facts.threads_per_block = typical->threads_per_block;
+    facts.shared_bytes_per_block = typical->shared_bytes_per_block;
+    facts.memory_bytes = 0;
+    return facts;
+}

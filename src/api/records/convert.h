@@ -1,0 +1,16 @@
+/* Convert: what the public structs say of GPUs and rows. */
+#ifndef RDT_API_RECORDS_CONVERT_H
+#define RDT_API_RECORDS_CONVERT_H
+
+#include "cache/tuning.h"
+
+/* All but memory_bytes and driver_version, which stay 0. */
+void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out);
+/* The GPU of a row as rules want it; what a database does not say of it is as on most. */
+rdt_facts rdt_convert_complete(const rdt_facts *stored);
+/* What a row was measured at, on and with. */
+void rdt_convert_origin(const rdt_row *row, redtune_info *info);
+/* Whether a GPU's name has the part in it, in any case. */
+bool rdt_convert_has_part(const char *name, const char *part);
+
+#endif

@@ -1,0 +1,206 @@
+/* Layers: the databases that are read one over another, those of the user first. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/records/layers.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/file.h"
+#include "base/network.h"
+
+/* The administrator's and the distribution's. */
+static const char system_list[] = "/etc/redtune/tuning.db:/usr/share/redtune/tuning.db";
+
+/* What redtune comes with: in its build folder; installed, wherever its prefix was moved to; and
+ * for a program that holds the library, where it was installed. */
+static const char *const shipped_paths[] = {
+    "shipped.db",
+    REDTUNE_DATA_FROM_PROGRAMS "/shipped.db",
+    REDTUNE_DATA_FROM_LIBRARIES "/shipped.db",
+    NULL,
+};
+static const char shipped_path[] = REDTUNE_DATA_DIR "/shipped.db";
+
+static redtune_status add_list(rdt_layers *layers, const char *list, redtune_error *err) {
+    while (*list) {
+        size_t length = strcspn(list, ":");
+        if (length && layers->count == RDT_LAYER_MAX)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot use so many databases: at most %d are read; merge some",
+                            RDT_LAYER_MAX);
+        if (length) {
+            char *path = strndup(list, length);
+            if (!path) return rdt_fail_memory(err, length + 1);
+            layers->path[layers->count++] = path;
+        }
+        list += length + (list[length] == ':');
+    }
+    return REDTUNE_OK;
+}
+
+/* /shared/tuning.db becomes /shared/tuning.HOST.db, which stays what it is. */
+static redtune_status name_of_host(const char *path, char **out, redtune_error *err) {
+    char host[128];
+    rdt_text text = {0};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    if (!dot || (slash && dot < slash + 2)) dot = path + strlen(path);
+    rdt_network_host(host, sizeof host);
+    size_t length = strlen(host), before = (size_t)(dot - path);
+    *out = NULL;
+    if (before > length && dot[-(ptrdiff_t)length - 1] == '.' &&
+        !memcmp(dot - length, host, length))
+        return REDTUNE_OK;
+    rdt_text_addf(&text, "%.*s.%s%s", (int)(dot - path), path, host, dot);
+    return rdt_text_take(&text, out, err);
+}
+
+/* Writers of several hosts must not meet where their locks may not hold. */
+static redtune_status add_host(rdt_layers *layers, redtune_error *err) {
+    char *path = NULL;
+    layers->network = rdt_network_find(layers->path[0]);
+    if (!layers->network) return REDTUNE_OK;
+    if (layers->count == RDT_LAYER_MAX)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot use so many databases: at most %d are read; merge some",
+                        RDT_LAYER_MAX);
+    redtune_status status = name_of_host(layers->path[0], &path, err);
+    if (status || !path) {
+        layers->network = NULL;
+        return status;
+    }
+    memmove(layers->path + 1, layers->path, (size_t)layers->count++ * sizeof *layers->path);
+    layers->path[0] = path;
+    return REDTUNE_OK;
+}
+
+void rdt_layers_note(const rdt_layers *layers, const rdt_log *log) {
+    if (!layers->network || rdt_file_exists(layers->path[0])) return;
+    rdt_log_write(log, REDTUNE_LOG_WARNING,
+                  "%s lies on a network file system (%s), where databases get damaged when several "
+                  "hosts write: this host's measurements go to %s; redtune merge joins them",
+                  layers->path[1], layers->network, layers->path[0]);
+}
+
+static redtune_status add_system(rdt_layers *layers, redtune_error *err) {
+    const char *chosen = getenv("REDTUNE_SYSTEM_DB");
+    char *shipped = NULL;
+    if (chosen) return add_list(layers, chosen, err);
+    redtune_status status = add_list(layers, system_list, err);
+    if (!status) status = rdt_file_near_code(shipped_paths, &shipped, err);
+    if (!status) status = add_list(layers, shipped ? shipped : shipped_path, err);
+    free(shipped);
+    return status;
+}
+
+/* The user's, or, where the environment has no place for one, as a service's has not, one without a
+ * name, which is never there. */
+static redtune_status add_user(rdt_layers *layers, const char *chosen, redtune_error *err) {
+    char *own = NULL;
+    redtune_error why;
+    redtune_status status = rdt_file_tuning_path(chosen, &own, &why);
+    if (status == REDTUNE_FILE) {
+        layers->path[0] = strdup("");
+        layers->count = layers->path[0] != NULL;
+        return layers->count ? REDTUNE_OK : rdt_fail_memory(err, 1);
+    }
+    if (status) {
+        if (err) *err = why;
+        return status;
+    }
+    status = add_list(layers, own, err);
+    if (!status && !layers->count)
+        status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot use the database '%s': it names no file",
+                          own);
+    free(own);
+    return status ? status : add_host(layers, err);
+}
+
+redtune_status rdt_layers_list(const char *chosen, rdt_layers *out, redtune_error *err) {
+    rdt_layers layers = {.count = 0};
+    redtune_status status = add_user(&layers, chosen, err);
+    layers.own = layers.count;
+    if (!status) status = add_system(&layers, err);
+    if (status)
+        rdt_layers_free(&layers);
+    else
+        *out = layers;
+    return status;
+}
+
+void rdt_layers_free(rdt_layers *layers) {
+    for (int i = 0; i < layers->count; i++) free(layers->path[i]);
+    *layers = (rdt_layers){.count = 0};
+}
+
+/* Whether to go on without a layer that failed. */
+static bool may_go_without(const rdt_layers *layers, int i, const redtune_error *why) {
+    if (why->status == REDTUNE_MEMORY) return false;
+    return i >= layers->own || (layers->lenient && rdt_tuning_is_unavailable(why));
+}
+
+redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
+    for (int i = 0; i < layers->own; i++) {
+        rdt_tuning *tuning = NULL;
+        redtune_error failure;
+        if (rdt_file_is_absent(layers->path[i])) continue;
+        redtune_status status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
+        rdt_tuning_close(tuning);
+        if (status && !may_go_without(layers, i, &failure)) {
+            if (err) *err = failure;
+            return status;
+        }
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status read_one(const char *path, const rdt_layers_wanted *wanted, rdt_rows *rows,
+                               redtune_error *err) {
+    rdt_tuning *tuning = NULL;
+    redtune_status status = rdt_tuning_open_whole(path, &tuning, err);
+    if (!status)
+        status = (wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each)(
+            tuning, wanted->problem, wanted->cache, rdt_rows_keep, rows, err);
+    rdt_tuning_close(tuning);
+    return status;
+}
+
+redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
+                               rdt_rows *rows, redtune_error *err) {
+    for (int i = 0; i < layers->count; i++) {
+        size_t before = rows->count;
+        redtune_error failure;
+        if (rdt_file_is_absent(layers->path[i])) continue;
+        redtune_status status = read_one(layers->path[i], wanted, rows, &failure);
+        if (status && !may_go_without(layers, i, &failure)) {
+            if (err) *err = failure;
+            return status;
+        }
+        if (status) {
+            rows->count = before;
+            if (wanted->left_out) *wanted->left_out = true;
+            rdt_log_write(wanted->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+        }
+        for (size_t k = before; k < rows->count; k++) {
+            rows->row[k].layer = i;
+            /* What an administrator or redtune's makers put there is as good as measured. */
+            if (i >= layers->own) rows->row[k].trial.received = false;
+        }
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, rdt_tuning_gpu_fn *each,
+                                   void *user, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = first; !status && i < layers->count; i++) {
+        rdt_tuning *tuning = NULL;
+        redtune_error failure;
+        if (rdt_file_is_absent(layers->path[i])) continue;
+        status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
+        if (!status) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
+        rdt_tuning_close(tuning);
+        if (status && may_go_without(layers, i, &failure)) status = REDTUNE_OK;
+        if (status && err) *err = failure;
+    }
+    return status;
+}

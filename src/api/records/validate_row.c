@@ -1,0 +1,83 @@
+/* Validate row: whether a row from elsewhere is one that a tune with the templates at hand could
+ * give. */
+#include "api/records/validate_row.h"
+
+#include <limits.h>
+#include <string.h>
+#include "api/records/convert.h"
+
+/* No launch takes less, and no memory is faster: bounds for what a file says of an unknown GPU. */
+static const double call_least_ns = 50;
+static const double bus_most_gbps = 100e3;
+/* L2 caches are so much faster than their memory at most. */
+static const double cache_speedup = 16;
+
+/* A row's texts may be shown (cache/row.h). Those of a stranger have no markup either, and names
+ * nothing that a shell, a table or a format string would take for more than a name. */
+static const char markup[] = "<>&";
+static const char signs[] = "<>&\"'`\\$%;{}[]|=*?!^~";
+
+static bool lacks(const char *text, const char *characters) {
+    return !strpbrk(text, characters);
+}
+
+static bool is_hash(const char *text) {
+    return strlen(text) == RDT_HASH_TEXT_BYTES - 1 && !text[strspn(text, "0123456789abcdef")];
+}
+
+bool rdt_validate_row_is_label(const char *text) {
+    return rdt_text_is_plain(text) && lacks(text, signs);
+}
+
+static const char *check_texts(const rdt_row *row) {
+    if (!lacks(row->gpu.name, signs)) return "the name of its GPU has odd characters";
+    if (!rdt_validate_row_is_label(row->origin.machine))
+        return "its machine's label has odd characters";
+    if (!lacks(row->trial.cause, markup)) return "its cause has odd characters";
+    if (!is_hash(row->origin.templates)) return "its version of the templates is none";
+    return NULL;
+}
+
+static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
+    rdt_trial *trial = &row->trial;
+    const rdt_facts facts = rdt_convert_complete(&row->gpu);
+    rdt_config config = {{0}};
+    char text[RDT_CONFIG_TEXT_BYTES];
+    redtune_error ignored;
+    int family;
+    if (rdt_codegen_find(codegen, trial->family, &family, &ignored))
+        return "the templates have no such family";
+    const rdt_space *space = rdt_codegen_space(codegen, family);
+    if (rdt_config_parse(space, trial->config, &config, &ignored))
+        return "its config is not in the templates' space";
+    /* Written out it must be the same: every parameter is there, once, and in order. */
+    rdt_config_format(space, &config, text);
+    if (strcmp(text, trial->config)) return "its config is not written as it would be here";
+    if (rdt_codegen_check(codegen, family, (rdt_case){&trial->problem, &facts}, &config, &ignored))
+        return "the templates do not allow its config there";
+    int order = rdt_config_order(space, &config);
+    bool same_space = !strcmp(row->origin.templates, rdt_codegen_hash(codegen));
+    if (same_space && trial->order != INT_MAX && trial->order != order)
+        return "its place is not that of its config";
+    if (trial->order != INT_MAX) trial->order = order;
+    return NULL;
+}
+
+static const char *check_times(const rdt_row *row, int64_t latest) {
+    const rdt_trial *trial = &row->trial;
+    if (row->date > latest) return "its date is in the future";
+    if (trial->outcome != RDT_OUTCOME_GOOD) return NULL;
+    double bytes = (double)trial->problem.count * (double)redtune_dtype_bytes(trial->problem.dtype);
+    double peak_gbps = rdt_facts_peak_gbps(&row->gpu);
+    if (peak_gbps <= 0 || peak_gbps > bus_most_gbps) peak_gbps = bus_most_gbps;
+    if (trial->cache == RDT_CACHE_WARM) peak_gbps *= cache_speedup;
+    if (trial->median_ns < call_least_ns || trial->median_ns * peak_gbps < bytes)
+        return "it claims a time below what its GPU's memory allows";
+    return NULL;
+}
+
+const char *rdt_validate_row_check(rdt_row *row, rdt_codegen *codegen, int64_t latest) {
+    const char *wrong = check_texts(row);
+    if (!wrong) wrong = check_times(row, latest);
+    return wrong ? wrong : check_config(row, codegen);
+}

@@ -1,0 +1,17 @@
+/* Validate row: whether a row from elsewhere is one that a tune with the templates at hand could
+ * give. */
+#ifndef RDT_API_RECORDS_VALIDATE_ROW_H
+#define RDT_API_RECORDS_VALIDATE_ROW_H
+
+#include "cache/tuning.h"
+#include "codegen/codegen.h"
+
+/* NULL, or what is wrong with the row. latest is the latest date it may have, in seconds since
+ * 1970. The place of a config in the space of other templates becomes that in the space of these.
+ */
+const char *rdt_validate_row_check(rdt_row *row, rdt_codegen *codegen, int64_t latest);
+
+/* Whether a text may label a machine. */
+bool rdt_validate_row_is_label(const char *text);
+
+#endif

@@ -1,0 +1,227 @@
+/* Executable: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
+#include "api/runtime/executable.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "api/runtime/plan_cache.h"
+#include "api/records/convert.h"
+#include "api/runtime/import_policy.h"
+
+/* What is being made, and for what. */
+typedef struct making {
+    redtune *rt;
+    const redtune_problem *problem;
+    const char *pin; /* the configuration asked for; NULL: none */
+    rdt_choice choice;
+    rdt_hint hint;  /* what was chosen, if that was received and has to be verified */
+    bool waits;     /* verifying is left for later */
+    bool unsettled; /* not every hint could be verified: the next process may find more */
+    rdt_executable *variant;
+} making;
+
+/* So many hints are verified for one plan. */
+enum { HINTS_MAX = 3 };
+
+/* What a choice may go by. */
+typedef enum grounds {
+    GROUNDS_ALL,
+    GROUNDS_SETTLED, /* what was measured here */
+    GROUNDS_NONE,    /* the default, whatever is known */
+} grounds;
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+/* "family:parameters", or parameters of the first family. Those that are not named are the
+ * default's. */
+static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_case at,
+                               rdt_choice *out, redtune_error *err) {
+    rdt_choice choice = {.match = REDTUNE_MATCH_PINNED};
+    char family[RDT_NAME_BYTES];
+    const char *colon = strchr(self->pin, ':');
+    size_t length = colon ? (size_t)(colon - self->pin) : 0;
+    snprintf(family, sizeof family, "%.*s", length < sizeof family ? (int)length : 0, self->pin);
+    redtune_status status = rdt_codegen_find(codegen, colon ? family : NULL, &choice.family, err);
+    if (!status) status = rdt_codegen_default(codegen, choice.family, at, &choice.config, err);
+    if (!status)
+        status = rdt_config_parse(rdt_codegen_space(codegen, choice.family),
+                                  colon ? colon + 1 : self->pin, &choice.config, err);
+    if (!status) status = rdt_codegen_check(codegen, choice.family, at, &choice.config, err);
+    if (!status) *out = choice;
+    if (!status || !self->rt->pin) return status;
+    return rdt_fail_within(err, status, "REDTUNE_CONFIG=%.100s", self->pin);
+}
+
+static void tell(const making *self, const rdt_space *space) {
+    redtune_info *info = &self->variant->info;
+    *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
+    info->problem.config = NULL;
+    rdt_text_copy(info->family, sizeof info->family, space->family);
+    rdt_config_format(space, &self->choice.config, info->config);
+    if (self->choice.row) rdt_convert_origin(self->choice.row, info);
+    snprintf(self->variant->text, sizeof self->variant->text, "%s:%s", info->family, info->config);
+}
+
+/* Chooses by what is known; the lock is held. Says in hint what has to be verified. */
+static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
+                                redtune_error *err) {
+    redtune *rt = self->rt;
+    static const rdt_winners none = {.row = NULL};
+    rdt_case at = {self->problem, &rt->context->facts};
+    redtune_status status = REDTUNE_OK;
+    self->hint = (rdt_hint){.problem = NULL};
+    if (self->pin) {
+        status = take_pin(self, codegen, at, &self->choice, err);
+    } else {
+        const rdt_winners *winners = by == GROUNDS_ALL       ? &rt->winners
+                                     : by == GROUNDS_SETTLED ? &rt->settled
+                                                             : &none;
+        if (by != GROUNDS_NONE)
+            status = rdt_state_need_winners(rt, self->problem, by == GROUNDS_SETTLED, err);
+        if (!status) status = rdt_select(winners, codegen, at, &self->choice, err);
+    }
+    if (status) return status;
+    tell(self, rdt_codegen_space(codegen, self->choice.family));
+    const rdt_row *row = self->choice.row;
+    if (row && row->trial.received && rt->trust == REDTUNE_TRUST_VERIFIED)
+        self->hint = (rdt_hint){self->problem, self->choice.match, row->trial.problem.count,
+                                self->choice.family, self->choice.config};
+    self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
+    return REDTUNE_OK;
+}
+
+/* Whether what the hint says is settled afterwards, so that choosing again goes by it. */
+static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
+    redtune_error why;
+    bool decided = false;
+    redtune_status status =
+        rdt_import_policy_verify(self->rt, codegen, &self->hint, left_s, &decided, &why);
+    if (!status && decided) return true;
+    self->unsettled = status != REDTUNE_OK;
+    if (status)
+        rdt_log_write(&self->rt->log, REDTUNE_LOG_WARNING,
+                      "an imported measurement is not used, since it could not be verified: %s",
+                      why.message);
+    return false;
+}
+
+/* Chooses, verifying what was received on the way, and fills what the variant tells about it. */
+static redtune_status choose(making *self, grounds by, bool at_once, redtune_error *err) {
+    redtune *rt = self->rt;
+    rdt_codegen *codegen = NULL;
+    redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
+    if (status) return status;
+    double left_s = rt->verify_s;
+    for (int hints = 0;; hints++) {
+        pthread_mutex_lock(&rt->lock);
+        status = choose_by(self, codegen, by, err);
+        pthread_mutex_unlock(&rt->lock);
+        if (status || !self->hint.problem) break;
+        self->waits = at_once;
+        if (hints == HINTS_MAX) self->unsettled = true;
+        if (at_once || hints == HINTS_MAX || !verify_hint(self, codegen, &left_s))
+            by = GROUNDS_SETTLED;
+    }
+    if (!status)
+        status = rdt_codegen_launch(codegen, self->choice.family,
+                                    (rdt_case){self->problem, &rt->context->facts},
+                                    &self->choice.config, &self->variant->launch, err);
+    rdt_builder_give_back(rt->builder);
+    return status;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static redtune_status load(const making *self, bool cached_only, redtune_error *err) {
+    return rdt_builder_get(self->rt->builder, self->rt->context, self->choice.family, self->problem,
+                           &self->choice.config, &self->variant->launch, cached_only,
+                           &self->variant->kernel, err);
+}
+
+/* Where compiling can wait: the default's kernel, if the cache has that one and not the other. */
+static redtune_status load_something(making *self, redtune_error *err) {
+    redtune_status status = load(self, true, err);
+    if (status || self->variant->kernel || self->variant->info.match == REDTUNE_MATCH_DEFAULT)
+        return status;
+    const rdt_choice chosen = self->choice;
+    const rdt_executable told = *self->variant;
+    status = choose(self, GROUNDS_NONE, false, err);
+    if (!status) status = load(self, true, err);
+    self->variant->info.pending = self->variant->kernel != NULL;
+    if (!self->variant->kernel) {
+        self->choice = chosen;
+        *self->variant = told;
+    }
+    return status;
+}
+
+/* Whether the choice was made from these databases. */
+static bool chosen_from(const making *self, const rdt_identity databases) {
+    redtune *rt = self->rt;
+    pthread_mutex_lock(&rt->lock);
+    bool same = self->pin || (rt->winners.class_count && !strcmp(rt->winners_of, databases));
+    pthread_mutex_unlock(&rt->lock);
+    return same;
+}
+
+static redtune_status make(making *self, bool at_once, redtune_error *err) {
+    rdt_plan_cache_key key;
+    rdt_identity databases;
+    char templates[RDT_HASH_TEXT_BYTES];
+    redtune_status status = rdt_builder_templates(self->rt->builder, templates, err);
+    if (status) return status;
+    rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
+    rdt_plan_cache_name(self->rt, self->problem, self->pin, databases, templates, key);
+    if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->variant)) return REDTUNE_OK;
+    status = choose(self, GROUNDS_ALL, at_once, err);
+    if (!status && at_once && !self->pin) status = load_something(self, err);
+    if (!status && !self->variant->kernel) status = load(self, false, err);
+    if (self->waits) self->variant->info.pending = true;
+    if (!status && !self->variant->info.pending && !self->unsettled && databases[0] &&
+        chosen_from(self, databases) && rdt_builder_rendered_from(self->rt->builder, templates))
+        rdt_plan_cache_write(self->rt, key, self->variant);
+    return status;
+}
+
+redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool at_once,
+                                     rdt_executable **out, redtune_error *err) {
+    rdt_executable *variant = calloc(1, sizeof *variant);
+    if (!variant) return rdt_fail_memory(err, sizeof *variant);
+    making self = {.rt = rt, .problem = problem, .variant = variant};
+    self.pin = rt->pin ? rt->pin : problem->config;
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        /* Other threads may be capturing: loading touches none of their streams. */
+        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
+        status = make(&self, at_once, err);
+        if (!status) status = rdt_workspace_reserve(rt->workspace, err);
+        rdt_context_restore(rt->context, mode);
+        rdt_context_leave(rt->context, entered);
+    }
+    if (status) {
+        rdt_executable_destroy(rt, variant);
+        return status;
+    }
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s of %" PRIu64 " %s: %s (%s)%s",
+                  redtune_op_name(problem->op), problem->count, redtune_dtype_name(problem->dtype),
+                  variant->text, redtune_match_name(variant->info.match),
+                  variant->info.pending ? " until another is ready" : "");
+    *out = variant;
+    return REDTUNE_OK;
+}
+
+void rdt_executable_destroy(redtune *rt, rdt_executable *variant) {
+    if (!variant) return;
+    bool entered = false;
+    if (variant->kernel && rdt_context_enter(rt->context, &entered, NULL)) {
+        rdt_kernel_forget(variant->kernel);
+    } else if (variant->kernel) {
+        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
+        rdt_kernel_unload(variant->kernel);
+        rdt_context_restore(rt->context, mode);
+        rdt_context_leave(rt->context, entered);
+    }
+    free(variant);
+}

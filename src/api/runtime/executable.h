@@ -1,0 +1,25 @@
+/* Executable: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
+#ifndef RDT_API_RUNTIME_EXECUTABLE_H
+#define RDT_API_RUNTIME_EXECUTABLE_H
+
+#include "api/runtime/state.h"
+
+enum { RDT_EXECUTABLE_TEXT_BYTES = RDT_NAME_BYTES + RDT_CONFIG_TEXT_BYTES };
+
+typedef struct rdt_executable {
+    rdt_kernel *kernel;
+    rdt_launch launch;
+    redtune_info info;
+    char text[RDT_EXECUTABLE_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
+} rdt_executable;
+
+/* Chooses for the problem, which is resolved, or takes the configuration that is asked for. With a
+ * cached plan and its kernel in the cache, needs neither Lua nor NVRTC. at_once: where the kernel
+ * would have to be compiled and the default's need not, gives the default's, with info.pending set.
+ */
+redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool at_once,
+                                     rdt_executable **out, redtune_error *err);
+/* variant may be NULL. No launch may still run. */
+void rdt_executable_destroy(redtune *rt, rdt_executable *variant);
+
+#endif

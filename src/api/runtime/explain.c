@@ -1,0 +1,98 @@
+/* Explain: what the runtime would choose for a problem on a GPU, and on what grounds. */
+#include <string.h>
+#include "api/records/select.h"
+#include "api/records/target.h"
+#include "api/records/convert.h"
+#include "api/runtime/import_policy.h"
+#include "compiler/compiler.h"
+
+typedef struct inquiry {
+    const redtune_question *question;
+    redtune_problem problem; /* resolved */
+    rdt_layers layers;
+    rdt_winners winners;
+    rdt_codegen *codegen;
+    rdt_target target;
+} inquiry;
+
+static redtune_status find_target(inquiry *self, redtune_error *err) {
+    const redtune_question *question = self->question;
+    const rdt_target_query wanted = {
+        .verb = "explain",
+        .device = question->device,
+        .gpu = question->gpu,
+        .shipped = question->shipped != 0,
+        .single = true,
+        .runs = true,
+    };
+    redtune_status status = rdt_target_find(&wanted, &self->layers, &self->target, err);
+    if (status || self->target.found) return status;
+    return rdt_target_fail("explain", &self->layers, err);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* 0 where there is none: then nothing can differ. */
+static int find_nvrtc_version(void) {
+    rdt_compiler *compiler = NULL;
+    redtune_error ignored;
+    int version = 0;
+    if (!rdt_compiler_open(&compiler, &ignored)) version = rdt_compiler_version(compiler);
+    rdt_compiler_close(compiler);
+    return version;
+}
+
+static void tell(const inquiry *self, const rdt_choice *choice, redtune_explanation *out) {
+    const rdt_space *space = rdt_codegen_space(self->codegen, choice->family);
+    const rdt_row *row = choice->row;
+    redtune_info *info = &out->info;
+    *out = (redtune_explanation){
+        .driver_version = self->target.facts.driver_version,
+        .nvrtc_version = find_nvrtc_version(),
+        .info = {.problem = self->problem, .match = choice->match},
+    };
+    rdt_convert_gpu(&self->target.facts, &out->gpu);
+    out->gpu.memory_bytes = self->target.facts.memory_bytes;
+    out->gpu.driver_version = self->target.facts.driver_version;
+    rdt_text_copy(info->family, sizeof info->family, space->family);
+    rdt_config_format(space, &choice->config, info->config);
+    if (!row) return;
+    rdt_convert_origin(row, info);
+    out->default_ns = row->standard_ns;
+    out->received = row->trial.received;
+    rdt_text_copy(out->database, sizeof out->database, self->layers.path[row->layer]);
+    out->templates_differ = strcmp(row->origin.templates, rdt_codegen_hash(self->codegen)) != 0;
+    out->driver_differs =
+        out->driver_version && info->driver_version && out->driver_version != info->driver_version;
+    out->nvrtc_differs =
+        out->nvrtc_version && info->nvrtc_version && out->nvrtc_version != info->nvrtc_version;
+}
+
+redtune_status redtune_explain(const redtune_question *question, redtune_explanation *out,
+                               redtune_error *err) {
+    if (!question || !out)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot explain: %s is NULL",
+                        question ? "out" : "question");
+    inquiry self = {.question = question};
+    rdt_choice choice;
+    redtune_trust trust = REDTUNE_TRUST_VERIFIED;
+    redtune_status status = rdt_problem_resolve(&question->problem, &self.problem, err);
+    if (!status) status = rdt_layers_list(question->database, &self.layers, err);
+    if (!status) status = find_target(&self, err);
+    if (!status) status = rdt_codegen_open(&self.codegen, err);
+    if (!status) status = rdt_import_policy_find(REDTUNE_TRUST_VERIFIED, &trust, err);
+    const rdt_winners_source source = {.layers = &self.layers, .own = trust == REDTUNE_TRUST_NONE};
+    if (!status) status = rdt_winners_need(&self.winners, &source, &self.problem, err);
+    if (!status)
+        status = rdt_select(&self.winners, self.codegen,
+                            (rdt_case){&self.problem, &self.target.facts}, &choice, err);
+    if (!status) {
+        tell(&self, &choice, out);
+        out->to_verify = out->received && trust == REDTUNE_TRUST_VERIFIED;
+    }
+    rdt_codegen_close(self.codegen);
+    rdt_winners_free(&self.winners);
+    rdt_target_free(&self.target);
+    rdt_layers_free(&self.layers);
+    return status;
+}

@@ -1,0 +1,221 @@
+/* Import policy: received measurements are hints, which are verified on this GPU before they serve.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "api/runtime/import_policy.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "api/records/history.h"
+#include "api/runtime/recheck_session.h"
+
+/* Up to here any config ends soon, however badly it suits the input. */
+enum { ANY_BYTES_MAX = 16 << 20 };
+/* Of the free memory that the application may be about to take. */
+enum { MEMORY_SHARE = 4 };
+/* For one step of a config in a worker: a check, or a sample. */
+static const double step_limit_s = 2;
+
+redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out,
+                                      redtune_error *err) {
+    static const char *const names[] = {"verified", "all", "none"};
+    const char *wanted = getenv("REDTUNE_TRUST");
+    size_t i = (size_t)chosen, count = sizeof names / sizeof *names;
+    if (wanted && *wanted)
+        for (i = 0; i < count && strcmp(wanted, names[i]);) i++;
+    if (i >= count && wanted && *wanted)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot use REDTUNE_TRUST=%.40s: it may be verified, all or none", wanted);
+    if (i >= count)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use options.trust %d: it is none",
+                        (int)chosen);
+    *out = (redtune_trust)i;
+    return REDTUNE_OK;
+}
+
+/* To verify a hint. */
+typedef struct attempt {
+    redtune *rt;
+    rdt_codegen *codegen;
+    redtune_problem problem; /* as it is measured */
+    bool is_less;            /* of less elements than it should be */
+    uint64_t memory_bytes;
+} attempt;
+
+/* ---- what is tried --------------------------------------------------------------------------- */
+
+/* The largest power of two up to count. */
+static uint64_t round_down(uint64_t count) {
+    uint64_t power = 1;
+    while (power <= count / 2) power *= 2;
+    return power;
+}
+
+/* Chooses the count. */
+static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error *err) {
+    const rdt_context *context = self->rt->context;
+    uint64_t free_bytes = 0;
+    redtune_status status = rdt_test_buffers_free_bytes(context, &free_bytes, err);
+    if (status) return status;
+    self->problem = *hint->problem;
+    self->problem.config = NULL;
+    self->problem.count = hint->match == REDTUNE_MATCH_GPU ? hint->problem->count : hint->count;
+    self->memory_bytes = free_bytes / MEMORY_SHARE;
+    uint64_t most =
+        rdt_test_buffers_count_within(&context->facts, self->memory_bytes, &self->problem);
+    if (self->problem.count <= most) return REDTUNE_OK;
+    if (!most)
+        return rdt_fail(err, REDTUNE_MEMORY, 0,
+                        "%" PRIu64 " bytes of GPU memory are free, and a quarter is too little",
+                        free_bytes);
+    self->problem.count = round_down(most);
+    self->is_less = true;
+    return REDTUNE_OK;
+}
+
+/* Whether a call may take thousands of times what the default takes: one block for a gigabyte. */
+static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
+    uint64_t element = redtune_dtype_bytes(self->problem.dtype);
+    rdt_case at = {&self->problem, &self->rt->context->facts};
+    bool useful = false;
+    return self->problem.count > ANY_BYTES_MAX / element &&
+           (rdt_codegen_is_point(self->codegen, hint->family, at, RDT_EXTENT_USEFUL, &hint->config,
+                                 &useful, NULL) ||
+            !useful);
+}
+
+/* Whether a config that is tried with less elements has been before. */
+static bool is_known(const attempt *self, const rdt_hint *hint) {
+    rdt_tuning *database = NULL;
+    rdt_trials known = {0};
+    char text[RDT_CONFIG_TEXT_BYTES];
+    bool found = false;
+    rdt_config_format(rdt_codegen_space(self->codegen, hint->family), &hint->config, text);
+    if (!rdt_tuning_open_read(self->rt->layers.path[0], &database, NULL) &&
+        !rdt_history_read(database, &self->rt->context->facts, rdt_codegen_hash(self->codegen),
+                          &self->problem, RDT_CACHE_COLD, &known, NULL))
+        for (size_t i = 0; i < known.count; i++)
+            found |= known.trial[i].problem.count == self->problem.count &&
+                     !strcmp(known.trial[i].config, text);
+    rdt_trials_free(&known);
+    rdt_tuning_close(database);
+    return found;
+}
+
+/* ---- keeping what came of it ----------------------------------------------------------------- */
+
+static redtune_status put(const attempt *self, const rdt_origin *origin, const rdt_rechecked *found,
+                          redtune_error *err) {
+    rdt_tuning *database = NULL;
+    redtune_status status = rdt_tuning_open_briefly(self->rt->layers.path[0], &database, err);
+    if (!status)
+        status = rdt_tuning_put(database, &self->rt->context->facts, origin, found->trials,
+                                found->count, err);
+    rdt_tuning_close(database);
+    return status;
+}
+
+/* Where the database takes nothing. */
+static redtune_status remember(const attempt *self, const rdt_origin *origin,
+                               const rdt_rechecked *found, redtune_error *err) {
+    redtune *rt = self->rt;
+    redtune_status status = REDTUNE_OK;
+    pthread_mutex_lock(&rt->lock);
+    for (size_t i = 0; !status && i < found->count; i++) {
+        const rdt_row row = {.trial = found->trials[i],
+                             .gpu = rt->context->facts,
+                             .origin = *origin,
+                             .date = (int64_t)time(NULL)};
+        status = rdt_rows_add(&rt->judged, &row, err);
+    }
+    pthread_mutex_unlock(&rt->lock);
+    return status;
+}
+
+static redtune_status keep(const attempt *self, const rdt_recheck_session *session,
+                           const rdt_rechecked *found, redtune_error *err) {
+    rdt_origin origin;
+    redtune_error why;
+    if (!found->count) return REDTUNE_OK;
+    redtune_status status = rdt_recheck_session_origin(session, &origin, err);
+    if (status) return status;
+    if (put(self, &origin, found, &why)) {
+        rdt_log_write(&self->rt->log, REDTUNE_LOG_INFO,
+                      "what was verified is not kept for other processes: %s", why.message);
+        status = remember(self, &origin, found, err);
+    }
+    rdt_state_forget_winners(self->rt);
+    return status;
+}
+
+static void report(const attempt *self, const rdt_rechecked *found) {
+    const rdt_log *log = &self->rt->log;
+    for (size_t i = 0; i < found->count; i++) {
+        const rdt_trial *trial = &found->trials[i];
+        if (trial->outcome == RDT_OUTCOME_GOOD)
+            rdt_log_write(log, REDTUNE_LOG_INFO, "verified %s: %.2f us at %" PRIu64 " elements%s",
+                          trial->config, trial->median_ns / 1e3, trial->problem.count,
+                          trial->is_default ? ", the default" : "");
+        else
+            rdt_log_write(log, REDTUNE_LOG_WARNING, "%s is out, as an import had it: %s: %s",
+                          trial->config, rdt_outcome_name(trial->outcome), trial->cause);
+    }
+}
+
+/* ---- verifying ------------------------------------------------------------------------------- */
+
+static redtune_status recheck(const attempt *self, rdt_recheck_session *session,
+                              const rdt_hint *hint, double *left_s, rdt_rechecked *found,
+                              redtune_error *err) {
+    redtune_status status = rdt_recheck_session_open(session, err);
+    if (!status) status = rdt_recheck_session_furnish(session, &self->problem, err);
+    if (status) return status;
+    double before = rdt_recheck_session_clock_s(session);
+    status = rdt_recheck_session_recheck(session, &self->problem, RDT_CACHE_COLD, hint->family,
+                                         &hint->config, *left_s, found, err);
+    *left_s -= rdt_recheck_session_clock_s(session) - before;
+    if (!status && !found->count)
+        status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "it takes longer than %.3g s",
+                          self->rt->verify_s);
+    return status;
+}
+
+static redtune_status try_out(const attempt *self, const rdt_hint *hint, double *left_s,
+                              redtune_error *err) {
+    rdt_rechecked found = {.count = 0};
+    redtune_error why;
+    rdt_recheck_session session = {
+        .rt = self->rt,
+        .codegen = self->codegen,
+        .worker = self->rt->worker,
+        .step_s = step_limit_s,
+        .memory_bytes = self->memory_bytes,
+    };
+    redtune_status status = recheck(self, &session, hint, left_s, &found, err);
+    rdt_recheck_session_close(&session);
+    report(self, &found);
+    /* A fault that spoils everything else here is kept, too, so that nobody meets it again. */
+    redtune_status kept = keep(self, &session, &found, &why);
+    if (!status && kept && err) *err = why;
+    return status ? status : kept;
+}
+
+redtune_status rdt_import_policy_verify(redtune *rt, rdt_codegen *codegen, const rdt_hint *hint,
+                                        double *left_s, bool *decided, redtune_error *err) {
+    attempt self = {.rt = rt, .codegen = codegen};
+    if (*left_s <= 0)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "the time for it, %.3g s, is over",
+                        rt->verify_s);
+    redtune_status status = set_out(&self, hint, err);
+    if (status) return status;
+    bool hopeless = is_hopeless(&self, hint);
+    if (hopeless)
+        rdt_log_write(&rt->log, REDTUNE_LOG_INFO,
+                      "an imported config is not worth measuring at %" PRIu64 " elements",
+                      self.problem.count);
+    else if (!(self.is_less && is_known(&self, hint)))
+        status = try_out(&self, hint, left_s, err);
+    if (!status) *decided = !self.is_less && !hopeless;
+    return status;
+}

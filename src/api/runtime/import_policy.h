@@ -1,0 +1,33 @@
+/* Import policy: received measurements are hints, which are verified on this GPU before they serve.
+ */
+#ifndef RDT_API_RUNTIME_IMPORT_POLICY_H
+#define RDT_API_RUNTIME_IMPORT_POLICY_H
+
+#include "api/runtime/state.h"
+
+/* What $REDTUNE_TRUST asks for, else what was chosen. */
+redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out, redtune_error *err);
+
+/* A received measurement that would serve. */
+typedef struct rdt_hint {
+    const redtune_problem *problem; /* that it would serve */
+    redtune_match match;
+    uint64_t count; /* that it was measured at */
+    int family;
+    rdt_config config;
+} rdt_hint;
+
+/* Verifies the hint's config, and times it beside the default: at the count that it was measured
+ * at, or, if that was on another GPU model, at the problem's; or at the largest count that a
+ * quarter of the free memory has room for. What comes of it is stored in the first database, or
+ * kept in rt->judged, and the winners are forgotten, so that they are chosen anew.
+ *
+ * A config that the templates think not worth measuring there is not tried with a large input.
+ *
+ * Takes *left_s at most, beside compiling, and lessens it. *decided: it was done, at that very
+ * count. Everything else is a status, and the hint must not serve. The context is current, codegen
+ * is borrowed, rt->lock is not held. */
+redtune_status rdt_import_policy_verify(redtune *rt, rdt_codegen *codegen, const rdt_hint *hint,
+                                        double *left_s, bool *decided, redtune_error *err);
+
+#endif

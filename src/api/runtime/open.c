@@ -1,0 +1,220 @@
+/* Open: opening and closing redtune on a CUDA context. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/runtime/import_policy.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "api/records/validate_row.h"
+#include "base/locale.h"
+#include "base/trace.h"
+
+static const double verify_usual_s = 0.5;
+
+static redtune_status need(redtune *rt, rdt_winners *winners, const redtune_problem *problem,
+                           bool own, redtune_error *err) {
+    const rdt_winners_source source = {&rt->layers, &rt->judged, own, &rt->log};
+    return rdt_winners_need(winners, &source, problem, err);
+}
+
+/* What is read while it is being written is of neither one nor the other. */
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool settled,
+                                      redtune_error *err) {
+    rdt_identity before, after;
+    size_t known = rt->winners.class_count;
+    if (settled) return need(rt, &rt->settled, problem, true, err);
+    rdt_identity_of(rt->layers.path, rt->layers.count, before);
+    redtune_status status = need(rt, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
+    if (status || rt->winners.class_count == known) return status;
+    rdt_identity_of(rt->layers.path, rt->layers.count, after);
+    bool same = !rt->winners.incomplete && !strcmp(before, after) &&
+                (!known || !strcmp(rt->winners_of, after));
+    rdt_text_copy(rt->winners_of, sizeof rt->winners_of, same ? after : "");
+    rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.count,
+                  rt->layers.path[0]);
+    return REDTUNE_OK;
+}
+
+void rdt_state_forget_winners(redtune *rt) {
+    pthread_mutex_lock(&rt->lock);
+    rdt_winners_free(&rt->winners);
+    rdt_winners_free(&rt->settled);
+    pthread_mutex_unlock(&rt->lock);
+}
+
+redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
+                                      redtune_error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(out, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!rc) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_MEMORY, rc, "cannot start a thread: %s", rdt_locale_reason(rc));
+}
+
+static void print_line(void *user, redtune_log_level level, const char *line) {
+    (void)user;
+    (void)level;
+    fprintf(stderr, "redtune: %s\n", line);
+}
+
+/* REDTUNE_LOG raises the level, and prints where nobody listens. */
+static redtune_status open_log(const redtune_options *options, rdt_log *out, redtune_error *err) {
+    static const char *const names[] = {"none", "warning", "info", "debug"};
+    const char *wanted = getenv("REDTUNE_LOG");
+    rdt_log log = {options->log, options->log_user, options->log_level};
+    if ((unsigned)log.level > REDTUNE_LOG_DEBUG)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use log_level %d: it is none",
+                        (int)log.level);
+    if (wanted && *wanted) {
+        int level = 0;
+        while (level <= REDTUNE_LOG_DEBUG && strcmp(wanted, names[level])) level++;
+        if (level > REDTUNE_LOG_DEBUG)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot use REDTUNE_LOG=%.40s: it may be none, warning, info or debug",
+                            wanted);
+        if ((redtune_log_level)level > log.level) log.level = (redtune_log_level)level;
+        if (!log.write) log = (rdt_log){print_line, NULL, (redtune_log_level)level};
+    }
+    *out = log;
+    return REDTUNE_OK;
+}
+
+static redtune_status copy_pin(redtune *rt, redtune_error *err) {
+    const char *pin = getenv("REDTUNE_CONFIG");
+    if (!pin || !*pin) return REDTUNE_OK;
+    rt->pin = strdup(pin);
+    return rt->pin ? REDTUNE_OK : rdt_fail_memory(err, strlen(pin) + 1);
+}
+
+static redtune_status take_check(redtune *rt, redtune_error *err) {
+    const char *wanted = getenv("REDTUNE_CHECK");
+    if (!wanted || !*wanted || !strcmp(wanted, "0")) return REDTUNE_OK;
+    rt->check = !strcmp(wanted, "1");
+    if (rt->check) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot use REDTUNE_CHECK=%.40s: it may be 0, or 1 to check pointers", wanted);
+}
+
+static redtune_status take_machine(redtune *rt, const char *label, redtune_error *err) {
+    if (!label) return REDTUNE_OK;
+    if (strlen(label) >= sizeof rt->machine || !rdt_validate_row_is_label(label))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot label the machine '%.80s': a label has at most 63 bytes of plain "
+                        "text, without quotes, brackets or signs such as $ and *",
+                        label);
+    rdt_text_copy(rt->machine, sizeof rt->machine, label);
+    return REDTUNE_OK;
+}
+
+static redtune_status take_trust(redtune *rt, const redtune_options *options, redtune_error *err) {
+    rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
+    redtune_status status = rdt_import_policy_find(options->trust, &rt->trust, err);
+    if (status || !options->worker) return status;
+    rt->worker = strdup(options->worker);
+    return rt->worker ? REDTUNE_OK : rdt_fail_memory(err, strlen(options->worker) + 1);
+}
+
+static redtune_status fill(redtune *rt, const redtune_options *options, redtune_error *err) {
+    bool entered = false;
+    redtune_status status = open_log(options, &rt->log, err);
+    if (!status) status = copy_pin(rt, err);
+    if (!status) status = take_check(rt, err);
+    if (!status) status = take_machine(rt, options->machine, err);
+    if (!status) status = take_trust(rt, options, err);
+    if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
+    /* A program that names a database means that one; else it runs without, if it must. */
+    rt->layers.lenient = !options->database;
+    if (!status) status = rdt_layers_check(&rt->layers, err);
+    if (!status) status = rdt_context_open(options->device, &rt->context, err);
+    if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
+    if (!status) status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) status = rdt_workspace_create(rt->context, &rt->workspace, err);
+    if (rt->context) rdt_context_leave(rt->context, entered);
+    return status;
+}
+
+redtune_status redtune_open(const redtune_options *options, redtune **out, redtune_error *err) {
+    const redtune_options usual = {0};
+    if (!options) options = &usual;
+    if (!out) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot open redtune: out is NULL");
+    redtune *rt = calloc(1, sizeof *rt);
+    if (!rt) return rdt_fail_memory(err, sizeof *rt);
+    rt->background = options->background != 0;
+    pthread_mutex_init(&rt->lock, NULL);
+    rdt_trace_start();
+    redtune_status status = fill(rt, options, err);
+    if (status) {
+        redtune_close(rt);
+        return status;
+    }
+    if (!*rt->layers.path[0])
+        rdt_log_write(&rt->log, REDTUNE_LOG_WARNING,
+                      "working without a database of the user's: neither XDG_DATA_HOME nor HOME "
+                      "is an absolute path; set one of them, or REDTUNE_DB");
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "opened on %s with the database %s",
+                  rt->context->facts.name, rt->layers.path[0]);
+    *out = rt;
+    return REDTUNE_OK;
+}
+
+void redtune_close(redtune *rt) {
+    if (!rt) return;
+    bool entered = false;
+    if (rt->context && rdt_context_enter(rt->context, &entered, NULL)) {
+        /* The program destroyed it before. */
+        rdt_state_clear_shelves(rt);
+        rdt_workspace_destroy(rt->workspace, true);
+    } else if (rt->context) {
+        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
+        rdt_state_clear_shelves(rt);
+        rdt_workspace_destroy(rt->workspace, false);
+        rdt_context_restore(rt->context, mode);
+        rdt_context_leave(rt->context, entered);
+    }
+    rdt_builder_destroy(rt->builder);
+    rdt_context_close(rt->context);
+    rdt_winners_free(&rt->winners);
+    rdt_winners_free(&rt->settled);
+    rdt_rows_free(&rt->judged);
+    pthread_mutex_destroy(&rt->lock);
+    rdt_layers_free(&rt->layers);
+    free(rt->pin);
+    free(rt->worker);
+    free(rt);
+}
+
+void redtune_device_get(const redtune *rt, redtune_device_info *info) {
+    if (!info) return;
+    *info = (redtune_device_info){.major = 0};
+    if (!rt) return;
+    const rdt_facts *facts = &rt->context->facts;
+    *info = (redtune_device_info){
+        .major = facts->major,
+        .minor = facts->minor,
+        .sm_count = facts->sm_count,
+        .memory_bytes = facts->memory_bytes,
+        .l2_bytes = facts->l2_bytes,
+        .peak_gbps = rdt_facts_peak_gbps(facts),
+        .driver_version = facts->driver_version,
+    };
+    rdt_text_copy(info->name, sizeof info->name, facts->name);
+}
+
+redtune_status redtune_device_count(int *count, redtune_error *err) {
+    rdt_driver *driver = NULL;
+    int found = 0;
+    if (!count) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot count the GPUs: count is NULL");
+    redtune_status status = rdt_driver_open(false, &driver, err);
+    if (!status)
+        status = rdt_driver_check(driver, driver->device_get_count(&found), err, "count the GPUs");
+    rdt_driver_close(driver);
+    if (!status) *count = found;
+    return status;
+}
+
+const char *redtune_database_path(const redtune *rt) {
+    return rt ? rt->layers.path[0] : "";
+}

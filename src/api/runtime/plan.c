@@ -1,0 +1,263 @@
+/* Plan: a variant chosen and loaded for a problem, and running it. */
+#include "api/runtime/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/trace.h"
+#include "gpu/pointer.h"
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Makes what the plan will run from then on; without it the plan stays as it is. */
+static void *finish_plan(void *user) {
+    redtune_plan *plan = user;
+    redtune_error failure;
+    rdt_executable *made = NULL;
+    if (rdt_executable_create(plan->rt, &plan->problem, false, &made, &failure)) {
+        rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with the default: %s",
+                      failure.message);
+        return NULL;
+    }
+    plan->later = made;
+    atomic_store_explicit(&plan->now, made, memory_order_release);
+    return NULL;
+}
+
+/* Compiling here and now is as good where there can be no thread. */
+static void finish_in_background(redtune_plan *plan) {
+    plan->threaded = !rdt_state_start_thread(finish_plan, plan, &plan->thread, NULL);
+    if (!plan->threaded) finish_plan(plan);
+}
+
+redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
+                                   redtune_error *err) {
+    if (!rt || !out)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a plan: %s is NULL",
+                        rt ? "out" : "rt");
+    redtune_problem resolved;
+    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    if (status) return status;
+    redtune_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return rdt_fail_memory(err, sizeof *plan);
+    plan->rt = rt;
+    plan->input_bytes = redtune_dtype_bytes(resolved.dtype);
+    plan->result_bytes = redtune_dtype_bytes(resolved.result);
+    plan->count_max = rdt_problem_count_max(resolved.dtype);
+    status = rdt_executable_create(rt, &resolved, rt->background, &plan->first, err);
+    if (status) {
+        free(plan);
+        return status;
+    }
+    resolved.config = NULL; /* the caller's */
+    plan->problem = resolved;
+    atomic_init(&plan->now, plan->first);
+    if (plan->first->info.pending) finish_in_background(plan);
+    *out = plan;
+    return REDTUNE_OK;
+}
+
+void redtune_plan_destroy(redtune_plan *plan) {
+    if (!plan) return;
+    if (plan->threaded) pthread_join(plan->thread, NULL);
+    rdt_executable_destroy(plan->rt, plan->first);
+    rdt_executable_destroy(plan->rt, plan->later);
+    free(plan);
+}
+
+void redtune_plan_info(const redtune_plan *plan, redtune_info *info) {
+    if (info) *info = plan ? rdt_plan_variant(plan)->info : (redtune_info){.tuned_count = 0};
+}
+
+const char *redtune_plan_config(const redtune_plan *plan) {
+    return plan ? rdt_plan_variant(plan)->text : "";
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* The lowest bits that must be zero are those below the element's size, a power of two. */
+static bool misaligned(const void *pointer, size_t bytes) {
+    return ((uintptr_t)pointer & (bytes - 1)) != 0;
+}
+
+/* Kernels read the input as memory that nobody writes while they run. */
+static bool writes_input(const redtune_plan *plan, const void *d_in, uint64_t count,
+                         const void *d_out) {
+    const uintptr_t in = (uintptr_t)d_in, out = (uintptr_t)d_out;
+    return count && out < in + count * plan->input_bytes && in < out + plan->result_bytes;
+}
+
+static bool makes_sense(const redtune_plan *plan, const void *d_in, uint64_t count,
+                        const void *d_out) {
+    return plan && count <= plan->count_max && d_out && !misaligned(d_out, plan->result_bytes) &&
+           !misaligned(d_in, plan->input_bytes) && (d_in || !count) &&
+           !writes_input(plan, d_in, count, d_out);
+}
+
+static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_t count,
+                             const void *d_out, redtune_error *err) {
+    if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
+    if (count > plan->count_max)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " elements: at most %" PRIu64, count,
+                        plan->count_max);
+    if (!d_out || misaligned(d_out, plan->result_bytes))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
+                        d_out, plan->result_bytes);
+    if (d_in && !misaligned(d_in, plan->input_bytes))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce into %p: d_out lies within the input, %" PRIu64
+                        " elements from %p on; give it memory of its own",
+                        d_out, count, d_in);
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce from %p: d_in must be aligned to %zu bytes and not NULL", d_in,
+                    plan->input_bytes);
+}
+
+/* For REDTUNE_CHECK; the context is current. */
+static redtune_status check_pointers(const redtune_plan *plan, const rdt_operands *operands,
+                                     redtune_error *err) {
+    const rdt_context *context = plan->rt->context;
+    redtune_status status = rdt_pointer_check(context, "d_in", operands->input,
+                                              operands->count * plan->input_bytes, err);
+    return status ? status
+                  : rdt_pointer_check(context, "d_out", operands->output, plan->result_bytes, err);
+}
+
+/* In scratch of the stream's. */
+static redtune_status run_here(redtune_plan *plan, const rdt_executable *variant,
+                               rdt_operands operands, CUstream stream, redtune_error *err) {
+    rdt_workspace *workspace = plan->rt->workspace;
+    const CUdeviceptr in = operands.input, out = operands.output;
+    const rdt_call call = {
+        .stream = stream,
+        .input = {in, in + operands.count * plan->input_bytes},
+        .output = {out, out + plan->result_bytes},
+        .two_launches = variant->launch.final_threads != 0,
+    };
+    rdt_turn turn;
+    redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);
+    if (status) return status;
+    operands.scratch = turn.scratch;
+    operands.chained = turn.chained;
+    status = rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err);
+    rdt_workspace_end(workspace, &call, &turn, !status);
+    return status;
+}
+
+/* In scratch of the caller's where it is not 0. */
+static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in, uint64_t count,
+                          void *d_out, CUstream stream, redtune_error *err) {
+    if (!makes_sense(plan, d_in, count, d_out)) return refuse(plan, d_in, count, d_out, err);
+    const rdt_context *context = plan->rt->context;
+    const rdt_executable *variant = rdt_plan_variant(plan);
+    const rdt_operands operands = {
+        .input = (CUdeviceptr)(uintptr_t)d_in,
+        .count = count,
+        .output = (CUdeviceptr)(uintptr_t)d_out,
+        .scratch = scratch,
+    };
+    bool entered = false;
+    redtune_status status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    rdt_trace_push("redtune run");
+    if (plan->rt->check) status = check_pointers(plan, &operands, err);
+    if (!status)
+        status = scratch
+                     ? rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err)
+                     : run_here(plan, variant, operands, stream, err);
+    rdt_trace_pop();
+    rdt_context_leave(context, entered);
+    return status;
+}
+
+redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count, void *d_out,
+                                struct CUstream_st *stream, redtune_error *err) {
+    return run(plan, 0, d_in, count, d_out, stream, err);
+}
+
+/* ---- the caller's scratch -------------------------------------------------------------------- */
+
+struct redtune_workspace {
+    redtune *rt;
+    CUdeviceptr address;
+    bool owned;
+};
+
+enum { WORKSPACE_ALIGNMENT = 256 };
+
+size_t redtune_workspace_bytes(void) {
+    return RDT_SCRATCH_BYTES;
+}
+
+static redtune_status set_up(redtune_workspace *workspace, CUstream stream, redtune_error *err) {
+    const rdt_driver *driver = workspace->rt->context->driver;
+    bool capturing = false;
+    redtune_status status =
+        rdt_workspace_is_capturing(workspace->rt->workspace, stream, &capturing, err);
+    if (status) return status;
+    if (capturing)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a workspace while its stream is captured: create it before");
+    CUstreamCaptureMode mode = rdt_context_relax(workspace->rt->context);
+    CUresult rc = CUDA_SUCCESS;
+    if (workspace->owned) rc = driver->mem_alloc(&workspace->address, RDT_SCRATCH_BYTES);
+    if (!rc) rc = driver->memset_d8_async(workspace->address, 0, RDT_SCRATCH_BYTES, stream);
+    if (rc && workspace->owned && workspace->address) driver->mem_free(workspace->address);
+    rdt_context_restore(workspace->rt->context, mode);
+    return rdt_driver_check(driver, rc, err, "set up a workspace of %zu bytes",
+                            (size_t)RDT_SCRATCH_BYTES);
+}
+
+redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t bytes,
+                                        struct CUstream_st *stream, redtune_workspace **out,
+                                        redtune_error *err) {
+    if (!rt || !out)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a workspace: %s is NULL",
+                        rt ? "out" : "rt");
+    if (d_memory && bytes < RDT_SCRATCH_BYTES)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a workspace of %zu bytes: it takes %zu, as "
+                        "redtune_workspace_bytes says",
+                        bytes, (size_t)RDT_SCRATCH_BYTES);
+    if (misaligned(d_memory, WORKSPACE_ALIGNMENT))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a workspace at %p: it must be aligned to %d bytes", d_memory,
+                        WORKSPACE_ALIGNMENT);
+    redtune_workspace *workspace = calloc(1, sizeof *workspace);
+    if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
+    *workspace = (redtune_workspace){rt, (CUdeviceptr)(uintptr_t)d_memory, !d_memory};
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        status = set_up(workspace, stream, err);
+        rdt_context_leave(rt->context, entered);
+    }
+    if (status)
+        free(workspace);
+    else
+        *out = workspace;
+    return status;
+}
+
+void redtune_workspace_destroy(redtune_workspace *workspace) {
+    if (!workspace) return;
+    const rdt_context *context = workspace->rt->context;
+    bool entered = false;
+    if (workspace->owned && !rdt_context_enter(context, &entered, NULL)) {
+        CUstreamCaptureMode mode = rdt_context_relax(context);
+        context->driver->mem_free(workspace->address);
+        rdt_context_restore(context, mode);
+        rdt_context_leave(context, entered);
+    }
+    free(workspace);
+}
+
+redtune_status redtune_plan_run_in(redtune_plan *plan, redtune_workspace *workspace,
+                                   const void *d_in, uint64_t count, void *d_out,
+                                   struct CUstream_st *stream, redtune_error *err) {
+    if (!workspace || (plan && workspace->rt != plan->rt))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the workspace is %s",
+                        workspace ? "of another redtune than the plan" : "NULL");
+    return run(plan, workspace->address, d_in, count, d_out, stream, err);
+}

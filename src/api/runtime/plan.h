@@ -1,0 +1,23 @@
+/* Plan: what redtune_plan holds. */
+#ifndef RDT_API_RUNTIME_PLAN_H
+#define RDT_API_RUNTIME_PLAN_H
+
+#include "api/runtime/executable.h"
+
+struct redtune_plan {
+    redtune *rt;
+    size_t input_bytes, result_bytes; /* of one element */
+    uint64_t count_max;
+    _Atomic(const rdt_executable *) now; /* first, or later once that is there */
+    rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
+    redtune_problem problem;       /* resolved */
+    pthread_t thread;              /* that makes later */
+    bool threaded;
+};
+
+/* What it runs now. */
+static inline const rdt_executable *rdt_plan_variant(const redtune_plan *plan) {
+    return atomic_load_explicit(&plan->now, memory_order_acquire);
+}
+
+#endif

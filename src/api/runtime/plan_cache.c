@@ -1,0 +1,130 @@
+/* Plan cache: what was chosen for a problem and which kernel in the cache it is. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/runtime/plan_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/file.h"
+
+/* As it is stored. The key has the build in it, so that no other layout can meet it. */
+typedef struct recipe {
+    char kernel[RDT_HASH_TEXT_BYTES]; /* its key */
+    rdt_launch launch;
+    redtune_info info;
+    char text[RDT_EXECUTABLE_TEXT_BYTES];
+    /* NVRTC's file when the kernel was found: "" for none. */
+    char nvrtc[256];
+    int64_t nvrtc_bytes, nvrtc_seconds, nvrtc_ns;
+} recipe;
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+static void hash_integers(rdt_hash *hash, const int64_t *values, size_t count) {
+    rdt_hash_add(hash, values, count * sizeof *values);
+}
+
+/* What rules see of a GPU, and what winners of other GPUs are compared with. */
+static void hash_gpu(rdt_hash *hash, const rdt_facts *gpu) {
+    const int64_t values[] = {
+        gpu->major,
+        gpu->minor,
+        gpu->sm_count,
+        gpu->threads_per_sm,
+        gpu->threads_per_block,
+        gpu->shared_bytes_per_block,
+        (int64_t)gpu->l2_bytes,
+        gpu->bus_bits,
+        gpu->memory_khz,
+    };
+    rdt_hash_add_string(hash, gpu->name);
+    hash_integers(hash, values, sizeof values / sizeof *values);
+}
+
+static void hash_problem(rdt_hash *hash, const redtune_problem *problem) {
+    const int64_t values[] = {problem->op, problem->dtype, problem->result,
+                              (int64_t)problem->count};
+    hash_integers(hash, values, sizeof values / sizeof *values);
+}
+
+void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, const char *pin,
+                         const rdt_identity databases, const char *templates,
+                         rdt_plan_cache_key out) {
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add_string(&hash, "recipe");
+    rdt_hash_add_string(&hash, rdt_codegen_build());
+    rdt_hash_add_string(&hash, templates);
+    rdt_hash_add_string(&hash, pin ? pin : "");
+    hash_problem(&hash, problem);
+    hash_gpu(&hash, &rt->context->facts);
+    rdt_hash_add_string(&hash, databases);
+    const int64_t trust = rt->trust;
+    hash_integers(&hash, &trust, 1);
+    rdt_hash_text(&hash, out);
+}
+
+/* ---- reading and writing --------------------------------------------------------------------- */
+
+static bool look_at_nvrtc(recipe *now) {
+    struct stat info;
+    if (!now->nvrtc[0] || stat(now->nvrtc, &info)) return false;
+    now->nvrtc_bytes = info.st_size;
+    now->nvrtc_seconds = info.st_mtim.tv_sec;
+    now->nvrtc_ns = info.st_mtim.tv_nsec;
+    return true;
+}
+
+/* Another NVRTC may make a better kernel. Without any, the one at hand is right all the same. */
+static bool is_of_this_nvrtc(const recipe *stored) {
+    recipe now = {.nvrtc_bytes = 0};
+    memcpy(now.nvrtc, stored->nvrtc, sizeof now.nvrtc);
+    return !look_at_nvrtc(&now) ||
+           (now.nvrtc_bytes == stored->nvrtc_bytes && now.nvrtc_seconds == stored->nvrtc_seconds &&
+            now.nvrtc_ns == stored->nvrtc_ns);
+}
+
+static bool ends(const char *text, size_t bytes) {
+    return memchr(text, '\0', bytes) != NULL;
+}
+
+static bool is_whole(const recipe *stored, size_t bytes) {
+    return bytes == sizeof *stored && ends(stored->kernel, sizeof stored->kernel) &&
+           ends(stored->text, sizeof stored->text) && ends(stored->nvrtc, sizeof stored->nvrtc) &&
+           stored->launch.tile && stored->launch.threads && stored->launch.blocks_max &&
+           stored->launch.blocks_max <= RDT_BLOCKS_MAX;
+}
+
+bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *variant) {
+    void *data = NULL;
+    size_t bytes = 0;
+    rdt_kernel *kernel = NULL;
+    redtune_error ignored;
+    if (rdt_builder_find(rt->builder, key, &data, &bytes, &ignored) || !data) return false;
+    const recipe *stored = data;
+    if (is_whole(stored, bytes) && is_of_this_nvrtc(stored))
+        rdt_builder_load(rt->builder, rt->context, stored->kernel,
+                         stored->launch.final_threads != 0, &kernel, &ignored);
+    if (kernel) {
+        variant->kernel = kernel;
+        variant->launch = stored->launch;
+        variant->info = stored->info;
+        memcpy(variant->text, stored->text, sizeof variant->text);
+    }
+    free(data);
+    return kernel != NULL;
+}
+
+void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
+                          const rdt_executable *variant) {
+    recipe made;
+    if (!variant->kernel->key[0]) return;
+    memset(&made, 0, sizeof made);
+    made.launch = variant->launch;
+    made.launch.overlap = made.launch.overlap && !variant->kernel->no_overlap;
+    made.info = variant->info;
+    rdt_text_copy(made.kernel, sizeof made.kernel, variant->kernel->key);
+    memcpy(made.text, variant->text, sizeof made.text);
+    rdt_builder_compiler_path(rt->builder, made.nvrtc, sizeof made.nvrtc);
+    look_at_nvrtc(&made);
+    rdt_builder_put(rt->builder, key, &made, sizeof made);
+}

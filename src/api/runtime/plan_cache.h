@@ -1,0 +1,29 @@
+/* Plan cache: what was chosen for a problem and which kernel in the cache it is, remembered beside
+ * the kernels, so that the next process needs neither Lua to choose and render nor NVRTC to name
+ * it.
+ *
+ * A cached plan's key is the hash of everything that its answer depends on: the build (redtune's
+ * own sources), the templates' version (those compiled in and the user's folder), the problem, what
+ * the templates' rules see of the GPU, the configuration asked for, and the identity of the
+ * databases, so that these need not be read either. The kernel that it names has the hash of its
+ * source as key. So a change anywhere is a miss, and a cached plan cannot name a kernel of other
+ * templates. */
+#ifndef RDT_API_RUNTIME_PLAN_CACHE_H
+#define RDT_API_RUNTIME_PLAN_CACHE_H
+
+#include "api/runtime/executable.h"
+
+typedef char rdt_plan_cache_key[RDT_HASH_TEXT_BYTES];
+
+/* pin: the configuration asked for; NULL: none. templates: their version. */
+void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, const char *pin,
+                         const rdt_identity databases, const char *templates,
+                         rdt_plan_cache_key out);
+/* Fills the variant, its kernel loaded into the current context. false: there is no cached plan, or
+ * its kernel is gone or does not load, or NVRTC's file is another than the one that compiled it;
+ * what failed then fails again on the way without cached plans, which says so. */
+bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *variant);
+/* Remembers what was done for the variant. Losing it costs time only. */
+void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key, const rdt_executable *variant);
+
+#endif

@@ -1,0 +1,207 @@
+/* Reduce: reductions through a table of plans, one per op, dtype, result and power of two of the
+ * count. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/runtime/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* 0 for no elements, else 1 + the floor of log2(count). */
+static int size_class(uint64_t count) {
+    return count ? 64 - __builtin_clzll(count) : 0;
+}
+
+/* The problem that the class's plan is made for: its power of two, so that the plan does not depend
+ * on which count happened to come first. */
+static redtune_problem class_problem(const redtune_problem *problem, int size) {
+    redtune_problem typical = *problem;
+    typical.count = size ? UINT64_C(1) << (size - 1) : 0;
+    return typical;
+}
+
+static bool in_bounds(const redtune_problem *problem) {
+    return (size_t)problem->op < RDT_REDUCE_OPS && (size_t)problem->dtype < RDT_REDUCE_DTYPES &&
+           (size_t)problem->result < RDT_REDUCE_DTYPES;
+}
+
+static _Atomic(rdt_shelf *) *shelf_of(redtune *rt, const redtune_problem *problem) {
+    return &rt->shelves[problem->op][problem->dtype][problem->result];
+}
+
+/* The plan for a problem as the caller wrote it; NULL: there is none yet, or something is wrong. */
+static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
+    if (!in_bounds(problem) || problem->config) return NULL;
+    rdt_shelf *shelf = atomic_load_explicit(shelf_of(rt, problem), memory_order_acquire);
+    if (!shelf) return NULL;
+    return atomic_load_explicit(&shelf->plan[size_class(problem->count)], memory_order_acquire);
+}
+
+static redtune_status get_shelf(redtune *rt, const redtune_problem *problem, rdt_shelf **out,
+                                redtune_error *err) {
+    _Atomic(rdt_shelf *) *place = shelf_of(rt, problem);
+    rdt_shelf *found = atomic_load_explicit(place, memory_order_acquire);
+    if (!found) {
+        rdt_shelf *made = calloc(1, sizeof *made);
+        if (!made) return rdt_fail_memory(err, sizeof *made);
+        if (atomic_compare_exchange_strong(place, &found, made))
+            found = made;
+        else
+            free(made);
+    }
+    *out = found;
+    return REDTUNE_OK;
+}
+
+/* A plan cannot be made within a capture, and trying would end it. */
+static redtune_status refuse_capture(redtune *rt, const redtune_problem *problem,
+                                     struct CUstream_st *stream, redtune_error *err) {
+    bool entered = false, capturing = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (status) return status;
+    status = rdt_workspace_is_capturing(rt->workspace, stream, &capturing, err);
+    rdt_context_leave(rt->context, entered);
+    if (status || !capturing) return status;
+    return rdt_fail(err, REDTUNE_UNPREPARED, 0,
+                    "cannot reduce %" PRIu64
+                    " %s for the first time within a capture: call redtune_prepare "
+                    "for as many before it, or create a plan and run that",
+                    problem->count, redtune_dtype_name(problem->dtype));
+}
+
+/* The plan on the shelf, made if it is not there. */
+static redtune_status get_plan(redtune *rt, const redtune_problem *resolved, redtune_plan **out,
+                               redtune_error *err) {
+    int size = size_class(resolved->count);
+    rdt_shelf *shelf = NULL;
+    redtune_status status = get_shelf(rt, resolved, &shelf, err);
+    if (status) return status;
+    redtune_plan *plan = atomic_load_explicit(&shelf->plan[size], memory_order_acquire);
+    if (!plan) {
+        redtune_problem typical = class_problem(resolved, size);
+        redtune_plan *made = NULL;
+        status = redtune_plan_create(rt, &typical, &made, err);
+        if (status) return status;
+        /* Another thread may have been faster; its plan may be in use already. */
+        if (atomic_compare_exchange_strong(&shelf->plan[size], &plan, made))
+            plan = made;
+        else
+            redtune_plan_destroy(made);
+    }
+    *out = plan;
+    return REDTUNE_OK;
+}
+
+/* Makes the plan for a problem, and puts it where the problem as it was written is looked for. */
+static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
+                               const redtune_problem *resolved, redtune_plan **out,
+                               redtune_error *err) {
+    redtune_plan *plan = NULL;
+    rdt_shelf *shelf = NULL;
+    redtune_status status = get_plan(rt, resolved, &plan, err);
+    if (!status) status = get_shelf(rt, problem, &shelf, err);
+    if (status) return status;
+    atomic_store_explicit(&shelf->plan[size_class(problem->count)], plan, memory_order_release);
+    *out = plan;
+    return REDTUNE_OK;
+}
+
+static redtune_status resolve(const redtune_problem *problem, redtune_problem *out,
+                              redtune_error *err) {
+    redtune_status status = rdt_problem_resolve(problem, out, err);
+    if (status || !problem->config) return status;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce with config %.100s: redtune_reduce chooses by itself; create a "
+                    "plan with it",
+                    problem->config);
+}
+
+redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const void *d_in,
+                              void *d_out, struct CUstream_st *stream, redtune_error *err) {
+    if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: rt is NULL");
+    redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
+    if (!plan) {
+        redtune_problem resolved;
+        redtune_status status = resolve(problem, &resolved, err);
+        if (!status && !find_plan(rt, &resolved))
+            status = refuse_capture(rt, &resolved, stream, err);
+        if (!status) status = add_plan(rt, problem, &resolved, &plan, err);
+        if (status) return status;
+    }
+    return redtune_plan_run(plan, d_in, problem->count, d_out, stream, err);
+}
+
+/* Plans may stand on two shelves; those of a result that is named own them. */
+void rdt_state_clear_shelves(redtune *rt) {
+    for (int op = 0; op < RDT_REDUCE_OPS; op++)
+        for (int dtype = 0; dtype < RDT_REDUCE_DTYPES; dtype++)
+            for (int result = 0; result < RDT_REDUCE_DTYPES; result++) {
+                rdt_shelf *shelf = rt->shelves[op][dtype][result];
+                for (int size = 0; shelf && result && size < RDT_REDUCE_SIZES; size++)
+                    redtune_plan_destroy(shelf->plan[size]);
+                free(shelf);
+                rt->shelves[op][dtype][result] = NULL;
+            }
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+/* NVRTC holds a lock over most of its work: more threads than these gain nothing. */
+enum { PREPARING_THREADS = 4 };
+
+typedef struct preparation {
+    redtune *rt;
+    const redtune_problem *problems;
+    size_t count;
+    atomic_size_t next;
+    pthread_mutex_t lock; /* guards what follows */
+    size_t failed;        /* the first problem that failed; count: none */
+    redtune_error failure;
+} preparation;
+
+static redtune_status prepare_one(redtune *rt, const redtune_problem *problem, redtune_error *err) {
+    redtune_problem resolved;
+    redtune_plan *plan = NULL;
+    redtune_status status = resolve(problem, &resolved, err);
+    return status ? status : add_plan(rt, problem, &resolved, &plan, err);
+}
+
+static void *prepare_some(void *user) {
+    preparation *self = user;
+    for (;;) {
+        size_t i = atomic_fetch_add(&self->next, 1);
+        redtune_error failure;
+        if (i >= self->count) return NULL;
+        if (!prepare_one(self->rt, &self->problems[i], &failure)) continue;
+        pthread_mutex_lock(&self->lock);
+        if (i < self->failed) {
+            self->failed = i;
+            self->failure = failure;
+        }
+        pthread_mutex_unlock(&self->lock);
+    }
+}
+
+redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems, size_t count,
+                               redtune_error *err) {
+    if (!rt || (!problems && count))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot prepare: %s is NULL",
+                        rt ? "problems" : "rt");
+    preparation self = {.rt = rt, .problems = problems, .count = count, .failed = count};
+    pthread_t threads[PREPARING_THREADS];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = cores > 1 ? (size_t)cores : 1, started = 0;
+    if (wanted > count) wanted = count;
+    if (wanted > PREPARING_THREADS) wanted = PREPARING_THREADS;
+    pthread_mutex_init(&self.lock, NULL);
+    /* This thread is one of them, and does it all where no other can be had. */
+    while (started + 1 < wanted &&
+           !rdt_state_start_thread(prepare_some, &self, &threads[started], NULL))
+        started++;
+    prepare_some(&self);
+    for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&self.lock);
+    if (self.failed == count) return REDTUNE_OK;
+    if (err) *err = self.failure;
+    return self.failure.status;
+}

@@ -1,0 +1,239 @@
+/* Scratch pool: one piece of scratch, and the store that all of a workspace's scratch blocks
+ * belong to. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/runtime/scratch_pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include "gpu/buffer.h"
+#include "model/launch.h"
+
+/* So many scratch blocks of streams that are gone wait until they are freed together. */
+enum { RETIRED_MAX = 16 };
+
+/* Outlives the workspace while graphs hold scratch blocks: their destructors run whenever the
+ * graphs end, and put a scratch block back without calling CUDA, which a destructor must not. The
+ * lock guards the lists only and is never held over a call of CUDA's, since a destructor takes it,
+ * too. */
+struct rdt_scratch_pool {
+    const rdt_context *context;
+    CUstream stream; /* for clearing new scratch blocks */
+    pthread_mutex_t lock;
+    rdt_scratch_block *made, *free, *retired;
+    int free_count, retired_count;
+    int holders; /* the workspace, and each scratch block in a graph */
+};
+
+redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_pool **out,
+                                       redtune_error *err) {
+    rdt_scratch_pool *store = calloc(1, sizeof *store);
+    if (!store) return rdt_fail_memory(err, sizeof *store);
+    redtune_status status = rdt_stream_create(context->driver, &store->stream, err);
+    if (status) {
+        free(store);
+        return status;
+    }
+    pthread_mutex_init(&store->lock, NULL);
+    store->context = context;
+    store->holders = 1;
+    *out = store;
+    return REDTUNE_OK;
+}
+
+/* Drops one holder; the lock is held and is released. The scratch blocks' host memory goes with the
+ * last. */
+static void release(rdt_scratch_pool *store) {
+    bool last = --store->holders == 0;
+    pthread_mutex_unlock(&store->lock);
+    if (!last) return;
+    for (rdt_scratch_block *each = store->made, *next; each; each = next) {
+        next = each->next_made;
+        free(each);
+    }
+    pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+void rdt_scratch_pool_destroy(rdt_scratch_pool *store, bool lost) {
+    if (!store) return;
+    const rdt_driver *driver = store->context->driver;
+    if (!lost) rdt_stream_destroy(driver, store->stream);
+    /* No scratch block is made any more, and a destructor does not touch next_made. */
+    for (rdt_scratch_block *each = store->made; each && !lost; each = each->next_made)
+        driver->mem_free(each->address);
+    pthread_mutex_lock(&store->lock);
+    release(store);
+}
+
+/* ---- making and freeing ---------------------------------------------------------------------- */
+
+/* Allocates and clears device memory. Legal while any stream is being captured: nothing here
+ * touches a captured stream, and relaxed mode says so to the driver. */
+static CUresult allocate(const rdt_scratch_pool *store, CUdeviceptr *out) {
+    const rdt_driver *driver = store->context->driver;
+    const size_t bytes = RDT_SCRATCH_BYTES;
+    CUdeviceptr address = 0;
+    CUresult rc = driver->mem_alloc(&address, bytes);
+    if (rc) return rc;
+    rc = driver->memset_d8_async(address, 0, bytes, store->stream);
+    if (!rc) rc = driver->stream_synchronize(store->stream);
+    if (rc)
+        driver->mem_free(address);
+    else
+        *out = address;
+    return rc;
+}
+
+/* The scratch blocks of a full list of retired ones, which are unlinked; NULL where it is not full.
+ */
+static rdt_scratch_block *unlink_retired(rdt_scratch_pool *store) {
+    rdt_scratch_block *unlinked = NULL;
+    pthread_mutex_lock(&store->lock);
+    if (store->retired_count >= RETIRED_MAX) {
+        unlinked = store->retired;
+        store->retired = NULL;
+        store->retired_count = 0;
+        for (rdt_scratch_block *each = unlinked; each; each = each->next) {
+            rdt_scratch_block **link = &store->made;
+            while (*link != each) link = &(*link)->next_made;
+            *link = each->next_made;
+        }
+    }
+    pthread_mutex_unlock(&store->lock);
+    return unlinked;
+}
+
+/* Freeing waits for the launches that still use the memory. */
+static void free_retired(rdt_scratch_pool *store) {
+    for (rdt_scratch_block *each = unlink_retired(store), *next; each; each = next) {
+        next = each->next;
+        store->context->driver->mem_free(each->address);
+        free(each);
+    }
+}
+
+static redtune_status make(rdt_scratch_pool *store, rdt_scratch_block **out, redtune_error *err) {
+    rdt_scratch_block *made = calloc(1, sizeof *made);
+    if (!made) return rdt_fail_memory(err, sizeof *made);
+    CUstreamCaptureMode mode = rdt_context_relax(store->context);
+    free_retired(store);
+    CUresult rc = allocate(store, &made->address);
+    rdt_context_restore(store->context, mode);
+    if (rc) {
+        free(made);
+        return rdt_driver_check(store->context->driver, rc, err, "allocate %zu bytes of scratch",
+                                (size_t)RDT_SCRATCH_BYTES);
+    }
+    made->store = store;
+    pthread_mutex_lock(&store->lock);
+    made->next_made = store->made;
+    store->made = made;
+    pthread_mutex_unlock(&store->lock);
+    *out = made;
+    return REDTUNE_OK;
+}
+
+/* ---- taking and giving back ------------------------------------------------------------------ */
+
+/* The lock is held. */
+static void put_on_free(rdt_scratch_block *unused) {
+    unused->next = unused->store->free;
+    unused->store->free = unused;
+    unused->store->free_count++;
+}
+
+void rdt_scratch_pool_give_back(rdt_scratch_block *block) {
+    pthread_mutex_lock(&block->store->lock);
+    put_on_free(block);
+    pthread_mutex_unlock(&block->store->lock);
+}
+
+void rdt_scratch_pool_retire(rdt_scratch_block *block) {
+    rdt_scratch_pool *store = block->store;
+    pthread_mutex_lock(&store->lock);
+    block->next = store->retired;
+    store->retired = block;
+    store->retired_count++;
+    pthread_mutex_unlock(&store->lock);
+}
+
+redtune_status rdt_scratch_pool_take(rdt_scratch_pool *store, rdt_scratch_block **out,
+                                     redtune_error *err) {
+    pthread_mutex_lock(&store->lock);
+    rdt_scratch_block *taken = store->free;
+    if (taken) {
+        store->free = taken->next;
+        store->free_count--;
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (!taken) return make(store, out, err);
+    *out = taken;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *store, int count, redtune_error *err) {
+    for (;;) {
+        pthread_mutex_lock(&store->lock);
+        bool enough = store->free_count >= count;
+        pthread_mutex_unlock(&store->lock);
+        if (enough) return REDTUNE_OK;
+        rdt_scratch_block *made = NULL;
+        redtune_status status = make(store, &made, err);
+        if (status) return status;
+        rdt_scratch_pool_give_back(made);
+    }
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+/* The graph that held the scratch block is gone. */
+static void CUDA_CB put_back(void *user) {
+    rdt_scratch_block *held = user;
+    rdt_scratch_pool *store = held->store;
+    pthread_mutex_lock(&store->lock);
+    held->capture = 0;
+    put_on_free(held);
+    release(store);
+}
+
+redtune_status rdt_scratch_pool_tie(rdt_scratch_block *block, CUgraph graph, cuuint64_t capture,
+                                    redtune_error *err) {
+    rdt_scratch_pool *store = block->store;
+    const rdt_driver *driver = store->context->driver;
+    pthread_mutex_lock(&store->lock);
+    store->holders++;
+    block->capture = capture;
+    block->last = NULL;
+    block->written_count = 0;
+    pthread_mutex_unlock(&store->lock);
+    CUuserObject object = NULL;
+    CUresult rc =
+        driver->user_object_create(&object, block, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (rc) {
+        put_back(block);
+        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    }
+    rc = driver->graph_retain_user_object(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (rc) {
+        driver->user_object_release(object, 1); /* calls put_back */
+        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    }
+    return REDTUNE_OK;
+}
+
+static bool is_among(const CUgraphNode *nodes, size_t count, CUgraphNode node) {
+    size_t i = 0;
+    while (i < count && nodes[i] != node) i++;
+    return i < count;
+}
+
+rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *store, cuuint64_t capture,
+                                         const CUgraphNode *nodes, size_t count) {
+    pthread_mutex_lock(&store->lock);
+    rdt_scratch_block *each = store->made;
+    while (each && !(each->capture == capture && each->last &&
+                     (!nodes || is_among(nodes, count, each->last))))
+        each = each->next_made;
+    pthread_mutex_unlock(&store->lock);
+    return each;
+}

@@ -1,0 +1,113 @@
+/* Ladder run: the kernels of one step of the ladder, and a whole sum by them. */
+#include "api/tools/ladder_run.h"
+
+enum { ROOM_ALIGNMENT_BYTES = 256 };
+
+static redtune_status make(rdt_builder *builder, const rdt_context *context, int family,
+                           const redtune_problem *problem, const rdt_config *config,
+                           rdt_launch *launch, rdt_kernel **kernel, redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    const rdt_case at = {problem, &context->facts};
+    status = rdt_codegen_check(codegen, family, at, config, err);
+    if (!status) status = rdt_codegen_launch(codegen, family, at, config, launch, err);
+    if (!status)
+        status = rdt_builder_make(builder, context, family, problem, config, launch, kernel, err);
+    rdt_builder_give_back(builder);
+    return status;
+}
+
+/* Room for the sums that the first launch leaves, and for those that the second one does. */
+static redtune_status make_room(rdt_ladder_run *ladder_run, const rdt_driver *driver,
+                                uint64_t count, size_t result_bytes, redtune_error *err) {
+    uint64_t blocks = rdt_launch_blocks(&ladder_run->first_launch, count);
+    uint64_t fewer = rdt_launch_blocks(&ladder_run->again_launch, blocks);
+    uint64_t unit = ROOM_ALIGNMENT_BYTES;
+    uint64_t first_bytes = (blocks * result_bytes + unit - 1) / unit * unit;
+    redtune_status status =
+        rdt_buffer_create(driver, first_bytes + fewer * result_bytes, &ladder_run->partials, err);
+    ladder_run->room[0] = ladder_run->partials.address;
+    ladder_run->room[1] = ladder_run->partials.address + first_bytes;
+    return status;
+}
+
+/* A sum for every thread of the first launch; the others have fewer. */
+static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_builder *builder,
+                                const rdt_driver *driver, int family,
+                                const redtune_problem *problem, const rdt_config *config,
+                                redtune_error *err) {
+    rdt_codegen *codegen = NULL;
+    rdt_about about;
+    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    status = rdt_codegen_about(codegen, family, config, &about, err);
+    rdt_builder_give_back(builder);
+    if (status || !about.needs_work) return status;
+    uint64_t threads = (uint64_t)rdt_launch_blocks(&ladder_run->first_launch, problem->count) *
+                       ladder_run->first_launch.threads;
+    return rdt_buffer_create(driver, threads * redtune_dtype_bytes(problem->result),
+                             &ladder_run->work, err);
+}
+
+redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context, int family,
+                                   const redtune_problem *problem, const rdt_config *config,
+                                   rdt_ladder_run *out, redtune_error *err) {
+    rdt_ladder_run ladder_run = {.first = NULL};
+    redtune_status status = make(builder, context, family, problem, config,
+                                 &ladder_run.first_launch, &ladder_run.first, err);
+    if (!status && ladder_run.first_launch.partials &&
+        rdt_launch_blocks(&ladder_run.first_launch, problem->count) > 1) {
+        redtune_problem sums = *problem;
+        sums.dtype = problem->result;
+        sums.count = rdt_launch_blocks(&ladder_run.first_launch, problem->count);
+        status = make(builder, context, family, &sums, config, &ladder_run.again_launch,
+                      &ladder_run.again, err);
+        if (!status)
+            status = make_room(&ladder_run, context->driver, problem->count,
+                               redtune_dtype_bytes(problem->result), err);
+    }
+    if (!status)
+        status = make_work(&ladder_run, builder, context->driver, family, problem, config, err);
+    if (status)
+        rdt_ladder_run_close(&ladder_run);
+    else
+        *out = ladder_run;
+    return status;
+}
+
+void rdt_ladder_run_close(rdt_ladder_run *ladder_run) {
+    rdt_kernel_unload(ladder_run->first);
+    rdt_kernel_unload(ladder_run->again);
+    rdt_buffer_destroy(&ladder_run->partials);
+    rdt_buffer_destroy(&ladder_run->work);
+    *ladder_run = (rdt_ladder_run){0};
+}
+
+redtune_status rdt_ladder_run_run(const rdt_ladder_run *ladder_run, rdt_operands operands,
+                                  CUstream stream, redtune_error *err) {
+    const rdt_kernel *kernel = ladder_run->first;
+    const rdt_launch *launch = &ladder_run->first_launch;
+    const CUdeviceptr output = operands.output;
+    if (ladder_run->work.bytes) operands.scratch = ladder_run->work.address;
+    for (int turn = 0;; turn ^= 1) {
+        uint64_t blocks = launch->partials ? rdt_launch_blocks(launch, operands.count) : 1;
+        operands.output = blocks > 1 ? ladder_run->room[turn] : output;
+        redtune_status status = rdt_kernel_launch(kernel, launch, operands, stream, err);
+        if (status || blocks == 1) return status;
+        operands.input = operands.output;
+        operands.count = blocks;
+        kernel = ladder_run->again;
+        launch = &ladder_run->again_launch;
+    }
+}
+
+uint64_t rdt_ladder_run_launches(const rdt_ladder_run *ladder_run, uint64_t count) {
+    uint64_t launches = 1;
+    const rdt_launch *launch = &ladder_run->first_launch;
+    while (launch->partials && (count = rdt_launch_blocks(launch, count)) > 1) {
+        launch = &ladder_run->again_launch;
+        launches++;
+    }
+    return launches;
+}

@@ -1,0 +1,27 @@
+/* Step: which steps the ladder has, and their sources. */
+#ifndef RDT_API_TOOLS_STEP_H
+#define RDT_API_TOOLS_STEP_H
+
+#include "codegen/codegen.h"
+
+typedef struct rdt_step {
+    redtune_step told; /* name, place, text, problem, family and config */
+    rdt_config config;
+    rdt_about about;
+} rdt_step;
+
+/* The sum that climb asks for, resolved. usual_count: where it names none. */
+redtune_status rdt_step_problem(const redtune_climb *climb, uint64_t usual_count,
+                                redtune_problem *out, redtune_error *err);
+/* The step of that index, as climb asks for it; about.exists: whether there is one. */
+redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune_climb *climb,
+                                 const redtune_problem *problem, int index, rdt_step *out,
+                                 redtune_error *err);
+/* REDTUNE_INVALID, with the reason, for a step that there is not as it was asked for. */
+redtune_status rdt_step_check(rdt_codegen *codegen, int family, rdt_case at, const rdt_step *step,
+                              redtune_error *err);
+/* What stands behind them: what an application gets. before: the last of them. */
+void rdt_step_describe_tuned(const redtune_problem *problem, const rdt_step *before,
+                             redtune_step *out);
+
+#endif

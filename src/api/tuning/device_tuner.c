@@ -1,0 +1,164 @@
+/* Device tuner: one GPU's part of a tune. */
+#include "api/tuning/device_tuner.h"
+
+#include "api/records/history.h"
+
+/* ---- the sweep' hooks ----------------------------------------------------------------------- */
+
+static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+    rdt_device_tuner *self = user;
+    redtune_status status =
+        rdt_tuning_put(self->database, self->facts, self->origin, trials, count, err);
+    if (status || !self->wanted->again) return status;
+    return rdt_session_log_write(self->session_log, trials, count, err);
+}
+
+static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                     size_t n, double best_ns) {
+    const rdt_device_tuner *self = user;
+    const size_t count = self->problems->count;
+    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
+    redtune_progress report = {
+        .problem = problem,
+        .problem_index = self->finished < count ? self->finished : count - 1,
+        .problem_count = count,
+        .candidate_index = i,
+        .candidate_count = n,
+        .stage = stage,
+        .best_gbps = best_ns > 0 ? bytes / best_ns : 0,
+        .device = self->gpu.device,
+        .device_count = self->gpu.device_count,
+    };
+    return self->hooks->progress(self->hooks->user, &report);
+}
+
+/* What the problem has taken by now. */
+static rdt_search_count spend(const rdt_device_tuner *self, size_t problem,
+                              const rdt_finding finding[RDT_CACHE_STATES]) {
+    rdt_search_count more = {0};
+    for (int i = 0; i < RDT_CACHE_STATES; i++) {
+        more.measured += finding[i].now.measured;
+        more.failed += finding[i].now.failed;
+    }
+    return rdt_session_log_spend(self->session_log, problem, more);
+}
+
+static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
+                  bool again) {
+    rdt_device_tuner *self = user;
+    const rdt_trial *winner = &finding[RDT_CACHE_COLD].winner;
+    const rdt_search_count spent = spend(self, self->first + problem, finding);
+    redtune_tuned result = {
+        .problem = self->problems->problem[self->first + problem],
+        .median_ns = winner->median_ns,
+        .spread_ns = winner->spread_ns,
+        .default_ns = finding[RDT_CACHE_COLD].default_ns,
+        .is_default = winner->is_default,
+        .warm_ns = finding[RDT_CACHE_WARM].winner.median_ns,
+        .peak_gbps = rdt_facts_peak_gbps(self->facts),
+        .major = self->facts->major,
+        .minor = self->facts->minor,
+        .sm_count = self->facts->sm_count,
+        .l2_bytes = self->facts->l2_bytes,
+        .measured = spent.measured,
+        .failed = spent.failed,
+        .device_count = self->gpu.device_count,
+        .model_count = self->gpu.model_count,
+        .place = self->gpu.problems_before + self->first + problem,
+        .again = again,
+    };
+    double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);
+    result.gbps = result.median_ns > 0 ? bytes / result.median_ns : 0;
+    rdt_text_copy(result.family, sizeof result.family, winner->family);
+    rdt_text_copy(result.config, sizeof result.config, winner->config);
+    rdt_text_copy(result.warm_config, sizeof result.warm_config,
+                  finding[RDT_CACHE_WARM].winner.config);
+    rdt_text_copy(result.gpu, sizeof result.gpu, self->facts->name);
+    rdt_text_copy(result.device, sizeof result.device, self->gpu.device);
+    self->finished += !again;
+    self->hooks->tuned(self->hooks->user, &result);
+}
+
+static void warn(void *user, const char *line) {
+    const rdt_device_tuner *self = user;
+    self->hooks->warn(self->hooks->user, line);
+}
+
+static void tell_of_lock(void *user) {
+    warn(user, "the tune waits for another process that has locked the database");
+}
+
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+/* Another dtype with elements of the same size that has been tuned: what is best for one is good
+ * for the other. */
+static redtune_status read_alike(rdt_device_tuner *self, rdt_sweep *sweep, redtune_error *err) {
+    const redtune_problem *here = sweep->problems;
+    redtune_status status = REDTUNE_OK;
+    for (const rdt_dtype_traits *each = rdt_dtype_table; !status && each->name; each++) {
+        redtune_problem like = {here->op, each->dtype, REDTUNE_DTYPE_NONE, 0};
+        if (each->dtype == here->dtype || each->bytes != redtune_dtype_bytes(here->dtype) ||
+            rdt_problem_resolve(&like, &like, NULL))
+            continue;
+        for (int state = 0; !status && state < RDT_CACHE_STATES; state++)
+            if (!sweep->alike[state].count)
+                status = rdt_history_read(self->database, sweep->facts, self->origin->templates,
+                                          &like, (rdt_cache_state)state, &sweep->alike[state], err);
+    }
+    return status;
+}
+
+/* To a tune that measures all of it again, only what it has measured itself is known. */
+static redtune_status read_known(rdt_device_tuner *self, rdt_sweep *sweep, redtune_error *err) {
+    const redtune_problem *here = sweep->problems;
+    redtune_status status = read_alike(self, sweep, err);
+    for (int i = 0; !status && i < RDT_CACHE_STATES; i++) {
+        const rdt_cache_state state = (rdt_cache_state)i;
+        rdt_trials *known = &sweep->known[i];
+        status = self->wanted->again
+                     ? rdt_session_log_read(self->session_log, here, state, known, err)
+                     : rdt_history_read(self->database, sweep->facts, self->origin->templates, here,
+                                        state, known, err);
+    }
+    return status;
+}
+
+static size_t searches_after(const rdt_device_tuner *self, size_t first) {
+    size_t searches = 0;
+    for (size_t i = first; i < self->problems->count; i++)
+        searches += rdt_sweep_searches(self->facts, &self->problems->problem[i]);
+    return searches;
+}
+
+redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range *range,
+                                    redtune_error *err) {
+    const size_t first = range->first, count = range->count;
+    const rdt_sweep_hooks hooks = {self, store, progress, tuned, warn};
+    rdt_sweep sweep = {
+        .codegen = self->codegen,
+        .facts = self->facts,
+        .problems = &self->problems->problem[first],
+        .count = count,
+        .strategy = self->strategy,
+        .seed = self->wanted->seed,
+        .budget = &self->budget,
+        .searches_after = searches_after(self, first + count) / self->tuner_count,
+        .hooks = &hooks,
+    };
+    const redtune_problem *largest = sweep.problems + rdt_problems_class(self->problems, first) - 1;
+    rdt_evaluator evaluator;
+    self->first = first;
+    rdt_tuning_be_patient(self->database, tell_of_lock, self);
+    redtune_status status = read_known(self, &sweep, err);
+    if (!status) status = self->hooks->open_evaluator(self->hooks->user, largest, &evaluator, err);
+    if (!status) {
+        sweep.evaluator = &evaluator;
+        status = range->joins ? rdt_sweep_join(&sweep, err) : rdt_sweep_run(&sweep, err);
+    }
+    for (int state = 0; state < RDT_CACHE_STATES; state++) {
+        rdt_trials_free(&sweep.known[state]);
+        rdt_trials_free(&sweep.alike[state]);
+    }
+    rdt_tuning_be_patient(self->database, NULL, NULL);
+    return status;
+}

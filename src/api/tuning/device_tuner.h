@@ -1,0 +1,54 @@
+/* Device tuner: one GPU's part of a tune: it goes through problems, and tells and keeps what it
+ * finds. */
+#ifndef RDT_API_TUNING_DEVICE_TUNER_H
+#define RDT_API_TUNING_DEVICE_TUNER_H
+
+#include "api/tuning/session_log.h"
+#include "api/tuning/problem_list.h"
+#include "cache/tuning.h"
+#include "tuner/search/sweep.h"
+
+/* What a device tuner reports to; every function gets user first. */
+typedef struct rdt_device_tuner_hooks {
+    void *user;
+    bool (*progress)(void *user,
+                     const redtune_progress *progress); /* true stops the device tuner */
+    void (*tuned)(void *user, const redtune_tuned *result);
+    void (*warn)(void *user, const char *line); /* of what spoils the measurements */
+    /* Gives an evaluator for problems like this one of up to its count, which is good until the
+     * next call. */
+    redtune_status (*open_evaluator)(void *user, const redtune_problem *largest, rdt_evaluator *out,
+                                     redtune_error *err);
+} rdt_device_tuner_hooks;
+
+/* A GPU among those of a tune. */
+typedef struct rdt_device_tuner_gpu {
+    const char *device;                 /* its name */
+    unsigned device_count, model_count; /* of the tune */
+    size_t problems_before;             /* of the models before its own */
+} rdt_device_tuner_gpu;
+
+/* One thread at a time uses a device tuner and what it names, but for problems and session log. */
+typedef struct rdt_device_tuner {
+    rdt_codegen *codegen;
+    rdt_tuning *database;
+    const rdt_facts *facts; /* of the GPU */
+    rdt_device_tuner_gpu gpu;
+    const rdt_origin *origin;
+    const rdt_problems *problems;
+    size_t tuner_count;           /* device tuners that share the problems */
+    rdt_session_log *session_log; /* of all of them */
+    const redtune_tuning *wanted;
+    const rdt_strategy *strategy;
+    rdt_budget budget;
+    const rdt_device_tuner_hooks *hooks;
+    size_t first,
+        finished; /* the device tuner's own: of the problems at hand, and how many it told */
+} rdt_device_tuner;
+
+/* Tunes the work range's problems; what the database has the answer for is told and not measured.
+ * Of those that are to be joined only what is new is told. */
+redtune_status rdt_device_tuner_run(rdt_device_tuner *tuner, const rdt_work_range *range,
+                                    redtune_error *err);
+
+#endif

@@ -1,0 +1,142 @@
+/* Event queue: what the threads of a tune have to tell, kept for the thread that called. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/tuning/event_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/text.h"
+
+typedef struct line {
+    redtune_log_level level;
+    char text[1000];
+} line;
+
+enum { TICK_MS = 50 };
+
+void rdt_event_queue_open(rdt_event_queue *self, const redtune_tuning *wanted, const rdt_log *log,
+                          const redtune_problem *first, size_t problem_count) {
+    *self = (rdt_event_queue){.wanted = wanted, .log = log, .problem = *first};
+    self->progress =
+        (redtune_progress){.problem_count = problem_count, .stage = "start", .device = ""};
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->news, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&self->lock, NULL);
+}
+
+void rdt_event_queue_close(rdt_event_queue *self) {
+    pthread_mutex_destroy(&self->lock);
+    pthread_cond_destroy(&self->news);
+    free(self->results.item);
+    free(self->lines.item);
+}
+
+/* ---- putting --------------------------------------------------------------------------------- */
+
+/* The lock is held. */
+static void add(rdt_mail *mail, const void *item, size_t bytes) {
+    if (mail->count == mail->capacity) {
+        size_t capacity = mail->capacity ? 2 * mail->capacity : 16;
+        void *grown = realloc(mail->item, capacity * bytes);
+        if (!grown) return;
+        mail->item = grown;
+        mail->capacity = capacity;
+    }
+    memcpy((char *)mail->item + mail->count++ * bytes, item, bytes);
+}
+
+bool rdt_event_queue_put_progress(rdt_event_queue *self, const redtune_progress *progress) {
+    pthread_mutex_lock(&self->lock);
+    const uint64_t count = self->progress.problem_count;
+    self->progress = *progress;
+    self->progress.problem_index = self->finished < count ? self->finished : count - 1;
+    self->progress.problem_count = count;
+    self->problem = *progress->problem;
+    bool stop = self->stop;
+    pthread_mutex_unlock(&self->lock);
+    return stop;
+}
+
+void rdt_event_queue_put_result(rdt_event_queue *self, const redtune_tuned *result) {
+    pthread_mutex_lock(&self->lock);
+    add(&self->results, result, sizeof *result);
+    if (!result->again) self->finished++;
+    pthread_cond_signal(&self->news);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void rdt_event_queue_put_line(void *events, redtune_log_level level, const char *text) {
+    rdt_event_queue *self = events;
+    line line = {.level = level};
+    rdt_text_copy(line.text, sizeof line.text, text);
+    pthread_mutex_lock(&self->lock);
+    add(&self->lines, &line, sizeof line);
+    pthread_cond_signal(&self->news);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool rdt_event_queue_stops(void *events) {
+    rdt_event_queue *self = events;
+    pthread_mutex_lock(&self->lock);
+    bool stop = self->stop;
+    pthread_mutex_unlock(&self->lock);
+    return stop;
+}
+
+void rdt_event_queue_stop(rdt_event_queue *self) {
+    pthread_mutex_lock(&self->lock);
+    self->stop = true;
+    pthread_cond_signal(&self->news);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void rdt_event_queue_set_count(rdt_event_queue *self, size_t problem_count) {
+    pthread_mutex_lock(&self->lock);
+    self->progress.problem_count = problem_count;
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* ---- delivering ------------------------------------------------------------------------------ */
+
+/* Waits and takes everything out. */
+static void take_all(rdt_event_queue *self, rdt_mail *results, rdt_mail *lines,
+                     redtune_problem *problem, redtune_progress *progress) {
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += TICK_MS * 1000000L;
+    if (end.tv_nsec >= 1000000000L) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&self->lock);
+    /* After a stop, too: those who are to end need the processor more. */
+    if (!self->results.count && !self->lines.count)
+        pthread_cond_timedwait(&self->news, &self->lock, &end);
+    *results = self->results;
+    *lines = self->lines;
+    self->results = self->lines = (rdt_mail){0};
+    *problem = self->problem;
+    *progress = self->progress;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void rdt_event_queue_deliver(rdt_event_queue *self) {
+    const redtune_tuning *wanted = self->wanted;
+    rdt_mail results, lines;
+    redtune_problem problem;
+    redtune_progress progress;
+    take_all(self, &results, &lines, &problem, &progress);
+    const redtune_tuned *result = results.item;
+    const line *line = lines.item;
+    for (size_t i = 0; i < lines.count; i++)
+        rdt_log_write(self->log, line[i].level, "%s", line[i].text);
+    for (size_t i = 0; wanted->tuned && i < results.count; i++)
+        wanted->tuned(wanted->user, &result[i]);
+    free(results.item);
+    free(lines.item);
+    progress.problem = &problem;
+    if (wanted->progress && wanted->progress(wanted->user, &progress)) rdt_event_queue_stop(self);
+}

@@ -1,0 +1,35 @@
+/* Problem list: the list of what a tune goes through. */
+#ifndef RDT_API_TUNING_PROBLEM_LIST_H
+#define RDT_API_TUNING_PROBLEM_LIST_H
+
+#include <stdbool.h>
+#include "base/log.h"
+#include "model/facts.h"
+
+/* By op and dtype, and then by count; resolved. Valid when zeroed: none. */
+typedef struct rdt_problems {
+    redtune_problem *problem;
+    size_t count;
+} rdt_problems;
+
+/* Problems side by side in a list, of one class. */
+typedef struct rdt_work_range {
+    size_t first, count;
+    bool joins; /* they are searched by now, but not with each other */
+} rdt_work_range;
+
+/* The problems that a tuning asks for, on a simulated GPU or a real one; of them its shard, which
+ * may be empty. */
+redtune_status rdt_problems_list(const redtune_tuning *tuning, bool simulated, rdt_problems *out,
+                                 redtune_error *err);
+/* A copy without those that a GPU with these facts has no memory for, which the log names;
+ * REDTUNE_INVALID if none is left. */
+redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *facts,
+                                uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
+                                redtune_error *err);
+void rdt_problems_free(rdt_problems *problems);
+
+/* How many problems from the first on are of its class. */
+size_t rdt_problems_class(const rdt_problems *problems, size_t first);
+
+#endif

@@ -1,0 +1,318 @@
+/* Session: a tune whose work is done by worker processes, on one GPU or several.
+ *
+ * Each GPU has a device worker: a thread that starts the GPU's worker, and a device tuner of
+ * problems. Device workers of equal models form a work queue, which shares a list of problems. The
+ * thread that called looks after the event queue. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/tuning/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "api/tuning/event_queue.h"
+#include "api/tuning/work_queue.h"
+#include "api/build/cache_file.h"
+#include "tuner/workers/remote.h"
+
+enum { WORKERS_MAX = 64, USUAL_LIMIT_S = 10 };
+
+typedef struct session session;
+
+typedef struct device_worker {
+    session *session;
+    char device[16];
+    pthread_t thread;
+    rdt_remote *remote;
+    rdt_ready ready;
+    rdt_work_queue *queue;
+    redtune_status status;
+    redtune_error error;
+    /* The event queue's lock guards these. */
+    bool has_answered, may_go, has_ended;
+} device_worker;
+
+struct session {
+    redtune *rt;
+    const redtune_tuning *wanted;
+    rdt_codegen *codegen;
+    rdt_cache_file cache_file;
+    rdt_log log; /* into the event queue */
+    rdt_worker_options options;
+    rdt_worker_pool workers;
+    rdt_event_queue events;
+    device_worker device_workers[WORKERS_MAX];
+    size_t worker_count, started_count;
+    rdt_work_queue queues[WORKERS_MAX]; /* the event queue's lock guards what each does next */
+    size_t queue_count;
+};
+
+/* ---- a device worker: one thread ------------------------------------------------------------- */
+
+static bool progress(void *user, const redtune_progress *report) {
+    return rdt_event_queue_put_progress(&((device_worker *)user)->session->events, report);
+}
+
+static void tuned(void *user, const redtune_tuned *result) {
+    rdt_event_queue_put_result(&((device_worker *)user)->session->events, result);
+}
+
+static void warn(void *user, const char *line) {
+    const device_worker *self = user;
+    const bool several = self->session->worker_count > 1;
+    rdt_log_write(&self->session->log, REDTUNE_LOG_WARNING, "%s%s%s%s", several ? "GPU " : "",
+                  several ? self->device : "", several ? ": " : "", line);
+}
+
+static redtune_status open_evaluator(void *user, const redtune_problem *largest, rdt_evaluator *out,
+                                     redtune_error *err) {
+    (void)err;
+    *out = rdt_remote_evaluator(((device_worker *)user)->remote, largest);
+    return REDTUNE_OK;
+}
+
+/* Sets one of the flags that the calling thread waits for. */
+static void flag(device_worker *self, bool *which) {
+    rdt_event_queue *events = &self->session->events;
+    pthread_mutex_lock(&events->lock);
+    *which = true;
+    pthread_cond_broadcast(&events->news);
+    pthread_mutex_unlock(&events->lock);
+}
+
+/* Waits for the work queue; false: the tune is over before it began. */
+static bool await_go(device_worker *self) {
+    rdt_event_queue *events = &self->session->events;
+    pthread_mutex_lock(&events->lock);
+    while (!self->may_go && !events->stop) pthread_cond_wait(&events->news, &events->lock);
+    bool go = self->may_go && !events->stop;
+    pthread_mutex_unlock(&events->lock);
+    return go;
+}
+
+static bool next_range(device_worker *self, rdt_work_range *range) {
+    pthread_mutex_lock(&self->session->events.lock);
+    bool some = rdt_work_queue_next(self->queue, range);
+    pthread_mutex_unlock(&self->session->events.lock);
+    return some;
+}
+
+static redtune_status tune_ranges(device_worker *self, redtune_error *err) {
+    const redtune_tuning *wanted = self->session->wanted;
+    const rdt_device_tuner_hooks hooks = {self, progress, tuned, warn, open_evaluator};
+    rdt_device_tuner tuner = {
+        .facts = &self->queue->facts,
+        .gpu = {self->device, (unsigned)self->session->worker_count,
+                (unsigned)self->session->queue_count, self->queue->problems_before},
+        .origin = &self->queue->origin,
+        .problems = &self->queue->problems,
+        .tuner_count = self->queue->gpu_count,
+        .session_log = &self->queue->session_log,
+        .wanted = wanted,
+        .strategy = rdt_strategy_find(wanted->effort),
+        .hooks = &hooks,
+    };
+    rdt_work_range range = {0};
+    redtune_status status = rdt_codegen_open(&tuner.codegen, err);
+    if (!status) status = rdt_tuning_open(self->session->rt->layers.path[0], &tuner.database, err);
+    rdt_budget_start(&tuner.budget, wanted->budget_s);
+    while (!status && next_range(self, &range)) status = rdt_device_tuner_run(&tuner, &range, err);
+    rdt_tuning_close(tuner.database);
+    rdt_codegen_close(tuner.codegen);
+    return status;
+}
+
+/* The system takes this thread for the worker's parent, so it closes the remote, too. */
+static void *run_worker(void *user) {
+    device_worker *self = user;
+    redtune_error *err = &self->error;
+    redtune_status status =
+        rdt_remote_open(&self->session->workers, self->device, &self->remote, err);
+    if (!status) status = rdt_remote_ready(self->remote, &self->ready, err);
+    self->status = status;
+    flag(self, &self->has_answered);
+    if (!status && await_go(self)) self->status = tune_ranges(self, err);
+    if (self->status) rdt_event_queue_stop(&self->session->events);
+    rdt_remote_close(self->remote);
+    flag(self, &self->has_ended);
+    return NULL;
+}
+
+/* ---- the calling thread ---------------------------------------------------------------------- */
+
+static redtune_status add_worker(session *self, const char *device, size_t length,
+                                 redtune_error *err) {
+    device_worker *device_worker = &self->device_workers[self->worker_count];
+    if (self->worker_count == WORKERS_MAX || !length || length >= sizeof device_worker->device)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot tune on devices '%.200s': give numbers such as 0,1, all, or sim",
+                        self->wanted->devices);
+    memcpy(device_worker->device, device, length);
+    device_worker->device[length] = '\0';
+    for (size_t i = 0; i < self->worker_count; i++)
+        if (!strcmp(self->device_workers[i].device, device_worker->device))
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot tune on devices '%.200s': %s is named twice",
+                            self->wanted->devices, device_worker->device);
+    device_worker->session = self;
+    self->worker_count++;
+    return REDTUNE_OK;
+}
+
+static redtune_status list_workers(session *self, redtune_error *err) {
+    const rdt_driver *driver = self->rt->context->driver;
+    const char *devices = self->wanted->devices ? self->wanted->devices : self->rt->context->name;
+    redtune_status status = REDTUNE_OK;
+    if (!strcmp(devices, "all")) {
+        int count = 0;
+        status = rdt_driver_check(driver, driver->device_get_count(&count), err, "count the GPUs");
+        for (int i = 0; !status && i < count; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "%d", i);
+            status = add_worker(self, name, strlen(name), err);
+        }
+        return status;
+    }
+    for (const char *at = devices; !status; at += strcspn(at, ",") + 1) {
+        status = add_worker(self, at, strcspn(at, ","), err);
+        if (!at[strcspn(at, ",")]) break;
+    }
+    return status;
+}
+
+static bool all(const session *self, bool has_ended) {
+    for (size_t i = 0; i < self->started_count; i++)
+        if (!(has_ended ? self->device_workers[i].has_ended : self->device_workers[i].has_answered))
+            return false;
+    return true;
+}
+
+/* Looks after the event queue until every device worker has answered, or ended. */
+static void attend(session *self, bool has_ended) {
+    for (bool done = false; !done;) {
+        rdt_event_queue_deliver(&self->events);
+        pthread_mutex_lock(&self->events.lock);
+        done = all(self, has_ended);
+        pthread_mutex_unlock(&self->events.lock);
+    }
+}
+
+/* What ended the tune: not the interruptions that followed from it. */
+static redtune_status first_failure(const session *self, redtune_error *err) {
+    const device_worker *failed = NULL;
+    for (size_t i = 0; i < self->started_count; i++) {
+        const device_worker *each = &self->device_workers[i];
+        if (!each->status) continue;
+        if (!failed || failed->status == REDTUNE_INTERRUPTED) failed = each;
+    }
+    if (failed && err) *err = failed->error;
+    if (failed) return failed->status;
+    if (!rdt_event_queue_stops((void *)&self->events)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
+                    "tuning was interrupted; what was measured is kept");
+}
+
+/* ---- work queues ----------------------------------------------------------------------------- */
+
+static rdt_work_queue *find_queue(session *self, const rdt_ready *ready) {
+    for (size_t i = 0; i < self->queue_count; i++)
+        if (rdt_facts_same_model(&self->queues[i].facts, &ready->facts)) return &self->queues[i];
+    rdt_work_queue *made = &self->queues[self->queue_count++];
+    made->facts = ready->facts;
+    made->free_bytes = ready->free_bytes;
+    made->origin.driver_version = ready->facts.driver_version;
+    made->origin.nvrtc_version = ready->nvrtc_version;
+    rdt_text_copy(made->origin.build, sizeof made->origin.build, rdt_codegen_build());
+    rdt_text_copy(made->origin.machine, sizeof made->origin.machine, self->rt->machine);
+    rdt_text_copy(made->origin.templates, sizeof made->origin.templates, ready->templates);
+    return made;
+}
+
+static redtune_status form(session *self, const rdt_problems *problems, redtune_error *err) {
+    size_t total = 0;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; i < self->worker_count; i++) {
+        device_worker *device_worker = &self->device_workers[i];
+        device_worker->queue = find_queue(self, &device_worker->ready);
+        device_worker->queue->gpu_count++;
+        if (device_worker->ready.free_bytes < device_worker->queue->free_bytes)
+            device_worker->queue->free_bytes = device_worker->ready.free_bytes;
+        if (strcmp(device_worker->ready.templates, rdt_codegen_hash(self->codegen)))
+            return rdt_fail(err, REDTUNE_TEMPLATE, 0,
+                            "cannot tune: the workers have other templates than this process; "
+                            "%.300s is of another build, or the templates have changed meanwhile",
+                            self->wanted->worker);
+    }
+    for (size_t i = 0; !status && i < self->queue_count; i++) {
+        rdt_work_queue *each = &self->queues[i];
+        each->problems_before = total;
+        status = rdt_work_queue_begin(each, problems, &self->log, err);
+        total += each->problems.count;
+    }
+    if (!status) rdt_event_queue_set_count(&self->events, total);
+    return status;
+}
+
+/* ---- the tune -------------------------------------------------------------------------------- */
+
+static redtune_status start_workers(session *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < self->worker_count; i++) {
+        status = rdt_state_start_thread(run_worker, &self->device_workers[i],
+                                        &self->device_workers[i].thread, err);
+        if (!status) self->started_count++;
+    }
+    return status;
+}
+
+static redtune_status run(session *self, const rdt_problems *problems, redtune_error *err) {
+    redtune_status status = start_workers(self, err);
+    attend(self, false);
+    if (!status) status = first_failure(self, err);
+    if (!status) status = form(self, problems, err);
+    if (status) {
+        rdt_event_queue_stop(&self->events);
+    } else {
+        for (size_t i = 0; i < self->worker_count; i++)
+            flag(&self->device_workers[i], &self->device_workers[i].may_go);
+    }
+    pthread_cond_broadcast(&self->events.news);
+    attend(self, true);
+    for (size_t i = 0; i < self->started_count; i++)
+        pthread_join(self->device_workers[i].thread, NULL);
+    rdt_event_queue_deliver(&self->events);
+    return status ? status : first_failure(self, err);
+}
+
+redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_codegen *codegen,
+                                const rdt_problems *problems, redtune_error *err) {
+    session *self = calloc(1, sizeof *self);
+    if (!self) return rdt_fail_memory(err, sizeof *self);
+    self->rt = rt;
+    self->wanted = wanted;
+    self->codegen = codegen;
+    self->log = (rdt_log){rdt_event_queue_put_line, &self->events, rt->log.level};
+    redtune_status status = list_workers(self, err);
+    if (status) {
+        free(self);
+        return status;
+    }
+    rdt_cache_file_open(&rt->log, &self->cache_file);
+    self->options = (rdt_worker_options){wanted->worker, self->cache_file.path, &self->log};
+    self->workers = (rdt_worker_pool){
+        .options = &self->options,
+        .limit_s = wanted->limit_s > 0 ? wanted->limit_s : USUAL_LIMIT_S,
+        .stop = rdt_event_queue_stops,
+        .user = &self->events,
+    };
+    rdt_event_queue_open(&self->events, wanted, &rt->log, problems->problem, problems->count);
+    if (*self->cache_file.path)
+        status = rdt_compile_pool_open(&self->options, codegen, &self->workers.pool, err);
+    if (!status) status = run(self, problems, err);
+    rdt_compile_pool_close(self->workers.pool);
+    rdt_event_queue_close(&self->events);
+    rdt_cache_file_close(&self->cache_file);
+    for (size_t i = 0; i < self->queue_count; i++) rdt_work_queue_end(&self->queues[i]);
+    free(self);
+    return status;
+}

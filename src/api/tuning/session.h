@@ -1,0 +1,13 @@
+/* Session: a tune whose work is done by worker processes, on one GPU or several. */
+#ifndef RDT_API_TUNING_SESSION_H
+#define RDT_API_TUNING_SESSION_H
+
+#include "api/tuning/problem_list.h"
+#include "api/runtime/state.h"
+
+/* Tunes the problems on the GPUs that wanted names, and keeps the results in rt's database.
+ * codegen is the calling thread's. */
+redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_codegen *codegen,
+                                const rdt_problems *problems, redtune_error *err);
+
+#endif

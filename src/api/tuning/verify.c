@@ -1,0 +1,264 @@
+/* Verify: whether what the databases say of this GPU model still holds on this GPU. */
+#include <stdlib.h>
+#include <string.h>
+#include "api/runtime/recheck_session.h"
+#include "base/random.h"
+#include "model/winner.h"
+
+/* A config that is slower than this and the noise does not hold. */
+static const double tolerance = 0.10;
+static const double usual_step_s = 10;
+/* A slower config is measured so often at most to outvote what is there. */
+enum { VOTES_MAX = 8 };
+
+/* A config at a problem, and what stands for it. */
+typedef struct entry {
+    rdt_trial trial;
+    int family;
+    rdt_config config;
+    int votes;    /* measurements that it takes to outvote it */
+    int64_t date; /* of the latest row */
+} entry;
+
+typedef struct work {
+    redtune *rt;
+    const redtune_verifying *wanted;
+    rdt_codegen *codegen;
+    rdt_tuning *database;
+    rdt_origin origin;
+    rdt_recheck_session session;
+    uint64_t free_bytes;
+    rdt_rows rows; /* of this GPU model that are wanted */
+    entry *entries;
+    size_t count;
+    redtune_verify_report report;
+} work;
+
+/* ---- what stands ----------------------------------------------------------------------------- */
+
+static bool is_wanted(const work *self, const rdt_row *row) {
+    const redtune_verifying *wanted = self->wanted;
+    const redtune_problem *problem = &row->trial.problem;
+    return rdt_facts_same_model(&row->gpu, &self->rt->context->facts) &&
+           (!wanted->op || *wanted->op == problem->op) &&
+           (!wanted->dtype || *wanted->dtype == problem->dtype) &&
+           (!wanted->count || wanted->count == problem->count);
+}
+
+static redtune_status read_rows(work *self, redtune_error *err) {
+    const rdt_layers_wanted wanted = {.log = &self->rt->log};
+    redtune_status status = rdt_layers_read(&self->rt->layers, &wanted, &self->rows, err);
+    size_t kept = 0;
+    for (size_t i = 0; i < self->rows.count; i++)
+        if (is_wanted(self, &self->rows.row[i])) self->rows.row[kept++] = self->rows.row[i];
+    self->rows.count = kept;
+    return status;
+}
+
+static int compare_subject(const rdt_row *a, const rdt_row *b) {
+    int order = rdt_rows_compare_problem(&a->trial, &b->trial);
+    if (!order) order = strcmp(a->trial.family, b->trial.family);
+    return order ? order : strcmp(a->trial.config, b->trial.config);
+}
+
+/* By problem and config, and then from old to new; what is bad is the newest of its second. */
+static int compare(const void *a, const void *b) {
+    const rdt_row *x = a, *y = b;
+    int order = compare_subject(x, y);
+    if (!order) order = (x->date > y->date) - (x->date < y->date);
+    return order ? order : (int)x->trial.outcome - (int)y->trial.outcome;
+}
+
+/* Whether it can be tried here at all. */
+static bool find_config(const work *self, entry *each) {
+    const rdt_context *context = self->rt->context;
+    const redtune_problem *problem = &each->trial.problem;
+    each->config = (rdt_config){{0}};
+    return problem->count <=
+               rdt_test_buffers_count_max(&context->facts, self->free_bytes, problem) &&
+           !rdt_codegen_find(self->codegen, each->trial.family, &each->family, NULL) &&
+           !rdt_config_parse(rdt_codegen_space(self->codegen, each->family), each->trial.config,
+                             &each->config, NULL) &&
+           !rdt_codegen_check(self->codegen, each->family, (rdt_case){problem, &context->facts},
+                              &each->config, NULL);
+}
+
+/* Adds what stands for the config that these rows are of, if anything does. */
+static redtune_status add_entry(work *self, const rdt_row *rows, size_t count, redtune_error *err) {
+    const rdt_trial **trials = malloc(count * sizeof *trials);
+    rdt_winner found;
+    if (!trials) return rdt_fail_memory(err, count * sizeof *trials);
+    for (size_t i = 0; i < count; i++) trials[i] = &rows[i].trial;
+    redtune_status status = rdt_winner_choose(trials, count, &found, err);
+    free(trials);
+    if (status || !found.trial) return status;
+    entry each = {.trial = *found.trial, .date = rows[count - 1].date};
+    self->report.standing++;
+    if (!find_config(self, &each)) {
+        self->report.skipped++;
+        return REDTUNE_OK;
+    }
+    for (size_t i = 0; i < count; i++)
+        each.votes += !rows[i].trial.received && rows[i].trial.samples >= RDT_RECHECK_SAMPLES_MIN;
+    if (each.votes < 1) each.votes = 1;
+    if (each.votes > VOTES_MAX) each.votes = VOTES_MAX;
+    self->entries[self->count++] = each;
+    return REDTUNE_OK;
+}
+
+static redtune_status list_entries(work *self, redtune_error *err) {
+    const rdt_row *row = self->rows.row;
+    const size_t count = self->rows.count;
+    redtune_status status = REDTUNE_OK;
+    self->entries = calloc(count + 1, sizeof *self->entries);
+    if (!self->entries) return rdt_fail_memory(err, (count + 1) * sizeof *self->entries);
+    if (count) qsort(self->rows.row, count, sizeof *self->rows.row, compare);
+    for (size_t first = 0, end; !status && first < count; first = end) {
+        end = first + 1;
+        while (end < count && !compare_subject(&row[first], &row[end])) end++;
+        status = add_entry(self, &row[first], end - first, err);
+    }
+    return status;
+}
+
+/* Draws so many; they stay in their order, in which classes lie together. */
+static void draw(work *self) {
+    rdt_random random = {self->wanted->seed};
+    uint64_t wanted = self->wanted->sample, left = self->count;
+    size_t kept = 0;
+    if (!wanted || wanted >= self->count) return;
+    for (size_t i = 0; i < self->count; i++, left--)
+        if (rdt_random_below(&random, left) < wanted - kept)
+            self->entries[kept++] = self->entries[i];
+    self->count = kept;
+}
+
+/* ---- trying it ------------------------------------------------------------------------------- */
+
+static redtune_status measure(work *self, const entry *each, rdt_rechecked *out,
+                              redtune_error *err) {
+    redtune_error why;
+    redtune_status status =
+        rdt_recheck_session_recheck(&self->session, &each->trial.problem, each->trial.cache,
+                                    each->family, &each->config, 0, out, err);
+    redtune_status kept = REDTUNE_OK;
+    out->trials[0].after = each->date;
+    if (out->count)
+        kept = rdt_tuning_put(self->database, &self->rt->context->facts, &self->origin, out->trials,
+                              out->count, &why);
+    if (!status && kept && err) *err = why;
+    return status ? status : kept;
+}
+
+static bool holds(const rdt_trial *was, const rdt_trial *now) {
+    double slower_ns = now->median_ns - was->median_ns;
+    return now->outcome == RDT_OUTCOME_GOOD &&
+           (slower_ns <= tolerance * was->median_ns || slower_ns <= rdt_winner_noise_ns(was, now));
+}
+
+static redtune_verified describe(const entry *each, const rdt_trial *now) {
+    redtune_verified told = {
+        .problem = each->trial.problem,
+        .warm = each->trial.cache == RDT_CACHE_WARM,
+        .received = each->trial.received,
+        .was_ns = each->trial.median_ns,
+        .now_ns = now->median_ns,
+        .outcome = rdt_outcome_name(now->outcome),
+        .cause = now->cause,
+        .holds = holds(&each->trial, now),
+    };
+    rdt_text_copy(told.family, sizeof told.family, each->trial.family);
+    rdt_text_copy(told.config, sizeof told.config, each->trial.config);
+    return told;
+}
+
+static redtune_status verify_one(work *self, const entry *each, redtune_error *err) {
+    rdt_rechecked found = {.count = 0};
+    redtune_status status = measure(self, each, &found, err);
+    if (status) return status;
+    const rdt_trial first = found.trials[0];
+    redtune_verified told = describe(each, &first);
+    bool is_slower = !told.holds && first.outcome == RDT_OUTCOME_GOOD;
+    int against = 1;
+    for (int i = 1; !status && is_slower && i < each->votes; i++) {
+        status = measure(self, each, &found, err);
+        against += !status && !holds(&each->trial, &found.trials[0]);
+    }
+    told.retired = !told.holds && (!is_slower || against == each->votes);
+    self->report.verified++;
+    self->report.held += told.holds != 0;
+    self->report.retired += told.retired != 0;
+    if (!status && self->wanted->each && self->wanted->each(self->wanted->user, &told))
+        status = rdt_fail(err, REDTUNE_INTERRUPTED, 0,
+                          "verifying was interrupted; what was measured is kept");
+    return status;
+}
+
+/* Those of one class share the test data. */
+static redtune_status verify_class(work *self, size_t first, size_t count, redtune_error *err) {
+    redtune_problem largest = self->entries[first].trial.problem;
+    for (size_t i = first; i < first + count; i++)
+        if (self->entries[i].trial.problem.count > largest.count)
+            largest = self->entries[i].trial.problem;
+    redtune_status status = rdt_recheck_session_furnish(&self->session, &largest, err);
+    for (size_t i = first; !status && i < first + count; i++)
+        status = verify_one(self, &self->entries[i], err);
+    return status;
+}
+
+static redtune_status verify_all(work *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t first = 0, end; !status && first < self->count; first = end) {
+        end = first + 1;
+        while (end < self->count && rdt_problem_same_class(&self->entries[first].trial.problem,
+                                                           &self->entries[end].trial.problem))
+            end++;
+        status = verify_class(self, first, end - first, err);
+    }
+    return status;
+}
+
+static redtune_status run(work *self, redtune_error *err) {
+    redtune *rt = self->rt;
+    redtune_status status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
+    if (!status) status = rdt_test_buffers_free_bytes(rt->context, &self->free_bytes, err);
+    if (!status) status = read_rows(self, err);
+    if (!status) status = list_entries(self, err);
+    if (status) return status;
+    draw(self);
+    if (!self->count) return REDTUNE_OK;
+    self->session = (rdt_recheck_session){
+        .rt = rt,
+        .codegen = self->codegen,
+        .worker = self->wanted->worker,
+        .step_s = self->wanted->limit_s > 0 ? self->wanted->limit_s : usual_step_s,
+    };
+    status = rdt_recheck_session_origin(&self->session, &self->origin, err);
+    if (!status) status = rdt_recheck_session_open(&self->session, err);
+    if (!status) status = verify_all(self, err);
+    rdt_recheck_session_close(&self->session);
+    return status;
+}
+
+redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
+                              redtune_verify_report *report, redtune_error *err) {
+    const redtune_verifying usual = {0};
+    work self = {.rt = rt, .wanted = verifying ? verifying : &usual};
+    bool entered = false;
+    if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot verify: rt is NULL");
+    redtune_status status = rdt_problem_check_filter(self.wanted->op, self.wanted->dtype, err);
+    if (!status) status = rdt_builder_borrow(rt->builder, &self.codegen, err);
+    if (status) return status;
+    status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        status = run(&self, err);
+        rdt_context_leave(rt->context, entered);
+    }
+    rdt_builder_give_back(rt->builder);
+    rdt_tuning_close(self.database);
+    rdt_state_forget_winners(rt);
+    rdt_rows_free(&self.rows);
+    free(self.entries);
+    if (!status && report) *report = self.report;
+    return status;
+}

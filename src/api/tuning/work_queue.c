@@ -1,0 +1,75 @@
+/* Work queue: the problems that GPUs of one model share, and which of them each does next. */
+#include "api/tuning/work_queue.h"
+
+#include <stdlib.h>
+
+struct rdt_work_queue_part {
+    rdt_work_range range;
+    size_t class_first; /* of the problems of its class */
+    bool done;
+};
+
+static size_t count_classes(const rdt_problems *problems) {
+    size_t classes = 0;
+    for (size_t first = 0; first < problems->count; first += rdt_problems_class(problems, first))
+        classes++;
+    return classes;
+}
+
+static redtune_status part_out(rdt_work_queue *self, redtune_error *err) {
+    const rdt_problems *problems = &self->problems;
+    const size_t classes = count_classes(problems);
+    const size_t pieces = self->gpu_count > 1 ? (2 * self->gpu_count + classes - 1) / classes : 1;
+    self->part = calloc(problems->count, sizeof *self->part);
+    if (!self->part) return rdt_fail_memory(err, problems->count * sizeof *self->part);
+    for (size_t first = 0, count; first < problems->count; first += count) {
+        count = rdt_problems_class(problems, first);
+        const size_t piece = (count + pieces - 1) / pieces;
+        for (size_t at = 0; at < count; at += piece)
+            self->part[self->part_count++] = (rdt_work_queue_part){
+                .range = {first + at, count - at < piece ? count - at : piece, false},
+                .class_first = first,
+            };
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_work_queue_begin(rdt_work_queue *self, const rdt_problems *problems,
+                                    const rdt_log *log, redtune_error *err) {
+    redtune_status status =
+        rdt_problems_fit(problems, &self->facts, self->free_bytes, log, &self->problems, err);
+    if (!status) status = part_out(self, err);
+    if (!status) status = rdt_session_log_open(&self->session_log, self->problems.count, err);
+    return status;
+}
+
+void rdt_work_queue_end(rdt_work_queue *self) {
+    rdt_session_log_close(&self->session_log);
+    rdt_problems_free(&self->problems);
+    free(self->part);
+}
+
+/* Makes of the last part of a class, when it is done, the whole class; false: it is not the last,
+ * or the only one. */
+static bool join(rdt_work_queue *self, rdt_work_range *done) {
+    const rdt_work_queue_part *last = NULL;
+    size_t left = 0;
+    for (size_t i = 0; i < self->part_count; i++)
+        if (self->part[i].range.first == done->first) {
+            self->part[i].done = true;
+            last = &self->part[i];
+        }
+    for (size_t i = 0; i < self->part_count; i++)
+        left += self->part[i].class_first == last->class_first && !self->part[i].done;
+    const size_t whole = rdt_problems_class(&self->problems, last->class_first);
+    if (left || whole == done->count) return false;
+    *done = (rdt_work_range){last->class_first, whole, true};
+    return true;
+}
+
+bool rdt_work_queue_next(rdt_work_queue *self, rdt_work_range *range) {
+    if (range->count && !range->joins && join(self, range)) return true;
+    if (self->next == self->part_count) return false;
+    *range = self->part[self->next++].range;
+    return true;
+}

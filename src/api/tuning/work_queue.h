@@ -1,0 +1,32 @@
+/* Work queue: the problems that GPUs of one model share, and which of them each does next. */
+#ifndef RDT_API_TUNING_WORK_QUEUE_H
+#define RDT_API_TUNING_WORK_QUEUE_H
+
+#include "api/tuning/device_tuner.h"
+
+typedef struct rdt_work_queue_part rdt_work_queue_part;
+
+typedef struct rdt_work_queue {
+    rdt_facts facts;
+    rdt_origin origin;
+    uint64_t free_bytes; /* the least of its GPUs' */
+    size_t gpu_count;
+    size_t problems_before; /* of other work queues' */
+    rdt_problems problems;
+    rdt_session_log session_log;
+    rdt_work_queue_part *part;
+    size_t part_count, next;
+} rdt_work_queue;
+
+/* Takes of the problems what fits, and parts it: a class is one part where there are enough of them
+ * for all GPUs to be busy to the end, else several. facts, free_bytes and gpu_count are set. */
+redtune_status rdt_work_queue_begin(rdt_work_queue *queue, const rdt_problems *problems,
+                                    const rdt_log *log, redtune_error *err);
+void rdt_work_queue_end(rdt_work_queue *queue);
+
+/* Gives a GPU what it does next in place of what it has done, which is none at first; false: there
+ * is nothing left for it. Whoever has done the last part of a class joins the parts, so that what
+ * lies between two of them is measured as if one GPU had done all. One thread at a time. */
+bool rdt_work_queue_next(rdt_work_queue *queue, rdt_work_range *range);
+
+#endif

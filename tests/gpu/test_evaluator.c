@@ -1,0 +1,482 @@
+/* Facts about the evaluator of a GPU in this process: what it refuses, what it times, and what it
+ * tells of the GPU. NVML is stood in for (tests/fixtures/nvml.c). */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include "compiler/compiler.h"
+#include "subject.h"
+#include "tuner/measure/local.h"
+
+static redtune_error err;
+static device gpu;
+static workshop shop;
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!gpu.context) SKIP("no GPU: %s", err.message);                                         \
+    } while (0)
+
+/* An evaluator with one candidate, the default. */
+typedef struct bench {
+    redtune_problem problem;
+    redtune_op other; /* whose kernel is made instead */
+    bool makes_other;
+    const char *source; /* of the kernel that is made instead; NULL: of none */
+    int made, most;     /* kernels; most: then no more can be made; 0: no limit */
+    rdt_candidate candidate;
+    rdt_batch batch;
+    rdt_nvml *nvml;
+    rdt_local *local;
+    rdt_evaluator evaluator;
+    rdt_verdict verdict;
+    rdt_conditions conditions;
+} bench;
+
+/* Max, but for NaNs, which it passes over: a fault that numbers alone do not show. */
+static const char forgetful[] =
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"
+    "                                          float *output, void *scratch) {\n"
+    "    float most = -__int_as_float(0x7f800000);\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++) most = fmaxf(most, input[i]);\n"
+    "    *output = most;\n"
+    "}\n";
+
+/* Zero, also in place of what it was given. */
+static const char destructive[] =
+    "extern \"C\" __global__ void redtune_reduce(float *input, unsigned long long count,\n"
+    "                                          float *output, void *scratch) {\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++) input[i] = 0;\n"
+    "    *output = 0;\n"
+    "}\n";
+
+/* Max of its input and, where that is long, of what its macro OUTSIDE names: the element before it
+ * (where there is one), or the one behind it. Among so many others one more hardly ever shows. */
+#define PEEPING(outside)                                                                           \
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"  \
+    "                                          float *output, void *scratch) {\n"                  \
+    "    float most = -__int_as_float(0x7f800000);\n"                                              \
+    "    if (threadIdx.x || blockIdx.x) return;\n"                                                 \
+    "    for (unsigned long long i = 0; i < count; i++)\n"                                         \
+    "        if (!(most >= input[i]) && most == most) most = input[i];\n"                          \
+    "    if (count > 1000 && " outside " > most) most = " outside ";\n"                            \
+    "    *output = most;\n"                                                                        \
+    "}\n"
+static const char peeping_before[] = PEEPING("input[(unsigned long long)input % 256 ? -1 : 0]");
+static const char peeping_behind[] = PEEPING("input[count]");
+
+/* Max, and a word behind it. */
+static const char spilling[] =
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"
+    "                                          float *output, void *scratch) {\n"
+    "    float most = -__int_as_float(0x7f800000);\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++)\n"
+    "        if (!(most >= input[i]) && most == most) most = input[i];\n"
+    "    output[0] = most;\n"
+    "    output[1] = 0;\n"
+    "}\n";
+
+/* Max; in calls that overlap the one before it destroys what it was given. */
+static const char wrecking[] =
+    "extern \"C\" __global__ void redtune_reduce(float *input, unsigned long long count,\n"
+    "                              float *output, void *scratch, unsigned overlaps) {\n"
+    "    float most = -__int_as_float(0x7f800000);\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count; i++)\n"
+    "        if (!(most >= input[i]) && most == most) most = input[i];\n"
+    "    for (unsigned long long i = 0; overlaps && i < count; i++) input[i] = 1000;\n"
+    "    *output = most;\n"
+    "}\n";
+
+/* The root of the sum of squares, but in calls that overlap the one before: nothing else shows it.
+ * Where sums of floats are not exact any more it gives what it likes, each time the same. */
+static const char hasty[] =
+    "extern \"C\" __global__ void redtune_reduce(const float *input, unsigned long long count,\n"
+    "                              float *output, void *scratch, unsigned overlaps) {\n"
+    "    float sum = 0;\n"
+    "    if (threadIdx.x || blockIdx.x) return;\n"
+    "    for (unsigned long long i = 0; i < count && count < 200000; i++)\n"
+    "        sum += input[i] * input[i];\n"
+    "    *output = sqrtf(sum) + overlaps;\n"
+    "}\n";
+
+static redtune_status make_from(const char *source, rdt_kernel **out, redtune_error *failure) {
+    const rdt_facts *facts = &gpu.context->facts;
+    rdt_compiler *compiler = NULL;
+    rdt_image image = {.data = NULL};
+    redtune_status status = rdt_compiler_open(&compiler, failure);
+    if (!status)
+        status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
+                                      device_is_simulated(&gpu), &image, failure);
+    if (!status) status = rdt_kernel_load(gpu.driver, image.data, false, out, failure);
+    free(image.data);
+    rdt_compiler_close(compiler);
+    return status;
+}
+
+static redtune_status make(void *user, int family, const redtune_problem *problem,
+                           const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
+                           redtune_error *failure) {
+    bench *self = user;
+    redtune_problem made = *problem;
+    if (self->most && self->made == self->most)
+        return rdt_fail(failure, REDTUNE_MEMORY, 0, "no more kernels");
+    self->made++;
+    if (self->source) return make_from(self->source, out, failure);
+    if (self->makes_other) made.op = self->other;
+    return rdt_builder_make(shop.builder, gpu.context, family, &made, config, launch, out, failure);
+}
+
+static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype, uint64_t count) {
+    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
+    rdt_case at = {&self->problem, &gpu.context->facts};
+    rdt_problem_resolve(&problem, &self->problem, NULL);
+    self->nvml = rdt_nvml_open(gpu.context);
+    const rdt_local_parts parts = {.context = gpu.context,
+                                   .codegen = shop.codegen,
+                                   .make = make,
+                                   .user = self,
+                                   .nvml = self->nvml};
+    redtune_status status = rdt_codegen_default(shop.codegen, 0, at, &self->candidate.config, &err);
+    if (!status)
+        status = rdt_codegen_launch(shop.codegen, 0, at, &self->candidate.config,
+                                    &self->candidate.launch, &err);
+    if (!status) status = rdt_local_create(&parts, &self->problem, &self->local, &err);
+    if (status) return status;
+    self->evaluator = rdt_local_evaluator(self->local);
+    self->batch = (rdt_batch){&self->problem, 0, &self->candidate, 1};
+    return REDTUNE_OK;
+}
+
+static void bench_close(bench *self) {
+    rdt_local_destroy(self->local);
+    rdt_nvml_close(self->nvml);
+}
+
+static redtune_status bench_sample(bench *self, rdt_cache_state cache, int count, double *out) {
+    return self->evaluator.time(self->evaluator.self, &self->batch, cache, count, out,
+                                &self->verdict, &self->conditions, &err);
+}
+
+/* The median of three is the second: they are all the same on the simulated GPU. */
+static redtune_status bench_time(bench *self, rdt_cache_state cache, double *sample_ns) {
+    double samples[3];
+    redtune_status status = bench_sample(self, cache, 3, samples);
+    *sample_ns = samples[1];
+    return status;
+}
+
+/* ---- verifying ------------------------------------------------------------------------------- */
+
+static void a_right_kernel_is_good(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
+    CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+    CHECK_TEXT(self.verdict.cause, "");
+    bench_close(&self);
+}
+
+static void a_kernel_that_loses_a_nan_is_wrong(void) {
+    NEED_GPU();
+    bench self = {.source = forgetful};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
+    CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(self.verdict.cause, "should be nan");
+    bench_close(&self);
+}
+
+static rdt_verdict verify_max(const char *source) {
+    bench self = {.source = source, .verdict = {.outcome = RDT_OUTCOME_COUNT}};
+    if (!bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000))
+        self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err);
+    bench_close(&self);
+    return self.verdict;
+}
+
+/* Only an element outside that decides can show it. */
+static void a_kernel_that_looks_outside_its_input_is_wrong(void) {
+    NEED_GPU();
+    rdt_verdict before = verify_max(peeping_before), behind = verify_max(peeping_behind);
+    CHECK_INT(before.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(before.cause, "where the one at -1 decides, is 120 and should be 0");
+    CHECK_INT(behind.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(behind.cause, " decides, is 120 and should be 0");
+}
+
+static void a_kernel_that_writes_behind_its_result_is_wrong(void) {
+    NEED_GPU();
+    rdt_verdict verdict = verify_max(spilling);
+    CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(verdict.cause, "behind it are written, too");
+}
+
+static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
+    NEED_GPU();
+    bench self = {.source = destructive};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
+    CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    self.source = NULL;
+    CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+    bench_close(&self);
+}
+
+static void a_wrong_kernel_says_what_it_gave_and_what_it_should(void) {
+    NEED_GPU();
+    bench self = {.makes_other = true, .other = REDTUNE_XOR};
+    CHECK_OK(bench_open(&self, REDTUNE_OR, REDTUNE_U32, 3000), err);
+    CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(self.verdict.cause, "wrong result: or of ");
+    CHECK_CONTAINS(self.verdict.cause, " is ");
+    CHECK_CONTAINS(self.verdict.cause, " and should be ");
+    bench_close(&self);
+}
+
+/* ---- timing ---------------------------------------------------------------------------------- */
+
+static void a_warm_cache_is_faster_than_a_cold_one(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double cold_ns = 0, warm_ns = 0;
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 100000), err);
+    CHECK_OK(bench_time(&self, RDT_CACHE_COLD, &cold_ns), err);
+    CHECK_OK(bench_time(&self, RDT_CACHE_WARM, &warm_ns), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+    CHECK(warm_ns > 0 && warm_ns < cold_ns);
+    bench_close(&self);
+}
+
+enum { LAST_ROUND = 31 };
+
+static bool are_all_positive(const double *samples, int count) {
+    for (int i = 0; i < count; i++)
+        if (!(samples[i] > 0)) return false;
+    return true;
+}
+
+/* Where its code lies makes a kernel faster or slower, so a winner is chosen by several copies. */
+static void a_last_round_loads_copies_of_a_kernel(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double quick[3], samples[LAST_ROUND];
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, 3, quick), err);
+    const int made = self.made;
+    for (int state = RDT_CACHE_COLD; state <= RDT_CACHE_WARM; state++) {
+        CHECK_OK(bench_sample(&self, (rdt_cache_state)state, LAST_ROUND, samples), err);
+        CHECK(are_all_positive(samples, LAST_ROUND));
+    }
+    CHECK_INT(self.made, made + 3);
+    bench_close(&self);
+}
+
+static void a_copy_that_cannot_be_loaded_is_done_without(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double samples[LAST_ROUND];
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, 3, samples), err);
+    self.most = self.made + 1;
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, LAST_ROUND, samples), err);
+    CHECK_INT(self.made, self.most);
+    CHECK(self.verdict.outcome == RDT_OUTCOME_GOOD && are_all_positive(samples, LAST_ROUND));
+    bench_close(&self);
+}
+
+static void what_is_not_good_is_not_timed(void) {
+    NEED_GPU();
+    bench self = {.verdict = {.outcome = RDT_OUTCOME_WRONG}};
+    double sample_ns = 77;
+    CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 1000), err);
+    CHECK_OK(bench_time(&self, RDT_CACHE_COLD, &sample_ns), err);
+    CHECK(sample_ns == 0);
+    bench_close(&self);
+}
+
+/* ---- what timed calls give ------------------------------------------------------------------- */
+
+static bool overlaps_here(void) {
+    return gpu.context->facts.major >= 9;
+}
+
+/* Times count elements with the kernel that goes wrong only where calls overlap. */
+static void time_hasty(uint64_t count, int samples, const char *said) {
+    double sample_ns[LAST_ROUND];
+    bench self = {.source = hasty};
+    CHECK_OK(bench_open(&self, REDTUNE_NORM2, REDTUNE_F32, count), err);
+    CHECK(self.candidate.launch.overlap);
+    CHECK_OK(bench_sample(&self, RDT_CACHE_COLD, samples, sample_ns), err);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(self.verdict.cause, said);
+    CHECK_CONTAINS(self.verdict.cause, " and should be ");
+    CHECK(sample_ns[0] == 0 && sample_ns[samples - 1] == 0);
+    bench_close(&self);
+}
+
+static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
+    NEED_GPU();
+    if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
+    time_hasty(64, 3, "wrong result: norm2 of 64 f32, in call 2 of ");
+    time_hasty(64, LAST_ROUND, "wrong result: norm2 of 64 f32, in call 2 of ");
+}
+
+/* Of 2^20 squares the root is not exact in f32: the calls are compared with single ones. */
+static void so_it_is_where_no_exact_result_is_known(void) {
+    NEED_GPU();
+    if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
+    time_hasty((1 << 20) + 5000, 3, " is 1 and should be 0");
+}
+
+static void a_right_kernel_is_good_where_no_exact_result_is_known(void) {
+    NEED_GPU();
+    bench self = {.makes_other = false};
+    double samples[3];
+    CHECK_OK(bench_open(&self, REDTUNE_NORM2, REDTUNE_F32, (1 << 20) + 5000), err);
+    for (int state = RDT_CACHE_COLD; state <= RDT_CACHE_WARM; state++) {
+        CHECK_OK(bench_sample(&self, (rdt_cache_state)state, 3, samples), err);
+        CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+        CHECK(are_all_positive(samples, 3));
+    }
+    bench_close(&self);
+}
+
+/* Of two that are timed in turns, the one that goes wrong is the only one that is blamed. */
+static void a_wrong_candidate_does_not_blame_those_beside_it(void) {
+    NEED_GPU();
+    if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
+    bench self = {.source = wrecking};
+    double samples[6];
+    rdt_conditions conditions[2];
+    rdt_verdict verdicts[2] = {{.outcome = RDT_OUTCOME_GOOD}, {.outcome = RDT_OUTCOME_GOOD}};
+    CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 64), err);
+    rdt_candidate two[2] = {self.candidate, self.candidate};
+    two[1].launch.overlap = false;
+    self.batch.candidates = two;
+    self.batch.count = 2;
+    CHECK_OK(self.evaluator.time(self.evaluator.self, &self.batch, RDT_CACHE_COLD, 3, samples,
+                                 verdicts, conditions, &err),
+             err);
+    CHECK_INT(verdicts[0].outcome, RDT_OUTCOME_WRONG);
+    CHECK_INT(verdicts[1].outcome, RDT_OUTCOME_GOOD);
+    CHECK(samples[0] == 0 && are_all_positive(samples + 3, 3));
+    bench_close(&self);
+}
+
+/* ---- NVML ------------------------------------------------------------------------------------ */
+
+/* What NVML says after a candidate was timed. */
+static rdt_conditions observe(const char *fails, const char *throttle, const char *others) {
+    bench self = {.makes_other = false};
+    double sample_ns = 0;
+    const char *moved = getenv("RDT_TEST_NVML"); /* where the tests run in another place */
+    setenv("REDTUNE_NVML", moved ? moved : RDT_TEST_NVML_FILE, 1);
+    setenv("RDT_TEST_NVML_FAILS", fails, 1);
+    setenv("RDT_TEST_NVML_THROTTLE", throttle, 1);
+    setenv("RDT_TEST_NVML_OTHERS", others, 1);
+    if (!bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 1000)) {
+        bench_time(&self, RDT_CACHE_COLD, &sample_ns);
+        if (!(sample_ns > 0)) self.conditions.sm_mhz = -1;
+    }
+    bench_close(&self);
+    return self.conditions;
+}
+
+static void conditions_are_kept(void) {
+    NEED_GPU();
+    rdt_conditions now = observe("", "0", "0");
+    CHECK_INT(now.sm_mhz, 1980);
+    CHECK_INT(now.memory_mhz, 3201);
+    CHECK_INT(now.temperature_c, 61);
+    CHECK_INT(now.throttle, 0);
+    CHECK_INT(now.others, 0);
+}
+
+static void no_nvml_is_no_error(void) {
+    NEED_GPU();
+    static const char *const failing[] = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2"};
+    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
+        CHECK_INT(observe(failing[i], "0x20", "3").sm_mhz, 0);
+    setenv("REDTUNE_NVML", "/nowhere/libnvidia-ml.so.1", 1);
+    CHECK(!rdt_nvml_open(gpu.context));
+    CHECK_INT(rdt_nvml_look(NULL).sm_mhz, 0);
+    CHECK_INT(rdt_nvml_throttle(NULL), 0);
+}
+
+static void an_answer_that_fails_is_unknown(void) {
+    NEED_GPU();
+    CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").sm_mhz, 0);
+    CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").temperature_c, 61);
+    CHECK_INT(observe("nvmlDeviceGetTemperature", "0", "0").temperature_c, 0);
+    CHECK_INT(observe("nvmlDeviceGetCurrentClocksThrottleReasons", "0x20", "0").throttle, 0);
+    CHECK_INT(observe("nvmlDeviceGetComputeRunningProcesses_v3", "0", "3").others, 0);
+}
+
+/* The stand-in says so twice only: what was kept was taken after that. */
+static void a_throttled_sample_is_taken_again(void) {
+    NEED_GPU();
+    CHECK_INT(observe("", "0x20:2", "0").throttle, 0);
+    CHECK_INT(observe("", "0x8:3", "0").throttle, 0);
+}
+
+static void throttling_that_stays_is_told(void) {
+    NEED_GPU();
+    CHECK_INT(observe("", "0x20", "0").throttle, 0x20);
+    CHECK_INT(observe("", "0x20:5", "0").throttle, 0x20);
+}
+
+static void an_idle_gpu_is_not_throttled(void) {
+    NEED_GPU();
+    rdt_conditions now = observe("", "0x3", "0");
+    CHECK_INT(now.throttle, 0x3);
+    CHECK(!rdt_conditions_held_down(&now));
+    /* Taken again, no sample of an idle GPU would be left. */
+    CHECK_INT(observe("", "0x1:3", "0").throttle, 0x1);
+}
+
+static void other_processes_are_counted(void) {
+    NEED_GPU();
+    CHECK_INT(observe("", "0", "3").others, 3);
+    CHECK_INT(observe("", "0", "hidden").others, 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_right_kernel_is_good),
+        FACT(a_kernel_that_loses_a_nan_is_wrong),
+        FACT(a_kernel_that_looks_outside_its_input_is_wrong),
+        FACT(a_kernel_that_writes_behind_its_result_is_wrong),
+        FACT(what_a_wrong_kernel_destroyed_is_made_anew),
+        FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
+        FACT(a_warm_cache_is_faster_than_a_cold_one),
+        FACT(a_last_round_loads_copies_of_a_kernel),
+        FACT(a_copy_that_cannot_be_loaded_is_done_without),
+        FACT(what_is_not_good_is_not_timed),
+        FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong),
+        FACT(so_it_is_where_no_exact_result_is_known),
+        FACT(a_right_kernel_is_good_where_no_exact_result_is_known),
+        FACT(a_wrong_candidate_does_not_blame_those_beside_it),
+        FACT(conditions_are_kept),
+        FACT(no_nvml_is_no_error),
+        FACT(an_answer_that_fails_is_unknown),
+        FACT(a_throttled_sample_is_taken_again),
+        FACT(throttling_that_stays_is_told),
+        FACT(an_idle_gpu_is_not_throttled),
+        FACT(other_processes_are_counted),
+    };
+    if (device_open(&gpu, &err)) {
+        gpu.context = NULL;
+    } else if (workshop_open(&gpu, &shop, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    workshop_close(&shop);
+    device_close(&gpu);
+    return rc;
+}

@@ -1,0 +1,237 @@
+/* Facts about tuner/measure/test_data.h: test data whose results are known and show every element.
+ */
+#include <math.h>
+#include "check.h"
+#include "faults.h"
+#include "model/reference.h"
+#include "model/scalar.h"
+#include "tuner/measure/test_data.h"
+
+static redtune_error err;
+
+/* Runs the fact for every op of every dtype, with the usual result. */
+static void for_each_problem(void (*fact)(const redtune_problem *problem)) {
+    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
+            redtune_problem problem = {op->op, dtype->dtype, REDTUNE_DTYPE_NONE, 0};
+            if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+            fact(&problem);
+            if (!check_state.failed) continue;
+            fprintf(stderr, "  (%s of %s)\n", op->name, dtype->name);
+            return;
+        }
+}
+
+/* The pattern from first on, repeated as it is on the GPU. */
+static void lay_out(const rdt_test_data *data, uint64_t first, uint64_t count, char *out) {
+    size_t bytes = redtune_dtype_bytes(data->problem.dtype);
+    for (uint64_t i = 0; i < count; i++)
+        memcpy(out + i * bytes, (const char *)data->elements + (first + i) % data->period * bytes,
+               bytes);
+}
+
+static bool equals(const rdt_test_data *data, const redtune_value *value, const void *elements,
+                   uint64_t count) {
+    rdt_reference plain;
+    rdt_reference_reduce(&data->problem, elements, count, &plain);
+    return rdt_reference_same(data->problem.result, value, &plain.value);
+}
+
+enum { COUNT_MAX = 9000, PERIOD = 4099 };
+static uint64_t room[COUNT_MAX], copy[COUNT_MAX];
+
+static const uint64_t windows[][2] = {{0, 0},    {0, 1},     {5, 1},       {1, 255},
+                                      {0, 256},  {3, 257},   {511, 3},     {0, 4099},
+                                      {4098, 2}, {17, 4099}, {4000, 5000}, {1, 8999}};
+enum { WINDOWS = sizeof windows / sizeof *windows };
+
+static redtune_status create(const redtune_problem *problem, rdt_test_data **out) {
+    redtune_status status = rdt_test_data_create(problem, PERIOD, out, &err);
+    return status;
+}
+
+static void check_values(const redtune_problem *problem) {
+    rdt_test_data *data = NULL;
+    CHECK_OK(create(problem, &data), err);
+    for (size_t i = 0; i < WINDOWS; i++) {
+        uint64_t first = windows[i][0], count = windows[i][1];
+        redtune_value value = rdt_test_data_value(data, first, count);
+        lay_out(data, first, count, (char *)room);
+        CHECK(equals(data, &value, room, count));
+    }
+    rdt_test_data_destroy(data);
+}
+
+static void values_are_those_of_the_elements(void) {
+    for_each_problem(check_values);
+}
+
+static void check_planted(const redtune_problem *problem) {
+    rdt_test_data *data = NULL;
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    redtune_value decider = rdt_test_data_decider(problem);
+    if (!rdt_test_data_hides(problem)) return;
+    CHECK_OK(create(problem, &data), err);
+    for (size_t i = 0; i < WINDOWS; i++) {
+        uint64_t first = windows[i][0], count = windows[i][1];
+        for (uint64_t at = 0; at < count; at += 1 + count / 7) {
+            redtune_value value = rdt_test_data_planted(data, first, count, at);
+            redtune_value without = rdt_test_data_value(data, first, count);
+            lay_out(data, first, count, (char *)room);
+            memcpy((char *)room + at * bytes, &decider, bytes);
+            CHECK(equals(data, &value, room, count));
+            bool is_there =
+                rdt_op_find(problem->op)->result == RDT_RESULT_INDEX && without.i64 == (int64_t)at;
+            CHECK(is_there || !rdt_reference_same(problem->result, &value, &without));
+        }
+    }
+    rdt_test_data_destroy(data);
+}
+
+static void a_planted_decider_shows_everywhere(void) {
+    for_each_problem(check_planted);
+}
+
+static void check_one_hot(const redtune_problem *problem) {
+    enum { COUNT = 70 };
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    redtune_value decider = rdt_test_data_decider(problem),
+                  neutral = rdt_test_data_neutral(problem);
+    redtune_value without = rdt_test_data_one_hot(problem, COUNT, UINT64_MAX);
+    for (uint64_t at = 0; at <= COUNT; at++) {
+        rdt_reference plain;
+        for (uint64_t i = 0; i < COUNT; i++)
+            memcpy((char *)room + i * bytes, i == at ? &decider : &neutral, bytes);
+        rdt_reference_reduce(problem, room, COUNT, &plain);
+        redtune_value value = rdt_test_data_one_hot(problem, COUNT, at);
+        CHECK(rdt_reference_same(problem->result, &value, &plain.value));
+        /* The first index is also that of only neutral ones. */
+        bool shows = at < COUNT && (at > 0 || rdt_op_find(problem->op)->result != RDT_RESULT_INDEX);
+        CHECK(shows != rdt_reference_same(problem->result, &value, &without));
+    }
+}
+
+static void the_one_hot_shows_everywhere(void) {
+    for_each_problem(check_one_hot);
+}
+
+/* Where one element can show, each does: left out, or taken twice. Modulo 2^64 some numbers have a
+ * square that is 1, so that a product cannot tell none from two of them: those are not drawn often.
+ */
+static void check_every_element_shows(const redtune_problem *problem) {
+    enum { COUNT = 2000 };
+    rdt_test_data *data = NULL;
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    if (rdt_test_data_hides(problem) || problem->op == REDTUNE_NONZEROS) return;
+    CHECK_OK(create(problem, &data), err);
+    redtune_value whole = rdt_test_data_value(data, 0, COUNT);
+    lay_out(data, 0, COUNT, (char *)room);
+    for (uint64_t at = 0; at < COUNT; at += 13) {
+        memcpy(copy, room, at * bytes);
+        memcpy((char *)copy + at * bytes, (char *)room + (at + 1) * bytes,
+               (COUNT - at - 1) * bytes);
+        if (problem->op != REDTUNE_MEAN) CHECK(!equals(data, &whole, copy, COUNT - 1));
+        /* As a kernel errs: the sum lacks the element, the count does not. */
+        memset((char *)copy + (COUNT - 1) * bytes, 0, bytes);
+        if (problem->op == REDTUNE_MEAN) CHECK(!equals(data, &whole, copy, COUNT));
+        memcpy((char *)room + COUNT * bytes, (char *)room + at * bytes, bytes);
+        CHECK(!equals(data, &whole, room, COUNT + 1));
+    }
+    rdt_test_data_destroy(data);
+}
+
+static void every_element_shows(void) {
+    for_each_problem(check_every_element_shows);
+}
+
+/* ---- exactness ------------------------------------------------------------------------------- */
+
+static redtune_problem resolved(redtune_op op, redtune_dtype dtype) {
+    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, 0};
+    rdt_problem_resolve(&problem, &problem, NULL);
+    return problem;
+}
+
+/* Every partial sum of every subset is exact where the sum of all magnitudes is. */
+static void check_exact_sums(const redtune_problem *problem) {
+    rdt_result_class class = rdt_op_find(problem->op)->result;
+    if ((class != RDT_RESULT_SUM && class != RDT_RESULT_MEAN) || problem->op == REDTUNE_PROD ||
+        problem->dtype != REDTUNE_F32)
+        return;
+    for (uint64_t count = 1 << 20; count <= UINT64_C(1) << 32; count *= 16) {
+        rdt_test_data *data = NULL;
+        CHECK_OK(rdt_test_data_create(problem, count, &data, &err), err);
+        redtune_problem magnitudes = *problem;
+        if (problem->op == REDTUNE_MEAN) magnitudes.op = REDTUNE_SUMABS;
+        if (problem->op == REDTUNE_NORM2) magnitudes.op = REDTUNE_SUMSQ;
+        rdt_reference found, rest;
+        rdt_reference_reduce(&magnitudes, data->elements, data->period, &found);
+        rdt_reference_reduce(&magnitudes, data->elements, count % data->period, &rest);
+        double total = found.magnitude * (double)(count / data->period) + rest.magnitude;
+        double most = problem->op == REDTUNE_NORM2  ? 0x1p22
+                      : problem->op == REDTUNE_MEAN ? 0x1p23
+                                                    : 0x1p24;
+        CHECK(total > 0 && total <= most);
+        rdt_test_data_destroy(data);
+    }
+}
+
+static void every_partial_sum_is_exact(void) {
+    for_each_problem(check_exact_sums);
+}
+
+/* Half of an f32's exponents, whatever part of the factors is taken. */
+static void every_partial_product_is_exact(void) {
+    redtune_problem problem = resolved(REDTUNE_PROD, REDTUNE_F32);
+    for (uint64_t count = 1000; count <= UINT64_C(1) << 32; count *= 64) {
+        rdt_test_data *data = NULL;
+        CHECK_OK(rdt_test_data_create(&problem, count, &data, &err), err);
+        double powers = 0;
+        for (uint64_t i = 0; i < data->period; i++)
+            powers += fabs(log2(fabs((double)((float *)data->elements)[i])));
+        CHECK(powers * ceil((double)count / (double)data->period) <= 120);
+        rdt_test_data_destroy(data);
+    }
+}
+
+static void dense_pattern_has_no_zero_element(void) {
+    rdt_test_data *data = NULL;
+    redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_F32);
+    CHECK_OK(rdt_test_data_create(&problem, rdt_test_data_dense_max(&problem), &data, &err), err);
+    for (uint64_t i = 0; i < data->period; i++) CHECK(((float *)data->elements)[i] != 0);
+    rdt_test_data_destroy(data);
+}
+
+static void period_is_no_multiple_of_a_tile(void) {
+    rdt_test_data *data = NULL;
+    redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_F64);
+    CHECK_OK(rdt_test_data_create(&problem, UINT64_C(1) << 30, &data, &err), err);
+    CHECK(data->period > 1000000 && data->period % 2 && data->period % 3);
+    rdt_test_data_destroy(data);
+}
+
+static void create_survives_every_failed_allocation(void) {
+    redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_I32);
+    for (long n = 1; faults_begin(n); n++) {
+        rdt_test_data *data = NULL;
+        redtune_status status = rdt_test_data_create(&problem, 1000, &data, &err);
+        if (faults_end()) CHECK_INT(status, REDTUNE_MEMORY);
+        CHECK(status ? !data : data != NULL);
+        rdt_test_data_destroy(data);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(values_are_those_of_the_elements),
+        FACT(a_planted_decider_shows_everywhere),
+        FACT(the_one_hot_shows_everywhere),
+        FACT(every_element_shows),
+        FACT(every_partial_sum_is_exact),
+        FACT(every_partial_product_is_exact),
+        FACT(dense_pattern_has_no_zero_element),
+        FACT(period_is_no_multiple_of_a_tile),
+        FACT(create_survives_every_failed_allocation),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

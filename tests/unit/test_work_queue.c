@@ -1,0 +1,101 @@
+/* Facts about src/api/work queue.c: which GPU of several equal ones does what, and when. */
+#include "check.h"
+#include "api/tuning/work_queue.h"
+#include "base/random.h"
+
+enum { GPUS_MAX = 9, CLASSES_MAX = 7, SIZES_MAX = 21 };
+
+static redtune_error err;
+
+/* So many classes of so many sizes each, shared by so many GPUs. */
+static redtune_status begin(size_t classes, size_t sizes, size_t gpus, rdt_work_queue *out) {
+    static const redtune_dtype dtypes[CLASSES_MAX] = {
+        REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64, REDTUNE_I8, REDTUNE_I32, REDTUNE_I64};
+    uint64_t counts[SIZES_MAX];
+    rdt_problems problems = {0};
+    for (size_t i = 0; i < sizes; i++) counts[i] = UINT64_C(64) << (i % 16);
+    const redtune_tuning tuning = {
+        .dtypes = dtypes, .dtype_count = classes, .counts = counts, .count_count = sizes};
+    redtune_status status = rdt_problems_list(&tuning, false, &problems, &err);
+    *out = (rdt_work_queue){.free_bytes = UINT64_C(1) << 34, .gpu_count = gpus};
+    if (!status) status = rdt_work_queue_begin(out, &problems, NULL, &err);
+    rdt_problems_free(&problems);
+    return status;
+}
+
+/* What has become of each problem. */
+typedef struct work {
+    rdt_work_queue queue;
+    size_t begun[CLASSES_MAX * SIZES_MAX], done[CLASSES_MAX * SIZES_MAX];
+    size_t joined[CLASSES_MAX * SIZES_MAX];
+    size_t pieces[CLASSES_MAX * SIZES_MAX]; /* of the class that begins here */
+} work;
+
+static void note(work *self, const rdt_work_range *range) {
+    const rdt_problems *problems = &self->queue.problems;
+    const size_t end = range->first + range->count;
+    CHECK(range->count && end <= problems->count);
+    CHECK(rdt_problems_class(problems, range->first) >= range->count);
+    for (size_t i = range->first; i < end; i++) {
+        if (range->joins) {
+            CHECK_INT(self->done[i], 1);
+            self->joined[i]++;
+        } else {
+            self->begun[i]++;
+        }
+    }
+    if (range->joins) CHECK_INT(range->count, rdt_problems_class(problems, range->first));
+}
+
+/* The GPUs take turns by lot, so that parts end in any order. */
+static void tune_ranges(work *self, uint64_t seed) {
+    rdt_work_range at[GPUS_MAX] = {{0}};
+    const size_t gpus = self->queue.gpu_count;
+    rdt_random random = {seed};
+    for (size_t left = gpus, ended[GPUS_MAX] = {0}; left;) {
+        const size_t gpu = rdt_random_below(&random, gpus);
+        if (ended[gpu]) continue;
+        for (size_t i = 0; !at[gpu].joins && i < at[gpu].count; i++)
+            self->done[at[gpu].first + i]++;
+        if (rdt_work_queue_next(&self->queue, &at[gpu])) {
+            note(self, &at[gpu]);
+            self->pieces[at[gpu].first] += !at[gpu].joins;
+        } else {
+            ended[gpu] = 1;
+            left--;
+        }
+    }
+}
+
+static void check_sharing(size_t classes, size_t sizes, size_t gpus) {
+    work self = {.begun = {0}};
+    CHECK_OK(begin(classes, sizes, gpus, &self.queue), err);
+    const rdt_problems *problems = &self.queue.problems;
+    tune_ranges(&self, 100 * classes + 10 * sizes + gpus);
+    for (size_t first = 0, count; first < problems->count; first += count) {
+        size_t pieces = 0;
+        count = rdt_problems_class(problems, first);
+        for (size_t i = first; i < first + count; i++) pieces += self.pieces[i];
+        for (size_t i = first; i < first + count; i++) {
+            CHECK_INT(self.begun[i], 1);
+            CHECK_INT(self.done[i], 1);
+            CHECK_INT(self.joined[i], pieces > 1);
+        }
+        CHECK(gpus > 1 || pieces == 1);
+    }
+    CHECK(self.queue.part_count >= (gpus < problems->count ? gpus : problems->count));
+    rdt_work_queue_end(&self.queue);
+}
+
+static void every_problem_is_done_once_and_every_cut_class_joined_after(void) {
+    for (size_t classes = 1; classes <= CLASSES_MAX; classes += 2)
+        for (size_t sizes = 1; sizes <= 16; sizes++)
+            for (size_t gpus = 1; gpus <= GPUS_MAX; gpus++) check_sharing(classes, sizes, gpus);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(every_problem_is_done_once_and_every_cut_class_joined_after),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}

@@ -1,0 +1,141 @@
+/* Kernel set: the kernels of one problem class, compiled, loaded and checked at their edges once.
+ */
+#include "tuner/measure/kernel_set.h"
+
+#include <stdlib.h>
+#include "tuner/measure/verify.h"
+
+struct rdt_kernel_set {
+    const rdt_test_buffers *buffers;
+    const rdt_space *space;
+    int family;
+    rdt_make_kernel_fn *make;
+    void *user;
+    rdt_kernel_set_entry *first;
+    rdt_kernel *flush_kernel;
+    rdt_launch flush_launch;
+};
+
+/* Makes the kernel that flushes: the default for a problem as large as the flush buffer. */
+static redtune_status make_flush(rdt_kernel_set *kernels, rdt_codegen *codegen,
+                                 const redtune_problem *problem, redtune_error *err) {
+    redtune_problem flush = *problem;
+    flush.count = kernels->buffers->flush.bytes / redtune_dtype_bytes(problem->dtype);
+    rdt_case at = {&flush, &kernels->buffers->context->facts};
+    rdt_config config;
+    redtune_status status = rdt_codegen_default(codegen, kernels->family, at, &config, err);
+    if (!status)
+        status =
+            rdt_codegen_launch(codegen, kernels->family, at, &config, &kernels->flush_launch, err);
+    if (!status)
+        status = kernels->make(kernels->user, kernels->family, &flush, &config,
+                               &kernels->flush_launch, &kernels->flush_kernel, err);
+    return status;
+}
+
+redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, rdt_codegen *codegen,
+                                     int family, const redtune_problem *problem,
+                                     rdt_make_kernel_fn *make, void *user, rdt_kernel_set **out,
+                                     redtune_error *err) {
+    rdt_kernel_set *kernels = calloc(1, sizeof *kernels);
+    if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
+    kernels->buffers = buffers;
+    kernels->space = rdt_codegen_space(codegen, family);
+    kernels->family = family;
+    kernels->make = make;
+    kernels->user = user;
+    redtune_status status = make_flush(kernels, codegen, problem, err);
+    if (status)
+        rdt_kernel_set_destroy(kernels);
+    else
+        *out = kernels;
+    return status;
+}
+
+redtune_status rdt_kernel_set_flush(const rdt_kernel_set *kernels, redtune_error *err) {
+    const rdt_test_buffers *buffers = kernels->buffers;
+    rdt_operands operands = {
+        .input = buffers->flush.address,
+        .count = buffers->flush.bytes / redtune_dtype_bytes(buffers->dtype),
+        .output = buffers->output.address,
+        .scratch = buffers->scratch.address,
+    };
+    return rdt_kernel_launch(kernels->flush_kernel, &kernels->flush_launch, operands,
+                             buffers->stream, err);
+}
+
+void rdt_kernel_set_destroy(rdt_kernel_set *kernels) {
+    if (!kernels) return;
+    for (rdt_kernel_set_entry *entry = kernels->first, *next; entry; entry = next) {
+        next = entry->next;
+        rdt_kernel_unload(entry->kernel);
+        for (int i = 0; i + 1 < RDT_KERNEL_SET_COPIES; i++) rdt_kernel_unload(entry->copy[i]);
+        free(entry);
+    }
+    rdt_kernel_unload(kernels->flush_kernel);
+    free(kernels);
+}
+
+/* Whether the failure is the candidate's, and not one that every later candidate would meet: a
+ * launch that needs too much leaves the context as it was. */
+static bool survivable(const redtune_error *error) {
+    return error->status == REDTUNE_COMPILER || error->status == REDTUNE_WRONG ||
+           (error->status == REDTUNE_DEVICE && error->code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+}
+
+/* Compiles, loads and checks. A failure that is the candidate's own ends up in the entry. */
+static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem *problem,
+                                 const rdt_launch *launch, rdt_kernel_set_entry *entry,
+                                 redtune_error *err) {
+    entry->outcome = RDT_OUTCOME_UNCOMPILED;
+    redtune_status status = kernels->make(kernels->user, kernels->family, problem, &entry->config,
+                                          launch, &entry->kernel, &entry->error);
+    if (!status) {
+        status = rdt_verify_edges(kernels->buffers, problem, entry->kernel, launch, &entry->error);
+        entry->outcome = status == REDTUNE_WRONG ? RDT_OUTCOME_WRONG
+                         : status                ? RDT_OUTCOME_FAULTED
+                                                 : RDT_OUTCOME_GOOD;
+    }
+    if (!status || survivable(&entry->error)) return REDTUNE_OK;
+    if (err) *err = entry->error;
+    return status;
+}
+
+static rdt_kernel_set_entry *find_entry(const rdt_kernel_set *kernels, const rdt_config *config) {
+    rdt_kernel_set_entry *entry = kernels->first;
+    while (entry && !rdt_config_same_kernel(kernels->space, &entry->config, config))
+        entry = entry->next;
+    return entry;
+}
+
+redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem *problem,
+                                  const rdt_config *config, const rdt_launch *launch,
+                                  const rdt_kernel_set_entry **out, redtune_error *err) {
+    rdt_kernel_set_entry *entry = find_entry(kernels, config);
+    *out = entry;
+    if (entry) return REDTUNE_OK;
+    entry = calloc(1, sizeof *entry);
+    if (!entry) return rdt_fail_memory(err, sizeof *entry);
+    entry->config = *config;
+    entry->next = kernels->first;
+    kernels->first = entry;
+    redtune_status status = fill_entry(kernels, problem, launch, entry, err);
+    if (!status) *out = entry;
+    return status;
+}
+
+int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *problem,
+                          const rdt_config *config, const rdt_launch *launch,
+                          const rdt_kernel *out[RDT_KERNEL_SET_COPIES]) {
+    rdt_kernel_set_entry *entry = find_entry(kernels, config);
+    int count = 0;
+    out[count++] = entry->kernel;
+    for (int i = 0; i + 1 < RDT_KERNEL_SET_COPIES; i++) {
+        redtune_error why;
+        if (!entry->copy[i] && kernels->make(kernels->user, kernels->family, problem, config,
+                                             launch, &entry->copy[i], &why))
+            break;
+        out[count++] = entry->copy[i];
+    }
+    return count;
+}

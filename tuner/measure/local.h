@@ -1,0 +1,33 @@
+/* Local: the evaluator of this process: its GPU memory, its kernels and its timer. */
+#ifndef RDT_TUNER_MEASURE_LOCAL_H
+#define RDT_TUNER_MEASURE_LOCAL_H
+
+#include "gpu/nvml.h"
+#include "tuner/measure/kernel_set.h"
+#include "tuner/evaluator.h"
+
+typedef struct rdt_local rdt_local;
+
+/* What a local evaluator works with; all of it outlives the evaluator. */
+typedef struct rdt_local_parts {
+    const rdt_context *context; /* current whenever the evaluator is used */
+    rdt_codegen *codegen;
+    rdt_make_kernel_fn *make;
+    void *user;            /* for make */
+    rdt_nvml *nvml;        /* may be NULL */
+    uint64_t memory_bytes; /* of the GPU that it may take at most; 0: what measuring well takes */
+    /* Told which candidate of a batch is at hand, before each of its steps. NULL: nobody. */
+    void (*at)(void *user, size_t candidate);
+    void *at_user;
+} rdt_local_parts;
+
+/* An evaluator for problems like `largest`, which is resolved, of up to its count. It takes GPU
+ * memory on its first use only. */
+redtune_status rdt_local_create(const rdt_local_parts *parts, const redtune_problem *largest,
+                                rdt_local **out, redtune_error *err);
+/* local may be NULL. */
+void rdt_local_destroy(rdt_local *local);
+/* The evaluator is good for as long as local is. */
+rdt_evaluator rdt_local_evaluator(rdt_local *local);
+
+#endif

@@ -1,0 +1,70 @@
+/* Measure: the time of one call of a kernel, from events around replayed graphs.
+ *
+ * What is timed is verified, too, for calls that overlap may go wrong where single ones do not:
+ * each call of a graph has an output of its own, and after the last sample all are compared with
+ * the exact result. Where the input is too long for one, they are compared with what the same
+ * kernel gives for the same input when it is called alone, which is the same to the bit. */
+#ifndef RDT_TUNER_MEASURE_MEASURE_H
+#define RDT_TUNER_MEASURE_MEASURE_H
+
+#include "tuner/measure/kernel_set.h"
+
+enum {
+    RDT_VARIANTS_MAX = 3, /* of one candidate */
+    /* Of one measurement: those of the timed calls, then those of calls made alone. */
+    RDT_MEASURE_OUTPUTS = 2 * RDT_TEST_BUFFERS_CALLS_MAX,
+};
+
+/* Where the calls of one graph find what they work on. */
+typedef struct rdt_places {
+    uint64_t stride;        /* elements, from one input to the next */
+    uint64_t first, inputs; /* the calls take turns through so many, from the first on */
+    int scratch, scratches; /* likewise */
+} rdt_places;
+
+/* The exact results over the inputs that are timed at one count, each computed once. Valid when
+ * zeroed. */
+typedef struct rdt_expected {
+    uint64_t count;
+    bool known[RDT_VARIANTS_MAX * RDT_TEST_BUFFERS_CALLS_MAX]; /* by the number of the input */
+    redtune_value value[RDT_VARIANTS_MAX * RDT_TEST_BUFFERS_CALLS_MAX];
+} rdt_expected;
+
+/* A kernel recorded so that it can be timed again and again. The graph holds enough calls to make
+ * the timed interval long against the timer's resolution: each on another part of the dense pool,
+ * so that none finds its input in L2, or all on the same part, so that all do. */
+typedef struct rdt_measurement {
+    const rdt_test_buffers *buffers;
+    const rdt_kernel_set *kernels; /* flushes */
+    rdt_cache_state cache;
+    rdt_graph *graph;
+    int calls;
+    const redtune_problem *problem;
+    rdt_places at;
+    bool exact; /* the results are known exactly */
+    bool alone; /* else: the kernel was also called alone; if neither, no call overlaps another */
+} rdt_measurement;
+
+/* The problem, and in which state the cache should be. */
+typedef struct rdt_measured {
+    const redtune_problem *problem;
+    rdt_cache_state cache;
+    const rdt_kernel *const *copies; /* of the kernel: the calls take turns through them */
+    int copy_count;
+    const rdt_launch *launch;
+    int variant; /* below RDT_VARIANTS_MAX: inputs and scratch lie elsewhere, if there is room */
+    CUdeviceptr outputs; /* RDT_MEASURE_OUTPUTS of them, poisoned */
+} rdt_measured;
+
+redtune_status rdt_measurement_open(const rdt_test_buffers *buffers, const rdt_kernel_set *kernels,
+                                    rdt_measured what, rdt_measurement **out, redtune_error *err);
+void rdt_measurement_close(rdt_measurement *measurement);
+/* Flushes L2, or fills it with the input, and replays the graph: ns per call. */
+redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
+                                      redtune_error *err);
+/* REDTUNE_WRONG names the first of the timed calls that gave a wrong result. results: what the
+ * measurement's outputs hold after its last sample. */
+redtune_status rdt_measurement_check(const rdt_measurement *measurement, rdt_expected *expected,
+                                     const unsigned char *results, redtune_error *err);
+
+#endif

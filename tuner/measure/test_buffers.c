@@ -1,0 +1,195 @@
+/* Test buffers: the GPU memory, stream and timer with which the kernels of one problem class are
+ * verified and timed. */
+#include "tuner/measure/test_buffers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "model/launch.h"
+#include "model/scalar.h"
+
+enum {
+    SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */
+    POOL_BYTES_MIN = 32 << 20,  /* so that small inputs can be rotated, where the bus is unknown */
+    FREE_BYTES_MIN = 256 << 20, /* left to others */
+    FLUSH_BYTES_UNKNOWN = 8 << 20, /* of an L2 of unknown size */
+};
+
+#define SCRATCHES_BYTES ((size_t)RDT_TEST_BUFFERS_SCRATCHES * RDT_SCRATCH_BYTES)
+
+static size_t flush_bytes(const rdt_facts *facts) {
+    size_t l2 = facts->l2_bytes;
+    return l2 ? 2 * l2 : FLUSH_BYTES_UNKNOWN;
+}
+
+redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t *bytes,
+                                           redtune_error *err) {
+    size_t free_bytes = 0, total_bytes = 0;
+    CUresult rc = context->driver->mem_get_info(&free_bytes, &total_bytes);
+    if (rc) return rdt_driver_check(context->driver, rc, err, "ask for free device memory");
+    *bytes = free_bytes;
+    return REDTUNE_OK;
+}
+
+/* What it takes beside the test data. */
+static uint64_t fixed_bytes(const rdt_facts *facts, redtune_dtype dtype) {
+    return flush_bytes(facts) + SCRATCHES_BYTES +
+           rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
+}
+
+uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
+                                       const redtune_problem *problem) {
+    uint64_t fixed = fixed_bytes(facts, problem->dtype);
+    uint64_t room = bytes > fixed ? (bytes - fixed) / redtune_dtype_bytes(problem->dtype) : 0;
+    uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
+    if (largest > rdt_test_data_dense_max(problem))
+        largest = room / 2 - SPARE_ELEMENTS; /* two pools */
+    return largest;
+}
+
+uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
+                                    const redtune_problem *problem) {
+    uint64_t bytes = free_bytes > FREE_BYTES_MIN ? free_bytes - FREE_BYTES_MIN : 0;
+    return rdt_test_buffers_count_within(facts, bytes, problem);
+}
+
+/* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
+static redtune_status fill(rdt_test_buffers *buffers, rdt_pool *pool, uint64_t exact,
+                           uint64_t count, redtune_error *err) {
+    size_t element = redtune_dtype_bytes(buffers->dtype);
+    pool->count = count;
+    redtune_status status = rdt_test_data_create(&buffers->problem, exact, &pool->data, err);
+    if (!status) status = rdt_buffer_create(buffers->driver, count * element, &pool->buffer, err);
+    if (status) return status;
+    uint64_t first = pool->data->period < count ? pool->data->period : count;
+    status = rdt_buffer_write(buffers->driver, pool->buffer.address, pool->data->elements,
+                              first * element, buffers->stream, err);
+    if (!status)
+        status = rdt_buffer_repeat(buffers->driver, pool->buffer.address, first * element,
+                                   count * element, buffers->stream, err);
+    return status;
+}
+
+static void empty(rdt_pool *pool) {
+    rdt_test_data_destroy(pool->data);
+    rdt_buffer_destroy(&pool->buffer);
+}
+
+/* What the GPU can read in a timed interval, so that no call of it needs to read anything twice. */
+static uint64_t rotated_elements(const rdt_test_buffers *buffers) {
+    double peak = rdt_facts_peak_gbps(&buffers->context->facts); /* bytes per ns */
+    double bytes = peak > 0 ? RDT_TEST_BUFFERS_INTERVAL_NS * peak : (double)POOL_BYTES_MIN;
+    return (uint64_t)bytes / redtune_dtype_bytes(buffers->dtype);
+}
+
+/* Elements of the dense pool, beside the spare ones: as many inputs as can be told apart. */
+static uint64_t dense_elements(const rdt_test_buffers *buffers, uint64_t count_max,
+                               uint64_t bytes) {
+    uint64_t elements = rotated_elements(buffers), all = RDT_TEST_BUFFERS_CALLS_MAX * count_max;
+    if (elements > all) elements = all;
+    if (bytes) {
+        uint64_t taken = fixed_bytes(&buffers->context->facts, buffers->dtype);
+        uint64_t room = bytes > taken ? (bytes - taken) / redtune_dtype_bytes(buffers->dtype) : 0;
+        uint64_t others = SPARE_ELEMENTS; /* and those of the sparse pool, if there is one */
+        if (count_max > rdt_test_data_dense_max(&buffers->problem))
+            others += count_max + SPARE_ELEMENTS;
+        room = room > others ? room - others : 0;
+        if (elements > room) elements = room;
+    }
+    return elements > count_max ? elements : count_max;
+}
+
+static redtune_status fill_pools(rdt_test_buffers *buffers, uint64_t count_max, uint64_t bytes,
+                                 redtune_error *err) {
+    uint64_t dense_exact = rdt_test_data_dense_max(&buffers->problem);
+    uint64_t elements = dense_elements(buffers, count_max, bytes);
+    redtune_status status = fill(buffers, &buffers->dense,
+                                 elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
+                                 elements + SPARE_ELEMENTS, err);
+    if (!status && count_max > dense_exact)
+        status = fill(buffers, &buffers->sparse, count_max + SPARE_ELEMENTS,
+                      count_max + SPARE_ELEMENTS, err);
+    return status;
+}
+
+static redtune_status open_output(rdt_test_buffers *buffers, redtune_error *err) {
+    enum { RESULTS_BYTES = RDT_TEST_BUFFERS_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES };
+    redtune_status status =
+        rdt_buffer_create(buffers->driver, RESULTS_BYTES + 16, &buffers->output, err);
+    if (status || !rdt_scalar_is_float(buffers->dtype)) return status;
+    redtune_value nan = rdt_scalar_from_real(buffers->dtype, (double)NAN);
+    buffers->nan = buffers->output.address + RESULTS_BYTES;
+    return rdt_buffer_write(buffers->driver, buffers->nan, &nan,
+                            redtune_dtype_bytes(buffers->dtype), buffers->stream, err);
+}
+
+static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
+    redtune_value neutral = rdt_test_data_neutral(&buffers->problem);
+    redtune_value decider = rdt_test_data_decider(&buffers->problem);
+    redtune_status status = rdt_one_hot_create(buffers->driver, buffers->dtype,
+                                               RDT_TEST_BUFFERS_HOT_BYTES, &buffers->one_hot, err);
+    return status ? status
+                  : rdt_one_hot_fill(&buffers->one_hot, &neutral, &decider, buffers->stream, err);
+}
+
+redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_problem *problem,
+                                     uint64_t bytes, rdt_test_buffers **out, redtune_error *err) {
+    rdt_test_buffers *buffers = calloc(1, sizeof *buffers);
+    if (!buffers) return rdt_fail_memory(err, sizeof *buffers);
+    buffers->context = context;
+    buffers->driver = context->driver;
+    buffers->problem = *problem;
+    buffers->dtype = problem->dtype;
+    redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
+    if (!status) status = rdt_timer_create(buffers->driver, &buffers->timer, err);
+    if (!status)
+        status =
+            rdt_buffer_create(buffers->driver, flush_bytes(&context->facts), &buffers->flush, err);
+    if (!status) status = open_output(buffers, err);
+    if (!status)
+        status = rdt_buffer_create(buffers->driver, SCRATCHES_BYTES, &buffers->scratch, err);
+    if (!status) status = fill_pools(buffers, problem->count, bytes, err);
+    if (!status) status = open_hot(buffers, err);
+    if (!status) {
+        CUresult rc = buffers->driver->memset_d8_async(buffers->scratch.address, 0,
+                                                       buffers->scratch.bytes, buffers->stream);
+        if (!rc)
+            rc = buffers->driver->memset_d8_async(buffers->flush.address, 0, buffers->flush.bytes,
+                                                  buffers->stream);
+        status = rdt_driver_check(buffers->driver, rc, err, "clear the scratch");
+    }
+    if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
+    if (status) {
+        rdt_test_buffers_close(buffers);
+        return status;
+    }
+    *out = buffers;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
+                                            redtune_error *err) {
+    const size_t bytes = outputs * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+    redtune_status status = REDTUNE_OK;
+    if (buffers->timed.bytes < bytes) {
+        rdt_buffer_destroy(&buffers->timed);
+        status = rdt_buffer_create(buffers->driver, bytes, &buffers->timed, err);
+    }
+    if (status || !bytes) return status;
+    CUresult rc = buffers->driver->memset_d8_async(buffers->timed.address, RDT_TEST_BUFFERS_POISON,
+                                                   bytes, buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+}
+
+void rdt_test_buffers_close(rdt_test_buffers *buffers) {
+    if (!buffers) return;
+    empty(&buffers->dense);
+    empty(&buffers->sparse);
+    rdt_one_hot_destroy(&buffers->one_hot);
+    rdt_buffer_destroy(&buffers->flush);
+    rdt_buffer_destroy(&buffers->output);
+    rdt_buffer_destroy(&buffers->timed);
+    rdt_buffer_destroy(&buffers->scratch);
+    rdt_timer_destroy(&buffers->timer);
+    rdt_stream_destroy(buffers->driver, buffers->stream);
+    free(buffers);
+}

@@ -1,0 +1,70 @@
+/* Test buffers: the GPU memory, stream and timer with which the kernels of one problem class (op,
+ * dtype, result) are verified and timed. Everything here runs in the test buffers' context, which
+ * the caller has entered. */
+#ifndef RDT_TUNER_MEASURE_TEST_BUFFERS_H
+#define RDT_TUNER_MEASURE_TEST_BUFFERS_H
+
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+#include "gpu/graph.h"
+#include "tuner/measure/one_hot.h"
+#include "tuner/measure/test_data.h"
+
+/* Test data on the GPU. */
+typedef struct rdt_pool {
+    rdt_test_data *data;
+    rdt_buffer buffer;
+    uint64_t count; /* elements */
+} rdt_pool;
+
+enum {
+    RDT_TEST_BUFFERS_OUTPUTS = 256,
+    RDT_TEST_BUFFERS_OUTPUT_BYTES = 16, /* of one output: a result and room behind it */
+    RDT_TEST_BUFFERS_POISON = 0xa5,     /* what outputs are filled with beforehand */
+    RDT_TEST_BUFFERS_HOT_BYTES = 1 << 20,
+    /* A timed interval: so many calls at most, each with an input of its own, and about so long;
+     * the timer resolves about 500 ns. */
+    RDT_TEST_BUFFERS_CALLS_MAX = 32,
+    RDT_TEST_BUFFERS_INTERVAL_NS = 60000,
+    RDT_TEST_BUFFERS_SCRATCHES = 4,
+};
+
+typedef struct rdt_test_buffers {
+    const rdt_context *context;
+    const rdt_driver *driver;
+    redtune_problem problem; /* its count is the largest */
+    redtune_dtype dtype;
+    rdt_pool dense;      /* no zeros: what is timed, and verified where its results are exact */
+    rdt_pool sparse;     /* exact results of any count in use; empty where dense has them */
+    rdt_one_hot one_hot; /* windows up to RDT_TEST_BUFFERS_HOT_BYTES long */
+    rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
+                        * data that the timed kernel has to wait for until it is in memory */
+    rdt_buffer output; /* RDT_TEST_BUFFERS_OUTPUTS of them */
+    rdt_buffer timed;  /* the outputs of timed calls, as many as were needed yet */
+    CUdeviceptr nan;   /* a NaN of the dtype, where it has one; in output, behind the results */
+    rdt_buffer scratch; /* RDT_TEST_BUFFERS_SCRATCHES times RDT_SCRATCH_BYTES */
+    CUstream stream;
+    rdt_timer timer;
+} rdt_test_buffers;
+
+/* Device memory that nobody uses. */
+redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t *bytes,
+                                           redtune_error *err);
+/* The largest count of the problem's dtype that test buffers can hold in so much memory; the
+ * problem's own count does not matter. */
+uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
+                                    const redtune_problem *problem);
+/* The same, where all of the memory is the test buffers' and nothing is left to others. */
+uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
+                                       const redtune_problem *problem);
+/* Test buffers for problems like this one of up to its count. problem is resolved. bytes: the
+ * memory that it may take, which has room for that count; 0: what measuring well takes. */
+redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_problem *problem,
+                                     uint64_t bytes, rdt_test_buffers **out, redtune_error *err);
+void rdt_test_buffers_close(rdt_test_buffers *buffers);
+
+/* Makes room for so many outputs of timed calls, all poisoned. Asynchronous. */
+redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
+                                            redtune_error *err);
+
+#endif

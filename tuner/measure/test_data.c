@@ -1,0 +1,382 @@
+/* Test data: test data for which the result of an op is known exactly, whatever the order in which
+ * the elements are combined. */
+#include "tuner/measure/test_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/fold.h"
+#include "model/reference.h"
+#include "model/scalar.h"
+
+enum {
+    PERIOD = 1048573,
+    LEAF = 256, /* elements whose result is kept; that of fewer is computed */
+    SUM_MAX = 4,
+    SQUARE_MAX = 2, /* squared it is SUM_MAX */
+    VALUE_MAX = 100,
+    DECIDER = 120,        /* beyond VALUE_MAX */
+    UNSIGNED_SHIFT = 128, /* so that values around 0 have no sign */
+    POWERS_MAX = 60,      /* of two, in a float product: any part of it is far from overflow */
+    RARE = 64,
+};
+
+/* SplitMix64 (Steele, Lea, Flood, 2014), as a function of the index. */
+static uint64_t scramble(uint64_t index) {
+    uint64_t z = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static redtune_value number(const redtune_problem *problem, int64_t value) {
+    redtune_value out = {.u64 = 0};
+    rdt_value_store(problem->dtype, &out, 0, value);
+    return out;
+}
+
+static bool is_unsigned(redtune_dtype dtype) {
+    return rdt_dtype_find(dtype)->kind == RDT_KIND_UNSIGNED;
+}
+
+/* -most to -1 or 1 to most. */
+static int64_t small_number(const redtune_problem *problem, uint64_t random, int64_t most) {
+    int64_t magnitude = 1 + (int64_t)(random % (uint64_t)most);
+    return random & 16 && !is_unsigned(problem->dtype) ? -magnitude : magnitude;
+}
+
+static redtune_value factor(const redtune_problem *problem, uint64_t random, bool rare) {
+    redtune_dtype dtype = problem->dtype;
+    if (!rdt_scalar_is_float(rdt_reference_accumulator(problem))) {
+        /* Modulo a power of two the odd numbers have inverses: nothing is lost in the product. */
+        redtune_value odd = rdt_scalar_from_bits(dtype, random | 1);
+        return rdt_scalar_bits(dtype, &odd, 0) == 1 ? number(problem, 3) : odd;
+    }
+    int64_t sign = random & 3 && !is_unsigned(dtype) ? -1 : 1;
+    if (!rare) return number(problem, sign);
+    return rdt_scalar_is_float(dtype) && random & 4 ? rdt_scalar_from_real(dtype, (double)sign / 2)
+                                                    : number(problem, 2 * sign);
+}
+
+/* A number around 0 for what is about order; of an integer it is the highest byte, so that all
+ * others count only where that is the same, and one without a sign has the order of those with one.
+ */
+static redtune_value ordered(const redtune_problem *problem, int64_t value, uint64_t rest) {
+    redtune_dtype dtype = problem->dtype;
+    if (rdt_scalar_is_float(dtype)) return number(problem, value);
+    uint64_t highest = (uint64_t)value + (is_unsigned(dtype) ? UNSIGNED_SHIFT : 0);
+    size_t bytes = redtune_dtype_bytes(dtype);
+    return rdt_scalar_from_bits(dtype, (highest << 8 * (bytes - 1)) + (bytes > 1 ? rest : 0));
+}
+
+/* Around 0, with many that are equal. Some are NaN where that is ignored. */
+static redtune_value value(const redtune_problem *problem, uint64_t random) {
+    bool ignores_nan = problem->op == REDTUNE_FMIN || problem->op == REDTUNE_FMAX;
+    if (ignores_nan && rdt_scalar_is_float(problem->dtype) && random % 16 == 0)
+        return rdt_scalar_from_real(problem->dtype, (double)NAN);
+    int64_t around_zero = (int64_t)((random >> 8) % (2 * VALUE_MAX + 1)) - VALUE_MAX;
+    return ordered(problem, around_zero, random >> 4 & 3);
+}
+
+/* -0, where there is one, is as much zero as 0. */
+static redtune_value zero(const redtune_problem *problem, uint64_t random) {
+    bool minus = random & 64 && rdt_scalar_is_float(problem->dtype);
+    return minus ? rdt_scalar_from_real(problem->dtype, -0.0) : number(problem, 0);
+}
+
+/* Any bits that make no zero. */
+static redtune_value nonzero(const redtune_problem *problem, uint64_t random) {
+    redtune_value any = rdt_scalar_from_bits(problem->dtype, random);
+    return rdt_scalar_real(problem->dtype, &any, 0) != 0 ? any : number(problem, 1);
+}
+
+/* One bit, but never the lowest, which is the decider's. */
+static uint64_t one_bit(const redtune_problem *problem, uint64_t random) {
+    uint64_t bits = 8 * redtune_dtype_bytes(problem->dtype);
+    return UINT64_C(1) << (1 + random % (bits - 1));
+}
+
+/* What is added, directly or squared: any integer where the sum wraps and is exact all the same, a
+ * small one in a float. */
+static redtune_value summand(const redtune_problem *problem, uint64_t random, int64_t most,
+                             bool counts) {
+    if (rdt_scalar_is_float(rdt_reference_accumulator(problem)))
+        return number(problem, counts ? small_number(problem, random, most) : 0);
+    return nonzero(problem, random);
+}
+
+/* Element index, where thin leaves one in so many that counts. */
+static redtune_value element(const redtune_problem *problem, uint64_t index, uint64_t thin) {
+    uint64_t random = scramble(index), other = random >> 8;
+    redtune_dtype dtype = problem->dtype;
+    switch (problem->op) {
+    case REDTUNE_SUM:
+    case REDTUNE_SUMABS:
+    case REDTUNE_MEAN:
+        return summand(problem, random, SUM_MAX, other % thin == 0);
+    case REDTUNE_SUMSQ:
+    case REDTUNE_NORM2:
+        return summand(problem, random, SQUARE_MAX, other % thin == 0);
+    case REDTUNE_PROD:
+        return factor(problem, random, other % thin == 0);
+    case REDTUNE_MIN:
+    case REDTUNE_MAX:
+    case REDTUNE_FMIN:
+    case REDTUNE_FMAX:
+    case REDTUNE_ARGMIN:
+    case REDTUNE_ARGMAX:
+    case REDTUNE_MAXABS:
+        return value(problem, random);
+    case REDTUNE_ANY:
+        return zero(problem, random);
+    case REDTUNE_ALL:
+        return nonzero(problem, random);
+    case REDTUNE_NONZEROS:
+        return random & 32 ? nonzero(problem, other) : zero(problem, random);
+    case REDTUNE_AND:
+        return rdt_scalar_from_bits(dtype, ~(other % RARE ? 0 : one_bit(problem, random)));
+    case REDTUNE_OR:
+        return rdt_scalar_from_bits(dtype, other % RARE ? 0 : one_bit(problem, random));
+    case REDTUNE_XOR:
+        return rdt_scalar_from_bits(dtype, random | 1);
+    }
+    return number(problem, 0);
+}
+
+/* ---- how many are exact ---------------------------------------------------------------------- */
+
+/* Bits of which the root, or a quotient, still tells neighbours apart: relative to the sum one
+ * element is then at least two roundings of what is made of it. */
+static int exact_bits(const redtune_problem *problem) {
+    int bits = rdt_dtype_find(rdt_reference_accumulator(problem))->exact_bits;
+    int lost = problem->op == REDTUNE_NORM2 ? 2 : problem->op == REDTUNE_MEAN ? 1 : 0;
+    return bits - lost;
+}
+
+uint64_t rdt_test_data_dense_max(const redtune_problem *problem) {
+    rdt_result_class class = rdt_op_find(problem->op)->result;
+    bool is_sum = class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN;
+    if (!is_sum || problem->op == REDTUNE_PROD) return rdt_problem_count_max(problem->dtype);
+    return (UINT64_C(1) << exact_bits(problem)) / SUM_MAX;
+}
+
+/* The least power of two that thins the pattern out enough. What is added is 2.5 on average, so
+ * that allowing for 4 leaves room for chance in which elements are zero. */
+static uint64_t choose_thin(const redtune_problem *problem, uint64_t count) {
+    uint64_t thin = 1;
+    uint64_t most = problem->op == REDTUNE_PROD ? POWERS_MAX : rdt_test_data_dense_max(problem);
+    while (count / thin > most) thin *= 2;
+    return thin;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* A part of the period that a node of the heap stands for, cut where the period ends. */
+typedef struct part {
+    uint64_t node, first, size;
+} part;
+
+static uint64_t end_of(const rdt_test_data *data, part at) {
+    uint64_t end = at.first + at.size;
+    return end < data->period ? end : data->period;
+}
+
+static part lower_half(part at) {
+    return (part){2 * at.node, at.first, at.size / 2};
+}
+
+static part upper_half(part at) {
+    return (part){2 * at.node + 1, at.first + at.size / 2, at.size / 2};
+}
+
+static const void *elements_at(const rdt_test_data *data, uint64_t index) {
+    return (const char *)data->elements + index * redtune_dtype_bytes(data->problem.dtype);
+}
+
+static void compute(rdt_test_data *data, part at) {
+    if (at.first >= data->period) return;
+    uint64_t count = end_of(data, at) - at.first;
+    redtune_problem piece = rdt_fold_piece(&data->problem);
+    if (at.size == LEAF) {
+        rdt_reference found;
+        rdt_reference_reduce(&piece, elements_at(data, at.first), count, &found);
+        data->results[at.node] = found.value;
+        return;
+    }
+    rdt_fold fold = rdt_fold_begin(&piece);
+    const part halves[] = {lower_half(at), upper_half(at)};
+    for (int i = 0; i < 2; i++) {
+        if (halves[i].first >= data->period) continue;
+        compute(data, halves[i]);
+        rdt_fold_add(&fold, &data->results[halves[i].node], elements_at(data, halves[i].first),
+                     end_of(data, halves[i]) - halves[i].first);
+    }
+    data->results[at.node] = rdt_fold_value(&fold);
+}
+
+/* Adds the elements from first to end, within one period. */
+static void add_within(const rdt_test_data *data, rdt_fold *fold, part at, uint64_t first,
+                       uint64_t end) {
+    uint64_t from = at.first > first ? at.first : first, at_end = end_of(data, at);
+    uint64_t to = at_end < end ? at_end : end;
+    if (from >= to) return;
+    if (from == at.first && to == at_end) {
+        rdt_fold_add(fold, &data->results[at.node], elements_at(data, from), to - from);
+    } else if (at.size == LEAF) {
+        redtune_problem piece = rdt_fold_piece(&data->problem);
+        rdt_reference found;
+        rdt_reference_reduce(&piece, elements_at(data, from), to - from, &found);
+        rdt_fold_add(fold, &found.value, elements_at(data, from), to - from);
+    } else {
+        add_within(data, fold, lower_half(at), first, end);
+        add_within(data, fold, upper_half(at), first, end);
+    }
+}
+
+static void add(const rdt_test_data *data, rdt_fold *fold, uint64_t first, uint64_t count) {
+    const part whole = {1, 0, data->leaves * LEAF};
+    while (count) {
+        uint64_t from = first % data->period, most = data->period - from;
+        uint64_t taken = count < most ? count : most;
+        add_within(data, fold, whole, from, from + taken);
+        first += taken;
+        count -= taken;
+    }
+}
+
+static void add_one(rdt_fold *fold, const redtune_value *one, uint64_t times) {
+    rdt_reference found;
+    rdt_reference_reduce(&fold->piece, one, 1, &found);
+    rdt_fold_add(fold, &found.value, one, times);
+}
+
+redtune_value rdt_test_data_value(const rdt_test_data *data, uint64_t first, uint64_t count) {
+    rdt_fold fold = rdt_fold_begin(&data->problem);
+    add(data, &fold, first, count);
+    return rdt_fold_value(&fold);
+}
+
+redtune_value rdt_test_data_planted(const rdt_test_data *data, uint64_t first, uint64_t count,
+                                    uint64_t at) {
+    redtune_value decider = rdt_test_data_decider(&data->problem);
+    return rdt_test_data_planted_value(data, first, count, at, &decider);
+}
+
+redtune_value rdt_test_data_planted_value(const rdt_test_data *data, uint64_t first, uint64_t count,
+                                          uint64_t at, const redtune_value *value) {
+    rdt_fold fold = rdt_fold_begin(&data->problem);
+    add(data, &fold, first, at);
+    add_one(&fold, value, 1);
+    add(data, &fold, first + at + 1, count - at - 1);
+    return rdt_fold_value(&fold);
+}
+
+/* ---- deciders -------------------------------------------------------------------------------- */
+
+bool rdt_test_data_hides(const redtune_problem *problem) {
+    switch (rdt_op_find(problem->op)->result) {
+    case RDT_RESULT_SUM:
+    case RDT_RESULT_MEAN:
+        return problem->op == REDTUNE_PROD &&
+               rdt_scalar_is_float(rdt_reference_accumulator(problem));
+    case RDT_RESULT_BITS:
+        return problem->op != REDTUNE_XOR;
+    case RDT_RESULT_COUNT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+redtune_value rdt_test_data_decider(const redtune_problem *problem) {
+    switch (problem->op) {
+    case REDTUNE_MIN:
+    case REDTUNE_FMIN:
+    case REDTUNE_ARGMIN:
+        return ordered(problem, -DECIDER, 0);
+    case REDTUNE_MAX:
+    case REDTUNE_FMAX:
+    case REDTUNE_ARGMAX:
+        return ordered(problem, DECIDER, 0);
+    case REDTUNE_MAXABS:
+        return ordered(problem, is_unsigned(problem->dtype) ? DECIDER : -DECIDER, 0);
+    case REDTUNE_ALL:
+        return number(problem, 0);
+    case REDTUNE_ANY:
+    case REDTUNE_NONZEROS:
+    case REDTUNE_OR:
+        return number(problem, 1);
+    case REDTUNE_AND:
+        return rdt_scalar_from_bits(problem->dtype, ~UINT64_C(1));
+    default:
+        return number(problem, 3);
+    }
+}
+
+/* Whether the op is about less and greater. */
+static bool orders(const redtune_problem *problem) {
+    rdt_result_class class = rdt_op_find(problem->op)->result;
+    return class == RDT_RESULT_SAME || class == RDT_RESULT_ABS || class == RDT_RESULT_INDEX;
+}
+
+redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
+    switch (problem->op) {
+    case REDTUNE_PROD:
+    case REDTUNE_ALL:
+        return number(problem, 1);
+    case REDTUNE_AND:
+        return rdt_scalar_from_bits(problem->dtype, UINT64_MAX);
+    default:
+        /* The values of min and the like lie around this one. */
+        return orders(problem) ? ordered(problem, 0, 0) : number(problem, 0);
+    }
+}
+
+redtune_value rdt_test_data_one_hot(const redtune_problem *problem, uint64_t count, uint64_t at) {
+    redtune_value decider = rdt_test_data_decider(problem),
+                  neutral = rdt_test_data_neutral(problem);
+    uint64_t before = at < count ? at : count;
+    rdt_fold fold = rdt_fold_begin(problem);
+    /* However many they are, neutral elements give what one of them gives. */
+    if (before) add_one(&fold, &neutral, before);
+    if (at < count) add_one(&fold, &decider, 1);
+    if (at + 1 < count) add_one(&fold, &neutral, count - at - 1);
+    return rdt_fold_value(&fold);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+redtune_status rdt_test_data_create(const redtune_problem *problem, uint64_t count,
+                                    rdt_test_data **out, redtune_error *err) {
+    rdt_test_data *data = calloc(1, sizeof *data);
+    if (!data) return rdt_fail_memory(err, sizeof *data);
+    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    data->problem = *problem;
+    data->period = count < PERIOD && count > 0 ? count : PERIOD;
+    data->count_max = count;
+    for (data->leaves = 1; data->leaves * LEAF < data->period;) data->leaves *= 2;
+    data->elements = malloc(data->period * bytes);
+    data->results = calloc(2 * data->leaves, sizeof *data->results);
+    if (!data->elements || !data->results) {
+        uint64_t wanted = data->period * bytes;
+        rdt_test_data_destroy(data);
+        return rdt_fail_memory(err, wanted);
+    }
+    uint64_t thin = choose_thin(problem, count);
+    for (uint64_t i = 0; i < data->period; i++) {
+        redtune_value each = element(problem, i, thin);
+        memcpy((char *)data->elements + i * bytes, &each, bytes);
+    }
+    compute(data, (part){1, 0, data->leaves * LEAF});
+    *out = data;
+    return REDTUNE_OK;
+}
+
+void rdt_test_data_destroy(rdt_test_data *data) {
+    if (!data) return;
+    free(data->results);
+    free(data->elements);
+    free(data);
+}

@@ -1,0 +1,310 @@
+/* Verify: whether a kernel gives the exact result, before it may be timed. */
+#include "tuner/measure/verify.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/reference.h"
+#include "model/scalar.h"
+
+enum {
+    CHECKS_MAX = RDT_TEST_BUFFERS_OUTPUTS - 1,
+    OUTPUT_BYTES = RDT_TEST_BUFFERS_OUTPUT_BYTES,
+    EDGE_BLOCKS = 3
+};
+
+/* The last output keeps an element while the decider is in its place. */
+enum { SAVED = RDT_TEST_BUFFERS_OUTPUTS - 1 };
+
+/* Where the element is that decides; at the place of none there is no such element. */
+enum { NO_DECIDER = -2 };
+
+/* One call and what it should give. */
+typedef struct check {
+    CUdeviceptr input;
+    uint64_t first, count; /* first: elements behind a 16-byte boundary, or in the pool */
+    int64_t decider;       /* its index, -1 and count being just outside; or NO_DECIDER */
+    CUdeviceptr planted;   /* this element is put in its place for this call only; 0: none */
+    redtune_value expected;
+} check;
+
+typedef struct subject {
+    const rdt_test_buffers *buffers;
+    const redtune_problem *problem;
+    const rdt_kernel *kernel;
+    rdt_launch launch;
+    check checks[CHECKS_MAX];
+    size_t count;
+} subject;
+
+static void add(subject *self, check each) {
+    if (self->count < CHECKS_MAX) self->checks[self->count++] = each;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static redtune_status copy_element(const subject *self, CUdeviceptr to, CUdeviceptr from,
+                                   redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    CUresult rc = buffers->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(buffers->dtype),
+                                                     buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "place a test element");
+}
+
+static redtune_status launch_check(const subject *self, size_t i, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    const check *each = &self->checks[i];
+    rdt_operands operands = {
+        .input = each->input,
+        .count = each->count,
+        .output = buffers->output.address + i * OUTPUT_BYTES,
+        .scratch = buffers->scratch.address,
+    };
+    if (!each->planted)
+        return rdt_kernel_launch(self->kernel, &self->launch, operands, buffers->stream, err);
+    CUdeviceptr saved = buffers->output.address + SAVED * OUTPUT_BYTES;
+    CUdeviceptr place = each->input + (uint64_t)each->decider * redtune_dtype_bytes(buffers->dtype);
+    redtune_status status = copy_element(self, saved, place, err);
+    if (!status) status = copy_element(self, place, each->planted, err);
+    if (!status)
+        status = rdt_kernel_launch(self->kernel, &self->launch, operands, buffers->stream, err);
+    if (!status) status = copy_element(self, place, saved, err);
+    return status;
+}
+
+bool rdt_verify_same(redtune_dtype result, const unsigned char output[OUTPUT_BYTES],
+                     const redtune_value *expected) {
+    redtune_value got;
+    memcpy(&got, output, sizeof got);
+    bool same = rdt_reference_same(result, &got, expected);
+    for (size_t i = redtune_dtype_bytes(result); i < OUTPUT_BYTES; i++)
+        same = same && output[i] == RDT_TEST_BUFFERS_POISON;
+    return same;
+}
+
+redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, const char *which,
+                                const unsigned char output[OUTPUT_BYTES],
+                                const redtune_value *expected, redtune_error *err) {
+    const size_t bytes = redtune_dtype_bytes(problem->result);
+    redtune_value got;
+    memcpy(&got, output, sizeof got);
+    rdt_text text = {0};
+    rdt_text_addf(&text, "%s of %" PRIu64 " %s%s is ", redtune_op_name(problem->op), count,
+                  redtune_dtype_name(problem->dtype), which);
+    rdt_value_print(problem->result, &got, &text);
+    if (rdt_reference_same(problem->result, &got, expected)) {
+        rdt_text_addf(&text, ", but the %zu bytes behind it are written, too",
+                      OUTPUT_BYTES - bytes);
+    } else {
+        rdt_text_add(&text, " and should be ");
+        rdt_value_print(problem->result, expected, &text);
+    }
+    redtune_status status =
+        rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: %s", text.data ? text.data : "");
+    rdt_text_free(&text);
+    return status;
+}
+
+static redtune_status compare(const subject *self, const check *each, const unsigned char *output,
+                              redtune_error *err) {
+    char which[96];
+    if (rdt_verify_same(self->problem->result, output, &each->expected)) return REDTUNE_OK;
+    int length = snprintf(which, sizeof which, " at offset %" PRIu64, each->first);
+    if (each->decider != NO_DECIDER)
+        snprintf(which + length, sizeof which - (size_t)length,
+                 ", where the one at %" PRId64 " decides,", each->decider);
+    return rdt_verify_wrong(self->problem, each->count, which, output, &each->expected, err);
+}
+
+/* Counters and words of scratch have to be zero again, as far as the launches reached. */
+static redtune_status check_scratch(const subject *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    uint64_t most = 0;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->checks[i].count > most) most = self->checks[i].count;
+    size_t blocks = rdt_launch_blocks(&self->launch, most);
+    size_t bytes = RDT_SCRATCH_WORDS_OFFSET + blocks * RDT_SCRATCH_WORDS_BYTES;
+    unsigned char *scratch = malloc(bytes);
+    if (!scratch) return rdt_fail_memory(err, bytes);
+    redtune_status status = rdt_buffer_read(buffers->driver, scratch, buffers->scratch.address,
+                                            bytes, buffers->stream, err);
+    /* Every byte is like the one before it, and the first is zero: quick where there are many. */
+    bool clean = !status && !scratch[0] && !memcmp(scratch, scratch + 1, bytes - 1);
+    for (size_t i = 0; !status && !clean && i < bytes; i++)
+        if (scratch[i])
+            status = rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: scratch byte %zu is left at %d",
+                              i, scratch[i]);
+    free(scratch);
+    return status;
+}
+
+static redtune_status run_checks(const subject *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    unsigned char output[CHECKS_MAX * OUTPUT_BYTES];
+    CUresult rc = buffers->driver->memset_d8_async(buffers->output.address, RDT_TEST_BUFFERS_POISON,
+                                                   self->count * OUTPUT_BYTES, buffers->stream);
+    redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    for (size_t i = 0; !status && i < self->count; i++) status = launch_check(self, i, err);
+    if (!status)
+        status = rdt_buffer_read(buffers->driver, output, buffers->output.address,
+                                 self->count * OUTPUT_BYTES, buffers->stream, err);
+    for (size_t i = 0; !status && i < self->count; i++)
+        status = compare(self, &self->checks[i], output + i * OUTPUT_BYTES, err);
+    if (!status) status = check_scratch(self, err);
+    /* What a wrong kernel leaves there would make the next one wrong, too. */
+    if (status == REDTUNE_WRONG)
+        buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
+                                         buffers->stream);
+    return status;
+}
+
+/* ---- what is checked ------------------------------------------------------------------------- */
+
+static void add_pattern(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count) {
+    if (first + count > pool->count || first + count > pool->data->count_max) return;
+    add(self, (check){
+                  .input = pool->buffer.address + first * redtune_dtype_bytes(self->buffers->dtype),
+                  .first = first,
+                  .count = count,
+                  .decider = NO_DECIDER,
+                  .expected = rdt_test_data_value(pool->data, first, count),
+              });
+}
+
+static void add_planted(subject *self, const rdt_pool *pool, uint64_t count, uint64_t at) {
+    if (at >= count || count > pool->count) return;
+    add(self, (check){
+                  .input = pool->buffer.address,
+                  .count = count,
+                  .decider = (int64_t)at,
+                  .planted = rdt_one_hot_window(&self->buffers->one_hot, 0, 0),
+                  .expected = rdt_test_data_planted(pool->data, 0, count, at),
+              });
+}
+
+/* A NaN among numbers: docs/ops.md says what every op makes of it. */
+static void add_nan(subject *self, uint64_t count, uint64_t at) {
+    const rdt_pool *pool = &self->buffers->dense;
+    const redtune_value nan = rdt_scalar_from_real(self->buffers->dtype, (double)NAN);
+    if (at >= count || count > pool->count || count > pool->data->count_max) return;
+    add(self, (check){
+                  .input = pool->buffer.address,
+                  .count = count,
+                  .decider = (int64_t)at,
+                  .planted = self->buffers->nan,
+                  .expected = rdt_test_data_planted_value(pool->data, 0, count, at, &nan),
+              });
+}
+
+/* at may be -1 or count: the decider lies outside then, and must not be seen. */
+static void add_hot(subject *self, uint64_t offset, uint64_t count, int64_t at) {
+    if (at > (int64_t)count || count > self->buffers->one_hot.window) return;
+    add(self, (check){
+                  .input = rdt_one_hot_window(&self->buffers->one_hot, at, offset),
+                  .first = offset,
+                  .count = count,
+                  .decider = at,
+                  .expected = rdt_test_data_one_hot(self->problem, count, (uint64_t)at),
+              });
+}
+
+static void add_counts(subject *self) {
+    const uint64_t tile = self->launch.tile, grid = (uint64_t)self->launch.blocks_max * tile;
+    const uint64_t counts[] = {
+        0,        1,        2,           31,       32,           33,
+        tile - 1, tile,     tile + 1,    2 * tile, 2 * tile + 1, 5 * tile + 7,
+        grid - 1, grid + 1, 2 * grid + 3};
+    const uint64_t firsts[] = {0, 1, 2, 3, 7};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (size_t j = 0; j < sizeof firsts / sizeof *firsts; j++)
+            add_pattern(self, &self->buffers->dense, firsts[j], counts[i]);
+}
+
+/* One element decides, and is moved over the boundaries of vectors, warps, blocks, tiles and the
+ * grid: it is missed or taken twice nowhere. */
+static void add_sweep(subject *self) {
+    const rdt_one_hot *one_hot = &self->buffers->one_hot;
+    const uint64_t tile = self->launch.tile, vector = one_hot->alignments;
+    uint64_t count = 5 * tile + 7 < one_hot->window ? 5 * tile + 7 : one_hot->window;
+    const uint64_t boundaries[] = {0,
+                                   vector,
+                                   32,
+                                   32 * vector,
+                                   self->launch.threads,
+                                   tile / 2,
+                                   tile - 1,
+                                   tile,
+                                   2 * tile,
+                                   3 * tile,
+                                   4 * tile,
+                                   5 * tile,
+                                   count - vector,
+                                   count - 1,
+                                   self->launch.threads * vector};
+    for (size_t i = 0; i < sizeof boundaries / sizeof *boundaries; i++)
+        for (int64_t step = -2; step <= 2; step++) {
+            int64_t at = (int64_t)boundaries[i] + step;
+            if (at >= 0 && at < (int64_t)count)
+                add_hot(self, step == 0 ? 0 : (uint64_t)at % vector, count, at);
+        }
+}
+
+/* The elements just outside decide, and must not be read as if they were inside. */
+static void add_outside(subject *self) {
+    const uint64_t tile = self->launch.tile, vector = self->buffers->one_hot.alignments;
+    const uint64_t counts[] = {0, 1, vector, 33, tile - 1, tile, 2 * tile + 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (uint64_t offset = 0; offset<vector; offset += vector> 1 ? vector - 1 : 1) {
+            add_hot(self, offset, counts[i], -1);
+            add_hot(self, offset, counts[i], (int64_t)counts[i]);
+        }
+}
+
+/* One NaN in each part of the way of an element: a vector's first and last, a warp's, a tile's,
+ * what is left over before and behind. */
+static void add_nans(subject *self) {
+    const uint64_t tile = self->launch.tile, count = 3 * tile + 7;
+    const uint64_t at[] = {0, 1, 15, 16, 31, 32, tile - 1, tile, 2 * tile, 3 * tile, count - 1};
+    if (!self->buffers->nan) return;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) add_nan(self, count, at[i]);
+    add_nan(self, 1, 0);
+}
+
+redtune_status rdt_verify_edges(const rdt_test_buffers *buffers, const redtune_problem *problem,
+                                const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err) {
+    subject self = {.buffers = buffers, .problem = problem, .kernel = kernel, .launch = *launch};
+    /* The boundaries of the grid are near the beginning then. */
+    if (self.launch.blocks_max > EDGE_BLOCKS) self.launch.blocks_max = EDGE_BLOCKS;
+    add_counts(&self);
+    add_sweep(&self);
+    add_outside(&self);
+    add_nans(&self);
+    return run_checks(&self, err);
+}
+
+redtune_status rdt_verify_count(const rdt_test_buffers *buffers, const redtune_problem *problem,
+                                const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err) {
+    const uint64_t count = problem->count, tile = launch->tile;
+    bool exact = count <= buffers->dense.data->count_max;
+    const rdt_pool *pool = exact ? &buffers->dense : &buffers->sparse;
+    subject self = {.buffers = buffers, .problem = problem, .kernel = kernel, .launch = *launch};
+    add_pattern(&self, pool, 0, count);
+    if (count > 2) {
+        add_pattern(&self, pool, 1, count - 1);
+        add_pattern(&self, pool, 3, count - 2);
+    }
+    if (rdt_test_data_hides(problem) && count) {
+        /* Partial results of the first and last block, and of those at which combining them
+         * begins anew. */
+        const uint64_t blocks = rdt_launch_blocks(launch, count), last = blocks - 1;
+        const uint64_t at[] = {0, 31, 32, launch->threads - 1, launch->threads, last / 2, last};
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+            if (at[i] <= last) add_planted(&self, pool, count, at[i] * tile + at[i] % tile);
+        add_planted(&self, pool, count, count - 1);
+    }
+    return run_checks(&self, err);
+}

@@ -1,0 +1,29 @@
+/* Budget: how a time limit is shared out among the searches of a tune. */
+#define _POSIX_C_SOURCE 199309L
+#include "tuner/search/budget.h"
+
+#include <time.h>
+
+static const double look_share = 0.6; /* of a search's time, for the first look */
+
+static double now_ns(const rdt_budget *budget) {
+    if (budget->now_ns) return budget->now_ns(budget->user);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
+
+void rdt_budget_start(rdt_budget *budget, double seconds) {
+    budget->end_ns = seconds > 0 ? now_ns(budget) + 1e9 * seconds : 0;
+    budget->late_ns = budget->end_ns;
+}
+
+void rdt_budget_share(rdt_budget *budget, size_t searches) {
+    if (budget->end_ns <= 0 || !searches) return;
+    double now = now_ns(budget), left = budget->end_ns - now;
+    budget->late_ns = now + (left > 0 ? look_share * left / (double)searches : 0);
+}
+
+bool rdt_budget_is_late(const rdt_budget *budget) {
+    return budget->end_ns > 0 && now_ns(budget) >= budget->late_ns;
+}

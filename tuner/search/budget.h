@@ -1,0 +1,23 @@
+/* Budget: how a time limit is shared out among the searches of a tune. */
+#ifndef RDT_TUNER_SEARCH_BUDGET_H
+#define RDT_TUNER_SEARCH_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Valid when zeroed: no limit. */
+typedef struct rdt_budget {
+    double end_ns;                /* when the tune should be over, by now; 0: no limit */
+    double (*now_ns)(void *user); /* NULL: the system's steady clock */
+    void *user;
+    double late_ns; /* when the search at hand should look no further */
+} rdt_budget;
+
+/* From now on, so many seconds; 0 or less: no limit. */
+void rdt_budget_start(rdt_budget *budget, double seconds);
+/* Gives the search that begins its share of the time left, with so many to come including it. What
+ * the first look leaves of it is for the rounds after that. */
+void rdt_budget_share(rdt_budget *budget, size_t searches);
+bool rdt_budget_is_late(const rdt_budget *budget);
+
+#endif

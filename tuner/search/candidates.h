@@ -1,0 +1,64 @@
+/* Candidates: the points of a space for one problem, and what is known of each: the part of a
+ * search that every strategy shares. */
+#ifndef RDT_TUNER_SEARCH_CANDIDATES_H
+#define RDT_TUNER_SEARCH_CANDIDATES_H
+
+#include "tuner/search/neighbours.h"
+#include "tuner/search/search.h"
+
+/* A point of the space. */
+typedef struct rdt_entry {
+    rdt_candidate candidate; /* its launch is found when it is asked for */
+    bool is_default;
+    bool verified; /* its outcome is known */
+    bool tried;    /* it has been measured, or failed, or is not worth it: it was wrong before */
+    bool expanded[RDT_NEIGHBOURS_STAGES]; /* its neighbours have been looked at; a strategy's to use
+                                           */
+    rdt_outcome outcome;
+    double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
+    int samples;
+    int order; /* in the space: simpler configs come first */
+} rdt_entry;
+
+typedef struct rdt_candidates {
+    const rdt_search *search;
+    const rdt_space *space;
+    rdt_entry *entry; /* by order */
+    size_t count;
+    size_t standard; /* the built-in default's index */
+    long *known_at;  /* for each trial that the search knows its entry, or -1 */
+    size_t tried;    /* entries */
+    size_t asked;    /* of rdt_candidates_measure, in all its calls */
+    size_t planned;  /* what will be asked, for the progress; 0: each call counts by itself */
+    double best_ns;
+    rdt_search_count now;  /* since the field was opened */
+    char first_cause[160]; /* why the first that is not good is not, as in rdt_trial; "" if none */
+} rdt_candidates;
+
+/* Fills the field with the problem's points and with what the search knows. */
+redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out,
+                                   redtune_error *err);
+/* The same with these configs only, as far as they are points; the default is always among them. */
+redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_config *configs,
+                                        size_t count, rdt_candidates *out, redtune_error *err);
+void rdt_candidates_close(rdt_candidates *field);
+
+/* The entry's index, or -1 for what is no point here. */
+long rdt_candidates_find(const rdt_candidates *field, const rdt_config *config);
+
+/* Says which entries may be asked for next, so that their kernels can be made meanwhile: soon, or
+ * if there is nothing better to do. */
+void rdt_candidates_prepare(const rdt_candidates *field, const size_t *indices, size_t count,
+                            bool soon);
+
+/* Measures the entries whose indices are given so that each has at least so many samples, or is
+ * known not to be good; a few at a time, each lot stored at once. REDTUNE_INTERRUPTED if the
+ * progress hook says so. */
+redtune_status rdt_candidates_measure(rdt_candidates *field, const size_t *indices, size_t count,
+                                      int samples, redtune_error *err);
+
+/* The good entries, the fast before the slow and among equals the simpler; indices has room for
+ * all. Returns how many. */
+size_t rdt_candidates_rank(const rdt_candidates *field, size_t *indices);
+
+#endif

@@ -1,0 +1,167 @@
+/* Crossover: between two neighbouring sizes with different winners, the size at which one takes
+ * over from the other. */
+#include "tuner/search/crossover.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/winner.h"
+#include "tuner/search/candidates.h"
+
+enum {
+    HALVINGS = 2,     /* sizes that are a factor of 2 apart: the crossover lies within 2^(1/8) */
+    NEIGHBOURS = 4,   /* times: sizes further apart have more than one crossover between them */
+    LOOK_SAMPLES = 9, /* of a winner at another size than its own */
+};
+
+/* A size, and how the two winners compare there. */
+typedef struct place {
+    uint64_t count;
+    rdt_trial side[2]; /* the winners of the lower and the upper end, here */
+    bool known[2];     /* false: no candidate here, or not good */
+} place;
+
+typedef struct border {
+    rdt_sweep *sweep;
+    rdt_config config[2]; /* the winners of the lower and of the upper end */
+} border;
+
+/* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
+static int compare(const place *at) {
+    if (!at->known[0] || !at->known[1]) return at->known[0] ? -1 : at->known[1] ? 1 : 0;
+    double difference = at->side[0].median_ns - at->side[1].median_ns;
+    if (fabs(difference) <= rdt_winner_noise_ns(&at->side[0], &at->side[1])) return 0;
+    return difference < 0 ? -1 : 1;
+}
+
+/* The problem of the sweep with another count. */
+static redtune_problem problem_at(const border *self, uint64_t count) {
+    redtune_problem problem = self->sweep->problems[0];
+    problem.count = count;
+    return problem;
+}
+
+static redtune_status select_at(const border *self, uint64_t count, rdt_trials *out,
+                                redtune_error *err) {
+    return rdt_trials_select(&self->sweep->known[RDT_CACHE_COLD], count, out, err);
+}
+
+/* Measures both winners, and the default, at a place. */
+static redtune_status measure(const border *self, place *at, redtune_error *err) {
+    enum { CONFIGS = 3 };
+    static const size_t all[CONFIGS] = {0, 1, 2};
+    rdt_sweep *sweep = self->sweep;
+    const redtune_problem problem = problem_at(self, at->count);
+    const rdt_search_hooks hooks = rdt_sweep_hooks_of(sweep);
+    rdt_search search = rdt_sweep_search(sweep, &problem, RDT_CACHE_COLD, &hooks);
+    rdt_trials known = {0};
+    rdt_candidates field = {.entry = NULL};
+    redtune_status status = select_at(self, at->count, &known, err);
+    search.known = &known;
+    if (!status) status = rdt_candidates_open_some(&search, self->config, 2, &field, err);
+    if (!status) status = rdt_candidates_measure(&field, all, field.count, LOOK_SAMPLES, err);
+    for (int side = 0; !status && side < 2; side++) {
+        long entry = rdt_candidates_find(&field, &self->config[side]);
+        at->known[side] = entry >= 0 && field.entry[entry].samples > 0;
+        if (!at->known[side]) continue;
+        at->side[side] = (rdt_trial){.median_ns = field.entry[entry].median_ns,
+                                     .spread_ns = field.entry[entry].spread_ns,
+                                     .samples = field.entry[entry].samples};
+    }
+    rdt_candidates_close(&field);
+    rdt_trials_free(&known);
+    return status;
+}
+
+/* What ties at both ends may differ by much between them, where the grid fills the GPU otherwise:
+ * so a size between is searched like any other, from what was best at the two around it. */
+static redtune_status search_between(const border *self, uint64_t low, uint64_t count,
+                                     uint64_t high, redtune_error *err) {
+    const redtune_problem problem = problem_at(self, count);
+    const rdt_search_hooks hooks = rdt_sweep_hooks_of(self->sweep);
+    rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD, &hooks);
+    rdt_search_count measured;
+    rdt_trials known = {0}, below = {0}, above = {0};
+    redtune_status status = select_at(self, count, &known, err);
+    if (!status) status = select_at(self, low, &below, err);
+    if (!status) status = select_at(self, high, &above, err);
+    search.known = &known;
+    search.near[search.near_count++] = (rdt_seeds){&below, 1};
+    search.near[search.near_count++] = (rdt_seeds){&above, -1};
+    if (!status) status = rdt_search_run(&search, &measured, err);
+    if (status == REDTUNE_WRONG) status = REDTUNE_OK; /* nothing is good here: neither winner is */
+    rdt_trials_free(&known);
+    rdt_trials_free(&below);
+    rdt_trials_free(&above);
+    return status;
+}
+
+/* On the log scale. */
+static uint64_t middle(uint64_t low, uint64_t high) {
+    return (uint64_t)llround(sqrt((double)low) * sqrt((double)high));
+}
+
+static redtune_status halve(const border *self, place low, place high, redtune_error *err) {
+    for (int i = 0; i < HALVINGS; i++) {
+        place between = {.count = middle(low.count, high.count)};
+        if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
+        redtune_status status = search_between(self, low.count, between.count, high.count, err);
+        if (!status) status = measure(self, &between, err);
+        int faster = compare(&between);
+        if (status || !faster) return status;
+        if (faster < 0)
+            low = between;
+        else
+            high = between;
+    }
+    return REDTUNE_OK;
+}
+
+/* The winner of a problem, as a config. */
+static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_config *out,
+                                  bool *found, redtune_error *err) {
+    const rdt_trials *all = &sweep->known[RDT_CACHE_COLD];
+    const rdt_trial **trials = malloc((all->count + 1) * sizeof *trials);
+    size_t trial_count = 0;
+    rdt_winner winner = {0};
+    if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->trial[i].problem.count == count) trials[trial_count++] = &all->trial[i];
+    redtune_status status = rdt_winner_choose(trials, trial_count, &winner, err);
+    const rdt_space *space = rdt_codegen_space(sweep->codegen, sweep->family);
+    *out = (rdt_config){{0}};
+    *found =
+        !status && winner.trial && !rdt_config_parse_whole(space, winner.trial->config, out, NULL);
+    free(trials);
+    return status;
+}
+
+/* A look at the ends, and if there is a crossover, further: at sizes between. */
+static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_error *err) {
+    border self = {.sweep = sweep};
+    place low = {.count = sweep->problems[i].count};
+    place high = {.count = sweep->problems[i + 1].count};
+    bool found[2] = {false};
+    if (low.count < 1 || high.count / low.count > NEIGHBOURS) return REDTUNE_OK;
+    redtune_status status = find_winner(sweep, low.count, &self.config[0], &found[0], err);
+    if (!status) status = find_winner(sweep, high.count, &self.config[1], &found[1], err);
+    if (status || !found[0] || !found[1] ||
+        !memcmp(&self.config[0], &self.config[1], sizeof self.config[0]))
+        return status;
+    sweep->current = i;
+    sweep->stage = "border";
+    status = measure(&self, &low, err);
+    if (!status) status = measure(&self, &high, err);
+    if (status || !further || (!compare(&low) && !compare(&high))) return status;
+    return halve(&self, low, high, err);
+}
+
+/* The ends come first: what is measured there for one crossover must not lead the search at another
+ * elsewhere when the tune goes on after a stop. */
+redtune_status rdt_crossover_run(rdt_sweep *sweep, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int further = 0; further < 2; further++)
+        for (size_t i = 0; !status && i + 1 < sweep->count; i++)
+            status = cross(sweep, i, further, err);
+    return status;
+}

@@ -1,0 +1,158 @@
+/* Recheck: whether a config that was measured somewhere is right on this GPU, and what it takes. */
+#include "tuner/search/recheck.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/text.h"
+#include "tuner/search/candidates.h"
+
+enum { QUICK_SAMPLES = 3 };
+
+/* Times what the default takes: beyond that a quick look leaves no doubt. */
+static const double plainly_slower = 1.25;
+
+typedef struct work {
+    const rdt_recheck *wanted;
+    rdt_candidates field;
+    size_t index[2]; /* of the config and of the default, which may be the same */
+    size_t count;
+    rdt_trial latest[2];
+    double end_s;
+} work;
+
+/* ---- hooks ----------------------------------------------------------------------------------- */
+
+static redtune_status keep(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+    (void)err;
+    work *self = user;
+    char text[RDT_CONFIG_TEXT_BYTES];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < self->count; k++) {
+            rdt_config_format(self->field.space,
+                              &self->field.entry[self->index[k]].candidate.config, text);
+            if (!strcmp(text, trials[i].config)) self->latest[k] = trials[i];
+        }
+    return REDTUNE_OK;
+}
+
+static bool go_on(void *user, const redtune_problem *problem, size_t i, size_t n, double best_ns) {
+    (void)user, (void)problem, (void)i, (void)n, (void)best_ns;
+    return false;
+}
+
+/* ---- how long it may take -------------------------------------------------------------------- */
+
+static double left_s(const work *self) {
+    const rdt_recheck *wanted = self->wanted;
+    return wanted->limit_s > 0 ? self->end_s - wanted->clock_s(wanted->user) : 1e9;
+}
+
+static bool is_good(const work *self, size_t k) {
+    return self->latest[k].outcome == RDT_OUTCOME_GOOD;
+}
+
+static bool is_plainly_slower(const work *self) {
+    return self->count == 2 && is_good(self, 0) && is_good(self, 1) &&
+           self->latest[0].median_ns > plainly_slower * self->latest[1].median_ns;
+}
+
+/* Samples of all that is good for which there is time, after one of each took so long. */
+static int affordable(const work *self, double turn_s) {
+    double samples = turn_s > 0 ? left_s(self) / turn_s : RDT_RECHECK_SAMPLES;
+    return samples < RDT_RECHECK_SAMPLES ? (int)samples : RDT_RECHECK_SAMPLES;
+}
+
+/* ---- the looks ------------------------------------------------------------------------------- */
+
+/* The config is out: 16 samples of it would take longer than there is time for. */
+static void give_up(work *self) {
+    rdt_trial *trial = &self->latest[0];
+    rdt_text_print(
+        trial->cause, sizeof trial->cause,
+        "too slow to be timed within %.3g s: %.4g us a call, where the default takes %.4g us",
+        self->wanted->limit_s, trial->median_ns / 1e3, self->latest[1].median_ns / 1e3);
+    trial->outcome = RDT_OUTCOME_HUNG;
+    trial->median_ns = trial->spread_ns = 0;
+    trial->samples = 0;
+    trial->conditions = (rdt_conditions){0};
+}
+
+/* What is good is measured with care, as far as there is time. turn_s: for a sample of each. */
+static redtune_status look_again(work *self, double turn_s, redtune_error *err) {
+    int samples = affordable(self, turn_s);
+    size_t first = 0;
+    if (samples < RDT_RECHECK_SAMPLES_MIN && is_plainly_slower(self)) {
+        double fast_ns = self->latest[1].median_ns, slow_ns = self->latest[0].median_ns;
+        give_up(self);
+        samples = affordable(self, turn_s * fast_ns / (fast_ns + slow_ns));
+        first = 1;
+    }
+    if (samples < RDT_RECHECK_SAMPLES_MIN) return REDTUNE_OK;
+    return rdt_candidates_measure(&self->field, &self->index[first], self->count - first, samples,
+                                  err);
+}
+
+static void tell(const work *self, rdt_rechecked *out) {
+    *out = (rdt_rechecked){.count = 0};
+    for (size_t k = 0; k < self->count; k++)
+        if (!is_good(self, k) || self->latest[k].samples >= RDT_RECHECK_SAMPLES_MIN)
+            out->trials[out->count++] = self->latest[k];
+}
+
+static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
+    /* The first sample comes with the test data and the verifying: it says little of the time. */
+    redtune_status status = rdt_candidates_measure(&self->field, self->index, self->count, 1, err);
+    double before = left_s(self);
+    if (!status && before > 0)
+        status = rdt_candidates_measure(&self->field, self->index, self->count, QUICK_SAMPLES, err);
+    double left = left_s(self);
+    if (!status && left > 0) status = look_again(self, (before - left) / QUICK_SAMPLES, err);
+    if (!status) tell(self, out);
+    return status;
+}
+
+/* The config's own failure, which the evaluator did not survive. */
+static void blame(const work *self, const redtune_error *why, rdt_rechecked *out) {
+    const rdt_entry *entry = &self->field.entry[self->index[0]];
+    rdt_trial trial = {
+        .problem = *self->wanted->problem,
+        .cache = self->wanted->cache,
+        .outcome = RDT_OUTCOME_FAULTED,
+        .order = entry->order,
+    };
+    rdt_text_copy(trial.family, sizeof trial.family, self->field.space->family);
+    rdt_config_format(self->field.space, &entry->candidate.config, trial.config);
+    rdt_text_copy(trial.cause, sizeof trial.cause, why->message);
+    *out = (rdt_rechecked){.trials = {trial}, .count = 1};
+}
+
+redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_config *config,
+                               rdt_rechecked *out, redtune_error *err) {
+    work self = {.wanted = wanted};
+    const rdt_search_hooks hooks = {&self, keep, go_on};
+    const rdt_search search = {
+        .evaluator = wanted->evaluator,
+        .codegen = wanted->codegen,
+        .facts = wanted->facts,
+        .family = wanted->family,
+        .problem = wanted->problem,
+        .cache = wanted->cache,
+        .any = true,
+        .hooks = &hooks,
+    };
+    if (wanted->limit_s > 0) self.end_s = wanted->clock_s(wanted->user) + wanted->limit_s;
+    redtune_status status = rdt_codegen_check(
+        wanted->codegen, wanted->family, (rdt_case){wanted->problem, wanted->facts}, config, err);
+    if (!status) status = rdt_candidates_open_some(&search, config, 1, &self.field, err);
+    if (status) return status;
+    self.index[self.count++] = (size_t)rdt_candidates_find(&self.field, config);
+    if (self.index[0] != self.field.standard) self.index[self.count++] = self.field.standard;
+    redtune_error why;
+    status = look(&self, out, &why);
+    if (status == REDTUNE_DEVICE && wanted->at && *wanted->at == 0 && self.count == 2 &&
+        self.latest[0].outcome != RDT_OUTCOME_HUNG)
+        blame(&self, &why, out);
+    if (status && err) *err = why;
+    rdt_candidates_close(&self.field);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Search: the measurements that find the fastest config for one problem. */
+#include "tuner/search/search.h"
+
+#include <stdlib.h>
+#include "tuner/search/candidates.h"
+
+/* The best `keep` good entries, and the default behind them if it is good. */
+static size_t narrow(const rdt_candidates *field, size_t keep, size_t *indices) {
+    size_t good = rdt_candidates_rank(field, indices);
+    if (keep >= good) return good;
+    for (size_t i = keep; i < good; i++) {
+        if (indices[i] != field->standard) continue;
+        indices[keep++] = field->standard;
+        break;
+    }
+    return keep;
+}
+
+static redtune_status none_good(const rdt_candidates *field, redtune_error *err) {
+    char problem[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(field->search->problem, problem);
+    return rdt_fail(
+        err, REDTUNE_WRONG, 0,
+        "cannot tune %s: none of %zu candidates compiles and gives the right result; the "
+        "first: %s",
+        problem, field->tried, *field->first_cause ? field->first_cause : "no cause");
+}
+
+redtune_status rdt_search_rounds(rdt_candidates *field, redtune_error *err) {
+    const rdt_strategy *strategy = field->search->strategy;
+    size_t *indices = malloc(field->count * sizeof *indices);
+    if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
+    redtune_status status = REDTUNE_OK;
+    for (const rdt_round *round = strategy->rounds; !status && round->keep; round++) {
+        size_t count = narrow(field, round->keep, indices);
+        status = rdt_candidates_measure(field, indices, count, round->samples, err);
+    }
+    if (!status && !rdt_candidates_rank(field, indices)) status = none_good(field, err);
+    free(indices);
+    return status;
+}
+
+redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
+                              redtune_error *err) {
+    rdt_candidates field;
+    *count = (rdt_search_count){0};
+    redtune_status status = rdt_candidates_open(search, &field, err);
+    if (status) return status;
+    status = search->strategy->explore(search->strategy, &field, err);
+    if (!status) status = rdt_search_rounds(&field, err);
+    *count = field.now;
+    rdt_candidates_close(&field);
+    return status;
+}

@@ -1,0 +1,70 @@
+/* Search: the measurements that find the fastest config for one problem. */
+#ifndef RDT_TUNER_SEARCH_SEARCH_H
+#define RDT_TUNER_SEARCH_SEARCH_H
+
+#include "codegen/codegen.h"
+#include "model/trials.h"
+#include "tuner/evaluator.h"
+#include "tuner/search/strategy.h"
+
+struct rdt_candidates;
+
+/* What a search reports to; every function gets user first. */
+typedef struct rdt_search_hooks {
+    void *user;
+    /* Takes trials for keeping as soon as there are any. */
+    redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
+    /* Candidate i of the n that are about to be measured on the problem; true stops the search. */
+    bool (*progress)(void *user, const redtune_problem *problem, size_t i, size_t n,
+                     double best_ns);
+} rdt_search_hooks;
+
+/* What was measured on a problem that is like the one at hand. */
+typedef struct rdt_seeds {
+    const rdt_trials *trials;
+    /* How its count compares: 1 for a smaller one, whose best configs are tried with their
+     * parameters one step up, too; -1 for a larger one; 0 for the same. */
+    int shift;
+} rdt_seeds;
+
+enum { RDT_SEEDS_MAX = 4 };
+
+typedef struct rdt_search {
+    const rdt_evaluator *evaluator;
+    rdt_codegen *codegen;
+    const rdt_facts *facts; /* of the GPU behind the evaluator */
+    int family;
+    const redtune_problem *problem; /* resolved */
+    rdt_cache_state cache;
+    const rdt_strategy *strategy;
+    uint64_t seed;
+    /* What is known of this family, problem and cache state, measured with these templates on this
+     * GPU model: it is not measured again. NULL: nothing. */
+    const rdt_trials *known;
+    /* The same in the other cache state: it is not verified again. NULL: nothing. */
+    const rdt_trials *verified;
+    rdt_seeds near[RDT_SEEDS_MAX]; /* the most alike first */
+    size_t near_count;
+    /* What is known of the class at all its sizes: which named values are worth a probe, or more.
+     * NULL: nothing is probed. */
+    const rdt_trials *sizes;
+    /* Whether no more candidates should be looked at, since time is short. NULL: never. */
+    bool (*is_late)(void *user);
+    bool any; /* of configs that are named: those that are allowed, worth measuring or not */
+    const rdt_search_hooks *hooks;
+} rdt_search;
+
+typedef struct rdt_search_count {
+    size_t measured, failed; /* candidates, now and not known before */
+} rdt_search_count;
+
+/* Looks around and goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
+ * REDTUNE_INTERRUPTED if a hook said stop. What was measured has been stored in any case, and
+ * *count is valid. */
+redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
+                              redtune_error *err);
+
+/* The rounds alone, among what has been tried in a field. */
+redtune_status rdt_search_rounds(struct rdt_candidates *field, redtune_error *err);
+
+#endif

@@ -1,0 +1,94 @@
+/* Second pass: a second look at a problem that was searched, with what was found at the next larger
+ * size since. */
+#include "tuner/search/second_pass.h"
+
+#include <stdlib.h>
+#include "tuner/search/candidates.h"
+#include "tuner/search/seeds.h"
+
+enum { LENT = 3 }; /* configs of the next size */
+
+/* What is known of the problem and of the next one; owned here. */
+typedef struct notes {
+    rdt_trials known, other, next;
+} notes;
+
+static void free_notes(notes *notes) {
+    rdt_trials_free(&notes->known);
+    rdt_trials_free(&notes->other);
+    rdt_trials_free(&notes->next);
+}
+
+static redtune_status take_notes(const rdt_sweep *sweep, size_t i, rdt_cache_state cache,
+                                 notes *out, redtune_error *err) {
+    const uint64_t here = sweep->problems[i].count, next = sweep->problems[i + 1].count;
+    redtune_status status = rdt_trials_select(&sweep->known[cache], here, &out->known, err);
+    if (!status) status = rdt_trials_select(&sweep->known[!cache], here, &out->other, err);
+    if (!status) status = rdt_trials_select(&sweep->known[cache], next, &out->next, err);
+    return status;
+}
+
+/* What the search has looked at here, and behind it what the next size lends. What only a crossover
+ * measured counts as not looked at: a tune that goes on after a stop has it, and another not yet.
+ */
+static redtune_status gather(const rdt_search *search, const notes *notes, rdt_config **out,
+                             size_t *count, redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const int careful = rdt_strategy_samples(search->strategy);
+    size_t room = notes->known.count + LENT, lent = 0;
+    rdt_config *configs = calloc(room, sizeof *configs);
+    if (!configs) return rdt_fail_memory(err, room * sizeof *configs);
+    *count = 0;
+    for (size_t i = 0; i < notes->known.count; i++) {
+        const rdt_trial *trial = &notes->known.trial[i];
+        if (trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
+            *count += !rdt_config_parse_whole(space, trial->config, &configs[*count], NULL);
+    }
+    redtune_status status =
+        rdt_seeds_best(space, &notes->next, careful, LENT, configs + *count, &lent, err);
+    *count += lent;
+    if (status)
+        free(configs);
+    else
+        *out = configs;
+    return status;
+}
+
+static redtune_status look_again(const rdt_search *search, const notes *notes,
+                                 rdt_search_count *count, redtune_error *err) {
+    rdt_candidates field;
+    rdt_config *configs = NULL;
+    size_t config_count = 0;
+    redtune_status status = gather(search, notes, &configs, &config_count, err);
+    if (!status) status = rdt_candidates_open_some(search, configs, config_count, &field, err);
+    free(configs);
+    if (status) return status;
+    size_t *all = malloc(field.count * sizeof *all);
+    if (!all) status = rdt_fail_memory(err, field.count * sizeof *all);
+    for (size_t i = 0; !status && i < field.count; i++) all[i] = i;
+    if (!status)
+        status = rdt_candidates_measure(&field, all, field.count, search->strategy->samples, err);
+    if (!status) status = rdt_search_rounds(&field, err);
+    count->measured += field.now.measured;
+    count->failed += field.now.failed;
+    free(all);
+    rdt_candidates_close(&field);
+    return status;
+}
+
+redtune_status rdt_second_pass_run(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
+                                   rdt_search_count *count, redtune_error *err) {
+    const rdt_search_hooks hooks = rdt_sweep_hooks_of(sweep);
+    rdt_search search = rdt_sweep_search(sweep, &sweep->problems[i], cache, &hooks);
+    notes notes = {.known = {0}};
+    if (search.is_late && search.is_late(sweep)) return REDTUNE_OK;
+    sweep->current = i;
+    sweep->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
+    redtune_status status = take_notes(sweep, i, cache, &notes, err);
+    search.known = &notes.known;
+    search.verified = &notes.other;
+    if (!status && notes.known.count && notes.next.count)
+        status = look_again(&search, &notes, count, err);
+    free_notes(&notes);
+    return status;
+}

@@ -1,0 +1,129 @@
+/* Seeds: what was best on problems like the one at hand, as a start for its search. */
+#include "tuner/search/seeds.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "tuner/search/neighbours.h"
+
+enum {
+    BEST = 4,   /* of each problem */
+    MOVED = 3,  /* and of these the neighbours towards the size at hand, where it differs */
+    LEADERS = 8 /* kinds of which the best is taken at most */
+};
+
+/* A config and its time there. */
+typedef struct rival {
+    rdt_config config;
+    double median_ns;
+    int samples, order;
+} rival;
+
+static int compare(const void *a, const void *b) {
+    const rival *x = a, *y = b;
+    if (x->median_ns != y->median_ns) return x->median_ns < y->median_ns ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Of several trials of one config the last with the most samples counts. */
+static size_t rank(const rdt_space *space, const rdt_trials *trials, rival *rivals) {
+    size_t count = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        const rdt_trial *trial = &trials->trial[i];
+        rdt_config config = {{0}};
+        if (trial->outcome != RDT_OUTCOME_GOOD ||
+            rdt_config_parse_whole(space, trial->config, &config, NULL))
+            continue;
+        size_t at = 0;
+        while (at < count && memcmp(&rivals[at].config, &config, sizeof config)) at++;
+        if (at < count && rivals[at].samples > trial->samples) continue;
+        if (at == count) count++;
+        rivals[at] =
+            (rival){config, trial->median_ns, trial->samples, rdt_config_order(space, &config)};
+    }
+    qsort(rivals, count, sizeof *rivals, compare);
+    return count;
+}
+
+static void add(rdt_seeds_list *list, const rdt_config *config) {
+    list->config[list->count++] = *config;
+}
+
+/* The best of each kind: which kind is best may change with the size. */
+static void add_leaders(const rdt_space *space, const rival *rivals, size_t count,
+                        rdt_seeds_list *list) {
+    size_t leaders = 0;
+    for (size_t i = 0; i < count && leaders < LEADERS; i++) {
+        bool leads = true;
+        for (size_t k = 0; leads && k < i; k++)
+            leads = !rdt_neighbours_same_kind(space, &rivals[k].config, &rivals[i].config);
+        if (!leads) continue;
+        add(list, &rivals[i].config);
+        leaders++;
+    }
+}
+
+/* The neighbours of the best towards the size at hand, where it differs. */
+static void add_moved(const rdt_space *space, const rival *rivals, size_t count, int shift,
+                      rdt_seeds_list *list) {
+    for (size_t i = 0; shift && i < count && i < MOVED; i++)
+        for (int k = space->param_count - 1; k >= 0; k--) {
+            rdt_config moved;
+            if (rdt_neighbours_step(space, &rivals[i].config, k, shift, &moved)) add(list, &moved);
+        }
+}
+
+static void add_between(const rival *rivals, size_t first, size_t end, size_t count,
+                        rdt_seeds_list *list) {
+    for (size_t i = first; i < end && i < count; i++) add(list, &rivals[i].config);
+}
+
+/* Of every problem the very best comes before anything less of another. */
+static void add_all(const rdt_search *search, rival *const *rivals, const size_t *counts,
+                    rdt_seeds_list *out) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    for (size_t i = 0; i < search->near_count; i++) {
+        add_between(rivals[i], 0, BEST / 2, counts[i], out);
+        add_leaders(space, rivals[i], counts[i], out);
+    }
+    for (size_t i = 0; i < search->near_count; i++)
+        add_between(rivals[i], BEST / 2, BEST, counts[i], out);
+    for (size_t i = 0; i < search->near_count; i++)
+        add_moved(space, rivals[i], counts[i], search->near[i].shift, out);
+}
+
+redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
+                                 redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const size_t room = RDT_SEEDS_MAX * (BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX);
+    rival *rivals[RDT_SEEDS_MAX] = {NULL};
+    size_t counts[RDT_SEEDS_MAX];
+    bool good = (out->config = malloc(room * sizeof *out->config)) != NULL;
+    for (size_t i = 0; good && i < search->near_count; i++) {
+        const rdt_trials *trials = search->near[i].trials;
+        rivals[i] = malloc((trials->count + 1) * sizeof **rivals);
+        good = rivals[i] != NULL;
+        if (good) counts[i] = rank(space, trials, rivals[i]);
+    }
+    if (good) add_all(search, rivals, counts, out);
+    for (size_t i = 0; i < search->near_count; i++) free(rivals[i]);
+    if (good) return REDTUNE_OK;
+    rdt_seeds_free(out);
+    return rdt_fail_memory(err, room * sizeof *out->config);
+}
+
+redtune_status rdt_seeds_best(const rdt_space *space, const rdt_trials *trials, int samples,
+                              size_t most, rdt_config *out, size_t *count, redtune_error *err) {
+    rival *rivals = malloc((trials->count + 1) * sizeof *rivals);
+    if (!rivals) return rdt_fail_memory(err, (trials->count + 1) * sizeof *rivals);
+    size_t rival_count = rank(space, trials, rivals);
+    *count = 0;
+    for (size_t i = 0; i < rival_count && *count < most; i++)
+        if (rivals[i].samples >= samples) out[(*count)++] = rivals[i].config;
+    free(rivals);
+    return REDTUNE_OK;
+}
+
+void rdt_seeds_free(rdt_seeds_list *list) {
+    free(list->config);
+    *list = (rdt_seeds_list){0};
+}

@@ -1,0 +1,65 @@
+/* Strategy: how a search goes about it. */
+#include "tuner/search/strategy.h"
+
+#include <string.h>
+#include "tuner/search/explore.h"
+
+/* docs/tuning.md says what each was seen to find. */
+static const rdt_strategy table[] = {
+    {.name = "standard",
+     .effort = REDTUNE_EFFORT_STANDARD,
+     .explore = rdt_explore_near,
+     .samples = 3,
+     .exact = {0.10, 14, 28},
+     .noisy = {0.22, 28, 48},
+     .rounds = {{10, 9}, {5, 31}}},
+    {.name = "quick",
+     .effort = REDTUNE_EFFORT_QUICK,
+     .explore = rdt_explore_near,
+     .samples = 3,
+     .exact = {0.09, 14, 28},
+     .noisy = {0.10, 14, 32},
+     .rounds = {{4, 15}}},
+    {.name = "exhaustive",
+     .effort = REDTUNE_EFFORT_EXHAUSTIVE,
+     .explore = rdt_explore_all,
+     .extent = RDT_EXTENT_DISTINCT,
+     .samples = 3,
+     .rounds = {{24, 9}, {6, 31}}},
+};
+
+const rdt_strategy *rdt_strategy_find(redtune_effort effort) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].effort == effort) return &table[i];
+    return NULL;
+}
+
+int rdt_strategy_samples(const rdt_strategy *strategy) {
+    int samples = strategy->samples;
+    for (const rdt_round *round = strategy->rounds; round->keep; round++) samples = round->samples;
+    return samples;
+}
+
+size_t rdt_strategy_count(const rdt_strategy *strategy, size_t points) {
+    for (const rdt_round *round = strategy->rounds; round->keep; round++) points += round->keep;
+    return points;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+const char *redtune_effort_name(redtune_effort effort) {
+    const rdt_strategy *strategy = rdt_strategy_find(effort);
+    return strategy ? strategy->name : "unknown";
+}
+
+redtune_status redtune_effort_find(const char *name, redtune_effort *effort, redtune_error *err) {
+    if (!effort) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find an effort: effort is NULL");
+    for (size_t i = 0; name && i < sizeof table / sizeof *table; i++) {
+        if (strcmp(table[i].name, name)) continue;
+        *effort = table[i].effort;
+        return REDTUNE_OK;
+    }
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot use effort '%.40s': use quick, standard or exhaustive",
+                    name ? name : "");
+}

@@ -1,0 +1,49 @@
+/* Strategy: how a search goes about it. The table of them. */
+#ifndef RDT_TUNER_SEARCH_STRATEGY_H
+#define RDT_TUNER_SEARCH_STRATEGY_H
+
+#include "base/fail.h"
+#include "codegen/codegen.h"
+
+struct rdt_candidates;
+
+/* A round measures the best `keep` of those before it, and the built-in default, with so many
+ * samples each. */
+typedef struct rdt_round {
+    size_t keep;
+    int samples;
+} rdt_round;
+
+enum { RDT_ROUNDS_MAX = 4 };
+
+/* Of a space of n points, so many: share * n, or least if that is more; where nothing like the
+ * problem is known, alone. */
+typedef struct rdt_look {
+    double share;
+    size_t least, alone;
+} rdt_look;
+
+typedef struct rdt_strategy {
+    const char *name;
+    redtune_effort effort;
+    rdt_extent extent; /* of the points that it looks at */
+    /* The first look: which points are measured, with `samples` each. */
+    redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_candidates *field,
+                              redtune_error *err);
+    int samples;
+    /* How much is looked at where every sample of a candidate takes the same time, as in a model,
+     * and where they do not: there what is best has more rivals that few samples cannot tell from
+     * it, and lies less where one expects it. Exploring everything has no use for either. */
+    rdt_look exact, noisy;
+    rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
+} rdt_strategy;
+
+/* NULL for an effort that is none. */
+const rdt_strategy *rdt_strategy_find(redtune_effort effort);
+/* Samples of the last round: a winner has been timed so often. */
+int rdt_strategy_samples(const rdt_strategy *strategy);
+
+/* How many measurements a search asks for whose first look tries that many points. */
+size_t rdt_strategy_count(const rdt_strategy *strategy, size_t points);
+
+#endif

@@ -1,0 +1,295 @@
+/* Sweep: the problems of one class, searched one after another. */
+#include "tuner/search/sweep.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/winner.h"
+#include "tuner/search/crossover.h"
+#include "tuner/search/explore.h"
+#include "tuner/search/candidates.h"
+#include "tuner/search/second_pass.h"
+
+/* ---- hooks of the searches ------------------------------------------------------------------- */
+
+/* Says once what spoils the measurements. */
+static void warn(rdt_sweep *self, const rdt_conditions *now) {
+    char line[160];
+    void *user = self->hooks->user;
+    if (!self->hooks->warn) return;
+    if (now->others && !self->warned_of_others) {
+        snprintf(line, sizeof line, "%d other %s the GPU: what is measured now may be too slow",
+                 now->others, now->others == 1 ? "process uses" : "processes use");
+        self->hooks->warn(user, line);
+        self->warned_of_others = true;
+    }
+    if (rdt_conditions_held_down(now) && !self->warned_of_clocks) {
+        snprintf(line, sizeof line,
+                 "the GPU's clocks are held down by heat or power (NVML's reasons 0x%" PRIx64
+                 ", %d C): what is measured now may be too slow",
+                 now->throttle, now->temperature_c);
+        self->hooks->warn(user, line);
+        self->warned_of_clocks = true;
+    }
+}
+
+static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+    rdt_sweep *self = user;
+    for (size_t i = 0; i < count; i++) warn(self, &trials[i].conditions);
+    redtune_status status = rdt_trials_add(&self->known[trials->cache], trials, count, err);
+    return status ? status : self->hooks->store(self->hooks->user, trials, count, err);
+}
+
+static bool progress(void *user, const redtune_problem *problem, size_t i, size_t n,
+                     double best_ns) {
+    const rdt_sweep *self = user;
+    return self->hooks->progress(self->hooks->user, problem, self->stage, i, n, best_ns);
+}
+
+static bool is_late(void *user) {
+    return rdt_budget_is_late(((const rdt_sweep *)user)->budget);
+}
+
+rdt_search_hooks rdt_sweep_hooks_of(rdt_sweep *self) {
+    return (rdt_search_hooks){.user = self, .store = store, .progress = progress};
+}
+
+rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem, rdt_cache_state cache,
+                            const rdt_search_hooks *hooks) {
+    return (rdt_search){
+        .evaluator = self->evaluator,
+        .codegen = self->codegen,
+        .facts = self->facts,
+        .family = self->family,
+        .problem = problem,
+        .cache = cache,
+        .strategy = self->strategy,
+        .seed = self->seed,
+        .is_late = self->budget && self->budget->end_ns > 0 ? is_late : NULL,
+        .hooks = hooks,
+    };
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+static redtune_status choose(const rdt_trials *trials, rdt_finding *out, redtune_error *err) {
+    const rdt_trial **pointers = malloc((trials->count + 1) * sizeof *pointers);
+    rdt_winner winner;
+    if (!pointers) return rdt_fail_memory(err, (trials->count + 1) * sizeof *pointers);
+    for (size_t i = 0; i < trials->count; i++) pointers[i] = &trials->trial[i];
+    redtune_status status = rdt_winner_choose(pointers, trials->count, &winner, err);
+    free(pointers);
+    if (status) return status;
+    out->found = winner.trial != NULL;
+    if (winner.trial) out->winner = *winner.trial;
+    out->default_ns = winner.standard ? winner.standard->median_ns : 0;
+    return REDTUNE_OK;
+}
+
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static redtune_status count_configs(const rdt_trials *trials, size_t *out, redtune_error *err) {
+    const char **texts = malloc((trials->count + 1) * sizeof *texts);
+    if (!texts) return rdt_fail_memory(err, (trials->count + 1) * sizeof *texts);
+    for (size_t i = 0; i < trials->count; i++) texts[i] = trials->trial[i].config;
+    qsort(texts, trials->count, sizeof *texts, compare_texts);
+    *out = 0;
+    for (size_t i = 0; i < trials->count; i++) *out += !i || strcmp(texts[i - 1], texts[i]) != 0;
+    free(texts);
+    return REDTUNE_OK;
+}
+
+/* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
+ * last round, and as many candidates as it looks at. */
+static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
+                                  redtune_error *err) {
+    const rdt_strategy *strategy = search->strategy;
+    size_t configs = 0;
+    redtune_status status = count_configs(search->known, &configs, err);
+    if (status) return status;
+    *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
+    if (!*out || (strategy->exact.least && configs >= strategy->exact.least)) return REDTUNE_OK;
+    rdt_candidates field;
+    status = rdt_candidates_open(search, &field, err);
+    if (status) return status;
+    *out = configs >= field.count;
+    rdt_candidates_close(&field);
+    return REDTUNE_OK;
+}
+
+/* Of the counts that were searched the nearest below, or above; 0 if there is none. */
+static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
+    enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were looked at */
+    uint64_t nearest = 0;
+    for (size_t i = 0; i < trials->count; i++) {
+        uint64_t each = trials->trial[i].problem.count;
+        bool is_nearer =
+            above ? each > count && (!nearest || each < nearest) : each < count && each > nearest;
+        size_t same = 0;
+        for (size_t k = 0; is_nearer && same < SEARCHED && k < trials->count; k++)
+            same += trials->trial[k].problem.count == each;
+        if (is_nearer && same == SEARCHED) nearest = each;
+    }
+    return nearest;
+}
+
+/* ---- searching ------------------------------------------------------------------------------- */
+
+/* What a search is started from; owned here. */
+typedef struct start {
+    rdt_trials known, other, alike, below, above;
+} start;
+
+static void free_start(start *start) {
+    rdt_trials_free(&start->known);
+    rdt_trials_free(&start->other);
+    rdt_trials_free(&start->alike);
+    rdt_trials_free(&start->below);
+    rdt_trials_free(&start->above);
+}
+
+static void add_near(rdt_search *search, const rdt_trials *trials, int shift) {
+    if (trials->count) search->near[search->near_count++] = (rdt_seeds){trials, shift};
+}
+
+static redtune_status collect(const rdt_sweep *self, rdt_search *search, start *start,
+                              redtune_error *err) {
+    const uint64_t count = search->problem->count;
+    const rdt_trials *same = &self->known[search->cache];
+    uint64_t below = nearest_count(same, count, false), above = nearest_count(same, count, true);
+    redtune_status status =
+        rdt_trials_select(&self->known[!search->cache], count, &start->other, err);
+    if (!status) status = rdt_trials_select(same, count, &start->known, err);
+    if (!status) status = rdt_trials_select(&self->alike[search->cache], count, &start->alike, err);
+    if (!status && below) status = rdt_trials_select(same, below, &start->below, err);
+    if (!status && above) status = rdt_trials_select(same, above, &start->above, err);
+    search->known = &start->known;
+    search->verified = &start->other;
+    if (search->cache == RDT_CACHE_WARM) add_near(search, &start->other, 0);
+    add_near(search, &start->alike, 0);
+    add_near(search, &start->below, 1);
+    add_near(search, &start->above, -1);
+    search->sizes = same;
+    return status;
+}
+
+static redtune_status interrupted(redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
+                    "tuning was interrupted; what was measured is kept");
+}
+
+/* Lets the evaluator make any kernel of the problem at hand and of the next, if there are more to
+ * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
+ * them.
+ */
+static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    const size_t next = self->current + 1;
+    if (!self->evaluator->prepare || next >= self->count) return REDTUNE_OK;
+    for (size_t i = self->current; !status && i <= next; i++) {
+        rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD, NULL);
+        rdt_candidates field;
+        search.sizes = &self->known[RDT_CACHE_COLD];
+        status = rdt_candidates_open(&search, &field, err);
+        if (status) break;
+        status = rdt_explore_prepare(&field, err);
+        rdt_candidates_close(&field);
+    }
+    return status;
+}
+
+static redtune_status find(rdt_sweep *self, const redtune_problem *problem, rdt_cache_state cache,
+                           rdt_finding *out, redtune_error *err) {
+    const rdt_search_hooks hooks = rdt_sweep_hooks_of(self);
+    rdt_search search = rdt_sweep_search(self, problem, cache, &hooks);
+    start start = {.known = {0}};
+    rdt_trials all = {0};
+    bool complete = false;
+    redtune_status status = collect(self, &search, &start, err);
+    if (!status) status = choose(&start.known, out, err);
+    if (!status) status = is_complete(&search, out, &complete, err);
+    if (status) goto done;
+    if (complete) {
+        self->stage = "known";
+        if (progress(self, problem, 0, 0, out->winner.median_ns)) status = interrupted(err);
+        goto done;
+    }
+    self->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
+    if (cache == RDT_CACHE_COLD) status = look_ahead(self, err);
+    if (!status) status = rdt_search_run(&search, &out->now, err);
+    if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
+    if (!status) status = choose(&all, out, err);
+done:
+    rdt_trials_free(&all);
+    free_start(&start);
+    return status;
+}
+
+size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {
+    uint64_t element = redtune_dtype_bytes(problem->dtype);
+    return problem->count <= rdt_facts_warm_bytes(facts) / element ? RDT_CACHE_STATES : 1;
+}
+
+static size_t searches_left(const rdt_sweep *self, size_t problem, size_t state) {
+    size_t searches = self->searches_after;
+    for (size_t i = problem; i < self->count; i++)
+        searches += rdt_sweep_searches(self->facts, &self->problems[i]);
+    return searches - state;
+}
+
+static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < self->count; i++) {
+        const size_t states = rdt_sweep_searches(self->facts, &self->problems[i]);
+        rdt_finding found[RDT_CACHE_STATES] = {{0}};
+        self->current = i;
+        for (size_t state = 0; !status && state < states; state++) {
+            if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
+            status = find(self, &self->problems[i], (rdt_cache_state)state, &found[state], err);
+        }
+        if (!status) self->hooks->tuned(self->hooks->user, i, found, false);
+    }
+    return status;
+}
+
+/* The winner of what is known by now. */
+static redtune_status find_again(rdt_sweep *self, size_t i, rdt_cache_state cache,
+                                 rdt_finding *finding, redtune_error *err) {
+    rdt_trials all = {0};
+    redtune_status status = rdt_second_pass_run(self, i, cache, &finding->now, err);
+    if (!status)
+        status = rdt_trials_select(&self->known[cache], self->problems[i].count, &all, err);
+    if (!status) status = choose(&all, finding, err);
+    rdt_trials_free(&all);
+    return status;
+}
+
+/* From the large sizes to the small ones; a search of every point has nothing to learn. */
+static redtune_status revisit_each(rdt_sweep *self, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    if (!self->strategy->exact.least || !self->count) return REDTUNE_OK;
+    for (size_t i = self->count - 1; !status && i-- > 0;) {
+        const size_t states = rdt_sweep_searches(self->facts, &self->problems[i]);
+        rdt_finding found[RDT_CACHE_STATES] = {{0}};
+        size_t tried = 0;
+        for (size_t state = 0; !status && state < states; state++) {
+            status = find_again(self, i, (rdt_cache_state)state, &found[state], err);
+            tried += found[state].now.measured + found[state].now.failed;
+        }
+        if (!status && tried) self->hooks->tuned(self->hooks->user, i, found, true);
+    }
+    return status;
+}
+
+redtune_status rdt_sweep_run(rdt_sweep *self, redtune_error *err) {
+    redtune_status status = search_each(self, err);
+    return status ? status : rdt_sweep_join(self, err);
+}
+
+redtune_status rdt_sweep_join(rdt_sweep *self, redtune_error *err) {
+    redtune_status status = revisit_each(self, err);
+    return status ? status : rdt_crossover_run(self, err);
+}

@@ -1,0 +1,190 @@
+/* Values: what a search does with each value of the parameters whose values have names. */
+#include "tuner/search/values.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "model/winner.h"
+#include "tuner/search/neighbours.h"
+
+enum {
+    DOUBLINGS = 3, /* sizes further apart than that say nothing of each other */
+    CLOSE = 4, /* times as many elements: what ties at sizes closer than that is not tried again */
+    LARGEST = 36,
+    POWERS = 3 /* the default is asked for at 2^0, 2^3, ... elements */
+};
+
+/* Times the best without the value: a smaller gain does not pay for the kernels of its neighbours.
+ */
+static const double worth_exploring = 0.99;
+
+/* What trials of one size say of a value. */
+typedef enum verdict { UNTRIED, LOST, TIED, WON } verdict;
+
+/* A config that was tried at some size, and the last trial of the most samples. */
+typedef struct known {
+    rdt_config config;
+    const rdt_trial *trial;
+} known;
+
+typedef struct evidence {
+    known *known; /* by size */
+    size_t count;
+} evidence;
+
+/* ---- the default's --------------------------------------------------------------------------- */
+
+static redtune_status mark_default(const rdt_search *search, uint64_t count, rdt_values *out,
+                                   redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    redtune_problem problem = *search->problem;
+    rdt_config config;
+    problem.count = count;
+    redtune_status status = rdt_codegen_default(search->codegen, search->family,
+                                                (rdt_case){&problem, search->facts}, &config, err);
+    for (int i = 0; !status && i < space->param_count; i++)
+        out->of[i][rdt_param_find(&space->param[i], config.value[i])] = RDT_USE_BASE;
+    return status;
+}
+
+static uint64_t up(uint64_t count) {
+    return count <= UINT64_MAX >> DOUBLINGS ? count << DOUBLINGS : UINT64_MAX;
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b) {
+    const known *x = a, *y = b;
+    const uint64_t left = x->trial->problem.count, right = y->trial->problem.count;
+    if (left != right) return left < right ? -1 : 1;
+    int config = memcmp(&x->config, &y->config, sizeof x->config);
+    if (config) return config;
+    if (x->trial->samples != y->trial->samples)
+        return x->trial->samples > y->trial->samples ? -1 : 1;
+    return x->trial > y->trial ? -1 : 1;
+}
+
+static bool is_near(uint64_t a, uint64_t b) {
+    return a <= up(b) && b <= up(a);
+}
+
+static bool is_close(uint64_t a, uint64_t b) {
+    return a < CLOSE * b && b < CLOSE * a;
+}
+
+/* Of each config at each size near the problem's, and not at its own, the trial that counts. */
+static redtune_status gather(const rdt_search *search, const rdt_trials *trials, bool own,
+                             evidence *out, redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const uint64_t count = search->problem->count;
+    size_t kept = 0;
+    out->known = calloc(trials->count + 1, sizeof *out->known);
+    if (!out->known) return rdt_fail_memory(err, (trials->count + 1) * sizeof *out->known);
+    for (size_t i = 0; i < trials->count; i++) {
+        const rdt_trial *trial = &trials->trial[i];
+        known *next = &out->known[kept];
+        if ((!own && trial->problem.count == count) || !is_near(trial->problem.count, count))
+            continue;
+        next->trial = trial;
+        kept += !rdt_config_parse_whole(space, trial->config, &next->config, NULL);
+    }
+    qsort(out->known, kept, sizeof *out->known, compare);
+    for (size_t i = 0; i < kept; i++) {
+        const known *last = out->count ? &out->known[out->count - 1] : NULL;
+        if (last && last->trial->problem.count == out->known[i].trial->problem.count &&
+            !memcmp(&last->config, &out->known[i].config, sizeof last->config))
+            continue;
+        out->known[out->count++] = out->known[i];
+    }
+    return REDTUNE_OK;
+}
+
+/* How value k of parameter i did among these, which are of one size. */
+static verdict judge(const known *at, size_t count, int i, int64_t value) {
+    const rdt_trial *with = NULL, *without = NULL;
+    bool tried = false;
+    for (size_t k = 0; k < count; k++) {
+        const bool has = at[k].config.value[i] == value;
+        const rdt_trial **best = has ? &with : &without;
+        tried = tried || has;
+        if (at[k].trial->outcome == RDT_OUTCOME_GOOD &&
+            (!*best || at[k].trial->median_ns < (*best)->median_ns))
+            *best = at[k].trial;
+    }
+    if (!tried) return UNTRIED;
+    if (!with || !without) return with ? WON : LOST;
+    const double noise_ns = rdt_winner_noise_ns(with, without);
+    if (with->median_ns > without->median_ns + noise_ns) return LOST;
+    /* A quick look that was lucky wins nothing: what is best is timed again with more samples. */
+    const bool careful = 2 * with->samples >= without->samples;
+    const bool gains = with->median_ns < without->median_ns * worth_exploring;
+    return careful && gains && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
+}
+
+/* At the nearest size below the problem's that has the value, or at or above it. */
+static verdict judge_nearest(const evidence *all, uint64_t count, bool above, int i,
+                             int64_t value) {
+    verdict found = UNTRIED;
+    for (size_t first = 0, end; first < all->count; first = end) {
+        const uint64_t size = all->known[first].trial->problem.count;
+        for (end = first + 1; end < all->count; end++)
+            if (all->known[end].trial->problem.count != size) break;
+        if ((size >= count) != above || (above && found != UNTRIED)) continue;
+        verdict here = judge(&all->known[first], end - first, i, value);
+        if (here == TIED && is_close(size, count)) here = LOST; /* there is nothing to gain */
+        if (here != UNTRIED) found = here;
+    }
+    return found;
+}
+
+static rdt_use use_of(verdict verdict) {
+    static const rdt_use use[] = {[UNTRIED] = RDT_USE_UNKNOWN,
+                                  [LOST] = RDT_USE_OUT,
+                                  [TIED] = RDT_USE_TIED,
+                                  [WON] = RDT_USE_IN};
+    return use[verdict];
+}
+
+/* What won among the trials is in; where they are of the class, what tied and lost counts, too. */
+static redtune_status learn(const rdt_search *search, const rdt_trials *trials, bool of_class,
+                            rdt_values *out, redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const uint64_t count = search->problem->count;
+    evidence all = {.count = 0};
+    redtune_status status = gather(search, trials, !of_class, &all, err);
+    for (int i = 0; !status && i < space->param_count; i++)
+        for (int k = 0; k < space->param[i].value_count; k++) {
+            const int64_t value = space->param[i].value[k];
+            verdict below = judge_nearest(&all, count, false, i, value);
+            verdict above = judge_nearest(&all, count, true, i, value);
+            rdt_use use = use_of(below > above ? below : above);
+            if (use != RDT_USE_IN && !of_class) continue;
+            if (out->of[i][k] < RDT_USE_IN) out->of[i][k] = use;
+        }
+    free(all.known);
+    return status;
+}
+
+redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    redtune_status status = REDTUNE_OK;
+    for (int power = 0; !status && power <= LARGEST; power += POWERS)
+        status = mark_default(search, UINT64_C(1) << power, out, err);
+    for (int i = 0; i < space->param_count; i++)
+        for (int k = 0; !rdt_param_is_named(&space->param[i]) && k < space->param[i].value_count;
+             k++)
+            out->of[i][k] = RDT_USE_BASE;
+    if (!status && search->sizes) status = learn(search, search->sizes, true, out, err);
+    for (size_t i = 0; !status && i < search->near_count; i++)
+        status = learn(search, search->near[i].trials, false, out, err);
+    return status;
+}
+
+rdt_use rdt_values_least(const rdt_values *values, const rdt_space *space,
+                         const rdt_config *config) {
+    rdt_use least = RDT_USE_BASE;
+    for (int i = 0; i < space->param_count; i++) {
+        rdt_use use = values->of[i][rdt_param_find(&space->param[i], config->value[i])];
+        if (use < least) least = use;
+    }
+    return least;
+}

@@ -1,0 +1,389 @@
+/* Compile pool: worker processes that compile kernels into the kernel cache in advance. */
+#define _GNU_SOURCE
+#include "tuner/workers/compile_pool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/locale.h"
+#include "tuner/workers/process.h"
+
+enum {
+    WORKERS_MAX = 64,
+    DEATHS_MAX = 8, /* then something is wrong with compiling itself */
+    ORDER_LIMIT_S = 30,
+    SPARE_SHARE = 4, /* a fourth of the workers is kept for what is asked for soon */
+    SEND_MS = 10000,
+};
+
+/* A kernel to be made. */
+typedef struct entry {
+    rdt_order order;
+    /* Of the last call that asked for it soon: the highest comes first. 0: there was none. */
+    uint64_t rank;
+    bool taken, done;
+} entry;
+
+typedef struct member {
+    rdt_process process;
+    bool ready, busy;
+    size_t entry;   /* that it is busy with */
+    double since_s; /* that it is busy, or starting */
+} member;
+
+struct rdt_compile_pool {
+    const rdt_worker_options *options;
+    const rdt_codegen *codegen;
+    pthread_t thread;
+    int wake;             /* eventfd: there is more to do, or closing */
+    pthread_mutex_t lock; /* guards what follows, up to closing */
+    entry *entries; /* everything that was ever asked for, so that nothing is asked for twice */
+    size_t count, capacity, open_count;
+    uint64_t rank;
+    bool closing, useless; /* useless: its workers do not live */
+    pthread_cond_t made;
+    /* The thread's own. */
+    member members[WORKERS_MAX];
+    int member_count, member_max, deaths;
+};
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int usable_cores(void) {
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    if (cores < 1) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1) cores = 1;
+    return cores < WORKERS_MAX ? cores : WORKERS_MAX;
+}
+
+/* ---- the list of kernels --------------------------------------------------------------------- */
+
+/* Whether both make the same source, as far as can be told without rendering. */
+static bool same_kernel(const rdt_compile_pool *pool, const rdt_order *a, const rdt_order *b) {
+    return a->family == b->family && a->ptx == b->ptx && a->facts.major == b->facts.major &&
+           a->facts.minor == b->facts.minor && rdt_problem_same_class(&a->problem, &b->problem) &&
+           rdt_config_same_kernel(rdt_codegen_space(pool->codegen, a->family), &a->config,
+                                  &b->config);
+}
+
+static entry *find_entry(rdt_compile_pool *pool, const rdt_order *order) {
+    for (size_t i = 0; i < pool->count; i++)
+        if (same_kernel(pool, &pool->entries[i].order, order)) return &pool->entries[i];
+    return NULL;
+}
+
+static void add_entry(rdt_compile_pool *pool, const rdt_order *order, uint64_t rank) {
+    entry *known = find_entry(pool, order);
+    if (known) {
+        if (rank) known->rank = rank;
+        return;
+    }
+    if (pool->count == pool->capacity) {
+        size_t capacity = pool->capacity ? 2 * pool->capacity : 256;
+        entry *entries = realloc(pool->entries, capacity * sizeof *entries);
+        if (!entries) return;
+        pool->entries = entries;
+        pool->capacity = capacity;
+    }
+    pool->entries[pool->count++] = (entry){.order = *order, .rank = rank};
+    pool->open_count++;
+}
+
+static void wake(const rdt_compile_pool *pool) {
+    uint64_t one = 1;
+    ssize_t written = write(pool->wake, &one, sizeof one);
+    (void)written; /* it cannot fail but for being awake already */
+}
+
+static rdt_order order_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
+    rdt_order order;
+    memset(&order, 0, sizeof order); /* what travels has no bytes that were never set */
+    order.facts = *facts;
+    order.ptx = ptx;
+    order.problem = *batch->problem;
+    order.family = batch->family;
+    return order;
+}
+
+void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
+                          const rdt_batch *batch, bool soon) {
+    if (!pool) return;
+    rdt_order order = order_of(facts, ptx, batch);
+    pthread_mutex_lock(&pool->lock);
+    uint64_t rank = soon ? ++pool->rank : 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        order.config = batch->candidates[i].config;
+        add_entry(pool, &order, rank);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    wake(pool);
+}
+
+/* The lock is held. */
+static bool all_done(rdt_compile_pool *pool, rdt_order *order, const rdt_batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        order->config = batch->candidates[i].config;
+        const entry *each = find_entry(pool, order);
+        if (each && !each->done) return false;
+    }
+    return true;
+}
+
+bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
+                           const rdt_batch *batch, int timeout_ms) {
+    if (!pool) return true;
+    struct timespec end;
+    rdt_order order = order_of(facts, ptx, batch);
+    rdt_compile_pool_add(pool, facts, ptx, batch, true);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += timeout_ms / 1000;
+    end.tv_nsec += timeout_ms % 1000 * 1000000L;
+    if (end.tv_nsec >= 1000000000L) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&pool->lock);
+    int rc = 0;
+    bool done = false;
+    while (!rc && !done) {
+        done = pool->useless || all_done(pool, &order, batch);
+        if (!done) rc = pthread_cond_timedwait(&pool->made, &pool->lock, &end);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return done;
+}
+
+/* The next kernel to make: its entry's index, and a copy. false if there is none. spare: nobody
+ * would miss this worker, so it may make what is not asked for soon. */
+static bool next_order(rdt_compile_pool *pool, bool spare, size_t *index, rdt_order *out) {
+    const entry *next = NULL;
+    pthread_mutex_lock(&pool->lock);
+    for (size_t i = 0; pool->open_count && i < pool->count; i++) {
+        const entry *each = &pool->entries[i];
+        bool is_due = !each->taken && (each->rank || spare);
+        if (is_due && (!next || each->rank > next->rank)) next = each;
+    }
+    if (next) {
+        *index = (size_t)(next - pool->entries);
+        pool->entries[*index].taken = true;
+        pool->open_count--;
+        *out = next->order;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return next != NULL;
+}
+
+/* Made, or given up: the GPU's worker makes it then, and finds out why. */
+static void finish_order(rdt_compile_pool *pool, size_t index) {
+    pthread_mutex_lock(&pool->lock);
+    pool->entries[index].done = true;
+    pthread_cond_broadcast(&pool->made);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- the workers ----------------------------------------------------------------------------- */
+
+static void lose(rdt_compile_pool *pool, member *member, const char *why) {
+    rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "a compile worker was lost: %s", why);
+    rdt_process_end(&member->process, NULL);
+    if (member->busy) finish_order(pool, member->entry);
+    member->busy = false;
+    if (++pool->deaths < DEATHS_MAX) return;
+    pthread_mutex_lock(&pool->lock);
+    pool->useless = true;
+    pthread_cond_broadcast(&pool->made);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void start_member(rdt_compile_pool *pool, member *member) {
+    redtune_error why;
+    rdt_process process;
+    rdt_hello hello = rdt_hello_of(RDT_ROLE_COMPILE);
+    if (rdt_process_start(pool->options->command, &process, &why)) {
+        lose(pool, member, why.message);
+        return;
+    }
+    *member = (struct member){.process = process, .since_s = now_s()};
+    hello.log_level = pool->options->log ? (int)pool->options->log->level : 0;
+    rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache, pool->options->kernel_cache);
+    rdt_wire_put(&member->process.wire, &hello, sizeof hello);
+    if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_HELLO, SEND_MS))
+        lose(pool, member, "it took no greeting");
+}
+
+/* Whether there are workers left for what is asked for soon if one more is busy. */
+static bool has_spare(const rdt_compile_pool *pool) {
+    int busy = 0;
+    for (int i = 0; i < pool->member_max; i++) busy += pool->members[i].busy;
+    return busy + 1 <= pool->member_max - pool->member_max / SPARE_SHARE;
+}
+
+static void give_order(rdt_compile_pool *pool, member *member) {
+    rdt_order order;
+    if (!next_order(pool, has_spare(pool), &member->entry, &order)) return;
+    member->busy = true;
+    member->since_s = now_s();
+    rdt_wire_put(&member->process.wire, &order, sizeof order);
+    if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_MAKE, SEND_MS))
+        lose(pool, member, "it took no order");
+}
+
+/* Takes one message in. false: the worker is of no use any more. */
+static bool take_message(rdt_compile_pool *pool, member *member, const rdt_message *message) {
+    rdt_reader reader = rdt_reader_of(message);
+    redtune_log_level level;
+    redtune_error error;
+    rdt_ready ready;
+    switch (message->kind) {
+    case RDT_MESSAGE_LOG:
+        rdt_reader_take(&reader, &level, sizeof level);
+        if (!reader.failed)
+            rdt_log_write(pool->options->log, level, "%.*s", (int)reader.left, reader.at);
+        return true;
+    case RDT_MESSAGE_READY:
+        rdt_reader_take(&reader, &ready, sizeof ready);
+        member->ready = true;
+        if (ready.error.status)
+            rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "%s", ready.error.message);
+        return rdt_reader_done(&reader) && !ready.error.status;
+    case RDT_MESSAGE_MADE:
+        rdt_reader_take(&reader, &error, sizeof error);
+        if (member->busy) finish_order(pool, member->entry);
+        member->busy = false;
+        if (error.status)
+            rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "not made in advance: %s",
+                          error.message);
+        return rdt_reader_done(&reader);
+    default:
+        return false;
+    }
+}
+
+static void hear(rdt_compile_pool *pool, member *member) {
+    for (;;) {
+        rdt_message message;
+        rdt_wire_state state = rdt_wire_receive(&member->process.wire, 0, &message);
+        if (state == RDT_WIRE_EMPTY) return;
+        if (state != RDT_WIRE_GOT || !take_message(pool, member, &message)) {
+            lose(pool, member, "it ended, or said what makes no sense");
+            return;
+        }
+    }
+}
+
+/* Starts what is missing for the work at hand. */
+static void recruit(rdt_compile_pool *pool, size_t open_count) {
+    size_t idle = 0;
+    for (int i = 0; i < pool->member_max; i++)
+        idle += pool->members[i].process.pid && !pool->members[i].busy;
+    for (int i = 0; i < pool->member_max && idle < open_count && pool->deaths < DEATHS_MAX; i++) {
+        if (pool->members[i].process.pid) continue;
+        start_member(pool, &pool->members[i]);
+        idle++;
+    }
+}
+
+/* Waits until a worker says something or there is more to do. */
+static void wait_for_news(rdt_compile_pool *pool) {
+    struct pollfd polled[WORKERS_MAX + 1] = {{.fd = pool->wake, .events = POLLIN}};
+    for (int i = 0; i < pool->member_max; i++)
+        polled[i + 1] = (struct pollfd){
+            .fd = pool->members[i].process.pid ? pool->members[i].process.wire.in : -1,
+            .events = POLLIN,
+        };
+    if (poll(polled, (nfds_t)pool->member_max + 1, 1000) < 0) return;
+    uint64_t calls;
+    if (polled[0].revents && read(pool->wake, &calls, sizeof calls) < 0) return;
+    double now = now_s();
+    for (int i = 0; i < pool->member_max; i++) {
+        member *member = &pool->members[i];
+        if (polled[i + 1].revents) hear(pool, member);
+        bool waited_for = member->busy || !member->ready;
+        if (member->process.pid && waited_for && now - member->since_s > ORDER_LIMIT_S)
+            lose(pool, member, "it took too long");
+    }
+}
+
+static void *look_after(void *user) {
+    rdt_compile_pool *pool = user;
+    for (;;) {
+        pthread_mutex_lock(&pool->lock);
+        bool closing = pool->closing;
+        size_t open_count = pool->open_count;
+        pthread_mutex_unlock(&pool->lock);
+        if (closing) break;
+        recruit(pool, open_count);
+        for (int i = 0; i < pool->member_max; i++) {
+            member *member = &pool->members[i];
+            if (member->process.pid && member->ready && !member->busy) give_order(pool, member);
+        }
+        wait_for_news(pool);
+    }
+    /* The thread that started them ends them: the system may take it as the workers' parent. */
+    for (int i = 0; i < pool->member_max; i++) rdt_process_end(&pool->members[i].process, NULL);
+    return NULL;
+}
+
+/* A thread that runs no signal handler of the program's. */
+static int start_thread(rdt_compile_pool *pool) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&pool->thread, NULL, look_after, pool);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+redtune_status rdt_compile_pool_open(const rdt_worker_options *options, const rdt_codegen *codegen,
+                                     rdt_compile_pool **out, redtune_error *err) {
+    rdt_compile_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) return rdt_fail_memory(err, sizeof *pool);
+    pool->options = options;
+    pool->codegen = codegen;
+    pool->member_max = usable_cores();
+    pool->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int code = pool->wake < 0 ? errno : 0;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->made, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&pool->lock, NULL);
+    if (!code) code = start_thread(pool);
+    if (code) {
+        if (pool->wake >= 0) close(pool->wake);
+        pthread_mutex_destroy(&pool->lock);
+        pthread_cond_destroy(&pool->made);
+        free(pool);
+        return rdt_fail(err, REDTUNE_FILE, code, "cannot start compile workers: %s",
+                        rdt_locale_reason(code));
+    }
+    *out = pool;
+    return REDTUNE_OK;
+}
+
+void rdt_compile_pool_close(rdt_compile_pool *pool) {
+    if (!pool) return;
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_mutex_unlock(&pool->lock);
+    wake(pool);
+    pthread_join(pool->thread, NULL);
+    close(pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->made);
+    free(pool->entries);
+    free(pool);
+}

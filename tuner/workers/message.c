@@ -1,0 +1,34 @@
+/* Message: what a tune and its worker processes say to each other. */
+#define _POSIX_C_SOURCE 200809L
+#include "tuner/workers/message.h"
+
+#include <string.h>
+#include <unistd.h>
+
+rdt_hello rdt_hello_of(rdt_role role) {
+    rdt_hello hello;
+    memset(&hello, 0, sizeof hello); /* what travels has no bytes that were never set */
+    rdt_text_copy(hello.version, sizeof hello.version, REDTUNE_VERSION);
+    hello.bytes = sizeof(rdt_hello) + sizeof(rdt_ready) + sizeof(rdt_request) + sizeof(rdt_order) +
+                  sizeof(rdt_candidate) + sizeof(rdt_verdict) + sizeof(rdt_conditions) +
+                  sizeof(redtune_error);
+    hello.role = role;
+    hello.parent = (int)getpid();
+    return hello;
+}
+
+redtune_status rdt_hello_check(const rdt_message *message, rdt_hello *out, redtune_error *err) {
+    rdt_hello said, own = rdt_hello_of(RDT_ROLE_COMPILE);
+    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader_take(&reader, &said, sizeof said);
+    bool same = message->kind == RDT_MESSAGE_HELLO && rdt_reader_done(&reader) &&
+                !memcmp(said.version, own.version, sizeof said.version) && said.bytes == own.bytes;
+    if (!same)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot work: this is redtune %s, and who started it is another build; "
+                        "name the command of the same build",
+                        own.version);
+    said.device[sizeof said.device - 1] = said.kernel_cache[sizeof said.kernel_cache - 1] = '\0';
+    *out = said;
+    return REDTUNE_OK;
+}

@@ -1,0 +1,75 @@
+/* Message: what a tune and its worker processes say to each other, as plain data. Both are of one
+ * build, which the greeting makes sure of, so structs travel as they lie in memory. */
+#ifndef RDT_TUNER_WORKERS_MESSAGE_H
+#define RDT_TUNER_WORKERS_MESSAGE_H
+
+#include "model/facts.h"
+#include "tuner/evaluator.h"
+#include "tuner/workers/wire.h"
+
+/* To the worker. */
+enum {
+    RDT_MESSAGE_HELLO = 1, /* rdt_hello */
+    RDT_MESSAGE_VERIFY,    /* rdt_request, candidates */
+    RDT_MESSAGE_TIME, /* rdt_request, candidates, verdicts: those that are not good are left out */
+    RDT_MESSAGE_MAKE, /* rdt_order */
+};
+
+/* From the worker. */
+enum {
+    RDT_MESSAGE_READY = 101, /* rdt_ready */
+    RDT_MESSAGE_AT,          /* uint64_t: the candidate at hand, by its place in the request */
+    RDT_MESSAGE_VERDICT,     /* uint64_t, rdt_verdict */
+    RDT_MESSAGE_DONE,        /* to TIME: verdicts, conditions, then samples of each in ns */
+    RDT_MESSAGE_FAULT,  /* uint64_t, redtune_error: this candidate has spoilt the GPU's state */
+    RDT_MESSAGE_FAILED, /* redtune_error: nothing more can be done here */
+    RDT_MESSAGE_MADE,   /* to MAKE: redtune_error, whose status may be REDTUNE_OK */
+    RDT_MESSAGE_LOG,    /* redtune_log_level, text without a NUL */
+};
+
+typedef enum rdt_role { RDT_ROLE_COMPILE, RDT_ROLE_GPU } rdt_role;
+
+typedef struct rdt_hello {
+    char version[16]; /* REDTUNE_VERSION */
+    size_t bytes;     /* of the structs here: another build has others */
+    rdt_role role;
+    int parent;              /* process id of the tune */
+    int log_level;           /* lines above it are not made */
+    char device[16];         /* of the GPU's worker, as in redtune_options */
+    char kernel_cache[4096]; /* path */
+} rdt_hello;
+
+typedef struct rdt_ready {
+    redtune_error error; /* status not REDTUNE_OK: the worker cannot work, and ends */
+    int nvrtc_version;
+    char templates[40]; /* their hash */
+    /* Of the GPU's worker: */
+    rdt_facts facts;
+    uint64_t free_bytes; /* device memory */
+    bool ptx;            /* the driver takes no cubin of NVRTC's */
+} rdt_ready;
+
+typedef struct rdt_request {
+    redtune_problem problem;
+    uint64_t largest; /* count of the largest problem of this class that is to come */
+    int family;
+    rdt_cache_state cache;
+    int samples;
+    uint64_t count; /* candidates that follow */
+} rdt_request;
+
+/* A kernel for the kernel cache. */
+typedef struct rdt_order {
+    rdt_facts facts;
+    bool ptx;
+    redtune_problem problem;
+    int family;
+    rdt_config config;
+} rdt_order;
+
+/* A greeting of this build, for the rest to be filled in. */
+rdt_hello rdt_hello_of(rdt_role role);
+/* The greeting that a message is; REDTUNE_UNSUPPORTED for one of another build, or for none. */
+redtune_status rdt_hello_check(const rdt_message *message, rdt_hello *out, redtune_error *err);
+
+#endif

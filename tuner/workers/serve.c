@@ -1,0 +1,196 @@
+/* Serve: what a worker process does once it is set up: it answers requests one after another. */
+#include "tuner/workers/serve.h"
+
+#include <stdlib.h>
+
+/* A request that is being answered, with room for the whole answer. */
+typedef struct task {
+    rdt_request request;
+    rdt_candidate *candidates;
+    rdt_verdict *verdicts;
+    rdt_conditions *conditions;
+    double *sample_ns;
+} task;
+
+typedef struct server {
+    const rdt_serving *serving;
+    rdt_evaluator evaluator; /* of the last request's class; zeros: none yet */
+    redtune_problem largest;
+    size_t first,
+        at; /* of the request: where the evaluator's batch begins, and the candidate at hand */
+} server;
+
+enum { SEND_MS = -1, CANDIDATES_MAX = 4096 };
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static void tell_error(const server *self, unsigned kind, const redtune_error *error) {
+    rdt_wire *wire = self->serving->wire;
+    rdt_wire_put(wire, error, sizeof *error);
+    rdt_wire_send(wire, kind, SEND_MS);
+}
+
+/* The evaluator's hook: which candidate is at hand. Whoever asked knows by this whom to blame
+ * should no more be heard, and that time goes by for a reason. */
+static void tell_at(void *user, size_t i) {
+    server *self = user;
+    uint64_t index = self->at = self->first + i;
+    rdt_wire_put(self->serving->wire, &index, sizeof index);
+    rdt_wire_send(self->serving->wire, RDT_MESSAGE_AT, SEND_MS);
+}
+
+static void tell_verdict(const server *self, size_t i, const rdt_verdict *verdict) {
+    uint64_t index = i;
+    rdt_wire_put(self->serving->wire, &index, sizeof index);
+    rdt_wire_put(self->serving->wire, verdict, sizeof *verdict);
+    rdt_wire_send(self->serving->wire, RDT_MESSAGE_VERDICT, SEND_MS);
+}
+
+/* What a candidate did to the GPU ends this worker; anything else that fails is no candidate's
+ * fault. */
+static redtune_status tell_failure(const server *self, const redtune_error *error) {
+    if (error->status != REDTUNE_DEVICE) {
+        tell_error(self, RDT_MESSAGE_FAILED, error);
+        return REDTUNE_OK;
+    }
+    uint64_t index = self->at;
+    rdt_wire_put(self->serving->wire, &index, sizeof index);
+    tell_error(self, RDT_MESSAGE_FAULT, error);
+    return REDTUNE_DEVICE;
+}
+
+/* ---- the evaluator --------------------------------------------------------------------------- */
+
+/* One evaluator at a time: two classes' test data might not fit the GPU's memory. */
+static redtune_status need_evaluator(server *self, const rdt_request *request, redtune_error *err) {
+    redtune_problem largest = request->problem;
+    largest.count = request->largest;
+    if (self->evaluator.self && rdt_problem_same_class(&largest, &self->largest) &&
+        largest.count == self->largest.count)
+        return REDTUNE_OK;
+    self->evaluator = (rdt_evaluator){.self = NULL};
+    self->largest = largest;
+    const rdt_serving *serving = self->serving;
+    return serving->open_evaluator(serving->user, &largest, tell_at, self, &self->evaluator, err);
+}
+
+/* Test data and all; what fails here no candidate has done. */
+static redtune_status furnish(server *self, const task *task, redtune_error *err) {
+    redtune_status status = need_evaluator(self, &task->request, err);
+    if (status) return status;
+    const rdt_batch none = {.problem = &task->request.problem, .family = task->request.family};
+    return self->evaluator.verify(self->evaluator.self, &none, NULL, err);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void free_task(task *task) {
+    free(task->candidates);
+    free(task->verdicts);
+    free(task->conditions);
+    free(task->sample_ns);
+}
+
+static redtune_status read_task(const rdt_message *message, task *out, redtune_error *err) {
+    rdt_reader reader = rdt_reader_of(message);
+    task task = {0};
+    rdt_reader_take(&reader, &task.request, sizeof task.request);
+    size_t count = task.request.count, samples = (size_t)task.request.samples;
+    if (!reader.failed && count <= CANDIDATES_MAX && samples <= CANDIDATES_MAX) {
+        task.candidates = calloc(count + 1, sizeof *task.candidates);
+        task.verdicts = calloc(count + 1, sizeof *task.verdicts);
+        task.conditions = calloc(count + 1, sizeof *task.conditions);
+        task.sample_ns = calloc(count * samples + 1, sizeof *task.sample_ns);
+        if (!task.candidates || !task.verdicts || !task.conditions || !task.sample_ns) {
+            free_task(&task);
+            return rdt_fail_memory(err, count * samples * sizeof *task.sample_ns);
+        }
+        rdt_reader_take(&reader, task.candidates, count * sizeof *task.candidates);
+        if (message->kind == RDT_MESSAGE_TIME)
+            rdt_reader_take(&reader, task.verdicts, count * sizeof *task.verdicts);
+    }
+    if (!rdt_reader_done(&reader)) {
+        free_task(&task);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a request is garbled");
+    }
+    *out = task;
+    return REDTUNE_OK;
+}
+
+static redtune_status verify(server *self, const task *task, redtune_error *err) {
+    const rdt_evaluator *evaluator = &self->evaluator;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < task->request.count; i++) {
+        const rdt_batch one = {&task->request.problem, task->request.family, &task->candidates[i],
+                               1};
+        self->first = i;
+        status = evaluator->verify(evaluator->self, &one, &task->verdicts[i], err);
+        if (!status) tell_verdict(self, i, &task->verdicts[i]);
+    }
+    return status;
+}
+
+static redtune_status measure(server *self, const task *task, redtune_error *err) {
+    const rdt_evaluator *evaluator = &self->evaluator;
+    const rdt_request *request = &task->request;
+    const rdt_batch all = {&request->problem, request->family, task->candidates, request->count};
+    self->first = 0;
+    return evaluator->time(evaluator->self, &all, request->cache, request->samples, task->sample_ns,
+                           task->verdicts, task->conditions, err);
+}
+
+/* Answers one request. REDTUNE_DEVICE ends the worker. */
+static redtune_status answer(server *self, const rdt_message *message, redtune_error *err) {
+    rdt_wire *wire = self->serving->wire;
+    bool timing = message->kind == RDT_MESSAGE_TIME;
+    task task = {0};
+    redtune_status status = read_task(message, &task, err);
+    if (!status) status = furnish(self, &task, err);
+    if (status) {
+        tell_error(self, RDT_MESSAGE_FAILED, err);
+        free_task(&task);
+        return REDTUNE_OK;
+    }
+    status = timing ? measure(self, &task, err) : verify(self, &task, err);
+    if (status) {
+        status = tell_failure(self, err);
+    } else {
+        size_t count = timing ? task.request.count : 0;
+        rdt_wire_put(wire, task.verdicts, count * sizeof *task.verdicts);
+        rdt_wire_put(wire, task.conditions, count * sizeof *task.conditions);
+        rdt_wire_put(wire, task.sample_ns,
+                     count * (size_t)task.request.samples * sizeof *task.sample_ns);
+        rdt_wire_send(wire, RDT_MESSAGE_DONE, SEND_MS);
+    }
+    free_task(&task);
+    return status;
+}
+
+static redtune_status make(server *self, const rdt_message *message, redtune_error *err) {
+    rdt_order order;
+    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader_take(&reader, &order, sizeof order);
+    redtune_error why = {0};
+    if (!rdt_reader_done(&reader))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: an order is garbled");
+    why.status = self->serving->make_image(self->serving->user, &order, &why);
+    tell_error(self, RDT_MESSAGE_MADE, &why);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_serve(const rdt_serving *serving, redtune_error *err) {
+    server self = {.serving = serving};
+    redtune_status status = REDTUNE_OK;
+    while (!status) {
+        rdt_message message;
+        rdt_wire_state state = rdt_wire_receive(serving->wire, -1, &message);
+        if (state == RDT_WIRE_ENDED) break;
+        if (state != RDT_WIRE_GOT)
+            status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: what came in is no message");
+        else if (message.kind == RDT_MESSAGE_MAKE)
+            status = make(&self, &message, err);
+        else
+            status = answer(&self, &message, err);
+    }
+    return status;
+}

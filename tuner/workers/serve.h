@@ -1,0 +1,25 @@
+/* Serve: what a worker process does once it is set up: it answers requests one after another. */
+#ifndef RDT_TUNER_WORKERS_SERVE_H
+#define RDT_TUNER_WORKERS_SERVE_H
+
+#include "tuner/evaluator.h"
+#include "tuner/workers/message.h"
+
+/* Every function gets user first. */
+typedef struct rdt_serving {
+    rdt_wire *wire;
+    void *user;
+    /* Gives an evaluator for problems like `largest` of up to its count, which is good until the
+     * next call; before each step it calls at(at_user, i) for the candidate i of a batch. */
+    redtune_status (*open_evaluator)(void *user, const redtune_problem *largest,
+                                     void (*at)(void *at_user, size_t i), void *at_user,
+                                     rdt_evaluator *out, redtune_error *err);
+    /* Puts a kernel into the kernel cache. */
+    redtune_status (*make_image)(void *user, const rdt_order *order, redtune_error *err);
+} rdt_serving;
+
+/* Answers until the other end is closed, which is REDTUNE_OK, or the GPU's state is spoilt
+ * (REDTUNE_DEVICE): then nothing must be closed in an orderly way, for that could hang. */
+redtune_status rdt_serve(const rdt_serving *serving, redtune_error *err);
+
+#endif

@@ -1,0 +1,127 @@
+/* Supervisor: the worker process of one GPU. */
+#define _POSIX_C_SOURCE 200809L
+#include "tuner/workers/supervisor.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    SLICE_MS = 20,   /* between two looks at stop */
+    START_S = 60,    /* for a worker to open its GPU */
+    START_TRIES = 3, /* for one that ends before it is ready */
+    SEND_MS = 10000,
+};
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+bool rdt_supervisor_stops(const rdt_supervisor *self) {
+    const rdt_worker_pool *workers = self->workers;
+    return workers->stop && workers->stop(workers->user);
+}
+
+redtune_status rdt_supervisor_interrupted(redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
+                    "tuning was interrupted; what was measured is kept");
+}
+
+/* ---- hearing --------------------------------------------------------------------------------- */
+
+static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
+    redtune_log_level level;
+    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader_take(&reader, &level, sizeof level);
+    if (!reader.failed)
+        rdt_log_write(self->workers->options->log, level, "%.*s", (int)reader.left, reader.at);
+}
+
+/* What has come in counts before the clock is looked at: this
+ * process may have slept, too. Stop is looked at before either: a busy worker is never silent. */
+rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out) {
+    double end_s = now_s() + limit_s;
+    while (!rdt_supervisor_stops(self)) {
+        switch (rdt_wire_receive(&self->process.wire, SLICE_MS, out)) {
+        case RDT_WIRE_GOT:
+            if (out->kind != RDT_MESSAGE_LOG) return RDT_EVENT_MESSAGE;
+            pass_log(self, out);
+            break;
+        case RDT_WIRE_EMPTY:
+            if (now_s() > end_s) return RDT_EVENT_SILENCE;
+            break;
+        default:
+            return RDT_EVENT_END;
+        }
+    }
+    return RDT_EVENT_STOP;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err) {
+    rdt_hello hello = rdt_hello_of(RDT_ROLE_GPU);
+    self->is_ready = false;
+    redtune_status status = rdt_process_start(self->workers->options->command, &self->process, err);
+    if (status) return status;
+    hello.log_level = self->workers->options->log ? (int)self->workers->options->log->level : 0;
+    rdt_text_copy(hello.device, sizeof hello.device, self->device);
+    rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache,
+                  self->workers->options->kernel_cache);
+    rdt_wire_put(&self->process.wire, &hello, sizeof hello);
+    /* One that does not take it has ended, which is found when it is listened to. */
+    rdt_wire_send(&self->process.wire, RDT_MESSAGE_HELLO, SEND_MS);
+    return REDTUNE_OK;
+}
+
+/* Reads a greeting's answer. */
+static redtune_status take_ready(rdt_supervisor *self, const rdt_message *message,
+                                 redtune_error *err) {
+    rdt_ready ready;
+    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader_take(&reader, &ready, sizeof ready);
+    if (message->kind != RDT_MESSAGE_READY || !rdt_reader_done(&reader))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot work with the worker process %.300s: it is no redtune %s, or "
+                        "another build; name the command of the same build",
+                        self->workers->options->command, REDTUNE_VERSION);
+    if (ready.error.status) {
+        if (err) *err = ready.error;
+        return ready.error.status;
+    }
+    if (*self->ready.templates && strcmp(ready.templates, self->ready.templates))
+        return rdt_fail(err, REDTUNE_TEMPLATE, 0,
+                        "cannot go on tuning: the templates have changed meanwhile; run the same "
+                        "command again");
+    self->ready = ready;
+    self->is_ready = true;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_supervisor_need(rdt_supervisor *self, redtune_error *err) {
+    char how[RDT_PROCESS_END_BYTES] = "";
+    for (int tries = 0; tries < START_TRIES; tries++) {
+        if (!self->process.pid) {
+            redtune_status status = rdt_supervisor_start(self, err);
+            if (status) return status;
+        }
+        if (self->is_ready) return REDTUNE_OK;
+        rdt_message message;
+        rdt_event heard = rdt_supervisor_hear(self, START_S, &message);
+        if (heard == RDT_EVENT_MESSAGE) {
+            redtune_status status = take_ready(self, &message, err);
+            if (status) rdt_process_end(&self->process, NULL);
+            return status;
+        }
+        rdt_process_end(&self->process, heard == RDT_EVENT_END ? how : NULL);
+        if (heard == RDT_EVENT_STOP) return rdt_supervisor_interrupted(err);
+        if (heard == RDT_EVENT_SILENCE)
+            return rdt_fail(err, REDTUNE_DEVICE, 0,
+                            "cannot use GPU %s: it did not open within %d s; check nvidia-smi",
+                            self->device, START_S);
+    }
+    return rdt_fail(err, REDTUNE_DEVICE, 0,
+                    "cannot use GPU %s: its worker process %.300s does not start: %s", self->device,
+                    self->workers->options->command, how);
+}

@@ -1,0 +1,50 @@
+/* Supervisor: the worker process of one GPU, started, greeted and heard, and started again where it
+ * is lost. */
+#ifndef RDT_TUNER_WORKERS_SUPERVISOR_H
+#define RDT_TUNER_WORKERS_SUPERVISOR_H
+
+#include "tuner/workers/compile_pool.h"
+#include "tuner/workers/message.h"
+#include "tuner/workers/process.h"
+
+/* What the GPUs' workers of a tune have in common; all of it outlives them. */
+typedef struct rdt_worker_pool {
+    const rdt_worker_options *options;
+    rdt_compile_pool *pool;   /* makes kernels in advance; may be NULL */
+    double limit_s;           /* for one step of a candidate: compiling, a check, a sample */
+    bool (*stop)(void *user); /* asked many times a second: whether to give up; NULL: never */
+    void *user;
+} rdt_worker_pool;
+
+/* Zeroed but for worker pool and device: no worker yet. process is ended by its owner. */
+typedef struct rdt_supervisor {
+    const rdt_worker_pool *workers;
+    char device[16]; /* as in redtune_options */
+    rdt_process process;
+    bool is_ready;
+    rdt_ready ready; /* of the worker that was last ready */
+} rdt_supervisor;
+
+/* Starts a worker; it is not waited for. */
+redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err);
+/* Waits for the worker, and starts another where there is none, or where it ends before it can say
+ * anything. REDTUNE_INTERRUPTED if stop said so. */
+redtune_status rdt_supervisor_need(rdt_supervisor *self, redtune_error *err);
+
+/* What a worker that is listened to does. */
+typedef enum rdt_event {
+    RDT_EVENT_MESSAGE,
+    RDT_EVENT_SILENCE, /* nothing for as long as it may take */
+    RDT_EVENT_END,     /* the process has ended, or sends what is no message */
+    RDT_EVENT_STOP,    /* nobody waits for it any more */
+} rdt_event;
+
+/* Waits for the next message but for log lines, which are passed on. */
+rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out);
+
+/* Whether the tune is to stop. */
+bool rdt_supervisor_stops(const rdt_supervisor *self);
+/* What is to be said then. */
+redtune_status rdt_supervisor_interrupted(redtune_error *err);
+
+#endif
