@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "cache/tuning_inside.h"
+#include "redtune/tune.h"
 
 /* ---- taking in ----------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/locale.h"
 #include "cache/tuning_inside.h"
+#include "redtune/tune.h"
 
 enum { LINE_BYTES_MAX = 65536, STEPS_PER_CALL = 500 };
 

@@ -37,13 +37,14 @@ find_program(REDTUNE_AWK NAMES awk)
 mark_as_advanced(REDTUNE_AWK)
 if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
     set(manual ${PROJECT_BINARY_DIR}/manual)
-    set(header ${PROJECT_SOURCE_DIR}/include/redtune/redtune.h)
+    set(headers redtune.h tune.h records.h tools.h) # in the page's order
+    list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/redtune/)
     set(parts manual.sh redtune.1.awk redtune.1.tail redtune.3.awk)
     list(TRANSFORM parts PREPEND ${PROJECT_SOURCE_DIR}/packaging/)
     add_custom_command(OUTPUT ${manual}/redtune.1 ${manual}/redtune.3 ${manual}/redtune.bash
         COMMAND sh ${PROJECT_SOURCE_DIR}/packaging/manual.sh $<TARGET_FILE:redtune-command>
-                ${header} ${PROJECT_VERSION} ${manual}
-        DEPENDS redtune-command ${header} ${parts} VERBATIM COMMENT "Writing the manual")
+                ${PROJECT_VERSION} ${manual} ${headers}
+        DEPENDS redtune-command ${headers} ${parts} VERBATIM COMMENT "Writing the manual")
     add_custom_target(redtune-manual ALL DEPENDS ${manual}/redtune.1)
     install(FILES ${manual}/redtune.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${manual}/redtune.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)

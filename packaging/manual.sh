@@ -1,10 +1,12 @@
 #!/bin/sh
 # Makes the manual pages redtune(1) and redtune(3) and bash's completion: of the command from what it
-# prints as help, which it prints from its own table of options; of the library from the header.
+# prints as help, which it prints from its own table of options; of the library from its headers.
 #
-# usage: manual.sh COMMAND HEADER VERSION FOLDER
+# usage: manual.sh COMMAND VERSION FOLDER HEADER...   redtune.h first
 set -eu
-command=$1 header=$2 version=$3 folder=$4
+command=$1 version=$2 folder=$3
+shift 3
+header=$1
 here=$(dirname "$0")
 mkdir -p "$folder"
 
@@ -61,5 +63,5 @@ listed() {
 }
 
 page >"$folder/redtune.1"
-awk -v version="$version" -f "$here/redtune.3.awk" "$header" >"$folder/redtune.3"
+awk -v version="$version" -f "$here/redtune.3.awk" "$@" >"$folder/redtune.3"
 completion >"$folder/redtune.bash"

@@ -1,4 +1,4 @@
-# Makes redtune(3) from redtune.h: a section of the header is a section of the page, its comments are
+# Makes redtune(3) from the public headers: a section of a header is a section of the page, its comments are
 # the text, its declarations stand as they are.
 
 function quote(text) {
@@ -33,7 +33,7 @@ function text(line) {
 BEGIN {
     print ".TH REDTUNE 3 \"\" \"redtune " version "\" \"Library Functions\""
     print ".SH NAME\nredtune \\- tuned reductions for NVIDIA GPUs"
-    print ".SH SYNOPSIS\n.nf\n.B #include <redtune/redtune.h>\n.PP\nLink with \\-lredtune.\n.fi"
+    print ".SH SYNOPSIS\n.nf\n.B #include <redtune/redtune.h>\n.B #include <redtune/tune.h>\n.B #include <redtune/records.h>\n.B #include <redtune/tools.h>\n.PP\nLink with \\-lredtune.\n.fi"
     print ".SH DESCRIPTION"
 }
 

@@ -4,6 +4,7 @@
 
 #include "oracle.h"
 #include "tuner/search/sweep.h"
+#include "redtune/tune.h"
 
 enum { TUNE_PROBLEMS_MAX = 32 };
 

@@ -5,6 +5,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/tools.h"
 
 typedef struct health_words {
     const char *mark, *name; /* in the list, in JSON */

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/tools.h"
 
 /* ---- counters ------------------------------------------------------------------------------ */
 

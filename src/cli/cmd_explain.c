@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/records.h"
 
 static const char *reason(const redtune_info *info) {
     switch (info->match) {

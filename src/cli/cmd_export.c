@@ -8,6 +8,8 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 typedef struct survey {
     const char *output; /* NULL: stdout */

@@ -9,6 +9,7 @@
 #include "cli/number.h"
 #include "cli/steps.h"
 #include "cli/trace.h"
+#include "redtune/tools.h"
 
 enum { TEXT_WIDTH = 92, TEXT_INDENT = 4 };
 

@@ -5,6 +5,7 @@
 #include "cli/device.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "redtune/tools.h"
 
 enum { STEPS_MAX = 32 };
 

@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/records.h"
 
 typedef struct listing {
     const rdt_options *options;

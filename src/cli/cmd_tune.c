@@ -11,6 +11,7 @@
 #include "cli/message.h"
 #include "cli/meter.h"
 #include "cli/table.h"
+#include "redtune/tune.h"
 
 /* The one thing that a signal handler may touch. */
 static volatile sig_atomic_t interrupted;

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "redtune/records.h"
 
 static int run(const rdt_options *options) {
     char source[256];

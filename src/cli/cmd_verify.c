@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/tune.h"
 
 enum { USUAL_SAMPLE = 32 };
 

@@ -1,6 +1,7 @@
 /* redtune worker: what redtune starts for itself while it tunes; of no use to anyone else. */
 #include "cli/command.h"
 #include "cli/message.h"
+#include "redtune/tune.h"
 
 /* The library gives a worker this file descriptor. */
 enum { WIRE_FD = 3 };

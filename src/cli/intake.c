@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/records.h"
 
 typedef struct refusal {
     const char *file; /* the caller's */

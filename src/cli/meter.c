@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "cli/message.h"
 #include "cli/number.h"
+#include "redtune/tune.h"
 
 enum { BAR_CELLS = 10, LINE_BYTES = 256 };
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
+#include "redtune/tune.h"
 
 typedef struct rdt_meter {
     bool quiet, rewrites;                  /* rewrites: stderr is a terminal that can */

@@ -8,6 +8,7 @@
 #include "cli/message.h"
 #include "cli/nearest.h"
 #include "cli/table.h"
+#include "redtune/tune.h"
 
 typedef struct option option;
 

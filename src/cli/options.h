@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "cli/number.h"
 #include "cli/shard.h"
+#include "redtune/tune.h"
 
 /* The commands that an option belongs to. */
 enum {

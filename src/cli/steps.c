@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include "cli/message.h"
 #include "cli/output.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 static const char tuned_name[] = "tuned";
 

@@ -3,6 +3,7 @@
 #define RDT_CLI_STEPS_H
 
 #include "cli/options.h"
+#include "redtune/tools.h"
 
 /* Prints the kernel of options->show: a step, or what is tuned. Returns the exit code. */
 int rdt_steps_show(const rdt_options *options, const redtune_climb *climb);

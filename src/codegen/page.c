@@ -4,6 +4,7 @@
 #include <string.h>
 #include "codegen/escape.h"
 #include "codegen/state.h"
+#include "redtune/tools.h"
 
 static const struct {
     const char *template;

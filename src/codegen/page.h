@@ -4,6 +4,7 @@
 
 #include "codegen/codegen.h"
 #include "model/report.h"
+#include "redtune/tools.h"
 
 /* Renders the report; *text is freed by the caller. Every text in it reaches the template escaped
  * for the format already. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include "base/library.h"
 #include "sim/sim.h"
+#include "redtune/tools.h"
 
 /* The fields that have the same name and meaning on both sides. */
 #define COUNT_LIST(X)                                                                              \

@@ -3,6 +3,7 @@
 #define RDT_GPU_COUNTERS_H
 
 #include "gpu/driver.h"
+#include "redtune/tools.h"
 
 /* The sums over all launches of the process so far; longest waits and the like do not add up and
  * are left out. REDTUNE_UNSUPPORTED for a driver that counts nothing, as those of real GPUs. */

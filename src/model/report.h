@@ -3,6 +3,7 @@
 #define RDT_MODEL_REPORT_H
 
 #include "model/trial.h"
+#include "redtune/tools.h"
 
 typedef struct rdt_report_origin {
     char machine[64];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
+#include "redtune/records.h"
 
 adder claims_adder;
 char claims_database[96];

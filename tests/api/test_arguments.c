@@ -8,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "check.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
+#include "redtune/tune.h"
 
 #define NONE 99
 

@@ -8,6 +8,9 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
+#include "redtune/records.h"
+#include "redtune/tools.h"
+#include "redtune/tune.h"
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include "gpu/simulator.h"
 #include "program.h"
 #include "tuner/measure/test_buffers.h"
+#include "redtune/records.h"
 
 static const char *command;
 static redtune_error err;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 #include "ones.h"
+#include "redtune/tune.h"
 
 static char database[64]; /* of this run; does not exist at first */
 

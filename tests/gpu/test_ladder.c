@@ -5,6 +5,7 @@
 #include "device.h"
 #include "model/reference.h"
 #include "tuner/measure/test_data.h"
+#include "redtune/tools.h"
 
 static redtune_error err;
 static device gpu;

@@ -1,4 +1,4 @@
-# Guard: libredtune.so offers what redtune.h declares and nothing else, each with a version, and needs
+# Guard: libredtune.so offers what the public headers declare and nothing else, each with a version, and needs
 # no CUDA library.
 cmake_minimum_required(VERSION 3.25)
 
@@ -17,17 +17,22 @@ foreach(symbol IN LISTS symbols)
 endforeach()
 list(TRANSFORM symbols REPLACE "@.*" "")
 
-file(READ ${root}/include/redtune/redtune.h header)
+file(GLOB headers ${root}/include/redtune/*.h)
+set(header "")
+foreach(file IN LISTS headers)
+    file(READ ${file} text)
+    string(APPEND header "${text}")
+endforeach()
 string(REGEX MATCHALL "REDTUNE_API [^(;]*[ *]redtune_[a-z_]+\\(" declared "${header}")
 list(TRANSFORM declared REPLACE ".*[ *](redtune_[a-z_]+)\\(" "\\1")
 foreach(name IN LISTS declared)
     if(NOT name IN_LIST symbols)
-        string(APPEND faults "\n  ${name} is declared in redtune.h and not offered")
+        string(APPEND faults "\n  ${name} is declared and not offered")
     endif()
 endforeach()
 list(LENGTH declared count)
 if(count LESS 10)
-    string(APPEND faults "\n  found ${count} declarations in redtune.h only")
+    string(APPEND faults "\n  found ${count} declarations only")
 endif()
 
 execute_process(COMMAND ${readelf} -d ${library} OUTPUT_VARIABLE dynamic

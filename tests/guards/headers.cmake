@@ -1,4 +1,4 @@
-# Guard: each header compiles alone, and twice in a row, as C11; the public one as C++17 too.
+# Guard: each header compiles alone, and twice in a row, as C11; the public ones as C++17 too.
 cmake_minimum_required(VERSION 3.25)
 
 set(flags -fsyntax-only -Wall -Wextra -Werror -I${root}/include -I${root}/src -I${root}
@@ -29,12 +29,17 @@ endforeach()
 foreach(header IN LISTS headers)
     check_header(${cc} c c11 ${header})
 endforeach()
-check_header(${cc} c c11 ${root}/include/redtune/redtune.h -pedantic)
+file(GLOB public ${root}/include/redtune/*.h)
+foreach(header IN LISTS public)
+    check_header(${cc} c c11 ${header} -pedantic)
+endforeach()
 
 if(cxx)
-    check_header(${cxx} cc c++17 ${root}/include/redtune/redtune.h -pedantic)
+    foreach(header IN LISTS public)
+        check_header(${cxx} cc c++17 ${header} -pedantic)
+    endforeach()
 else()
-    message(STATUS "no C++ compiler: redtune.h is not tried as C++17")
+    message(STATUS "no C++ compiler: the public headers are not tried as C++17")
 endif()
 
 list(LENGTH headers count)

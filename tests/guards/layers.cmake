@@ -61,7 +61,7 @@ macro(check_room)
 endmacro()
 
 macro(check_include)
-    if(header MATCHES "^redtune/redtune\\.h$")
+    if(header MATCHES "^redtune/[a-z]+\\.h$")
         # Everyone's.
     elseif(header IN_LIST package_headers)
         if(NOT layer IN_LIST home_of_${header})

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include "api/records/convert.h"
 #include "gpu/context.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 static rdt_facts gpu = {
     .name = "NVIDIA H200",

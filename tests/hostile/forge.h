@@ -7,6 +7,7 @@
 
 #include "cache/tuning.h"
 #include "codegen/codegen.h"
+#include "redtune/records.h"
 
 /* What every hostile text has in it, so that it is found wherever it should not be. */
 #define FORGE_MARK "pwn3d"

@@ -6,6 +6,7 @@
 #include "forge.h"
 
 #include <time.h>
+#include "redtune/records.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { TIME_LIMIT_MS = 1500 };

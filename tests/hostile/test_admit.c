@@ -2,6 +2,7 @@
  * given, and no others; each refusal is counted under its reason. */
 #define _GNU_SOURCE
 #include "forge.h"
+#include "redtune/records.h"
 
 static redtune_error err;
 

@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include "redtune/records.h"
 
 /* ---- honest files ---------------------------------------------------------------------------- */
 

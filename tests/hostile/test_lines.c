@@ -2,6 +2,7 @@
  * quickly, with a reason in plain text, and the local database stays as it was, bit for bit. */
 #define _GNU_SOURCE
 #include "refusal.h"
+#include "redtune/tune.h"
 
 static char *line; /* an honest one, of a row */
 

@@ -7,6 +7,7 @@
 #include "api/records/convert.h"
 #include "base/random.h"
 #include "compiler/compiler.h"
+#include "redtune/records.h"
 
 static redtune_error err;
 static rdt_random random_state = {20260101};

@@ -7,6 +7,8 @@
 #include <math.h>
 #include "compiler/compiler.h"
 #include "unit/markup.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 static redtune_error err;
 

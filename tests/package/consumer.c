@@ -1,6 +1,7 @@
 /* What a user's program may be: opens redtune on the simulated GPU, plans, and renders. Compiles as
  * C and as C++. */
 #include <redtune/redtune.h>
+#include <redtune/tools.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -68,7 +68,7 @@ for page in 1 3; do
         fail "redtune($page) is not clean: $(groff -man -ww -z -Tutf8 "$file" 2>&1 | head -3)"
 done
 for name in $(sed -n 's/^REDTUNE_API .*[ *]\(redtune_[a-z_]*\)(.*/\1/p' \
-    "$source/include/redtune/redtune.h"); do
+    "$source"/include/redtune/*.h); do
     grep -q "$name(" "$prefix/share/man/man3/redtune.3" || fail "redtune(3) lacks $name"
 done
 for option in $("$prefix/bin/redtune" tune --help | grep -o -- '--[a-z-]*' | sort -u); do

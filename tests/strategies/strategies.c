@@ -11,6 +11,7 @@
 #include "cache/tuning.h"
 #include "model/winner.h"
 #include "redtune/redtune.h"
+#include "redtune/tune.h"
 
 static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8};
 static const uint64_t counts[] = {1024, 2048, 4096};

@@ -12,6 +12,8 @@
 #include "faults.h"
 
 #include <limits.h>
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 static bool thorough; /* --all */
 

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <math.h>
 #include <time.h>
+#include "redtune/records.h"
 
 enum { SHARDS = 8, ROWS = 200, ORDERS = 100, ROUND_ROWS = 2000 };
 

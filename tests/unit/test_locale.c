@@ -5,6 +5,8 @@
 #include <locale.h>
 #include <stdlib.h>
 #include "base/log.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 /* A decimal comma; and a small I that has no capital I, in a charset that has both. */
 static const char *const names[] = {"de_DE.UTF-8", "tr_TR.ISO-8859-9"};

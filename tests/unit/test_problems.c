@@ -2,6 +2,7 @@
 #include "check.h"
 #include "api/tuning/problem_list.h"
 #include "model/problem.h"
+#include "redtune/tune.h"
 
 enum { SHARDS_MAX = 20 };
 

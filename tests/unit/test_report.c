@@ -5,6 +5,7 @@
 #include "codegen/escape.h"
 #include "faults.h"
 #include "markup.h"
+#include "redtune/tools.h"
 
 static markup checked;
 static char *text;

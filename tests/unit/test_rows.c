@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "trials.h"
 #include "codegen/codegen.h"
+#include "redtune/records.h"
 
 static redtune_row given[64];
 static char texts[64][3][256]; /* copies of outcome, machine and database */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include "check.h"
 #include "tune.h"
+#include "redtune/tune.h"
 
 /* ---- what is found, and at what cost --------------------------------------------------------- */
 

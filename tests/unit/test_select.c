@@ -3,6 +3,7 @@
 #include "trials.h"
 #include "api/records/select.h"
 #include "api/records/convert.h"
+#include "redtune/records.h"
 
 /* ---- rows to choose from --------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "tune.h"
 #include "tuner/search/neighbours.h"
+#include "redtune/tune.h"
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 

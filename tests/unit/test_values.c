@@ -2,6 +2,7 @@
  * finds where another than the default's is the best. */
 #include "check.h"
 #include "tune.h"
+#include "redtune/tune.h"
 
 static const char *const names[] = {"load=no_allocate", "load=plain",    "load=streaming",
                                     "tail=shuffle",     "tail=shared",   "finish=single",

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "api/tuning/work_queue.h"
 #include "base/random.h"
+#include "redtune/tune.h"
 
 enum { GPUS_MAX = 9, CLASSES_MAX = 7, SIZES_MAX = 21 };
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "tuner/search/explore.h"
+#include "redtune/tune.h"
 
 /* docs/tuning.md says what each was seen to find. */
 static const rdt_strategy table[] = {

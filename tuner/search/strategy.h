@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "codegen/codegen.h"
+#include "redtune/tune.h"
 
 struct rdt_candidates;
 

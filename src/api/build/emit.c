@@ -2,6 +2,8 @@
 #include "api/build/emit.h"
 
 #include <stdlib.h>
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emission, rdt_case at,
                                int *family, rdt_config *config, redtune_error *err) {

@@ -3,6 +3,7 @@
 #define RDT_API_BUILD_EMIT_H
 
 #include "codegen/codegen.h"
+#include "redtune/tools.h"
 
 /* The emission's family, and its config: the named parameters and, of the others, the default's on
  * a typical GPU. at has the resolved problem and the GPU that it must be allowed on. */

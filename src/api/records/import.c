@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cache/exchange.h"
 #include "cache/untrusted.h"
+#include "redtune/records.h"
 
 enum { REASONS_MAX = 16, DAY_SECONDS = 86400 };
 

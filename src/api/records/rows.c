@@ -6,6 +6,7 @@
 #include "api/records/convert.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
+#include "redtune/records.h"
 
 /* A row with what it is told by. */
 typedef struct entry {

@@ -3,6 +3,7 @@
 #define RDT_API_RECORDS_ROWS_H
 
 #include "api/records/target.h"
+#include "redtune/records.h"
 
 /* redtune_rows_each, about a target that was found before; the query's GPU plays no part. */
 redtune_status rdt_rows_each(const redtune_rows_query *query, const rdt_target *target,

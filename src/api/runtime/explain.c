@@ -5,6 +5,7 @@
 #include "api/records/convert.h"
 #include "api/runtime/import_policy.h"
 #include "compiler/compiler.h"
+#include "redtune/records.h"
 
 typedef struct inquiry {
     const redtune_question *question;

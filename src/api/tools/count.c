@@ -5,6 +5,7 @@
 #include "gpu/buffer.h"
 #include "gpu/counters.h"
 #include "tuner/measure/test_data.h"
+#include "redtune/tools.h"
 
 /* A kernel with what it works on. */
 typedef struct bench {

@@ -10,6 +10,7 @@
 #include "codegen/codegen.h"
 #include "compiler/compiler.h"
 #include "gpu/context.h"
+#include "redtune/tools.h"
 
 typedef struct audience {
     void (*found)(void *user, const redtune_finding *finding);

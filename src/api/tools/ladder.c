@@ -10,6 +10,7 @@
 #include "gpu/graph.h"
 #include "model/reference.h"
 #include "tuner/measure/test_buffers.h"
+#include "redtune/tools.h"
 
 enum {
     USUAL_COUNT = 1 << 24,

@@ -4,6 +4,8 @@
 #include "api/records/rows.h"
 #include "api/records/convert.h"
 #include "codegen/page.h"
+#include "redtune/records.h"
+#include "redtune/tools.h"
 
 /* NVML's clocks event reasons that are no choice of anyone's: power, heat and brakes. */
 static const int64_t throttle_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "redtune/tools.h"
 
 enum { USUAL_BLOCK = 256 };
 

@@ -3,6 +3,7 @@
 #define RDT_API_TOOLS_STEP_H
 
 #include "codegen/codegen.h"
+#include "redtune/tools.h"
 
 typedef struct rdt_step {
     redtune_step told; /* name, place, text, problem, family and config */

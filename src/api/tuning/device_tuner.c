@@ -2,6 +2,7 @@
 #include "api/tuning/device_tuner.h"
 
 #include "api/records/history.h"
+#include "redtune/tune.h"
 
 /* ---- the sweep' hooks ----------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "api/tuning/problem_list.h"
 #include "cache/tuning.h"
 #include "tuner/search/sweep.h"
+#include "redtune/tune.h"
 
 /* What a device tuner reports to; every function gets user first. */
 typedef struct rdt_device_tuner_hooks {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/text.h"
+#include "redtune/tune.h"
 
 typedef struct line {
     redtune_log_level level;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include "base/log.h"
+#include "redtune/tune.h"
 
 /* A list of copies. Valid when zeroed: empty. */
 typedef struct rdt_mail {

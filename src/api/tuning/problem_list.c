@@ -6,6 +6,7 @@
 #include <string.h>
 #include "model/problem.h"
 #include "tuner/measure/test_buffers.h"
+#include "redtune/tune.h"
 
 /* The counts, dtypes and ops that are tuned when the caller names none. The simulated GPU takes
  * minutes for what a GPU does in milliseconds, so fewer of them make its tune. */

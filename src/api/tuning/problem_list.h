@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include "base/log.h"
 #include "model/facts.h"
+#include "redtune/tune.h"
 
 /* By op and dtype, and then by count; resolved. Valid when zeroed: none. */
 typedef struct rdt_problems {

@@ -14,6 +14,7 @@
 #include "api/tuning/work_queue.h"
 #include "api/build/cache_file.h"
 #include "tuner/workers/remote.h"
+#include "redtune/tune.h"
 
 enum { WORKERS_MAX = 64, USUAL_LIMIT_S = 10 };
 

@@ -4,6 +4,7 @@
 
 #include "api/tuning/problem_list.h"
 #include "api/runtime/state.h"
+#include "redtune/tune.h"
 
 /* Tunes the problems on the GPUs that wanted names, and keeps the results in rt's database.
  * codegen is the calling thread's. */

@@ -4,6 +4,7 @@
 #include "api/tuning/session.h"
 #include "api/tuning/device_tuner.h"
 #include "tuner/measure/local.h"
+#include "redtune/tune.h"
 
 /* A tune on rt's own GPU, in this process. */
 typedef struct job {

@@ -4,6 +4,7 @@
 #include "api/runtime/recheck_session.h"
 #include "base/random.h"
 #include "model/winner.h"
+#include "redtune/tune.h"
 
 /* A config that is slower than this and the noise does not hold. */
 static const double tolerance = 0.10;

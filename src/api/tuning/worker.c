@@ -9,6 +9,7 @@
 #include "api/build/builder.h"
 #include "tuner/measure/local.h"
 #include "tuner/workers/serve.h"
+#include "redtune/tune.h"
 
 typedef struct worker {
     rdt_wire wire;

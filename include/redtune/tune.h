@@ -1,0 +1,179 @@
+/* Tuning: measuring candidates on a GPU so that programs get the fastest, and trying again what is
+ * known. */
+#ifndef REDTUNE_TUNE_H
+#define REDTUNE_TUNE_H
+
+#include "redtune/redtune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tuning ------------------------------------------------------------------------------ */
+
+/* How thoroughly a problem's candidates are searched (docs/tuning.md). */
+typedef enum redtune_effort {
+    REDTUNE_EFFORT_STANDARD = 0, /* a search that was seen to find the best, or one as good */
+    REDTUNE_EFFORT_QUICK,        /* half of that, and fewer samples */
+    REDTUNE_EFFORT_EXHAUSTIVE,   /* all candidates that docs/tuning.md counts */
+} redtune_effort;
+
+/* "standard", "quick", "exhaustive"; "unknown" for what is none. */
+REDTUNE_API const char *redtune_effort_name(redtune_effort effort);
+REDTUNE_API redtune_status redtune_effort_find(const char *name, redtune_effort *effort,
+                                               redtune_error *err);
+
+/* One problem's tuning result. */
+typedef struct redtune_tuned {
+    redtune_problem problem; /* result is filled in */
+    char family[32];
+    char config[256];
+    double median_ns;  /* the winner, cold L2, per call in a replayed graph */
+    double spread_ns;  /* half the distance between the quartiles of its samples */
+    double default_ns; /* the built-in default, likewise; 0 if it could not be measured */
+    int is_default;    /* nonzero: nothing beat the default by more than the noise */
+    double gbps;       /* input bytes over median_ns, in 10^9 bytes per second */
+    double peak_gbps;  /* of the memory bus; 0 if unknown */
+    uint64_t measured; /* candidates measured now; 0: the database had the answer */
+    uint64_t failed;   /* candidates that did not compile, run or end, or gave a wrong result */
+    /* The winner with the input in L2; "" and 0 where it does not fit in there. */
+    char warm_config[256];
+    double warm_ns;
+    char gpu[96]; /* the model it was measured on, and what else tells it apart */
+    int major, minor, sm_count;
+    uint64_t l2_bytes;
+    char device[16]; /* the GPU, as redtune_tuning.devices or redtune_options.device names it */
+    unsigned device_count, model_count; /* GPUs that the tune is on, and models of GPU */
+    /* The place of the result among all: by model in the order of the devices, then op, dtype and
+     * count. Several GPUs finish their problems in any order. */
+    uint64_t place;
+    /* Nonzero: a second look at the problem measured more; replaces what was told of it before. */
+    int again;
+} redtune_tuned;
+
+typedef struct redtune_progress {
+    /* What is measured; at the border between two sizes one of them, or one between. */
+    const redtune_problem *problem;
+    uint64_t problem_index, problem_count;     /* problem i of n, from 0: so many are finished */
+    uint64_t candidate_index, candidate_count; /* of those about to be measured */
+    const char *stage;                         /* "start", "known", "cold", "warm", "border" */
+    double best_gbps;                          /* so far, of this problem; 0: none yet */
+    /* The GPU, as in redtune_tuned; "" and 0 before any has begun. */
+    const char *device;
+    unsigned device_count;
+} redtune_progress;
+
+/* What to tune. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts 2^10, 2^11, ...,
+ * 2^30, as far as the GPU's memory has room for them; on the simulated GPU f32, f64 and i32, counts
+ * 2^8, 2^9 and 2^10, which take about a minute. */
+typedef struct redtune_tuning {
+    const redtune_op *ops;
+    size_t op_count;
+    const redtune_dtype *dtypes;
+    size_t dtype_count;
+    const uint64_t *counts;
+    size_t count_count;
+    int again; /* nonzero: measure also what the database has already */
+    redtune_effort effort;
+    /* Seconds that the tune should take; 0: as long as it does. A search that runs late looks at
+     * fewer candidates; each looks at a few in any case, so it may take longer. */
+    double budget_s;
+    uint64_t seed; /* the same seed, database and GPU give the same candidates in the same order */
+    /* The redtune command, or a program that has redtune_worker_run do what its "worker" command
+     * does; "/proc/self/exe" for such a program itself. Kernels are then compiled in processes of
+     * their own, as many as there are cores, and tried in one per GPU: one that faults or does not
+     * end is recorded as such, and the tune goes on. NULL: everything happens in this process, and
+     * ends with the first kernel that spoils its CUDA context. */
+    const char *worker;
+    /* With a worker: the GPUs to tune on, such as "0", "0,1" or "all", or "sim". Equal models share
+     * the work; different ones are tuned side by side. NULL: rt's. */
+    const char *devices;
+    /* With a worker: seconds that a candidate may take for one step, such as a check or a sample,
+     * before it is given up; 0: 10. */
+    double limit_s;
+    /* Of the problems, by op, dtype and then count, the shard_index-th of shard_count equal parts,
+     * from 0; so that several machines share a tune, each with a database of its own, which
+     * redtune_import merges. A part that ends between two counts of one op and dtype takes the next
+     * one as well, so that what lies between any two neighbours is measured by one part, and no
+     * part has more than one problem beyond its share rounded up. shard_count 0: all. */
+    unsigned shard_index, shard_count;
+    /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
+    int (*progress)(void *user, const redtune_progress *progress);
+    /* Called once per finished problem, as they finish, from the calling thread. */
+    void (*tuned)(void *user, const redtune_tuned *result);
+    void *user;
+} redtune_tuning;
+
+/* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and
+ * commits each measurement to the database that rt was opened with (created if it is not there).
+ * Problems too large for the GPU's memory are left out. rt uses the new winners for plans created
+ * afterwards; creating one on another thread waits until the tune is over. Fails with
+ * REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if the database cannot be written.
+ */
+REDTUNE_API redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning,
+                                        redtune_error *err);
+
+/* Makes this process a worker of the tune that started it, which reads from one file descriptor and
+ * writes to the other (they may be one; redtune gives its workers 3): what redtune_tuning.worker
+ * does when it is run with the word "worker". Ignores the signals that end programs, and returns
+ * when the tune has no more use for it, or ends the process if a GPU it used must not be closed any
+ * more. */
+REDTUNE_API redtune_status redtune_worker_run(int input_fd, int output_fd, redtune_error *err);
+
+/* ---- verifying measurements -------------------------------------------------------------- */
+
+/* A config that stood for itself at one problem, and what came of it now. */
+typedef struct redtune_verified {
+    redtune_problem problem; /* result is filled in */
+    int warm;                /* nonzero: with the input in L2 */
+    char family[32];
+    char config[256];
+    int received;        /* nonzero: only an import spoke for it */
+    double was_ns;       /* what it took by the databases */
+    double now_ns;       /* what it took now; 0 unless outcome is "good" */
+    const char *outcome; /* as in redtune_row */
+    const char *cause;   /* why it is not good; else "" */
+    /* Nonzero: it is right, and not slower than it was by more than the noise and a tenth. */
+    int holds;
+    /* Nonzero: it does not hold, and what stood for it before does so no more. */
+    int retired;
+} redtune_verified;
+
+typedef struct redtune_verify_report {
+    uint64_t standing; /* configs at problems that the query names, on this GPU model */
+    uint64_t verified; /* of them, now */
+    uint64_t held;
+    uint64_t retired;
+    uint64_t skipped; /* too large for the GPU's memory, or not of the templates' any more */
+} redtune_verify_report;
+
+/* What to verify. Zero fields: everything that is known of rt's GPU model. */
+typedef struct redtune_verifying {
+    const redtune_op *op;       /* NULL: any */
+    const redtune_dtype *dtype; /* NULL: any */
+    uint64_t count;             /* 0: any */
+    uint64_t sample;            /* so many of them, drawn at random; 0: all */
+    uint64_t seed;              /* the same seed and databases draw the same */
+    const char *worker;         /* as in redtune_tuning, and so is limit_s */
+    double limit_s;
+    /* Called once for each; nonzero stops with REDTUNE_INTERRUPTED. The struct lives during the
+     * call. */
+    int (*each)(void *user, const redtune_verified *verified);
+    void *user;
+} redtune_verifying;
+
+/* Tries configs again, on rt's GPU, that the databases have good measurements of: checks their
+ * answers and times them beside the built-in default, as a tune does. What is measured goes into
+ * rt's first database at once, like all measurements, so that received ones need no verifying
+ * any more, and those that do not hold are out or stand with the time that they take now: a slower
+ * one is measured as often as it takes to outvote what is there, up to eight times. Fails with
+ * REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if that cannot be written. That some
+ * do not hold is no failure. */
+REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
+                                          redtune_verify_report *report, redtune_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
