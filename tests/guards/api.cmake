@@ -1,15 +1,8 @@
 # Guard: docs/api.md tells of every function that the public headers declare, and of no other.
 cmake_minimum_required(VERSION 3.25)
 
-file(GLOB headers ${root}/include/redtune/*.h)
-set(header "")
-foreach(file IN LISTS headers)
-    file(READ ${file} text)
-    string(APPEND header "${text}")
-endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/declared.cmake)
 file(READ ${root}/docs/api.md page)
-string(REGEX MATCHALL "REDTUNE_API [^(;]*[ *]redtune_[a-z_]+\\(" declared "${header}")
-list(TRANSFORM declared REPLACE ".*[ *](redtune_[a-z_]+)\\(" "\\1")
 set(faults "")
 foreach(name IN LISTS declared)
     if(NOT page MATCHES "`${name}\\(")
