@@ -133,23 +133,6 @@ static void wish_random(explorer *self, size_t wanted) {
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-/* Lets the evaluator make the kernels of all neighbours while some are measured. */
-static void collect(void *user, const rdt_config *config) {
-    explorer *self = user;
-    long at = rdt_candidates_find(self->field, config);
-    if (at >= 0 && !self->field->entry[at].tried && use_of(self, (size_t)at) >= RDT_USE_IN)
-        self->scratch[self->wish_count++] = (size_t)at;
-}
-
-static void speculate(const explorer *self, size_t index) {
-    explorer ahead = *self;
-    ahead.wish_count = 0;
-    const rdt_config *config = &self->field->entry[index].candidate.config;
-    for (int stage = 0; stage < RDT_NEIGHBOURS_STAGES; stage++)
-        rdt_neighbours_each(self->field->space, config, stage, collect, &ahead);
-    rdt_candidates_prepare(self->field, ahead.scratch, ahead.wish_count, true);
-}
-
 /* Wishes for the neighbours of an entry that have not been looked at: the near ones, and only when
  * there are none of them, those two steps away. */
 static void wish_around(explorer *self, size_t index) {
@@ -159,7 +142,6 @@ static void wish_around(explorer *self, size_t index) {
         each->expanded[stage] = true;
         rdt_neighbours_each(self->field->space, &each->candidate.config, stage, wish, self);
     }
-    if (self->wish_count) speculate(self, index);
 }
 
 /* Whether entry `at` of the ranked is the best of its kind. */
@@ -236,8 +218,6 @@ static redtune_status plant(explorer *self, const rdt_seeds_list *seeds, redtune
     wish(self, &field->entry[field->standard].candidate.config);
     for (size_t i = 0; i < seeds->count && field->tried + self->wish_count < self->most / 2; i++)
         wish(self, &seeds->config[i]);
-    rdt_candidates_prepare(field, self->wish, self->wish_count, true);
-    for (size_t i = 0; i < self->wish_count && i < 3; i++) speculate(self, self->wish[i]);
     return grant(self, err);
 }
 
@@ -462,7 +442,7 @@ redtune_status rdt_explore_prepare(const rdt_candidates *field, redtune_error *e
     redtune_status status = rdt_values_judge(field->search, &values, err);
     for (size_t i = 0; !status && i < field->count; i++) {
         const rdt_config *each = &field->entry[i].candidate.config;
-        if (!all && rdt_values_least(&values, field->space, each) < RDT_USE_IN) continue;
+        if (!all && rdt_values_least(&values, field->space, each) < RDT_USE_BASE) continue;
         if (count && rdt_config_same_kernel(field->space, each,
                                             &field->entry[wanted[count - 1]].candidate.config))
             continue;
