@@ -332,6 +332,11 @@ static redtune_status add_to_lot(rdt_candidates *field, size_t index, size_t at,
     return status;
 }
 
+bool rdt_candidates_is_late(const rdt_candidates *field) {
+    const rdt_search *search = field->search;
+    return search->is_late && search->is_late(search->hooks->user);
+}
+
 /* i of the n that a call asks for; whether the tune is to stop. */
 static bool report(const rdt_candidates *field, size_t i, size_t n) {
     const rdt_search_hooks *hooks = field->search->hooks;

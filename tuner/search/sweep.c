@@ -9,6 +9,7 @@
 #include "tuner/search/crossover.h"
 #include "tuner/search/explore.h"
 #include "tuner/search/candidates.h"
+#include "tuner/search/probe.h"
 #include "tuner/search/second_pass.h"
 
 /* ---- hooks of the searches ------------------------------------------------------------------- */
@@ -240,6 +241,18 @@ static size_t searches_left(const rdt_sweep *self, size_t problem, size_t state)
     return searches - state;
 }
 
+/* Foresees the probes of the problem's search in that cache state. */
+static redtune_status foresee(rdt_sweep *self, size_t problem, rdt_cache_state cache,
+                              redtune_error *err) {
+    start start = {.known = {0}};
+    if (problem >= self->count) return REDTUNE_OK;
+    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache, NULL);
+    redtune_status status = collect(self, &search, &start, err);
+    if (!status) status = rdt_probes_foresee(&search, err);
+    free_start(&start);
+    return status;
+}
+
 static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->count; i++) {
@@ -249,6 +262,7 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
         for (size_t state = 0; !status && state < states; state++) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
             status = find(self, &self->problems[i], (rdt_cache_state)state, &found[state], err);
+            if (!status) status = foresee(self, i + 1, (rdt_cache_state)state, err);
         }
         if (!status) self->hooks->tuned(self->hooks->user, i, found, false);
     }

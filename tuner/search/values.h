@@ -7,7 +7,8 @@
  * - slower by more than noise there: it is left out.
  * - neither: the best config is tried with it, no more, and not where that was seen close by.
  *
- * Sizes further than DOUBLINGS away say nothing. */
+ * Sizes further than DOUBLINGS away say nothing. What lost in one cache state is not tried in the
+ * other. */
 #ifndef RDT_TUNER_SEARCH_VALUES_H
 #define RDT_TUNER_SEARCH_VALUES_H
 

@@ -1,0 +1,220 @@
+/* Probe: trials of the values that a first look does not explore. */
+#include "tuner/search/probe.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include "tuner/search/neighbours.h"
+#include "tuner/search/seeds.h"
+
+enum {
+    AROUND_PROBE = 2 /* points around a probe that wins */
+};
+
+/* Times its twin's time: so fast a probe shows that its value is worth exploring, by itself or
+ * where it is also near the best. Two quick looks differ by 3 % now and then. */
+static const double worth_margin = 0.92, close_margin = 0.97;
+static const double near_margin = 1.02; /* times the best's time */
+/* Times the time of the best before: so much faster a probe shows that the search looked in the
+ * wrong part of the space so far. */
+static const double wrong_margin = 0.90;
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+/* How many steps of numbers two configs are apart; names do not count. */
+static int distance(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
+    int steps = 0;
+    for (int i = 0; i < space->param_count; i++)
+        if (!rdt_param_is_named(&space->param[i]))
+            steps += abs(rdt_param_find(&space->param[i], a->value[i]) -
+                         rdt_param_find(&space->param[i], b->value[i]));
+    return steps;
+}
+
+static bool is_chosen(const rdt_probes *probes, size_t entry) {
+    for (size_t i = 0; i < probes->count; i++)
+        if (probes->probe[i].entry == entry) return true;
+    return false;
+}
+
+/* The entry nearest to the config that has the same names and was not tried; the field's count if
+ * the config itself was tried, or there is none. */
+static size_t find_nearest(const rdt_candidates *field, const rdt_probes *probes,
+                           const rdt_config *config) {
+    const long same = rdt_candidates_find(field, config);
+    size_t nearest = field->count;
+    int least = INT_MAX;
+    if (same >= 0 && field->entry[same].tried) return nearest;
+    for (size_t i = 0; i < field->count; i++) {
+        const rdt_config *each = &field->entry[i].candidate.config;
+        if (field->entry[i].tried || !rdt_neighbours_same_kind(field->space, each, config) ||
+            is_chosen(probes, i))
+            continue;
+        const int steps = distance(field->space, each, config);
+        if (steps >= least) continue;
+        least = steps;
+        nearest = i;
+    }
+    return nearest;
+}
+
+/* Whether the value is tried: it is not the default's, and its use is from `least` on. */
+static bool is_probed(const rdt_values *values, int i, int k, rdt_use least) {
+    return values->of[i][k] >= least && values->of[i][k] != RDT_USE_BASE;
+}
+
+/* The best config of the problem that the search starts from, the next smaller one where there is
+ * one: its kernel, and those of its probes, are known before the search begins. */
+static redtune_status find_start(const rdt_search *search, rdt_config *out, bool *found,
+                                 redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const int careful = rdt_strategy_samples(search->strategy);
+    size_t count = 0, at = 0;
+    *found = false;
+    if (!search->near_count) return REDTUNE_OK;
+    for (size_t i = search->near_count; i-- > 0;)
+        if (search->near[i].shift > 0) at = i;
+    redtune_status status =
+        rdt_seeds_best(space, search->near[at].trials, careful, 1, out, &count, err);
+    *found = count > 0;
+    return status;
+}
+
+static void prepare(const rdt_probes *probes, rdt_explorer *explorer) {
+    for (size_t i = 0; i < probes->count; i++) explorer->scratch[i] = probes->probe[i].entry;
+    rdt_candidates_prepare(explorer->field, explorer->scratch, probes->count, true);
+}
+
+static rdt_config swap(const rdt_space *space, const rdt_config *twin, int i, int k) {
+    rdt_config swapped = *twin;
+    swapped.value[i] = space->param[i].value[k];
+    return swapped;
+}
+
+static void choose(rdt_probes *probes, const rdt_candidates *field, int i, int k, size_t twin) {
+    const rdt_config swapped = swap(field->space, &field->entry[twin].candidate.config, i, k);
+    const size_t nearest = find_nearest(field, probes, &swapped);
+    if (nearest < field->count) probes->probe[probes->count++] = (rdt_probe){i, k, nearest, twin};
+}
+
+/* Each value of a use from `least` on that is not the default's. */
+static void choose_all(rdt_probes *probes, const rdt_explorer *explorer, size_t twin,
+                       rdt_use least) {
+    const rdt_space *space = explorer->field->space;
+    for (int i = 0; i < space->param_count; i++)
+        for (int k = 0; k < space->param[i].value_count; k++)
+            if (is_probed(&explorer->values, i, k, least))
+                choose(probes, explorer->field, i, k, twin);
+}
+
+/* The best entry so far; the field's count if none is good. */
+static size_t find_best(const rdt_explorer *explorer) {
+    const rdt_candidates *field = explorer->field;
+    size_t *ranked = explorer->scratch + field->count;
+    return rdt_candidates_rank(field, ranked) ? ranked[0] : field->count;
+}
+
+redtune_status rdt_probes_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+    const rdt_candidates *field = explorer->field;
+    const size_t most = 2 * RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX;
+    rdt_config config;
+    bool found = false;
+    probes->probe = malloc(most * sizeof *probes->probe);
+    if (!probes->probe) return rdt_fail_memory(err, most * sizeof *probes->probe);
+    redtune_status status = find_start(field->search, &config, &found, err);
+    if (status) return status;
+    const long start = found ? rdt_candidates_find(field, &config) : -1;
+    probes->started = start >= 0 && field->entry[start].samples;
+    const size_t twin = probes->started ? (size_t)start : find_best(explorer);
+    if (twin < field->count) choose_all(probes, explorer, twin, RDT_USE_TIED);
+    prepare(probes, explorer);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_probes_foresee(const rdt_search *search, redtune_error *err) {
+    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_case at = {search->problem, search->facts};
+    rdt_candidate candidates[RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX];
+    rdt_values values = {{{0}}};
+    rdt_config twin;
+    bool found = false;
+    size_t count = 0;
+    if (!search->evaluator->prepare) return REDTUNE_OK;
+    redtune_status status = find_start(search, &twin, &found, err);
+    if (!status && found) status = rdt_values_judge(search, &values, err);
+    for (int i = 0; !status && found && i < space->param_count; i++)
+        for (int k = 0; k < space->param[i].value_count; k++) {
+            const rdt_config swapped = swap(space, &twin, i, k);
+            if (is_probed(&values, i, k, RDT_USE_TIED) &&
+                !rdt_codegen_check(search->codegen, search->family, at, &swapped, NULL))
+                candidates[count++] = (rdt_candidate){.config = swapped};
+        }
+    const rdt_batch batch = {search->problem, search->family, candidates, count};
+    if (count) search->evaluator->prepare(search->evaluator->self, &batch, true);
+    return status;
+}
+
+void rdt_probes_free(rdt_probes *probes) {
+    free(probes->probe);
+    *probes = (rdt_probes){0};
+}
+
+/* ---- trying ---------------------------------------------------------------------------------- */
+
+static void wish_all(const rdt_probes *probes, rdt_explorer *explorer) {
+    for (size_t i = 0; i < probes->count; i++) {
+        const size_t entry = probes->probe[i].entry;
+        if (explorer->field->entry[entry].tried) continue;
+        explorer->wish[explorer->wish_count++] = entry;
+        explorer->most++;
+    }
+}
+
+static bool wins(const rdt_candidates *field, const rdt_probe *probe) {
+    const rdt_entry *entry = &field->entry[probe->entry], *twin = &field->entry[probe->twin];
+    const bool is_near = entry->median_ns < field->best_ns * near_margin;
+    return entry->samples &&
+           entry->median_ns < twin->median_ns * (is_near ? close_margin : worth_margin);
+}
+
+/* Wishes for the best config with the probe's value; and for what lies around the probe, if that is
+ * the best. */
+static void wish_more(rdt_explorer *explorer, const rdt_probe *probe) {
+    const rdt_candidates *field = explorer->field;
+    const size_t best = find_best(explorer);
+    const rdt_config swapped =
+        swap(field->space, &field->entry[best].candidate.config, probe->param, probe->value);
+    explorer->most += AROUND_PROBE;
+    rdt_explorer_wish(explorer, &swapped);
+    if (best == probe->entry) rdt_explorer_wish_around(explorer, best);
+}
+
+/* Explores the values whose probes win; where one is far better than the best before, looks at as
+ * many points again. */
+static redtune_status follow(const rdt_probes *probes, rdt_explorer *explorer, double best_ns,
+                             redtune_error *err) {
+    const size_t before = explorer->most;
+    bool any = false;
+    for (size_t i = 0; i < probes->count; i++) {
+        const rdt_probe *each = &probes->probe[i];
+        if (!wins(explorer->field, each)) continue;
+        explorer->values.of[each->param][each->value] = RDT_USE_IN;
+        any = true;
+    }
+    if (!any) return REDTUNE_OK;
+    rdt_explorer_list(explorer);
+    for (size_t i = 0; i < probes->count; i++)
+        if (wins(explorer->field, &probes->probe[i])) wish_more(explorer, &probes->probe[i]);
+    redtune_status status = rdt_explorer_grant(explorer, err);
+    if (explorer->field->best_ns < best_ns * wrong_margin) explorer->most += before;
+    return status ? status : rdt_explorer_move_on(explorer, 0, err);
+}
+
+redtune_status rdt_probes_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+    const double best_ns = explorer->field->best_ns;
+    const size_t best = find_best(explorer);
+    if (!probes->started && best < explorer->field->count)
+        choose_all(probes, explorer, best, RDT_USE_UNKNOWN);
+    wish_all(probes, explorer);
+    redtune_status status = rdt_explorer_grant(explorer, err);
+    return status ? status : follow(probes, explorer, best_ns, err);
+}
