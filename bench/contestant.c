@@ -12,7 +12,7 @@ typedef struct cub_call {
 
 static redtune_status run_plan(void *self, const void *in, uint64_t count, void *out,
                                cudaStream_t stream, redtune_error *err) {
-    return redtune_plan_run(self, in, count, out, stream, err);
+    return redtune_plan_reduce(self, in, count, out, stream, err);
 }
 
 static void close_plan(void *self) {

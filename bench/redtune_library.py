@@ -72,7 +72,7 @@ class Redtune:
         the reduction. What it queued must be done when the context ends."""
         plan = ctypes.c_void_p()
         self.call("redtune_plan_create", self.handle, ctypes.byref(problem), ctypes.byref(plan))
-        run, error = self.library.redtune_plan_run, Error()
+        run, error = self.library.redtune_plan_reduce, Error()
         run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
                         ctypes.c_void_p, ctypes.c_void_p]
         handle, count, error_at = plan.value, problem.count, ctypes.addressof(error)

@@ -20,7 +20,7 @@ int main(void) {
     int64_t at;
     TRY_REDTUNE(redtune_open(NULL, &rt, &err));
     TRY_REDTUNE(redtune_plan_create(rt, &problem, &plan, &err));
-    TRY_REDTUNE(redtune_plan_run(plan, d_in, COUNT, d_out, stream, &err));
+    TRY_REDTUNE(redtune_plan_reduce(plan, d_in, COUNT, d_out, stream, &err));
     download(&at, d_out, sizeof at, stream);
     printf("the largest of %d is element %lld, %g\n", COUNT, (long long)at, numbers[at]);
     expect(at == PEAK, "the index");

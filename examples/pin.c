@@ -20,7 +20,7 @@ static uint32_t sum(redtune *rt, const char *config, const void *d_in, char used
     redtune_plan *plan;
     uint32_t bits;
     TRY_REDTUNE(redtune_plan_create(rt, &problem, &plan, &err));
-    TRY_REDTUNE(redtune_plan_run(plan, d_in, COUNT, d_out, stream, &err));
+    TRY_REDTUNE(redtune_plan_reduce(plan, d_in, COUNT, d_out, stream, &err));
     download(&bits, d_out, sizeof bits, stream);
     snprintf(used, 512, "%s", redtune_plan_config(plan));
     redtune_plan_destroy(plan);

@@ -77,7 +77,7 @@ static int run(redtune_plan *plan, const device *gpu, uint64_t count, float *sum
     redtune_error err;
     for (int i = 0; i <= TIMED_CALLS; i++) {
         if (i == 1) TRY_CUDA(cuEventRecord(gpu->begin, gpu->stream));
-        TRY_REDTUNE(redtune_plan_run(plan, in, count, out, gpu->stream, &err));
+        TRY_REDTUNE(redtune_plan_reduce(plan, in, count, out, gpu->stream, &err));
     }
     TRY_CUDA(cuEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cuStreamSynchronize(gpu->stream));

@@ -46,7 +46,7 @@ static int sum_numbers(const float *numbers, uint64_t count, double wanted) {
     /* The runtime has made its context current, which is the one that redtune takes. */
     TRY_REDTUNE(redtune_open(NULL, &rt, &err));
     TRY_REDTUNE(redtune_plan_create(rt, &problem, &plan, &err));
-    TRY_REDTUNE(redtune_plan_run(plan, in, count, out, stream, &err));
+    TRY_REDTUNE(redtune_plan_reduce(plan, in, count, out, stream, &err));
     TRY_CUDA(cudaMemcpyAsync(&sum, out, sizeof sum, cudaMemcpyDeviceToHost, stream));
     TRY_CUDA(cudaStreamSynchronize(stream));
 

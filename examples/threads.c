@@ -23,7 +23,8 @@ static void *work(void *argument) {
     }
     for (uint64_t i = 0; i < ROUNDS; i++)
         for (int s = 0; s < STREAMS; s++)
-            TRY_REDTUNE(redtune_plan_run(plan, d_ones, first - i, d_out[s] + i, streams[s], &err));
+            TRY_REDTUNE(
+                redtune_plan_reduce(plan, d_ones, first - i, d_out[s] + i, streams[s], &err));
     for (int s = 0; s < STREAMS; s++) {
         download(out, d_out[s], sizeof out, streams[s]);
         for (uint64_t i = 0; i < ROUNDS; i++) expect(out[i] == (float)(first - i), "a sum");

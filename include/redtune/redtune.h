@@ -242,12 +242,29 @@ REDTUNE_API void redtune_plan_destroy(redtune_plan *plan);
  * in another process or on another machine. Lives as long as the plan. */
 REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
 
-/* Launches the reduction of count elements at d_in into the one element at d_out, asynchronously,
- * on a stream of rt's context (NULL: the default stream). d_in needs only its element's alignment
- * and is not read outside [d_in, d_in + count); d_in may be NULL where count is 0, which gives the
- * op's identity. d_out may not lie within the input: that is REDTUNE_INVALID. Any thread may run a
- * plan, on any stream, at any time; rt's context need not be current. The first call on a stream
- * allocates its scratch; later ones only launch.
+/* Scratch of the caller's own: see redtune_workspace_create. */
+typedef struct redtune_workspace redtune_workspace;
+
+/* What one run works on: device memory and extents. */
+typedef struct redtune_operands {
+    /* Needs only its element's alignment, and is not read outside of count elements; may be NULL
+     * where count is 0, which gives the op's identity. The second is for ops of two inputs, and
+     * NULL: there are none yet. */
+    const void *d_in[2];
+    /* Takes the one element of the result. May not lie within the input. */
+    void *d_out[2];
+    uint64_t count; /* elements */
+    /* NULL: scratch of redtune's own, which belongs to the stream. Else no two runs in it may
+     * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
+     * time may call one. */
+    redtune_workspace *workspace;
+    uint64_t reserved[10]; /* zero */
+} redtune_operands;
+
+/* Launches the plan's reduction, asynchronously, on a stream of rt's context (NULL: the default
+ * stream). operands is read during the call only. Any thread may run a plan, on any stream, at any
+ * time; rt's context need not be current. The first call on a stream allocates its scratch; later
+ * ones only launch. REDTUNE_INVALID for operands that make no sense.
  *
  * Scratch belongs to the stream: with a driver of CUDA 12.0 or newer to the stream itself, with
  * older ones to its handle, so that a stream must then be idle when it is destroyed. Calls may be
@@ -257,11 +274,15 @@ REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
  * may the branches of one. Copies of one captured graph share its scratch and must run one after
  * the other: two instances, a clone, a child graph that is added twice. Nor may a dependency
  * between captured calls be taken out of the graph. */
-REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const void *d_in, uint64_t count,
-                                            void *d_out, struct CUstream_st *stream,
-                                            redtune_error *err);
+REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
+                                            struct CUstream_st *stream, redtune_error *err);
 
-/* The same through a table of plans inside rt, one per op, dtype, result and power of two of
+/* The same for a whole array: count elements at d_in, and the result at d_out. */
+REDTUNE_API redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_t count,
+                                               void *d_out, struct CUstream_st *stream,
+                                               redtune_error *err);
+
+/* The same, through a table of plans inside rt, one per op, dtype, result and power of two of
  * problem->count. The first call for one creates its plan, unless redtune_prepare has; within a
  * capture that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
@@ -273,9 +294,8 @@ REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *pr
 REDTUNE_API redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems,
                                            size_t count, redtune_error *err);
 
-/* Scratch of the caller's own, for those who manage their memory, or who run one plan on several
- * graphs and streams in ways that redtune cannot see. */
-typedef struct redtune_workspace redtune_workspace;
+/* A workspace is scratch for those who manage their memory, or who run one plan on several graphs
+ * and streams in ways that redtune cannot see: a member of redtune_operands. */
 
 /* Bytes that a workspace takes, for any plan. */
 REDTUNE_API size_t redtune_workspace_bytes(void);
@@ -288,11 +308,6 @@ REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory,
                                                     redtune_workspace **out, redtune_error *err);
 /* workspace may be NULL. As for redtune_plan_destroy; before rt is closed. */
 REDTUNE_API void redtune_workspace_destroy(redtune_workspace *workspace);
-/* redtune_plan_run with scratch of the caller's: no two runs in one workspace may overlap in time,
- * be they called or replayed, on whatever stream, and only one thread at a time may call it. */
-REDTUNE_API redtune_status redtune_plan_run_in(redtune_plan *plan, redtune_workspace *workspace,
-                                               const void *d_in, uint64_t count, void *d_out,
-                                               struct CUstream_st *stream, redtune_error *err);
 
 /* Where a plan's configuration came from, best first. */
 typedef enum redtune_match {

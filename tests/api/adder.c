@@ -19,8 +19,8 @@ void adder_close(adder *self) {
 
 redtune_status adder_run(const adder *self, redtune_plan *plan, uint64_t count,
                          redtune_error *err) {
-    return redtune_plan_run(plan, (void *)(uintptr_t)self->input.address, count,
-                            (void *)(uintptr_t)self->result.address, self->gpu.stream, err);
+    return redtune_plan_reduce(plan, (void *)(uintptr_t)self->input.address, count,
+                               (void *)(uintptr_t)self->result.address, self->gpu.stream, err);
 }
 
 float adder_sum(const adder *self, redtune_plan *plan, uint64_t count, redtune_error *err) {

@@ -100,10 +100,10 @@ static void run_in_graph(redtune_plan *plan, outcome *out) {
     if (rdt_graph_begin(gpu->driver, gpu->stream, &ignored)) return;
     clear_result();
     /* The second overlaps with the first. */
-    bool done = STEP(out, redtune_plan_run(plan, pointer(&round_ones.input), 9,
-                                           pointer(&round_ones.result), gpu->stream, &err));
-    done &= STEP(out, redtune_plan_run(plan, pointer(&round_ones.input), ROUND_COUNT,
-                                       pointer(&round_ones.result), gpu->stream, &err));
+    bool done = STEP(out, redtune_plan_reduce(plan, pointer(&round_ones.input), 9,
+                                              pointer(&round_ones.result), gpu->stream, &err));
+    done &= STEP(out, redtune_plan_reduce(plan, pointer(&round_ones.input), ROUND_COUNT,
+                                          pointer(&round_ones.result), gpu->stream, &err));
     redtune_status ended = rdt_graph_end(gpu->driver, gpu->stream, &graph, &ignored);
     /* A failure of redtune's must leave the capture whole. */
     if (ended && ignored.status != REDTUNE_MEMORY) out->right = false;
@@ -121,17 +121,20 @@ static void run_everywhere(redtune *rt, redtune_plan *plan, outcome *out) {
     redtune_error ignored;
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 500};
     clear_result();
-    if (STEP(out, redtune_plan_run(plan, pointer(&round_ones.input), ROUND_COUNT,
-                                   pointer(&round_ones.result), gpu->stream, &err)))
+    if (STEP(out, redtune_plan_reduce(plan, pointer(&round_ones.input), ROUND_COUNT,
+                                      pointer(&round_ones.result), gpu->stream, &err)))
         out->right &= read_result() == ROUND_COUNT;
     rdt_stream_create(gpu->driver, &other, &ignored);
     clear_result();
-    if (STEP(out, redtune_plan_run(plan, pointer(&round_ones.input), 77,
-                                   pointer(&round_ones.result), other, &err)))
+    if (STEP(out, redtune_plan_reduce(plan, pointer(&round_ones.input), 77,
+                                      pointer(&round_ones.result), other, &err)))
         out->right &= read_result() == 77;
-    if (STEP(out, redtune_workspace_create(rt, NULL, 0, gpu->stream, &workspace, &err)) &&
-        STEP(out, redtune_plan_run_in(plan, workspace, pointer(&round_ones.input), 99,
-                                      pointer(&round_ones.result), gpu->stream, &err)))
+    redtune_operands operands = {
+        .d_in = {pointer(&round_ones.input)}, .d_out = {pointer(&round_ones.result)}, .count = 99};
+    bool has_workspace =
+        STEP(out, redtune_workspace_create(rt, NULL, 0, gpu->stream, &workspace, &err));
+    operands.workspace = workspace;
+    if (has_workspace && STEP(out, redtune_plan_run(plan, &operands, gpu->stream, &err)))
         out->right &= read_result() == 99;
     run_in_graph(plan, out);
     clear_result();

@@ -23,6 +23,10 @@ static const redtune_problem no_dtype = {.op = REDTUNE_SUM, .dtype = NONE, .coun
 static const redtune_problem no_result = {REDTUNE_SUM, REDTUNE_F32, NONE, 1000, NULL};
 static const redtune_problem huge = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_MAX, NULL};
 static const redtune_problem lines = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 9, "a\n\x1b[31mb"};
+static const redtune_operands one = {.d_in = {value}, .d_out = {value}, .count = 1};
+static const redtune_operands nothing = {.d_in = {value}, .count = 1};
+static const redtune_operands two_inputs = {.d_in = {value, value}, .d_out = {value}};
+static const redtune_operands two_outputs = {.d_in = {value}, .d_out = {value, value}};
 static const char *const no_file[] = {"/nowhere/at/all", NULL};
 static const redtune_op ops[] = {NONE};
 static const redtune_dtype dtypes[] = {NONE};
@@ -89,12 +93,20 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X(NULL, redtune_plan_config(NULL) ? REDTUNE_OK : REDTUNE_WRONG)                                \
     X(NULL, (redtune_plan_info(NULL, &info), info.family[0]))                                      \
     X(NULL, redtune_plan_create(rt, &sum, &plan, &err) ?: (redtune_plan_info(plan, NULL), 0))      \
-    X("plan is NULL", redtune_plan_run(NULL, value, 1, value, NULL, &err))                         \
+    X("plan is NULL", redtune_plan_reduce(NULL, value, 1, value, NULL, &err))                      \
     X("d_out", redtune_plan_create(rt, &sum, &plan, &err)                                          \
-                   ?: redtune_plan_run(plan, value, 1, NULL, NULL, &err))                          \
+                   ?: redtune_plan_reduce(plan, value, 1, NULL, NULL, &err))                       \
     X("d_in", redtune_plan_create(rt, &sum, &plan, &err)                                           \
-                  ?: redtune_plan_run(plan, NULL, 1, value, NULL, &err))                           \
-    X("workspace is NULL", redtune_plan_run_in(NULL, NULL, value, 1, value, NULL, &err))           \
+                  ?: redtune_plan_reduce(plan, NULL, 1, value, NULL, &err))                        \
+    X("plan is NULL", redtune_plan_run(NULL, &one, NULL, &err))                                    \
+    X("operands are NULL",                                                                         \
+      redtune_plan_create(rt, &sum, &plan, &err) ?: redtune_plan_run(plan, NULL, NULL, &err))      \
+    X("d_out",                                                                                     \
+      redtune_plan_create(rt, &sum, &plan, &err) ?: redtune_plan_run(plan, &nothing, NULL, &err))  \
+    X("d_in[1] is not NULL", redtune_plan_create(rt, &sum, &plan, &err)                            \
+                                 ?: redtune_plan_run(plan, &two_inputs, NULL, &err))               \
+    X("d_out[1] is not NULL", redtune_plan_create(rt, &sum, &plan, &err)                           \
+                                  ?: redtune_plan_run(plan, &two_outputs, NULL, &err))             \
     X("rt is NULL", redtune_reduce(NULL, &sum, value, value, NULL, &err))                          \
     X("problem is NULL", redtune_reduce(rt, NULL, value, value, NULL, &err))                       \
     X("op", redtune_reduce(rt, &no_op, value, value, NULL, &err))                                  \

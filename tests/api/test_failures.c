@@ -292,8 +292,8 @@ static void broken_context_is_told_and_can_be_closed(void) {
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     CHECK_OK(adder_run(&round_ones, plan, ROUND_COUNT, &err), err);
     /* Beyond the input: an illegal address, which the driver tells at the next chance. */
-    redtune_plan_run(plan, (void *)(uintptr_t)64, ROUND_COUNT,
-                     (void *)(uintptr_t)round_ones.result.address, round_ones.gpu.stream, &err);
+    redtune_plan_reduce(plan, (void *)(uintptr_t)64, ROUND_COUNT,
+                        (void *)(uintptr_t)round_ones.result.address, round_ones.gpu.stream, &err);
     round_ones.gpu.driver->stream_synchronize(round_ones.gpu.stream);
     CHECK_FAILS(adder_run(&round_ones, plan, ROUND_COUNT, &err), REDTUNE_DEVICE, err,
                 "ILLEGAL_ADDRESS");

@@ -47,8 +47,8 @@ static redtune_status open_side(const char *device, side *out) {
 static float sum(const side *self, uint64_t count) {
     float value = -1;
     bool entered = false;
-    if (redtune_plan_run(self->plan, (void *)(uintptr_t)self->ones.address, count,
-                         (void *)(uintptr_t)self->result.address, self->stream, &err))
+    if (redtune_plan_reduce(self->plan, (void *)(uintptr_t)self->ones.address, count,
+                            (void *)(uintptr_t)self->result.address, self->stream, &err))
         return -2;
     rdt_context_enter(self->context, &entered, &err);
     rdt_buffer_read(self->driver, &value, self->result.address, sizeof value, self->stream, &err);

@@ -45,7 +45,7 @@ static redtune_status call(crowd *all, size_t i, uint64_t count, CUdeviceptr out
     redtune_problem problem = sum_of(count);
     void *to = (void *)(uintptr_t)out;
     if (i % 2) return redtune_reduce(all->rt, &problem, input(), to, stream, failure);
-    return redtune_plan_run(all->plans[i / 2 % PLANS], input(), count, to, stream, failure);
+    return redtune_plan_reduce(all->plans[i / 2 % PLANS], input(), count, to, stream, failure);
 }
 
 static void *work(void *user) {
@@ -145,7 +145,7 @@ static void *share(void *user) {
     gpu.driver->ctx_push(gpu.context->handle);
     for (size_t i = 0; i < calls; i++) {
         void *to = (void *)(uintptr_t)(self->out.address + i * sizeof(float));
-        if (redtune_plan_run(self->plan, input(), self->count, to, self->stream, &failure))
+        if (redtune_plan_reduce(self->plan, input(), self->count, to, self->stream, &failure))
             self->failed++;
     }
     gpu.driver->ctx_pop(&(CUcontext){NULL});

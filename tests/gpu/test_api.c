@@ -68,13 +68,15 @@ static void plan_serves_any_count(void) {
         redtune_problem problem = sum_of(planned);
         CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-            CHECK_OK(redtune_plan_run(plan, input(), counts[i], output(0), gpu.stream, &err), err);
+            CHECK_OK(redtune_plan_reduce(plan, input(), counts[i], output(0), gpu.stream, &err),
+                     err);
             CHECK(result(0) == (float)counts[i]);
             char *second = (char *)input() + sizeof(float);
-            CHECK_OK(redtune_plan_run(plan, second, counts[i], output(0), gpu.stream, &err), err);
+            CHECK_OK(redtune_plan_reduce(plan, second, counts[i], output(0), gpu.stream, &err),
+                     err);
             CHECK(result(0) == (float)counts[i]);
         }
-        CHECK_OK(redtune_plan_run(plan, NULL, 0, output(0), gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_reduce(plan, NULL, 0, output(0), gpu.stream, &err), err);
         CHECK(result(0) == 0);
         redtune_plan_destroy(plan);
     }
@@ -89,28 +91,28 @@ static void run_refuses_what_it_cannot_reduce(void) {
     CHECK_OK(open_usual(&rt), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     char *odd = (char *)input() + 1;
-    CHECK_FAILS(redtune_plan_run(plan, odd, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(redtune_plan_reduce(plan, odd, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
                 "d_in");
-    CHECK_FAILS(redtune_plan_run(plan, NULL, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(redtune_plan_reduce(plan, NULL, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
                 "d_in");
-    CHECK_FAILS(redtune_plan_run(plan, input(), 9, NULL, NULL, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(redtune_plan_reduce(plan, input(), 9, NULL, NULL, &err), REDTUNE_INVALID, err,
                 "d_out");
-    CHECK_FAILS(redtune_plan_run(plan, input(), UINT64_MAX, output(0), NULL, &err), REDTUNE_INVALID,
-                err, "at most");
-    CHECK_FAILS(redtune_plan_run(NULL, input(), 9, output(0), NULL, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(redtune_plan_reduce(plan, input(), UINT64_MAX, output(0), NULL, &err),
+                REDTUNE_INVALID, err, "at most");
+    CHECK_FAILS(redtune_plan_reduce(NULL, input(), 9, output(0), NULL, &err), REDTUNE_INVALID, err,
                 "plan");
-    CHECK_FAILS(redtune_plan_run(plan, output(0), 9, output(8), NULL, &err), REDTUNE_INVALID, err,
-                "within the input");
-    CHECK_FAILS(redtune_plan_run(plan, output(0), 9, output(0), NULL, &err), REDTUNE_INVALID, err,
-                "within the input");
+    CHECK_FAILS(redtune_plan_reduce(plan, output(0), 9, output(8), NULL, &err), REDTUNE_INVALID,
+                err, "within the input");
+    CHECK_FAILS(redtune_plan_reduce(plan, output(0), 9, output(0), NULL, &err), REDTUNE_INVALID,
+                err, "within the input");
     problem.dtype = (redtune_dtype)99;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err, "99");
-    CHECK_OK(redtune_plan_run(plan, input(), 9, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, input(), 9, output(0), gpu.stream, &err), err);
     CHECK(result(0) == 9);
     CHECK(!gpu.driver->memset_d8_async(results.address, 0, 64 * sizeof(float), gpu.stream));
-    CHECK_OK(redtune_plan_run(plan, output(0), 9, output(9), gpu.stream, &err), err);
-    CHECK_OK(redtune_plan_run(plan, output(1), 9, output(0), gpu.stream, &err), err);
-    CHECK_OK(redtune_plan_run(plan, output(0), 0, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, output(0), 9, output(9), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, output(1), 9, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, output(0), 0, output(0), gpu.stream, &err), err);
     CHECK(result(0) == 0);
     redtune_plan_destroy(plan);
     redtune_close(rt);
@@ -168,8 +170,8 @@ static void *run_worker(void *user) {
     for (int i = 0; i < CALLS && !self->wrong; i++) {
         uint64_t count = COUNT - (uint64_t)i * 7 - self->slot;
         float value = -1;
-        self->wrong +=
-            redtune_plan_run(self->plan, input(), count, output(self->slot), stream, &failure) != 0;
+        self->wrong += redtune_plan_reduce(self->plan, input(), count, output(self->slot), stream,
+                                           &failure) != 0;
         self->wrong +=
             rdt_buffer_read(gpu.driver, &value, place, sizeof value, stream, &failure) != 0;
         self->wrong += value != (float)count;

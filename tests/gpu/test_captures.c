@@ -47,7 +47,7 @@ static void only_launches_reach_the_driver_within_a_cold_capture(void) {
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
     uint64_t all = sim.calls("*"), fine = count_harmless(&sim), launches = count_launches(&sim);
     for (size_t i = 0; i < CALLS; i++)
-        CHECK_OK(redtune_plan_run(plan, input(), COUNT, output(i), gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_reduce(plan, input(), COUNT, output(i), gpu.stream, &err), err);
     CHECK_OK(redtune_reduce(rt, &small, input(), output(CALLS), gpu.stream, &err), err);
     all = sim.calls("*") - all;
     fine = count_harmless(&sim) - fine;
@@ -70,9 +70,9 @@ static uint64_t replayed_count(void) {
 
 static redtune_status capture(redtune_plan *plan, uint64_t count, size_t to, rdt_graph **out) {
     redtune_status status = rdt_graph_begin(gpu.driver, gpu.stream, &err);
-    if (!status) status = redtune_plan_run(plan, input(), count, output(to), gpu.stream, &err);
+    if (!status) status = redtune_plan_reduce(plan, input(), count, output(to), gpu.stream, &err);
     if (!status)
-        status = redtune_plan_run(plan, input(), count - 1, output(to + 1), gpu.stream, &err);
+        status = redtune_plan_reduce(plan, input(), count - 1, output(to + 1), gpu.stream, &err);
     return status ? status : rdt_graph_end(gpu.driver, gpu.stream, out, &err);
 }
 
@@ -85,7 +85,7 @@ static void a_thousand_replays_give_the_result_of_a_call(void) {
     const uint64_t count = replayed_count();
     CHECK_OK(open_usual(&rt), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
-    CHECK_OK(redtune_plan_run(plan, input(), count, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, input(), count, output(0), gpu.stream, &err), err);
     const float eager = result(0);
     CHECK_OK(capture(plan, count, 2, &graph), err);
     for (int i = 0; i < REPLAYS; i++) {
@@ -231,7 +231,8 @@ static void calls_of_one_stream_that_do_not_follow_keep_apart(void) {
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
     for (size_t i = 0; i < CALLS; i++) {
         CHECK(!update(gpu.stream, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
-        CHECK_OK(redtune_plan_run(plan, input(), count - 9 * i, output(i), gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_reduce(plan, input(), count - 9 * i, output(i), gpu.stream, &err),
+                 err);
         ends[i] = node_before(gpu.stream);
         CHECK(ends[i]);
     }
@@ -256,8 +257,10 @@ static redtune_status capture_forks(redtune_plan *plan, CUstream second, CUevent
         CUresult rc = gpu.driver->event_record(event, gpu.stream);
         if (!rc) rc = wait(second, event, 0);
         status = rdt_driver_check(gpu.driver, rc, &err, "fork");
-        if (!status) status = redtune_plan_run(plan, input(), count, output(0), gpu.stream, &err);
-        if (!status) status = redtune_plan_run(plan, input(), count - 9, output(1), second, &err);
+        if (!status)
+            status = redtune_plan_reduce(plan, input(), count, output(0), gpu.stream, &err);
+        if (!status)
+            status = redtune_plan_reduce(plan, input(), count - 9, output(1), second, &err);
         if (!rc) rc = gpu.driver->event_record(event, second);
         if (!rc) rc = wait(gpu.stream, event, 0);
         if (!rc) rc = gpu.driver->memset_d8_async(other, 0, 4, gpu.stream);
@@ -320,8 +323,9 @@ static void outputs_with_inputs_between_them_keep_the_chain(void) {
     for (size_t i = 0; i < CALLS; i++) {
         size_t place = (i % 2 ? CALLS - 1 - i / 2 : i / 2) * 2 * EACH;
         char *in = (char *)(uintptr_t)memory.address + place * sizeof(float);
-        CHECK_OK(redtune_plan_run(plan, in, EACH - i, in + EACH * sizeof(float), gpu.stream, &err),
-                 err);
+        CHECK_OK(
+            redtune_plan_reduce(plan, in, EACH - i, in + EACH * sizeof(float), gpu.stream, &err),
+            err);
     }
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     CHECK_INT(sim.calls("cuLaunchKernelEx") - chained, CALLS - 1);

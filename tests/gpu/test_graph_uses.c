@@ -29,8 +29,8 @@ static redtune_status open_and_plan(redtune **rt, redtune_plan **plan) {
 static redtune_status call(redtune_plan *plan, int calls) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < calls; i++)
-        status = redtune_plan_run(plan, input(), (uint64_t)(COUNT - i), output((size_t)i),
-                                  gpu.stream, &err);
+        status = redtune_plan_reduce(plan, input(), (uint64_t)(COUNT - i), output((size_t)i),
+                                     gpu.stream, &err);
     return status;
 }
 

@@ -22,8 +22,9 @@ static void calls_are_captured_into_graphs(void) {
     for (size_t i = 0; i < GRAPHS; i++) {
         CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
         CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-        CHECK_OK(redtune_plan_run(plan, input(), COUNT - i, output(2 * i), gpu.stream, &err), err);
-        CHECK_OK(redtune_plan_run(plan, input(), 70000 + i, output(2 * i + 1), gpu.stream, &err),
+        CHECK_OK(redtune_plan_reduce(plan, input(), COUNT - i, output(2 * i), gpu.stream, &err),
+                 err);
+        CHECK_OK(redtune_plan_reduce(plan, input(), 70000 + i, output(2 * i + 1), gpu.stream, &err),
                  err);
         CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graphs[i], &err), err);
     }
@@ -59,11 +60,11 @@ static void captured_call_reads_what_those_before_wrote(void) {
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
     for (size_t i = 0; i < CALLS; i++) {
-        CHECK_OK(redtune_plan_run(plan, input(), 1000 + i, output(i), gpu.stream, &err), err);
+        CHECK_OK(redtune_plan_reduce(plan, input(), 1000 + i, output(i), gpu.stream, &err), err);
         wanted += (float)(1000 + i);
     }
-    CHECK_OK(redtune_plan_run(plan, output(0), CALLS, output(CALLS), gpu.stream, &err), err);
-    CHECK_OK(redtune_plan_run(plan, output(CALLS), 1, output(CALLS + 1), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, output(0), CALLS, output(CALLS), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, output(CALLS), 1, output(CALLS + 1), gpu.stream, &err), err);
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     for (int replay = 0; replay < REPLAYS; replay++) {
         CHECK(!gpu.driver->memset_d8_async(results.address, 0xff, results.bytes, gpu.stream));
@@ -104,7 +105,7 @@ static void graph_may_outlive_redtune(void) {
     CHECK_OK(open_usual(&rt), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-    CHECK_OK(redtune_plan_run(plan, input(), COUNT, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, input(), COUNT, output(0), gpu.stream, &err), err);
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     redtune_plan_destroy(plan);
     redtune_close(rt);

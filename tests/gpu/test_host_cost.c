@@ -1,4 +1,4 @@
-/* What a call costs the host: redtune_plan_run and redtune_reduce in turns with a bare
+/* What a call costs the host: redtune_plan_reduce and redtune_reduce in turns with a bare
  * cuLaunchKernel of the same kernel with the same arguments. Prints the medians; on a GPU, fails
  * where they are further apart than promised. On the simulated one, where a launch runs the kernel,
  * the driver's functions are replaced by empty ones: what is left is redtune's own. */
@@ -14,7 +14,7 @@ static const struct {
     double over_ns_max; /* over the bare launch */
 } contestants[CONTESTANTS] = {
     {"cuLaunchKernel", 0},
-    {"redtune_plan_run", 100},
+    {"redtune_plan_reduce", 100},
     {"redtune_reduce", 200},
 };
 
@@ -45,7 +45,7 @@ static bool call(const bench *self, int contestant) {
     uint64_t count = self->problem.count;
     if (contestant == 0) return !launch_bare(self);
     if (contestant == 1)
-        return !redtune_plan_run(self->plan, input(), count, output(1), gpu.stream, &err);
+        return !redtune_plan_reduce(self->plan, input(), count, output(1), gpu.stream, &err);
     return !redtune_reduce(self->rt, &self->problem, input(), output(2), gpu.stream, &err);
 }
 

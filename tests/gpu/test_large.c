@@ -40,8 +40,8 @@ static redtune_status run(const large *self, uint64_t offset, uint64_t count,
     *value = (redtune_value){.u64 = 0};
     redtune_status status = redtune_plan_create(self->rt, &problem, &plan, &err);
     if (!status)
-        status = redtune_plan_run(plan, pointer(from), count, pointer(self->output.address),
-                                  gpu.stream, &err);
+        status = redtune_plan_reduce(plan, pointer(from), count, pointer(self->output.address),
+                                     gpu.stream, &err);
     if (!status)
         status = rdt_buffer_read(gpu.driver, value, self->output.address,
                                  redtune_dtype_bytes(problem.result), gpu.stream, &err);
@@ -186,12 +186,13 @@ static void runs_of_one_plan_give_the_same_bits(void) {
     for (size_t i = 0; i < runs; i++) {
         if (i % BUSY_CALLS == 0) {
             CHECK_OK(make_noise(&busy), err);
-            CHECK_OK(redtune_plan_run(plan, pointer(busy.buffer.address), noise_count,
-                                      pointer(output.address + sizeof values), busy.stream, &err),
+            CHECK_OK(redtune_plan_reduce(plan, pointer(busy.buffer.address), noise_count,
+                                         pointer(output.address + sizeof values), busy.stream,
+                                         &err),
                      err);
         }
-        CHECK_OK(redtune_plan_run(plan, pointer(input.address), RUN_COUNT,
-                                  pointer(output.address + i * sizeof(float)), gpu.stream, &err),
+        CHECK_OK(redtune_plan_reduce(plan, pointer(input.address), RUN_COUNT,
+                                     pointer(output.address + i * sizeof(float)), gpu.stream, &err),
                  err);
     }
     CHECK_OK(rdt_buffer_read(gpu.driver, values, output.address, sizeof values, gpu.stream, &err),

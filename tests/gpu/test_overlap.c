@@ -21,7 +21,7 @@ static int count_overlapping(void) {
     if (!status) status = redtune_plan_create(rt, &problem, &plan, &err);
     if (!status) status = rdt_graph_begin(gpu.driver, gpu.stream, &err);
     for (size_t i = 0; !status && i < 2; i++)
-        status = redtune_plan_run(plan, input(), COUNT - i, output(i), gpu.stream, &err);
+        status = redtune_plan_reduce(plan, input(), COUNT - i, output(i), gpu.stream, &err);
     if (!status) status = rdt_graph_end(gpu.driver, gpu.stream, &graph, &err);
     if (!status) status = rdt_graph_replay(graph, gpu.stream, &err);
     if (status) fprintf(stderr, "%s\n", err.message);

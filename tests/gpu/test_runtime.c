@@ -50,7 +50,7 @@ static void streams_come_and_go(void) {
         CUstream stream = NULL;
         CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
         for (size_t k = 0; k < 3; k++)
-            CHECK_OK(redtune_plan_run(plan, input(), COUNT - i, output(i), stream, &err), err);
+            CHECK_OK(redtune_plan_reduce(plan, input(), COUNT - i, output(i), stream, &err), err);
         handles[i] = stream;
         rdt_stream_destroy(gpu.driver, stream);
     }
@@ -90,7 +90,8 @@ static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
         for (size_t i = 0; i < STREAMS; i++) {
             CUstream stream = NULL;
             CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
-            CHECK_OK(redtune_plan_run(plan, input(), count - 9 * i, output(i), stream, &err), err);
+            CHECK_OK(redtune_plan_reduce(plan, input(), count - 9 * i, output(i), stream, &err),
+                     err);
             rdt_stream_destroy(gpu.driver, stream);
             reused += stream == before;
             before = stream;
@@ -121,9 +122,9 @@ static void workspace_of_the_callers_serves_any_plan(void) {
             CHECK_OK(redtune_plan_create(rt, &problems[i], &plans[i], &err), err);
         for (int i = 0; i < 20; i++) {
             uint64_t count = i % 2 ? 900 : COUNT - (uint64_t)i;
-            CHECK_OK(redtune_plan_run_in(plans[i % 2], workspace, input(), count, output(0),
-                                         gpu.stream, &err),
-                     err);
+            const redtune_operands operands = {
+                .d_in = {input()}, .d_out = {output(0)}, .count = count, .workspace = workspace};
+            CHECK_OK(redtune_plan_run(plans[i % 2], &operands, gpu.stream, &err), err);
             CHECK(result(0) == (float)count);
         }
         for (int i = 0; i < 2; i++) redtune_plan_destroy(plans[i]);
@@ -155,10 +156,10 @@ static void workspace_is_refused_where_it_cannot_serve(void) {
     rdt_graph_abandon(gpu.driver, gpu.stream);
     CHECK(!none);
     CHECK_OK(redtune_workspace_create(other, NULL, 0, gpu.stream, &workspace, &err), err);
-    CHECK_FAILS(redtune_plan_run_in(plan, workspace, input(), 9, output(0), NULL, &err),
-                REDTUNE_INVALID, err, "another redtune");
-    CHECK_FAILS(redtune_plan_run_in(plan, NULL, input(), 9, output(0), NULL, &err), REDTUNE_INVALID,
-                err, "NULL");
+    const redtune_operands operands = {
+        .d_in = {input()}, .d_out = {output(0)}, .count = 9, .workspace = workspace};
+    CHECK_FAILS(redtune_plan_run(plan, &operands, NULL, &err), REDTUNE_INVALID, err,
+                "another redtune");
     redtune_workspace_destroy(workspace);
     redtune_plan_destroy(plan);
     redtune_close(other);
@@ -245,7 +246,7 @@ static void config_of_a_plan_can_be_asked_for_again(void) {
     problem.config = text;
     CHECK_OK(redtune_plan_create(rt, &problem, &again, &err), err);
     CHECK_TEXT(redtune_plan_config(again), redtune_plan_config(plan));
-    CHECK_OK(redtune_plan_run(again, input(), COUNT, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(again, input(), COUNT, output(0), gpu.stream, &err), err);
     CHECK(result(0) == COUNT);
     redtune_plan_destroy(plan);
     redtune_plan_destroy(again);
@@ -330,26 +331,26 @@ static void check_names_pointers_that_kernels_do_not_reach(void) {
     CHECK_OK(open_checking(&rt, "1"), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     if (!host_is_reached()) {
-        CHECK_FAILS(redtune_plan_run(plan, host, 64, output(0), gpu.stream, &err), REDTUNE_INVALID,
-                    err, "d_in 0x");
+        CHECK_FAILS(redtune_plan_reduce(plan, host, 64, output(0), gpu.stream, &err),
+                    REDTUNE_INVALID, err, "d_in 0x");
         CHECK_CONTAINS(err.message, "a host pointer");
-        CHECK_FAILS(redtune_plan_run(plan, input(), 64, host, gpu.stream, &err), REDTUNE_INVALID,
+        CHECK_FAILS(redtune_plan_reduce(plan, input(), 64, host, gpu.stream, &err), REDTUNE_INVALID,
                     err, "d_out 0x");
         CHECK_OK(rdt_buffer_create(gpu.driver, 1 << 20, &freed, &err), err);
         void *gone = (void *)(uintptr_t)freed.address;
         rdt_buffer_destroy(&freed);
-        CHECK_FAILS(redtune_plan_run(plan, gone, 64, output(0), gpu.stream, &err), REDTUNE_INVALID,
-                    err, "freed");
+        CHECK_FAILS(redtune_plan_reduce(plan, gone, 64, output(0), gpu.stream, &err),
+                    REDTUNE_INVALID, err, "freed");
     }
-    CHECK_FAILS(redtune_plan_run(plan, output(96), COUNT * 100, output(0), gpu.stream, &err),
+    CHECK_FAILS(redtune_plan_reduce(plan, output(96), COUNT * 100, output(0), gpu.stream, &err),
                 REDTUNE_INVALID, err, "its allocation ends after 16000");
-    CHECK_OK(redtune_plan_run(plan, NULL, 0, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, NULL, 0, output(0), gpu.stream, &err), err);
     CHECK_OK(rdt_pinned_create(gpu.driver, sizeof one, &pinned, &err), err);
     memcpy(pinned.data, &one, sizeof one);
-    CHECK_OK(redtune_plan_run(plan, pinned.data, 1, output(1), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, pinned.data, 1, output(1), gpu.stream, &err), err);
     rdt_graph *graph = NULL;
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-    CHECK_OK(redtune_plan_run(plan, input(), 1000, output(2), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, input(), 1000, output(2), gpu.stream, &err), err);
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
     rdt_graph_destroy(graph);

@@ -234,7 +234,7 @@ static void plan_runs_the_default_while_another_is_compiled(void) {
     const redtune_options options = {.database = path, .background = 1};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
-    CHECK_OK(redtune_plan_run(plan, input(), COUNT, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, input(), COUNT, output(0), gpu.stream, &err), err);
     CHECK(result(0) == COUNT);
     redtune_plan_info(plan, &info);
     for (int waited = 0; info.pending && waited < WAIT_MS; waited += STEP_MS) {
@@ -248,7 +248,7 @@ static void plan_runs_the_default_while_another_is_compiled(void) {
     CHECK_TEXT(info.machine, "bench 7");
     CHECK_INT(info.driver_version, 12345);
     CHECK(info.tuned_ns == 1234 && info.date > 0);
-    CHECK_OK(redtune_plan_run(plan, input(), COUNT - 1, output(0), gpu.stream, &err), err);
+    CHECK_OK(redtune_plan_reduce(plan, input(), COUNT - 1, output(0), gpu.stream, &err), err);
     CHECK(result(0) == COUNT - 1);
     redtune_plan_destroy(plan);
     redtune_close(rt);

@@ -82,7 +82,7 @@ class Client:
     def run(self, plan, tensor, out):
         error = Error()
         stream = torch.cuda.current_stream().cuda_stream
-        if self.library.redtune_plan_run(
+        if self.library.redtune_plan_reduce(
             plan, ctypes.c_void_p(tensor.data_ptr()), ctypes.c_uint64(tensor.numel()),
             ctypes.c_void_p(out.data_ptr()), ctypes.c_void_p(stream), ctypes.byref(error)):
             raise Refused(error.message.decode())

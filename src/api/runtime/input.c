@@ -86,9 +86,9 @@ static redtune_status start(reading *self, tuner *each, size_t bytes, redtune_er
     redtune_status status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
     if (!status) status = rdt_timer_start(&each->timer, each->stream, err);
     if (!status)
-        status = redtune_plan_run(self->plan, (const void *)(uintptr_t)each->input.address,
-                                  bytes / self->element_bytes,
-                                  (void *)(uintptr_t)each->output.address, each->stream, err);
+        status = redtune_plan_reduce(self->plan, (const void *)(uintptr_t)each->input.address,
+                                     bytes / self->element_bytes,
+                                     (void *)(uintptr_t)each->output.address, each->stream, err);
     if (!status) status = rdt_timer_stop(&each->timer, each->stream, err);
     if (status) return status;
     each->busy = true;

@@ -128,7 +128,7 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
         if (!status) status = add_plan(rt, problem, &resolved, &plan, err);
         if (status) return status;
     }
-    return redtune_plan_run(plan, d_in, problem->count, d_out, stream, err);
+    return redtune_plan_reduce(plan, d_in, problem->count, d_out, stream, err);
 }
 
 /* Plans may stand on two shelves; those of a result that is named own them. */

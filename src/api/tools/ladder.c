@@ -50,8 +50,8 @@ static redtune_status launch(const work *self, CUdeviceptr input, uint64_t count
                                    .scratch = buffers->scratch.address};
     if (self->ladder_run)
         return rdt_ladder_run_run(self->ladder_run, operands, buffers->stream, err);
-    return redtune_plan_run(self->all->tuned, (const void *)(uintptr_t)input, count,
-                            (void *)(uintptr_t)operands.output, buffers->stream, err);
+    return redtune_plan_reduce(self->all->tuned, (const void *)(uintptr_t)input, count,
+                               (void *)(uintptr_t)operands.output, buffers->stream, err);
 }
 
 /* Sums once from where the exact result is known, and counts what that took if it can be. */
