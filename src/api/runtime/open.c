@@ -165,11 +165,11 @@ void redtune_close(redtune *rt) {
     bool entered = false;
     if (rt->context && rdt_context_enter(rt->context, &entered, NULL)) {
         /* The program destroyed it before. */
-        rdt_state_clear_shelves(rt);
+        rdt_plan_table_clear(&rt->plans);
         rdt_workspace_destroy(rt->workspace, true);
     } else if (rt->context) {
         CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-        rdt_state_clear_shelves(rt);
+        rdt_plan_table_clear(&rt->plans);
         rdt_workspace_destroy(rt->workspace, false);
         rdt_context_restore(rt->context, mode);
         rdt_context_leave(rt->context, entered);

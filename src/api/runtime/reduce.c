@@ -1,5 +1,4 @@
-/* Reduce: reductions through a table of plans, one per op, dtype, result and power of two of the
- * count. */
+/* Reduce: reductions through the table of plans. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/plan.h"
 
@@ -7,50 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* 0 for no elements, else 1 + the floor of log2(count). */
-static int size_class(uint64_t count) {
-    return count ? 64 - __builtin_clzll(count) : 0;
-}
-
-/* The problem that the class's plan is made for: its power of two, so that the plan does not depend
- * on which count happened to come first. */
-static redtune_problem class_problem(const redtune_problem *problem, int size) {
-    redtune_problem typical = *problem;
-    typical.count = size ? UINT64_C(1) << (size - 1) : 0;
-    return typical;
-}
-
-static bool in_bounds(const redtune_problem *problem) {
-    return (size_t)problem->op < RDT_REDUCE_OPS && (size_t)problem->dtype < RDT_REDUCE_DTYPES &&
-           (size_t)problem->result < RDT_REDUCE_DTYPES;
-}
-
-static _Atomic(rdt_shelf *) *shelf_of(redtune *rt, const redtune_problem *problem) {
-    return &rt->shelves[problem->op][problem->dtype][problem->result];
-}
-
 /* The plan for a problem as the caller wrote it; NULL: there is none yet, or something is wrong. */
 static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
-    if (!in_bounds(problem) || problem->config) return NULL;
-    rdt_shelf *shelf = atomic_load_explicit(shelf_of(rt, problem), memory_order_acquire);
-    if (!shelf) return NULL;
-    return atomic_load_explicit(&shelf->plan[size_class(problem->count)], memory_order_acquire);
-}
-
-static redtune_status get_shelf(redtune *rt, const redtune_problem *problem, rdt_shelf **out,
-                                redtune_error *err) {
-    _Atomic(rdt_shelf *) *place = shelf_of(rt, problem);
-    rdt_shelf *found = atomic_load_explicit(place, memory_order_acquire);
-    if (!found) {
-        rdt_shelf *made = calloc(1, sizeof *made);
-        if (!made) return rdt_fail_memory(err, sizeof *made);
-        if (atomic_compare_exchange_strong(place, &found, made))
-            found = made;
-        else
-            free(made);
-    }
-    *out = found;
-    return REDTUNE_OK;
+    return problem->config ? NULL : rdt_plan_table_find(&rt->plans, problem);
 }
 
 /* A plan cannot be made within a capture, and trying would end it. */
@@ -69,27 +27,19 @@ static redtune_status refuse_capture(redtune *rt, const redtune_problem *problem
                     problem->count, redtune_dtype_name(problem->dtype));
 }
 
-/* The plan on the shelf, made if it is not there. */
+/* The plan of the resolved problem, made if it is not there. */
 static redtune_status get_plan(redtune *rt, const redtune_problem *resolved, redtune_plan **out,
                                redtune_error *err) {
-    int size = size_class(resolved->count);
-    rdt_shelf *shelf = NULL;
-    redtune_status status = get_shelf(rt, resolved, &shelf, err);
-    if (status) return status;
-    redtune_plan *plan = atomic_load_explicit(&shelf->plan[size], memory_order_acquire);
-    if (!plan) {
-        redtune_problem typical = class_problem(resolved, size);
-        redtune_plan *made = NULL;
-        status = redtune_plan_create(rt, &typical, &made, err);
-        if (status) return status;
-        /* Another thread may have been faster; its plan may be in use already. */
-        if (atomic_compare_exchange_strong(&shelf->plan[size], &plan, made))
-            plan = made;
-        else
-            redtune_plan_destroy(made);
-    }
-    *out = plan;
-    return REDTUNE_OK;
+    redtune_plan *made = NULL;
+    *out = find_plan(rt, resolved);
+    if (*out) return REDTUNE_OK;
+    redtune_problem typical = *resolved;
+    typical.count = rdt_plan_table_count(resolved->count);
+    redtune_status status = redtune_plan_create(rt, &typical, &made, err);
+    if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, out, err);
+    /* Another thread may have been faster; its plan may be in use already. */
+    if (made != *out) redtune_plan_destroy(made);
+    return status;
 }
 
 /* Makes the plan for a problem, and puts it where the problem as it was written is looked for. */
@@ -97,13 +47,10 @@ static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
                                const redtune_problem *resolved, redtune_plan **out,
                                redtune_error *err) {
     redtune_plan *plan = NULL;
-    rdt_shelf *shelf = NULL;
     redtune_status status = get_plan(rt, resolved, &plan, err);
-    if (!status) status = get_shelf(rt, problem, &shelf, err);
-    if (status) return status;
-    atomic_store_explicit(&shelf->plan[size_class(problem->count)], plan, memory_order_release);
-    *out = plan;
-    return REDTUNE_OK;
+    if (!status) status = rdt_plan_table_add(&rt->plans, problem, plan, &plan, err);
+    if (!status) *out = plan;
+    return status;
 }
 
 static redtune_status resolve(const redtune_problem *problem, redtune_problem *out,
@@ -129,19 +76,6 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
         if (status) return status;
     }
     return redtune_plan_reduce(plan, d_in, problem->count, d_out, stream, err);
-}
-
-/* Plans may stand on two shelves; those of a result that is named own them. */
-void rdt_state_clear_shelves(redtune *rt) {
-    for (int op = 0; op < RDT_REDUCE_OPS; op++)
-        for (int dtype = 0; dtype < RDT_REDUCE_DTYPES; dtype++)
-            for (int result = 0; result < RDT_REDUCE_DTYPES; result++) {
-                rdt_shelf *shelf = rt->shelves[op][dtype][result];
-                for (int size = 0; shelf && result && size < RDT_REDUCE_SIZES; size++)
-                    redtune_plan_destroy(shelf->plan[size]);
-                free(shelf);
-                rt->shelves[op][dtype][result] = NULL;
-            }
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */

@@ -1,0 +1,73 @@
+/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and the power of two of
+ * its count. */
+#include "api/runtime/plan_table.h"
+
+#include <stdlib.h>
+#include "base/fail.h"
+
+typedef struct rdt_plan_entry {
+    redtune_op op;
+    redtune_dtype dtype, result;
+    int power; /* of two: the count's bits */
+    redtune_plan *plan;
+    struct rdt_plan_entry *next;
+} plan_entry;
+
+static int power_of(uint64_t count) {
+    return count ? 64 - __builtin_clzll(count) : 0;
+}
+
+uint64_t rdt_plan_table_count(uint64_t count) {
+    return count ? UINT64_C(1) << (power_of(count) - 1) : 0;
+}
+
+/* Odd factors, so that neighbours in any part of the key lie apart. */
+static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem) {
+    unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->dtype * 1303 +
+                    (unsigned)problem->result * 27191 + (unsigned)power_of(problem->count);
+    return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
+}
+
+static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
+    const int power = power_of(problem->count);
+    while (entry && (entry->op != problem->op || entry->dtype != problem->dtype ||
+                     entry->result != problem->result || entry->power != power))
+        entry = entry->next;
+    return entry;
+}
+
+redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem) {
+    const plan_entry *entry =
+        find_entry(atomic_load_explicit(bucket_of(table, problem), memory_order_acquire), problem);
+    return entry ? entry->plan : NULL;
+}
+
+redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
+                                  redtune_plan *plan, redtune_plan **out, redtune_error *err) {
+    _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
+    plan_entry *made = malloc(sizeof *made), *found = NULL;
+    if (!made) return rdt_fail_memory(err, sizeof *made);
+    *made = (plan_entry){problem->op,
+                         problem->dtype,
+                         problem->result,
+                         power_of(problem->count),
+                         plan,
+                         atomic_load_explicit(bucket, memory_order_acquire)};
+    do {
+        found = find_entry(made->next, problem);
+    } while (!found && !atomic_compare_exchange_weak(bucket, &made->next, made));
+    *out = found ? found->plan : plan;
+    if (found) free(made);
+    return REDTUNE_OK;
+}
+
+void rdt_plan_table_clear(rdt_plan_table *table) {
+    for (int i = 0; i < RDT_PLAN_BUCKETS; i++) {
+        for (plan_entry *entry = table->buckets[i], *next; entry; entry = next) {
+            next = entry->next;
+            if (entry->result) redtune_plan_destroy(entry->plan);
+            free(entry);
+        }
+        table->buckets[i] = NULL;
+    }
+}

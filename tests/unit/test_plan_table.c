@@ -1,0 +1,119 @@
+/* Facts about the table of plans: each key finds its own plan, whichever bucket it shares, and
+ * threads that add the same keys at the same time end with the same plans. */
+#include "check.h"
+
+#include <pthread.h>
+#include "api/runtime/plan_table.h"
+
+enum { OPS = 40, DTYPES = 13, POWERS = 65, THREADS = 4 };
+
+static redtune_error err;
+static rdt_plan_table table;
+static char plans[OPS * DTYPES * POWERS]; /* only their addresses are used */
+
+/* Without a result, so that the table owns none of the plans. */
+static redtune_problem problem_at(int op, int dtype, int power) {
+    return (redtune_problem){.op = (redtune_op)op,
+                             .dtype = (redtune_dtype)dtype,
+                             .count = power ? UINT64_C(1) << (power - 1) : 0};
+}
+
+static redtune_plan *plan_at(int op, int dtype, int power) {
+    return (redtune_plan *)&plans[(op * DTYPES + dtype) * POWERS + power];
+}
+
+static void each_key_finds_its_own_plan(void) {
+    redtune_plan *got = NULL;
+    for (int op = 0; op < OPS; op++)
+        for (int dtype = 0; dtype < DTYPES; dtype++)
+            for (int power = 0; power < POWERS; power++) {
+                redtune_problem problem = problem_at(op, dtype, power);
+                CHECK(!rdt_plan_table_find(&table, &problem));
+                CHECK_OK(
+                    rdt_plan_table_add(&table, &problem, plan_at(op, dtype, power), &got, &err),
+                    err);
+                CHECK(got == plan_at(op, dtype, power));
+            }
+    for (int op = 0; op < OPS; op++)
+        for (int dtype = 0; dtype < DTYPES; dtype++)
+            for (int power = 0; power < POWERS; power++) {
+                redtune_problem problem = problem_at(op, dtype, power);
+                CHECK(rdt_plan_table_find(&table, &problem) == plan_at(op, dtype, power));
+            }
+    rdt_plan_table_clear(&table);
+    redtune_problem first = problem_at(0, 0, 0);
+    CHECK(!rdt_plan_table_find(&table, &first));
+}
+
+static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
+    redtune_plan *got = NULL;
+    redtune_problem problem = {.count = 1024};
+    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), &got, &err), err);
+    problem.count = 2047;
+    CHECK(rdt_plan_table_find(&table, &problem) == got);
+    problem.count = 2048;
+    CHECK(!rdt_plan_table_find(&table, &problem));
+    problem.count = 1023;
+    CHECK(!rdt_plan_table_find(&table, &problem));
+    CHECK_INT(rdt_plan_table_count(0), 0);
+    CHECK_INT(rdt_plan_table_count(1), 1);
+    CHECK_INT(rdt_plan_table_count(2047), 1024);
+    CHECK(rdt_plan_table_count(UINT64_MAX) == UINT64_C(1) << 63);
+    rdt_plan_table_clear(&table);
+}
+
+static void enumerators_that_are_none_find_nothing(void) {
+    redtune_plan *got = NULL;
+    redtune_problem problem = problem_at(1, 1, 1);
+    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), &got, &err), err);
+    for (int shift = 5; shift < 32; shift++) {
+        redtune_problem none = problem;
+        none.op = (redtune_op)((unsigned)problem.op + (1u << shift));
+        CHECK(!rdt_plan_table_find(&table, &none));
+        none = problem;
+        none.dtype = (redtune_dtype)((unsigned)problem.dtype + (1u << shift));
+        CHECK(!rdt_plan_table_find(&table, &none));
+        none = problem;
+        none.result = (redtune_dtype)(1u << shift);
+        CHECK(!rdt_plan_table_find(&table, &none));
+    }
+    rdt_plan_table_clear(&table);
+}
+
+/* Adds every key with a plan of its own thread's; the first of a key stays. */
+static void *add_all(void *user) {
+    const int thread = (int)(intptr_t)user;
+    static _Atomic(redtune_plan *) first[OPS][POWERS];
+    for (int op = 0; op < OPS; op++)
+        for (int power = 0; power < POWERS; power++) {
+            redtune_problem problem = problem_at(op, 1, power);
+            redtune_plan *got = NULL, *none = NULL;
+            if (rdt_plan_table_add(&table, &problem, plan_at(op, thread, power), &got, NULL) ||
+                rdt_plan_table_find(&table, &problem) != got)
+                return NULL;
+            if (!atomic_compare_exchange_strong(&first[op][power], &none, got) && none != got)
+                return NULL;
+        }
+    return user;
+}
+
+static void threads_that_add_one_key_get_one_plan(void) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&threads[i], NULL, add_all, (void *)(intptr_t)(i + 1)));
+    for (int i = 0; i < THREADS; i++) {
+        void *done = NULL;
+        CHECK(!pthread_join(threads[i], &done) && done);
+    }
+    rdt_plan_table_clear(&table);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(each_key_finds_its_own_plan),
+        FACT(counts_share_a_plan_up_to_the_next_power_of_two),
+        FACT(enumerators_that_are_none_find_nothing),
+        FACT(threads_that_add_one_key_get_one_plan),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
