@@ -88,40 +88,22 @@ static bool misaligned(const void *pointer, size_t bytes) {
 }
 
 /* Kernels read the input as memory that nobody writes while they run. */
-static bool writes_input(const redtune_plan *plan, const redtune_operands *operands) {
-    const uintptr_t in = (uintptr_t)operands->d_in[0], out = (uintptr_t)operands->d_out[0];
-    return operands->count && out < in + operands->count * plan->input_bytes &&
-           in < out + plan->result_bytes;
+static bool writes_input(const redtune_plan *plan, const void *d_in, uint64_t count,
+                         const void *d_out) {
+    const uintptr_t in = (uintptr_t)d_in, out = (uintptr_t)d_out;
+    return count && out < in + count * plan->input_bytes && in < out + plan->result_bytes;
 }
 
-/* Every op has one input and one output. */
-static bool takes_more(const redtune_operands *operands) {
-    return operands->d_in[1] || operands->d_out[1] ||
-           !rdt_reserved_is_clear(operands->reserved, sizeof operands->reserved);
+static bool makes_sense(const redtune_plan *plan, const void *d_in, uint64_t count,
+                        const void *d_out) {
+    return plan && count <= plan->count_max && d_out && !misaligned(d_out, plan->result_bytes) &&
+           !misaligned(d_in, plan->input_bytes) && (d_in || !count) &&
+           !writes_input(plan, d_in, count, d_out);
 }
 
-static bool makes_sense(const redtune_plan *plan, const redtune_operands *operands) {
-    const void *d_in = operands->d_in[0], *d_out = operands->d_out[0];
-    return operands->count <= plan->count_max && d_out && !misaligned(d_out, plan->result_bytes) &&
-           !misaligned(d_in, plan->input_bytes) && (d_in || !operands->count) &&
-           !writes_input(plan, operands) && !takes_more(operands) &&
-           (!operands->workspace || operands->workspace->rt == plan->rt);
-}
-
-static redtune_status refuse(const redtune_plan *plan, const redtune_operands *operands,
-                             redtune_error *err) {
-    const void *d_in = operands->d_in[0], *d_out = operands->d_out[0];
-    const uint64_t count = operands->count;
-    if (operands->d_in[1] || operands->d_out[1])
-        return rdt_fail(
-            err, REDTUNE_INVALID, 0, "cannot reduce: %s is not NULL, and the op has one %s",
-            operands->d_in[1] ? "d_in[1]" : "d_out[1]", operands->d_in[1] ? "input" : "output");
-    if (takes_more(operands))
-        return rdt_reserved_check(operands->reserved, sizeof operands->reserved, "redtune_operands",
-                                  err);
-    if (operands->workspace && operands->workspace->rt != plan->rt)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce: the workspace is of another redtune than the plan");
+static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_t count,
+                             const void *d_out, redtune_error *err) {
+    if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
     if (count > plan->count_max)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " elements: at most %" PRIu64, count,
@@ -171,29 +153,27 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *variant
     return status;
 }
 
-redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
-                                struct CUstream_st *stream, redtune_error *err) {
-    if (!plan || !operands)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: %s NULL",
-                        plan ? "the operands are" : "the plan is");
-    if (!makes_sense(plan, operands)) return refuse(plan, operands, err);
+/* In scratch of the caller's where it is not 0. */
+static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in, uint64_t count,
+                          void *d_out, CUstream stream, redtune_error *err) {
+    if (!makes_sense(plan, d_in, count, d_out)) return refuse(plan, d_in, count, d_out, err);
     const rdt_context *context = plan->rt->context;
     const rdt_executable *variant = rdt_plan_variant(plan);
-    const rdt_operands on_device = {
-        .input = (CUdeviceptr)(uintptr_t)operands->d_in[0],
-        .count = operands->count,
-        .output = (CUdeviceptr)(uintptr_t)operands->d_out[0],
-        .scratch = operands->workspace ? operands->workspace->address : 0,
+    const rdt_operands operands = {
+        .input = (CUdeviceptr)(uintptr_t)d_in,
+        .count = count,
+        .output = (CUdeviceptr)(uintptr_t)d_out,
+        .scratch = scratch,
     };
     bool entered = false;
     redtune_status status = rdt_context_enter(context, &entered, err);
     if (status) return status;
     rdt_trace_push("redtune run");
-    if (plan->rt->check) status = check_pointers(plan, &on_device, err);
+    if (plan->rt->check) status = check_pointers(plan, &operands, err);
     if (!status)
-        status = on_device.scratch
-                     ? rdt_kernel_launch(variant->kernel, &variant->launch, on_device, stream, err)
-                     : run_here(plan, variant, on_device, stream, err);
+        status = scratch
+                     ? rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err)
+                     : run_here(plan, variant, operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
     return status;
@@ -201,8 +181,25 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
 
 redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_t count,
                                    void *d_out, struct CUstream_st *stream, redtune_error *err) {
-    const redtune_operands operands = {.d_in = {d_in}, .d_out = {d_out}, .count = count};
-    return redtune_plan_run(plan, &operands, stream, err);
+    return run(plan, 0, d_in, count, d_out, stream, err);
+}
+
+redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
+                                struct CUstream_st *stream, redtune_error *err) {
+    if (!operands) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the operands are NULL");
+    if (operands->d_in[1] || operands->d_out[1])
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: %s is not NULL, and every op has one input and one output",
+                        operands->d_in[1] ? "d_in[1]" : "d_out[1]");
+    const redtune_workspace *workspace = operands->workspace;
+    if (workspace && plan && workspace->rt != plan->rt)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: the workspace is of another redtune than the plan");
+    redtune_status status =
+        rdt_reserved_check(operands->reserved, sizeof operands->reserved, "redtune_operands", err);
+    if (status) return status;
+    return run(plan, workspace ? workspace->address : 0, operands->d_in[0], operands->count,
+               operands->d_out[0], stream, err);
 }
 
 /* ---- the caller's scratch -------------------------------------------------------------------- */
