@@ -3,18 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "model/winner.h"
 
 redtune_status rdt_rows_add(rdt_rows *rows, const rdt_row *row, redtune_error *err) {
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
-        rdt_row *grown = realloc(rows->row, capacity * sizeof *grown);
-        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
-        rows->row = grown;
-        rows->capacity = capacity;
-    }
-    rows->row[rows->count++] = *row;
-    return REDTUNE_OK;
+    redtune_status status = RDT_ARRAY_RESERVE(rows->row, rows->capacity, rows->count + 1, err);
+    if (!status) rows->row[rows->count++] = *row;
+    return status;
 }
 
 redtune_status rdt_rows_keep(void *user, const rdt_row *row, redtune_error *err) {

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/locale.h"
 #include "base/text.h"
@@ -113,16 +114,10 @@ static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access ac
     return REDTUNE_OK;
 }
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool rdt_sqlite_pause(int64_t *since_ms, int64_t limit_ms) {
     unsigned char random;
-    if (!*since_ms) *since_ms = now_ms();
-    if (now_ms() - *since_ms >= limit_ms) return false;
+    if (!*since_ms) *since_ms = rdt_clock_ms();
+    if (rdt_clock_ms() - *since_ms >= limit_ms) return false;
     sqlite3_randomness(1, &random);
     const struct timespec pause = {0, 500000 + random * 30000}; /* 0.5 to 8 ms */
     nanosleep(&pause, NULL);
@@ -138,7 +133,7 @@ static int wait_for_turn(void *user, int calls) {
     if (!calls) file->has_told = false;
     bool goes_on = rdt_sqlite_pause(&file->waiting_since_ms, file->busy_ms);
     if (!goes_on || !file->waits || file->has_told) return goes_on;
-    file->has_told = now_ms() - file->waiting_since_ms >= TELL_MS;
+    file->has_told = rdt_clock_ms() - file->waiting_since_ms >= TELL_MS;
     if (file->has_told) file->waits(file->waits_user);
     return goes_on;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "model/problem.h"
 
 /* ---- asking the family --------------------------------------------------------------------- */
@@ -50,13 +51,8 @@ static bool holds(lua_State *state, int rule, int config, int problem, int facts
 }
 
 static void add_point(lua_State *state, rdt_points *points, const rdt_config *config) {
-    if (points->count == points->capacity) {
-        size_t capacity = points->capacity ? 2 * points->capacity : 256;
-        rdt_config *configs = realloc(points->configs, capacity * sizeof *configs);
-        if (!configs) rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
-        points->configs = configs;
-        points->capacity = capacity;
-    }
+    if (RDT_ARRAY_RESERVE(points->configs, points->capacity, points->count + 1, NULL))
+        rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
     points->configs[points->count++] = *config;
 }
 

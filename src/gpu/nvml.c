@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/library.h"
 
 /* NVML's interface, as far as it is used (nvml.h of the driver's development package). */
@@ -57,12 +57,6 @@ struct rdt_nvml {
     rdt_conditions last;
     double clocks_at_ns, processes_at_ns; /* when they were asked for; 0: never */
 };
-
-static double now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
-}
 
 /* As NVML names a device: "00000000:41:00.0". */
 static bool describe_bus(const rdt_context *context, char out[32]) {
@@ -137,7 +131,7 @@ static int count_others(const rdt_nvml *nvml) {
 
 rdt_conditions rdt_nvml_look(rdt_nvml *nvml) {
     if (!nvml) return (rdt_conditions){0};
-    double now = now_ns();
+    double now = rdt_clock_ns();
     if (nvml->clocks_at_ns <= 0 || now - nvml->clocks_at_ns > clocks_ns) {
         nvml->last.sm_mhz = clock_of(nvml, NVML_CLOCK_SM);
         nvml->last.memory_mhz = clock_of(nvml, NVML_CLOCK_MEMORY);

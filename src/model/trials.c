@@ -3,17 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t count,
                               redtune_error *err) {
-    if (trials->count + count > trials->capacity) {
-        size_t capacity = trials->capacity ? trials->capacity : 64;
-        while (capacity < trials->count + count) capacity *= 2;
-        rdt_trial *grown = realloc(trials->trial, capacity * sizeof *grown);
-        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
-        trials->trial = grown;
-        trials->capacity = capacity;
-    }
+    redtune_status status =
+        RDT_ARRAY_RESERVE(trials->trial, trials->capacity, trials->count + count, err);
+    if (status) return status;
     if (count) memcpy(&trials->trial[trials->count], added, count * sizeof *added);
     trials->count += count;
     return REDTUNE_OK;

@@ -1,5 +1,7 @@
-/* Facts about base/: text.h, hash.h, file.h, fail.h and log.h. */
+/* Facts about base/: array.h, clock.h, text.h, hash.h, file.h, fail.h and log.h. */
 #define _POSIX_C_SOURCE 200809L
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -12,6 +14,54 @@
 #include <unistd.h>
 
 static redtune_error err;
+
+/* ---- array ----------------------------------------------------------------------------------- */
+
+static void array_keeps_what_it_holds_while_it_grows(void) {
+    int *numbers = NULL;
+    size_t capacity = 0;
+    bool right = true;
+    for (int i = 0; i < 1000; i++) {
+        CHECK_OK(RDT_ARRAY_RESERVE(numbers, capacity, (size_t)i + 1, &err), err);
+        numbers[i] = i;
+    }
+    for (int i = 0; i < 1000; i++) right = right && numbers[i] == i;
+    free(numbers);
+    CHECK(right && capacity >= 1000);
+}
+
+static void array_stays_as_it_is_where_memory_runs_out(void) {
+    int *numbers = NULL;
+    size_t capacity = 0;
+    faults_begin(1);
+    redtune_status status = RDT_ARRAY_RESERVE(numbers, capacity, 1, &err);
+    faults_end();
+    CHECK(status == REDTUNE_MEMORY && !numbers && !capacity);
+}
+
+/* ---- clock ----------------------------------------------------------------------------------- */
+
+static void clock_goes_on_in_each_of_its_units(void) {
+    double begin_ns = rdt_clock_ns();
+    int64_t begin_ms = rdt_clock_ms();
+    const struct timespec pause = {0, 2000000};
+    nanosleep(&pause, NULL);
+    CHECK(rdt_clock_ns() - begin_ns >= 2e6 && rdt_clock_ms() > begin_ms);
+    CHECK(rdt_clock_s() * 1e9 - begin_ns < 60e9);
+}
+
+static void clock_ends_a_wait_in_time(void) {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never;
+    rdt_clock_init_condition(&never);
+    double begin_ns = rdt_clock_ns();
+    const struct timespec end = rdt_clock_after_ms(5);
+    pthread_mutex_lock(&lock);
+    int rc = pthread_cond_timedwait(&never, &lock, &end);
+    pthread_mutex_unlock(&lock);
+    pthread_cond_destroy(&never);
+    CHECK(rc == ETIMEDOUT && rdt_clock_ns() - begin_ns >= 5e6);
+}
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -367,6 +417,10 @@ static void log_makes_only_the_lines_asked_for(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(array_keeps_what_it_holds_while_it_grows),
+        FACT(array_stays_as_it_is_where_memory_runs_out),
+        FACT(clock_goes_on_in_each_of_its_units),
+        FACT(clock_ends_a_wait_in_time),
         FACT(text_starts_zeroed_and_grows),
         FACT(text_keeps_nul_bytes),
         FACT(text_clear_keeps_the_memory),

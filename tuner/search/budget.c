@@ -1,16 +1,12 @@
 /* Budget: how a time limit is shared out among the searches of a tune. */
-#define _POSIX_C_SOURCE 199309L
 #include "tuner/search/budget.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 static const double look_share = 0.6; /* of a search's time, for the first look */
 
 static double now_ns(const rdt_budget *budget) {
-    if (budget->now_ns) return budget->now_ns(budget->user);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+    return budget->now_ns ? budget->now_ns(budget->user) : rdt_clock_ns();
 }
 
 void rdt_budget_start(rdt_budget *budget, double seconds) {

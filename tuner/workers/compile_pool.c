@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/locale.h"
 #include "tuner/workers/process.h"
 
@@ -54,12 +55,6 @@ struct rdt_compile_pool {
     int member_count, member_max, deaths;
 };
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int usable_cores(void) {
     cpu_set_t set;
     int cores = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
@@ -90,13 +85,7 @@ static void add_entry(rdt_compile_pool *pool, const rdt_order *order, uint64_t r
         if (rank) known->rank = rank;
         return;
     }
-    if (pool->count == pool->capacity) {
-        size_t capacity = pool->capacity ? 2 * pool->capacity : 256;
-        entry *entries = realloc(pool->entries, capacity * sizeof *entries);
-        if (!entries) return;
-        pool->entries = entries;
-        pool->capacity = capacity;
-    }
+    if (RDT_ARRAY_RESERVE(pool->entries, pool->capacity, pool->count + 1, NULL)) return;
     pool->entries[pool->count++] = (entry){.order = *order, .rank = rank};
     pool->open_count++;
 }
@@ -144,16 +133,9 @@ static bool all_done(rdt_compile_pool *pool, rdt_order *order, const rdt_batch *
 bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
                            const rdt_batch *batch, int timeout_ms) {
     if (!pool) return true;
-    struct timespec end;
+    const struct timespec end = rdt_clock_after_ms(timeout_ms);
     rdt_order order = order_of(facts, ptx, batch);
     rdt_compile_pool_add(pool, facts, ptx, batch, true);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += timeout_ms / 1000;
-    end.tv_nsec += timeout_ms % 1000 * 1000000L;
-    if (end.tv_nsec >= 1000000000L) {
-        end.tv_sec++;
-        end.tv_nsec -= 1000000000L;
-    }
     pthread_mutex_lock(&pool->lock);
     int rc = 0;
     bool done = false;
@@ -215,7 +197,7 @@ static void start_member(rdt_compile_pool *pool, member *member) {
         lose(pool, member, why.message);
         return;
     }
-    *member = (struct member){.process = process, .since_s = now_s()};
+    *member = (struct member){.process = process, .since_s = rdt_clock_s()};
     hello.log_level = pool->options->log ? (int)pool->options->log->level : 0;
     rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache, pool->options->kernel_cache);
     rdt_wire_put(&member->process.wire, &hello, sizeof hello);
@@ -234,7 +216,7 @@ static void give_order(rdt_compile_pool *pool, member *member) {
     rdt_order order;
     if (!next_order(pool, has_spare(pool), &member->entry, &order)) return;
     member->busy = true;
-    member->since_s = now_s();
+    member->since_s = rdt_clock_s();
     rdt_wire_put(&member->process.wire, &order, sizeof order);
     if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_MAKE, SEND_MS))
         lose(pool, member, "it took no order");
@@ -306,7 +288,7 @@ static void wait_for_news(rdt_compile_pool *pool) {
     if (poll(polled, (nfds_t)pool->member_max + 1, 1000) < 0) return;
     uint64_t calls;
     if (polled[0].revents && read(pool->wake, &calls, sizeof calls) < 0) return;
-    double now = now_s();
+    double now = rdt_clock_s();
     for (int i = 0; i < pool->member_max; i++) {
         member *member = &pool->members[i];
         if (polled[i + 1].revents) hear(pool, member);
@@ -355,11 +337,7 @@ redtune_status rdt_compile_pool_open(const rdt_worker_options *options, const rd
     pool->member_max = usable_cores();
     pool->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int code = pool->wake < 0 ? errno : 0;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->made, &attributes);
-    pthread_condattr_destroy(&attributes);
+    rdt_clock_init_condition(&pool->made);
     pthread_mutex_init(&pool->lock, NULL);
     if (!code) code = start_thread(pool);
     if (code) {

@@ -1,12 +1,10 @@
 /* Remote: an evaluator whose work is done by a worker process. */
-#define _POSIX_C_SOURCE 200809L
 #include "tuner/workers/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include "base/text.h"
+#include "base/clock.h"
 #include "gpu/driver.h"
 
 enum {
@@ -236,23 +234,17 @@ static redtune_status ask_alone(rdt_remote *self, const query *whole, size_t i,
     return REDTUNE_OK;
 }
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Lets the compile pool make a batch's kernels side by side, where the GPU's worker would make one
  * after another. */
 static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, redtune_error *err) {
     const rdt_worker_pool *workers = self->worker.workers;
-    const double end_s = now_s() + workers->limit_s;
+    const double end_s = rdt_clock_s() + workers->limit_s;
     redtune_status status = rdt_supervisor_need(&self->worker, err);
     if (status) return status;
     while (!rdt_compile_pool_wait(workers->pool, &self->worker.ready.facts, self->worker.ready.ptx,
                                   batch, SLICE_MS)) {
         if (rdt_supervisor_stops(&self->worker)) return rdt_supervisor_interrupted(err);
-        if (now_s() > end_s) break;
+        if (rdt_clock_s() > end_s) break;
     }
     return REDTUNE_OK;
 }

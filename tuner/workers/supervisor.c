@@ -1,9 +1,8 @@
 /* Supervisor: the worker process of one GPU. */
-#define _POSIX_C_SOURCE 200809L
 #include "tuner/workers/supervisor.h"
 
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 
 enum {
     SLICE_MS = 20,   /* between two looks at stop */
@@ -11,12 +10,6 @@ enum {
     START_TRIES = 3, /* for one that ends before it is ready */
     SEND_MS = 10000,
 };
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 bool rdt_supervisor_stops(const rdt_supervisor *self) {
     const rdt_worker_pool *workers = self->workers;
@@ -41,7 +34,7 @@ static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
 /* What has come in counts before the clock is looked at: this
  * process may have slept, too. Stop is looked at before either: a busy worker is never silent. */
 rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out) {
-    double end_s = now_s() + limit_s;
+    double end_s = rdt_clock_s() + limit_s;
     while (!rdt_supervisor_stops(self)) {
         switch (rdt_wire_receive(&self->process.wire, SLICE_MS, out)) {
         case RDT_WIRE_GOT:
@@ -49,7 +42,7 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message 
             pass_log(self, out);
             break;
         case RDT_WIRE_EMPTY:
-            if (now_s() > end_s) return RDT_EVENT_SILENCE;
+            if (rdt_clock_s() > end_s) return RDT_EVENT_SILENCE;
             break;
         default:
             return RDT_EVENT_END;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 
 /* What stands before each message's bytes. */
 typedef struct header {
@@ -17,16 +17,10 @@ typedef struct header {
 
 enum { MAGIC = 0x72647477 /* "rdtw" */, CHUNK_BYTES = 1 << 16 };
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Waits until fd is ready. false: not in time; end_ms is a time of now_ms, -1: never. */
+/* Waits until fd is ready. false: not in time; end_ms is a time of rdt_clock_ms, -1: never. */
 static bool wait_ready(int fd, short events, int64_t end_ms) {
     for (;;) {
-        int64_t left = end_ms < 0 ? -1 : end_ms - now_ms();
+        int64_t left = end_ms < 0 ? -1 : end_ms - rdt_clock_ms();
         if (end_ms >= 0 && left < 0) left = 0;
         struct pollfd one = {.fd = fd, .events = events};
         int rc = poll(&one, 1, (int)left);
@@ -58,7 +52,7 @@ static void drop_taken(rdt_wire *wire) {
 }
 
 rdt_wire_state rdt_wire_receive(rdt_wire *wire, int timeout_ms, rdt_message *out) {
-    int64_t end_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+    int64_t end_ms = timeout_ms < 0 ? -1 : rdt_clock_ms() + timeout_ms;
     drop_taken(wire);
     for (;;) {
         rdt_wire_state state = take_message(wire, out);
@@ -90,7 +84,7 @@ static ssize_t send_some(int fd, const char *data, size_t bytes) {
 }
 
 bool rdt_wire_send(rdt_wire *wire, unsigned kind, int timeout_ms) {
-    int64_t end_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+    int64_t end_ms = timeout_ms < 0 ? -1 : rdt_clock_ms() + timeout_ms;
     rdt_text *out = &wire->outgoing;
     rdt_wire_put(wire, "", 0);
     bool good = !out->failed && out->length - sizeof(header) <= RDT_WIRE_BYTES_MAX;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "api/records/rows.h"
 #include "api/records/convert.h"
+#include "base/array.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
 #include "redtune/records.h"
@@ -68,15 +69,10 @@ static int compare(const void *a, const void *b) {
 
 static redtune_status keep_standing(void *user, const rdt_standing *standing, redtune_error *err) {
     listing *self = user;
-    if (self->standing_count == self->standing_capacity) {
-        size_t capacity = self->standing_capacity ? 2 * self->standing_capacity : 64;
-        rdt_standing *grown = realloc(self->standings, capacity * sizeof *grown);
-        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
-        self->standings = grown;
-        self->standing_capacity = capacity;
-    }
-    self->standings[self->standing_count++] = *standing;
-    return REDTUNE_OK;
+    redtune_status status =
+        RDT_ARRAY_RESERVE(self->standings, self->standing_capacity, self->standing_count + 1, err);
+    if (!status) self->standings[self->standing_count++] = *standing;
+    return status;
 }
 
 static int compare_standings(const void *a, const void *b) {

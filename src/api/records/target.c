@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 #include "api/records/convert.h"
+#include "base/array.h"
 #include "gpu/context.h"
 
 enum { NAMES_MAX = 5 }; /* in a message */
@@ -22,13 +23,8 @@ static redtune_status add_model(void *user, const rdt_facts *gpu, int64_t latest
     rdt_target *target = self->target;
     size_t i = 0;
     while (i < target->count && !rdt_facts_same_model(&target->model[i].facts, gpu)) i++;
-    if (i == target->capacity) {
-        size_t capacity = i ? 2 * i : 16;
-        rdt_target_model *grown = realloc(target->model, capacity * sizeof *grown);
-        if (!grown) return rdt_fail_memory(err, capacity * sizeof *grown);
-        target->model = grown;
-        target->capacity = capacity;
-    }
+    redtune_status status = RDT_ARRAY_RESERVE(target->model, target->capacity, i + 1, err);
+    if (status) return status;
     rdt_target_model *model = &target->model[i];
     if (i == target->count) {
         *model = (rdt_target_model){.facts = *gpu, .latest = latest};

@@ -1,17 +1,10 @@
 /* Recheck session: an evaluator in which configs are tried again that were measured before. */
-#define _POSIX_C_SOURCE 200809L
 #include "api/runtime/recheck_session.h"
 
-#include <time.h>
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "base/clock.h"
 
 double rdt_recheck_session_clock_s(const rdt_recheck_session *self) {
-    return now_s() - self->made_s;
+    return rdt_clock_s() - self->made_s;
 }
 
 static double clock_s(void *user) {
@@ -24,10 +17,10 @@ static redtune_status make_kernel(void *user, int family, const redtune_problem 
                                   const rdt_config *config, const rdt_launch *launch,
                                   rdt_kernel **out, redtune_error *err) {
     rdt_recheck_session *self = user;
-    double before = now_s();
+    double before = rdt_clock_s();
     redtune_status status = rdt_builder_make(self->rt->builder, self->rt->context, family, problem,
                                              config, launch, out, err);
-    self->made_s += now_s() - before;
+    self->made_s += rdt_clock_s() - before;
     return status;
 }
 
@@ -111,9 +104,9 @@ redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
         .at = self->worker ? NULL : &self->at,
     };
     redtune_status status = REDTUNE_OK;
-    double before = now_s();
+    double before = rdt_clock_s();
     if (self->worker) status = make_ahead(self, problem, family, config, err);
-    self->made_s += now_s() - before;
+    self->made_s += rdt_clock_s() - before;
     return status ? status : rdt_recheck_run(&wanted, config, out, err);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "api/records/rows.h"
 #include "api/records/convert.h"
+#include "base/array.h"
 #include "codegen/page.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
@@ -33,21 +34,6 @@ typedef struct gathering {
     size_t point_capacity, origin_capacity;
 } gathering;
 
-/* Makes room for one more element. */
-static redtune_status grow(void **array, size_t count, size_t *capacity, size_t element_bytes,
-                           redtune_error *err) {
-    if (count < *capacity) return REDTUNE_OK;
-    size_t wanted = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(*array, wanted * element_bytes);
-    if (!grown) return rdt_fail_memory(err, wanted * element_bytes);
-    *array = grown;
-    *capacity = wanted;
-    return REDTUNE_OK;
-}
-
-#define GROW(array, count, capacity, err)                                                          \
-    grow((void **)&(array), (count), &(capacity), sizeof *(array), (err))
-
 static bool same_point(const redtune_row *a, const redtune_row *b) {
     return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
            a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
@@ -67,7 +53,8 @@ static redtune_status find_origin(gathering *self, const rdt_report_origin *orig
             known->nvrtc_version == origin->nvrtc_version)
             return REDTUNE_OK;
     }
-    redtune_status status = GROW(report->origin, report->origin_count, self->origin_capacity, err);
+    redtune_status status =
+        RDT_ARRAY_RESERVE(report->origin, self->origin_capacity, report->origin_count + 1, err);
     if (!status) report->origin[report->origin_count++] = *origin;
     return status;
 }
@@ -144,7 +131,9 @@ static redtune_status add_point(gathering *self, const measured *winner, const m
     for (size_t i = 0; i < count; i++) add_conditions(&point, items[i]);
     point.configs = reduce_to_configs(items, count);
     redtune_status status = find_origin(self, &winner->origin, &point.origin, err);
-    if (!status) status = GROW(report->point, report->point_count, self->point_capacity, err);
+    if (!status)
+        status =
+            RDT_ARRAY_RESERVE(report->point, self->point_capacity, report->point_count + 1, err);
     if (!status) report->point[report->point_count++] = point;
     return status;
 }
@@ -187,7 +176,7 @@ static redtune_status take_row(void *user, const redtune_row *row, redtune_error
     int outcome = rdt_outcome_find(row->outcome);
     if (outcome < 0 || !is_taken(self, row)) return REDTUNE_OK;
     if (group->count && !same_point(&group->item[0].row, row)) status = finish_group(self, err);
-    if (!status) status = GROW(group->item, group->count, group->capacity, err);
+    if (!status) status = RDT_ARRAY_RESERVE(group->item, group->capacity, group->count + 1, err);
     if (status) return status;
     measured *item = &group->item[group->count++];
     *item = (measured){

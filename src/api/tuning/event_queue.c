@@ -1,10 +1,10 @@
 /* Event queue: what the threads of a tune have to tell, kept for the thread that called. */
-#define _POSIX_C_SOURCE 200809L
 #include "api/tuning/event_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "redtune/tune.h"
 
@@ -20,11 +20,7 @@ void rdt_event_queue_open(rdt_event_queue *self, const redtune_tuning *wanted, c
     *self = (rdt_event_queue){.wanted = wanted, .log = log, .problem = *first};
     self->progress =
         (redtune_progress){.problem_count = problem_count, .stage = "start", .device = ""};
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&self->news, &attributes);
-    pthread_condattr_destroy(&attributes);
+    rdt_clock_init_condition(&self->news);
     pthread_mutex_init(&self->lock, NULL);
 }
 
@@ -39,13 +35,7 @@ void rdt_event_queue_close(rdt_event_queue *self) {
 
 /* The lock is held. */
 static void add(rdt_mail *mail, const void *item, size_t bytes) {
-    if (mail->count == mail->capacity) {
-        size_t capacity = mail->capacity ? 2 * mail->capacity : 16;
-        void *grown = realloc(mail->item, capacity * bytes);
-        if (!grown) return;
-        mail->item = grown;
-        mail->capacity = capacity;
-    }
+    if (rdt_array_reserve(&mail->item, &mail->capacity, mail->count + 1, bytes, NULL)) return;
     memcpy((char *)mail->item + mail->count++ * bytes, item, bytes);
 }
 
@@ -105,13 +95,7 @@ void rdt_event_queue_set_count(rdt_event_queue *self, size_t problem_count) {
 /* Waits and takes everything out. */
 static void take_all(rdt_event_queue *self, rdt_mail *results, rdt_mail *lines,
                      redtune_problem *problem, redtune_progress *progress) {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += TICK_MS * 1000000L;
-    if (end.tv_nsec >= 1000000000L) {
-        end.tv_sec++;
-        end.tv_nsec -= 1000000000L;
-    }
+    const struct timespec end = rdt_clock_after_ms(TICK_MS);
     pthread_mutex_lock(&self->lock);
     /* After a stop, too: those who are to end need the processor more. */
     if (!self->results.count && !self->lines.count)

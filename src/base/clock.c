@@ -1,0 +1,36 @@
+/* Clock: the time that has gone by, by a clock that nobody sets. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/clock.h"
+
+#include <time.h>
+
+double rdt_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
+
+double rdt_clock_s(void) {
+    return 1e-9 * rdt_clock_ns();
+}
+
+int64_t rdt_clock_ms(void) {
+    return (int64_t)(1e-6 * rdt_clock_ns());
+}
+
+void rdt_clock_init_condition(pthread_cond_t *condition) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+struct timespec rdt_clock_after_ms(int ms) {
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += ms % 1000 * 1000000L;
+    end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000L;
+    end.tv_nsec %= 1000000000L;
+    return end;
+}

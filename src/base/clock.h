@@ -1,0 +1,18 @@
+/* Clock: the time that has gone by, by a clock that nobody sets. */
+#ifndef RDT_BASE_CLOCK_H
+#define RDT_BASE_CLOCK_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+/* Since a fixed moment. */
+double rdt_clock_ns(void);
+double rdt_clock_s(void);
+int64_t rdt_clock_ms(void);
+
+/* A condition whose waits end by this clock. */
+void rdt_clock_init_condition(pthread_cond_t *condition);
+/* A moment so long from now, for pthread_cond_timedwait on such a condition. */
+struct timespec rdt_clock_after_ms(int ms);
+
+#endif
