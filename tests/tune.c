@@ -40,7 +40,7 @@ void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int hig
 
 redtune_status tune_run(tune *self) {
     rdt_evaluator evaluator = oracle_evaluator(&self->oracle);
-    self->hooks = (rdt_sweep_hooks){self, store, progress, tuned};
+    self->sink = (rdt_sink){self, store, progress, tuned, NULL};
     self->sweep.evaluator = &evaluator;
     self->sweep.codegen = tune_codegen;
     self->sweep.facts = self->oracle.facts;
@@ -48,7 +48,7 @@ redtune_status tune_run(tune *self) {
     self->sweep.count = self->count;
     self->sweep.strategy = rdt_strategy_find(self->effort);
     self->sweep.seed = self->seed;
-    self->sweep.hooks = &self->hooks;
+    self->sweep.sink = &self->sink;
     return rdt_sweep_run(&self->sweep, &self->err);
 }
 

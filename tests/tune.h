@@ -16,7 +16,7 @@ typedef struct tune {
     redtune_effort effort;
     uint64_t seed;
     rdt_sweep sweep;
-    rdt_sweep_hooks hooks;
+    rdt_sink sink;
     rdt_finding cold[TUNE_PROBLEMS_MAX], warm[TUNE_PROBLEMS_MAX];
     size_t stored, stop_after; /* stop_after: trials; 0: never */
     redtune_problem told;      /* of the last progress */

@@ -56,3 +56,8 @@ redtune_status rdt_fail_within(redtune_error *err, redtune_status status, const 
 redtune_status rdt_fail_memory(redtune_error *err, size_t bytes) {
     return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot allocate %zu bytes of host memory", bytes);
 }
+
+redtune_status rdt_fail_interrupted(redtune_error *err, const char *work) {
+    return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "%s was interrupted; what was measured is kept",
+                    work);
+}

@@ -12,6 +12,9 @@ redtune_status rdt_fail(redtune_error *err, redtune_status status, long code, co
 /* REDTUNE_MEMORY for an allocation of so many bytes. */
 redtune_status rdt_fail_memory(redtune_error *err, size_t bytes);
 
+/* REDTUNE_INTERRUPTED for "tuning" or the like, which keeps what it has measured. */
+redtune_status rdt_fail_interrupted(redtune_error *err, const char *work);
+
 /* Puts "<context>: " in front of an error already recorded, and returns its status. */
 redtune_status rdt_fail_within(redtune_error *err, redtune_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -297,3 +297,13 @@ void rdt_local_destroy(rdt_local *self) {
 rdt_evaluator rdt_local_evaluator(rdt_local *self) {
     return (rdt_evaluator){.self = self, .verify = verify, .time = time_batch};
 }
+
+redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,
+                                 const redtune_problem *largest, rdt_evaluator *out,
+                                 redtune_error *err) {
+    rdt_local_destroy(*local);
+    *local = NULL;
+    redtune_status status = rdt_local_create(parts, largest, local, err);
+    if (!status) *out = rdt_local_evaluator(*local);
+    return status;
+}

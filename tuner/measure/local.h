@@ -25,6 +25,11 @@ typedef struct rdt_local_parts {
  * memory on its first use only. */
 redtune_status rdt_local_create(const rdt_local_parts *parts, const redtune_problem *largest,
                                 rdt_local **out, redtune_error *err);
+/* Likewise in place of the one in *local, which may be NULL: the test data of two classes might not
+ * fit the GPU's memory. */
+redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,
+                                 const redtune_problem *largest, rdt_evaluator *out,
+                                 redtune_error *err);
 /* local may be NULL. */
 void rdt_local_destroy(rdt_local *local);
 /* The evaluator is good for as long as local is. */

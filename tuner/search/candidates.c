@@ -201,7 +201,7 @@ static void note_cause(rdt_candidates *field, const rdt_trial *trial) {
 }
 
 static redtune_status store(rdt_candidates *field, const lot *lot, redtune_error *err) {
-    const rdt_search_hooks *hooks = field->search->hooks;
+    const rdt_sink *sink = field->search->sink;
     rdt_trial trials[LOT];
     for (size_t i = 0; i < lot->count; i++) {
         trials[i] = describe(field, &field->entry[lot->index[i]]);
@@ -210,7 +210,7 @@ static redtune_status store(rdt_candidates *field, const lot *lot, redtune_error
         trials[i].conditions = lot->conditions[i];
         note_cause(field, &trials[i]);
     }
-    return lot->count ? hooks->store(hooks->user, trials, lot->count, err) : REDTUNE_OK;
+    return lot->count ? sink->store(sink->user, trials, lot->count, err) : REDTUNE_OK;
 }
 
 /* Those of the lot that nothing is known of yet. */
@@ -334,18 +334,19 @@ static redtune_status add_to_lot(rdt_candidates *field, size_t index, size_t at,
 
 bool rdt_candidates_is_late(const rdt_candidates *field) {
     const rdt_search *search = field->search;
-    return search->is_late && search->is_late(search->hooks->user);
+    return search->is_late && search->is_late(search->sink->user);
 }
 
 /* i of the n that a call asks for; whether the tune is to stop. */
 static bool report(const rdt_candidates *field, size_t i, size_t n) {
-    const rdt_search_hooks *hooks = field->search->hooks;
+    const rdt_search *search = field->search;
     if (field->planned) {
         i += field->asked;
         n = field->planned;
         if (i > n) i = n;
     }
-    return hooks->progress(hooks->user, field->search->problem, i, n, field->best_ns);
+    return search->sink->progress(search->sink->user, search->problem, search->stage, i, n,
+                                  field->best_ns);
 }
 
 redtune_status rdt_candidates_measure(rdt_candidates *field, const size_t *indices, size_t count,
@@ -358,8 +359,7 @@ redtune_status rdt_candidates_measure(rdt_candidates *field, const size_t *indic
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0; !status && first < left; first += LOT) {
         if (report(field, count - left + first, count)) {
-            status = rdt_fail(err, REDTUNE_INTERRUPTED, 0,
-                              "tuning was interrupted; what was measured is kept");
+            status = rdt_fail_interrupted(err, "tuning");
             break;
         }
         lot lot = {.count = left - first < LOT ? left - first : LOT};

@@ -52,12 +52,12 @@ static redtune_status measure(const border *self, place *at, redtune_error *err)
     static const size_t all[CONFIGS] = {0, 1, 2};
     rdt_sweep *sweep = self->sweep;
     const redtune_problem problem = problem_at(self, at->count);
-    const rdt_search_hooks hooks = rdt_sweep_hooks_of(sweep);
-    rdt_search search = rdt_sweep_search(sweep, &problem, RDT_CACHE_COLD, &hooks);
+    rdt_search search = rdt_sweep_search(sweep, &problem, RDT_CACHE_COLD);
     rdt_trials known = {0};
     rdt_candidates field = {.entry = NULL};
     redtune_status status = select_at(self, at->count, &known, err);
     search.known = &known;
+    search.stage = "border";
     if (!status) status = rdt_candidates_open_some(&search, self->config, 2, &field, err);
     if (!status) status = rdt_candidates_measure(&field, all, field.count, LOOK_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
@@ -78,14 +78,14 @@ static redtune_status measure(const border *self, place *at, redtune_error *err)
 static redtune_status search_between(const border *self, uint64_t low, uint64_t count,
                                      uint64_t high, redtune_error *err) {
     const redtune_problem problem = problem_at(self, count);
-    const rdt_search_hooks hooks = rdt_sweep_hooks_of(self->sweep);
-    rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD, &hooks);
+    rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
     rdt_search_count measured;
     rdt_trials known = {0}, below = {0}, above = {0};
     redtune_status status = select_at(self, count, &known, err);
     if (!status) status = select_at(self, low, &below, err);
     if (!status) status = select_at(self, high, &above, err);
     search.known = &known;
+    search.stage = "border";
     search.near[search.near_count++] = (rdt_seeds){&below, 1};
     search.near[search.near_count++] = (rdt_seeds){&above, -1};
     if (!status) status = rdt_search_run(&search, &measured, err);
@@ -149,7 +149,6 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
         !memcmp(&self.config[0], &self.config[1], sizeof self.config[0]))
         return status;
     sweep->current = i;
-    sweep->stage = "border";
     status = measure(&self, &low, err);
     if (!status) status = measure(&self, &high, err);
     if (status || !further || (!compare(&low) && !compare(&high))) return status;

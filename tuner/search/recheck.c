@@ -20,7 +20,7 @@ typedef struct work {
     double end_s;
 } work;
 
-/* ---- hooks ----------------------------------------------------------------------------------- */
+/* ---- the sink -------------------------------------------------------------------------------- */
 
 static redtune_status keep(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
     (void)err;
@@ -35,8 +35,9 @@ static redtune_status keep(void *user, const rdt_trial *trials, size_t count, re
     return REDTUNE_OK;
 }
 
-static bool go_on(void *user, const redtune_problem *problem, size_t i, size_t n, double best_ns) {
-    (void)user, (void)problem, (void)i, (void)n, (void)best_ns;
+static bool go_on(void *user, const redtune_problem *problem, const char *stage, size_t i, size_t n,
+                  double best_ns) {
+    (void)user, (void)problem, (void)stage, (void)i, (void)n, (void)best_ns;
     return false;
 }
 
@@ -115,8 +116,8 @@ static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
 static void blame(const work *self, const redtune_error *why, rdt_rechecked *out) {
     const rdt_entry *entry = &self->field.entry[self->index[0]];
     rdt_trial trial = {
-        .problem = *self->wanted->problem,
-        .cache = self->wanted->cache,
+        .problem = *self->wanted->search.problem,
+        .cache = self->wanted->search.cache,
         .outcome = RDT_OUTCOME_FAULTED,
         .order = entry->order,
     };
@@ -129,20 +130,13 @@ static void blame(const work *self, const redtune_error *why, rdt_rechecked *out
 redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_config *config,
                                rdt_rechecked *out, redtune_error *err) {
     work self = {.wanted = wanted};
-    const rdt_search_hooks hooks = {&self, keep, go_on};
-    const rdt_search search = {
-        .evaluator = wanted->evaluator,
-        .codegen = wanted->codegen,
-        .facts = wanted->facts,
-        .family = wanted->family,
-        .problem = wanted->problem,
-        .cache = wanted->cache,
-        .any = true,
-        .hooks = &hooks,
-    };
+    const rdt_sink sink = {.user = &self, .store = keep, .progress = go_on};
+    rdt_search search = wanted->search;
+    search.any = true;
+    search.sink = &sink;
     if (wanted->limit_s > 0) self.end_s = wanted->clock_s(wanted->user) + wanted->limit_s;
     redtune_status status = rdt_codegen_check(
-        wanted->codegen, wanted->family, (rdt_case){wanted->problem, wanted->facts}, config, err);
+        search.codegen, search.family, (rdt_case){search.problem, search.facts}, config, err);
     if (!status) status = rdt_candidates_open_some(&search, config, 1, &self.field, err);
     if (status) return status;
     self.index[self.count++] = (size_t)rdt_candidates_find(&self.field, config);

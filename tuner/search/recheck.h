@@ -9,13 +9,8 @@
 enum { RDT_RECHECK_SAMPLES = 31, RDT_RECHECK_SAMPLES_MIN = 16 };
 
 typedef struct rdt_recheck {
-    const rdt_evaluator *evaluator;
-    rdt_codegen *codegen;
-    const rdt_facts *facts; /* of the GPU behind the evaluator */
-    int family;
-    const redtune_problem *problem; /* resolved */
-    rdt_cache_state cache;
-    double limit_s; /* for all of it; 0: none */
+    rdt_search search; /* of which evaluator, codegen, facts, family, problem and cache are set */
+    double limit_s;    /* for all of it; 0: none */
     /* Seconds since any fixed moment, without those that do not count (compiling, say). */
     double (*clock_s)(void *user);
     void *user;

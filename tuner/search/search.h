@@ -5,19 +5,10 @@
 #include "codegen/codegen.h"
 #include "model/trials.h"
 #include "tuner/evaluator.h"
+#include "tuner/search/sink.h"
 #include "tuner/search/strategy.h"
 
 struct rdt_candidates;
-
-/* What a search reports to; every function gets user first. */
-typedef struct rdt_search_hooks {
-    void *user;
-    /* Takes trials for keeping as soon as there are any. */
-    redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
-    /* Candidate i of the n that are about to be measured on the problem; true stops the search. */
-    bool (*progress)(void *user, const redtune_problem *problem, size_t i, size_t n,
-                     double best_ns);
-} rdt_search_hooks;
 
 /* What was measured on a problem that is like the one at hand. */
 typedef struct rdt_seeds {
@@ -48,18 +39,16 @@ typedef struct rdt_search {
     /* What is known of the class at all its sizes: which named values are worth a probe, or more.
      * NULL: nothing is probed. */
     const rdt_trials *sizes;
-    /* Whether no more candidates should be looked at, since time is short. NULL: never. */
+    const char *stage; /* for the sink's progress */
+    /* Whether no more candidates should be looked at, since time is short; user is the sink's.
+     * NULL: never. */
     bool (*is_late)(void *user);
     bool any; /* of configs that are named: those that are allowed, worth measuring or not */
-    const rdt_search_hooks *hooks;
+    const rdt_sink *sink;
 } rdt_search;
 
-typedef struct rdt_search_count {
-    size_t measured, failed; /* candidates, now and not known before */
-} rdt_search_count;
-
 /* Looks around and goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
- * REDTUNE_INTERRUPTED if a hook said stop. What was measured has been stored in any case, and
+ * REDTUNE_INTERRUPTED if the sink said stop. What was measured has been stored in any case, and
  * *count is valid. */
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
                               redtune_error *err);

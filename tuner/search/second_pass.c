@@ -78,12 +78,10 @@ static redtune_status look_again(const rdt_search *search, const notes *notes,
 
 redtune_status rdt_second_pass_run(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
                                    rdt_search_count *count, redtune_error *err) {
-    const rdt_search_hooks hooks = rdt_sweep_hooks_of(sweep);
-    rdt_search search = rdt_sweep_search(sweep, &sweep->problems[i], cache, &hooks);
+    rdt_search search = rdt_sweep_search(sweep, &sweep->problems[i], cache);
     notes notes = {.known = {0}};
     if (search.is_late && search.is_late(sweep)) return REDTUNE_OK;
     sweep->current = i;
-    sweep->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
     redtune_status status = take_notes(sweep, i, cache, &notes, err);
     search.known = &notes.known;
     search.verified = &notes.other;

@@ -12,17 +12,17 @@
 #include "tuner/search/probe.h"
 #include "tuner/search/second_pass.h"
 
-/* ---- hooks of the searches ------------------------------------------------------------------- */
+/* ---- the sink of the searches ---------------------------------------------------------------- */
 
 /* Says once what spoils the measurements. */
 static void warn(rdt_sweep *self, const rdt_conditions *now) {
     char line[160];
-    void *user = self->hooks->user;
-    if (!self->hooks->warn) return;
+    const rdt_sink *sink = self->sink;
+    if (!sink->warn) return;
     if (now->others && !self->warned_of_others) {
         snprintf(line, sizeof line, "%d other %s the GPU: what is measured now may be too slow",
                  now->others, now->others == 1 ? "process uses" : "processes use");
-        self->hooks->warn(user, line);
+        sink->warn(sink->user, line);
         self->warned_of_others = true;
     }
     if (rdt_conditions_held_down(now) && !self->warned_of_clocks) {
@@ -30,7 +30,7 @@ static void warn(rdt_sweep *self, const rdt_conditions *now) {
                  "the GPU's clocks are held down by heat or power (NVML's reasons 0x%" PRIx64
                  ", %d C): what is measured now may be too slow",
                  now->throttle, now->temperature_c);
-        self->hooks->warn(user, line);
+        sink->warn(sink->user, line);
         self->warned_of_clocks = true;
     }
 }
@@ -39,25 +39,22 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
     rdt_sweep *self = user;
     for (size_t i = 0; i < count; i++) warn(self, &trials[i].conditions);
     redtune_status status = rdt_trials_add(&self->known[trials->cache], trials, count, err);
-    return status ? status : self->hooks->store(self->hooks->user, trials, count, err);
+    return status ? status : self->sink->store(self->sink->user, trials, count, err);
 }
 
-static bool progress(void *user, const redtune_problem *problem, size_t i, size_t n,
-                     double best_ns) {
-    const rdt_sweep *self = user;
-    return self->hooks->progress(self->hooks->user, problem, self->stage, i, n, best_ns);
+static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                     size_t n, double best_ns) {
+    const rdt_sink *sink = ((const rdt_sweep *)user)->sink;
+    return sink->progress(sink->user, problem, stage, i, n, best_ns);
 }
 
 static bool is_late(void *user) {
     return rdt_budget_is_late(((const rdt_sweep *)user)->budget);
 }
 
-rdt_search_hooks rdt_sweep_hooks_of(rdt_sweep *self) {
-    return (rdt_search_hooks){.user = self, .store = store, .progress = progress};
-}
-
-rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem, rdt_cache_state cache,
-                            const rdt_search_hooks *hooks) {
+rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
+                            rdt_cache_state cache) {
+    self->searches = (rdt_sink){.user = self, .store = store, .progress = progress};
     return (rdt_search){
         .evaluator = self->evaluator,
         .codegen = self->codegen,
@@ -68,7 +65,8 @@ rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem, rdt
         .strategy = self->strategy,
         .seed = self->seed,
         .is_late = self->budget && self->budget->end_ns > 0 ? is_late : NULL,
-        .hooks = hooks,
+        .stage = cache == RDT_CACHE_COLD ? "cold" : "warm",
+        .sink = &self->searches,
     };
 }
 
@@ -177,11 +175,6 @@ static redtune_status collect(const rdt_sweep *self, rdt_search *search, start *
     return status;
 }
 
-static redtune_status interrupted(redtune_error *err) {
-    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
-                    "tuning was interrupted; what was measured is kept");
-}
-
 /* Lets the evaluator make any kernel of the problem at hand and of the next, if there are more to
  * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
  * them.
@@ -191,7 +184,7 @@ static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
     const size_t next = self->current + 1;
     if (!self->evaluator->prepare || next >= self->count) return REDTUNE_OK;
     for (size_t i = self->current; !status && i <= next; i++) {
-        rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD, NULL);
+        rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
         rdt_candidates field;
         search.sizes = &self->known[RDT_CACHE_COLD];
         status = rdt_candidates_open(&search, &field, err);
@@ -204,8 +197,7 @@ static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
 
 static redtune_status find(rdt_sweep *self, const redtune_problem *problem, rdt_cache_state cache,
                            rdt_finding *out, redtune_error *err) {
-    const rdt_search_hooks hooks = rdt_sweep_hooks_of(self);
-    rdt_search search = rdt_sweep_search(self, problem, cache, &hooks);
+    rdt_search search = rdt_sweep_search(self, problem, cache);
     start start = {.known = {0}};
     rdt_trials all = {0};
     bool complete = false;
@@ -214,11 +206,10 @@ static redtune_status find(rdt_sweep *self, const redtune_problem *problem, rdt_
     if (!status) status = is_complete(&search, out, &complete, err);
     if (status) goto done;
     if (complete) {
-        self->stage = "known";
-        if (progress(self, problem, 0, 0, out->winner.median_ns)) status = interrupted(err);
+        if (progress(self, problem, "known", 0, 0, out->winner.median_ns))
+            status = rdt_fail_interrupted(err, "tuning");
         goto done;
     }
-    self->stage = cache == RDT_CACHE_COLD ? "cold" : "warm";
     if (cache == RDT_CACHE_COLD) status = look_ahead(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
@@ -264,7 +255,7 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
             status = find(self, &self->problems[i], (rdt_cache_state)state, &found[state], err);
             if (!status) status = foresee(self, i + 1, (rdt_cache_state)state, err);
         }
-        if (!status) self->hooks->tuned(self->hooks->user, i, found, false);
+        if (!status) self->sink->tuned(self->sink->user, i, found, false);
     }
     return status;
 }
@@ -293,7 +284,7 @@ static redtune_status revisit_each(rdt_sweep *self, redtune_error *err) {
             status = find_again(self, i, (rdt_cache_state)state, &found[state], err);
             tried += found[state].now.measured + found[state].now.failed;
         }
-        if (!status && tried) self->hooks->tuned(self->hooks->user, i, found, true);
+        if (!status && tried) self->sink->tuned(self->sink->user, i, found, true);
     }
     return status;
 }

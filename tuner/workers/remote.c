@@ -159,7 +159,7 @@ static redtune_status ask(rdt_remote *self, query *query, redtune_error *err) {
             rdt_supervisor_hear(&self->worker, self->worker.workers->limit_s, &message);
         if (heard == RDT_EVENT_STOP) {
             rdt_process_end(&self->worker.process, NULL);
-            return rdt_supervisor_interrupted(err);
+            return rdt_fail_interrupted(err, "tuning");
         }
         if (heard == RDT_EVENT_SILENCE) {
             query->end = END_HANG;
@@ -243,7 +243,7 @@ static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, re
     if (status) return status;
     while (!rdt_compile_pool_wait(workers->pool, &self->worker.ready.facts, self->worker.ready.ptx,
                                   batch, SLICE_MS)) {
-        if (rdt_supervisor_stops(&self->worker)) return rdt_supervisor_interrupted(err);
+        if (rdt_supervisor_stops(&self->worker)) return rdt_fail_interrupted(err, "tuning");
         if (rdt_clock_s() > end_s) break;
     }
     return REDTUNE_OK;

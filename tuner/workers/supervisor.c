@@ -16,11 +16,6 @@ bool rdt_supervisor_stops(const rdt_supervisor *self) {
     return workers->stop && workers->stop(workers->user);
 }
 
-redtune_status rdt_supervisor_interrupted(redtune_error *err) {
-    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
-                    "tuning was interrupted; what was measured is kept");
-}
-
 /* ---- hearing --------------------------------------------------------------------------------- */
 
 static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
@@ -108,7 +103,7 @@ redtune_status rdt_supervisor_need(rdt_supervisor *self, redtune_error *err) {
             return status;
         }
         rdt_process_end(&self->process, heard == RDT_EVENT_END ? how : NULL);
-        if (heard == RDT_EVENT_STOP) return rdt_supervisor_interrupted(err);
+        if (heard == RDT_EVENT_STOP) return rdt_fail_interrupted(err, "tuning");
         if (heard == RDT_EVENT_SILENCE)
             return rdt_fail(err, REDTUNE_DEVICE, 0,
                             "cannot use GPU %s: it did not open within %d s; check nvidia-smi",

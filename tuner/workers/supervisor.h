@@ -44,7 +44,5 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message 
 
 /* Whether the tune is to stop. */
 bool rdt_supervisor_stops(const rdt_supervisor *self);
-/* What is to be said then. */
-redtune_status rdt_supervisor_interrupted(redtune_error *err);
 
 #endif

@@ -39,11 +39,7 @@ static redtune_status furnish_here(rdt_recheck_session *self, const redtune_prob
         .at = be_at,
         .at_user = self,
     };
-    rdt_local_destroy(self->local);
-    self->local = NULL;
-    redtune_status status = rdt_local_create(&parts, largest, &self->local, err);
-    if (!status) self->evaluator = rdt_local_evaluator(self->local);
-    return status;
+    return rdt_local_replace(&self->local, &parts, largest, &self->evaluator, err);
 }
 
 /* ---- a worker -------------------------------------------------------------------------------- */
@@ -92,12 +88,12 @@ redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
                                            int family, const rdt_config *config, double limit_s,
                                            rdt_rechecked *out, redtune_error *err) {
     const rdt_recheck wanted = {
-        .evaluator = &self->evaluator,
-        .codegen = self->codegen,
-        .facts = &self->rt->context->facts,
-        .family = family,
-        .problem = problem,
-        .cache = cache,
+        .search = {.evaluator = &self->evaluator,
+                   .codegen = self->codegen,
+                   .facts = &self->rt->context->facts,
+                   .family = family,
+                   .problem = problem,
+                   .cache = cache},
         .limit_s = limit_s,
         .clock_s = clock_s,
         .user = self,

@@ -4,7 +4,7 @@
 #include "api/records/history.h"
 #include "redtune/tune.h"
 
-/* ---- the sweep' hooks ----------------------------------------------------------------------- */
+/* ---- the sink of its sweeps ------------------------------------------------------------------ */
 
 static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
     rdt_device_tuner *self = user;
@@ -17,12 +17,9 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
 static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
                      size_t n, double best_ns) {
     const rdt_device_tuner *self = user;
-    const size_t count = self->problems->count;
     double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
     redtune_progress report = {
         .problem = problem,
-        .problem_index = self->finished < count ? self->finished : count - 1,
-        .problem_count = count,
         .candidate_index = i,
         .candidate_count = n,
         .stage = stage,
@@ -30,7 +27,7 @@ static bool progress(void *user, const redtune_problem *problem, const char *sta
         .device = self->gpu.device,
         .device_count = self->gpu.device_count,
     };
-    return self->hooks->progress(self->hooks->user, &report);
+    return rdt_event_queue_put_progress(self->events, &report);
 }
 
 /* What the problem has taken by now. */
@@ -76,13 +73,14 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
                   finding[RDT_CACHE_WARM].winner.config);
     rdt_text_copy(result.gpu, sizeof result.gpu, self->facts->name);
     rdt_text_copy(result.device, sizeof result.device, self->gpu.device);
-    self->finished += !again;
-    self->hooks->tuned(self->hooks->user, &result);
+    rdt_event_queue_put_result(self->events, &result);
 }
 
 static void warn(void *user, const char *line) {
     const rdt_device_tuner *self = user;
-    self->hooks->warn(self->hooks->user, line);
+    const bool several = self->gpu.device_count > 1;
+    rdt_log_write(self->log, REDTUNE_LOG_WARNING, "%s%s%s%s", several ? "GPU " : "",
+                  several ? self->gpu.device : "", several ? ": " : "", line);
 }
 
 static void tell_of_lock(void *user) {
@@ -134,7 +132,7 @@ static size_t searches_after(const rdt_device_tuner *self, size_t first) {
 redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range *range,
                                     redtune_error *err) {
     const size_t first = range->first, count = range->count;
-    const rdt_sweep_hooks hooks = {self, store, progress, tuned, warn};
+    const rdt_sink sink = {self, store, progress, tuned, warn};
     rdt_sweep sweep = {
         .codegen = self->codegen,
         .facts = self->facts,
@@ -144,14 +142,14 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         .seed = self->wanted->seed,
         .budget = &self->budget,
         .searches_after = searches_after(self, first + count) / self->tuner_count,
-        .hooks = &hooks,
+        .sink = &sink,
     };
     const redtune_problem *largest = sweep.problems + rdt_problems_class(self->problems, first) - 1;
     rdt_evaluator evaluator;
     self->first = first;
     rdt_tuning_be_patient(self->database, tell_of_lock, self);
     redtune_status status = read_known(self, &sweep, err);
-    if (!status) status = self->hooks->open_evaluator(self->hooks->user, largest, &evaluator, err);
+    if (!status) status = self->open_evaluator(self->user, largest, &evaluator, err);
     if (!status) {
         sweep.evaluator = &evaluator;
         status = range->joins ? rdt_sweep_join(&sweep, err) : rdt_sweep_run(&sweep, err);

@@ -3,24 +3,10 @@
 #ifndef RDT_API_TUNING_DEVICE_TUNER_H
 #define RDT_API_TUNING_DEVICE_TUNER_H
 
+#include "api/tuning/event_queue.h"
 #include "api/tuning/session_log.h"
-#include "api/tuning/problem_list.h"
 #include "cache/tuning.h"
 #include "tuner/search/sweep.h"
-#include "redtune/tune.h"
-
-/* What a device tuner reports to; every function gets user first. */
-typedef struct rdt_device_tuner_hooks {
-    void *user;
-    bool (*progress)(void *user,
-                     const redtune_progress *progress); /* true stops the device tuner */
-    void (*tuned)(void *user, const redtune_tuned *result);
-    void (*warn)(void *user, const char *line); /* of what spoils the measurements */
-    /* Gives an evaluator for problems like this one of up to its count, which is good until the
-     * next call. */
-    redtune_status (*open_evaluator)(void *user, const redtune_problem *largest, rdt_evaluator *out,
-                                     redtune_error *err);
-} rdt_device_tuner_hooks;
 
 /* A GPU among those of a tune. */
 typedef struct rdt_device_tuner_gpu {
@@ -42,9 +28,14 @@ typedef struct rdt_device_tuner {
     const redtune_tuning *wanted;
     const rdt_strategy *strategy;
     rdt_budget budget;
-    const rdt_device_tuner_hooks *hooks;
-    size_t first,
-        finished; /* the device tuner's own: of the problems at hand, and how many it told */
+    rdt_event_queue *events;
+    const rdt_log *log; /* takes what spoils the measurements */
+    /* Gives an evaluator for problems like this one of up to its count, which is good until the
+     * next call; user comes first. */
+    redtune_status (*open_evaluator)(void *user, const redtune_problem *largest, rdt_evaluator *out,
+                                     redtune_error *err);
+    void *user;
+    size_t first; /* the device tuner's own: of the problems at hand */
 } rdt_device_tuner;
 
 /* Tunes the work range's problems; what the database has the answer for is told and not measured.

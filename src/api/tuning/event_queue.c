@@ -16,10 +16,14 @@ typedef struct line {
 enum { TICK_MS = 50 };
 
 void rdt_event_queue_open(rdt_event_queue *self, const redtune_tuning *wanted, const rdt_log *log,
-                          const redtune_problem *first, size_t problem_count) {
-    *self = (rdt_event_queue){.wanted = wanted, .log = log, .problem = *first};
-    self->progress =
-        (redtune_progress){.problem_count = problem_count, .stage = "start", .device = ""};
+                          const rdt_problems *problems) {
+    *self = (rdt_event_queue){
+        .wanted = wanted,
+        .log = log,
+        .direct = !wanted->worker,
+        .problem = problems->problem[0],
+        .progress = {.problem_count = problems->count, .stage = "start", .device = ""},
+    };
     rdt_clock_init_condition(&self->news);
     pthread_mutex_init(&self->lock, NULL);
 }
@@ -32,6 +36,16 @@ void rdt_event_queue_close(rdt_event_queue *self) {
 }
 
 /* ---- putting --------------------------------------------------------------------------------- */
+
+/* A copy: its problem is one. */
+static void tell_progress(rdt_event_queue *self, redtune_progress progress) {
+    const redtune_tuning *wanted = self->wanted;
+    if (wanted->progress && wanted->progress(wanted->user, &progress)) rdt_event_queue_stop(self);
+}
+
+static void tell_result(const rdt_event_queue *self, const redtune_tuned *result) {
+    if (self->wanted->tuned) self->wanted->tuned(self->wanted->user, result);
+}
 
 /* The lock is held. */
 static void add(rdt_mail *mail, const void *item, size_t bytes) {
@@ -46,22 +60,27 @@ bool rdt_event_queue_put_progress(rdt_event_queue *self, const redtune_progress 
     self->progress.problem_index = self->finished < count ? self->finished : count - 1;
     self->progress.problem_count = count;
     self->problem = *progress->problem;
-    bool stop = self->stop;
     pthread_mutex_unlock(&self->lock);
-    return stop;
+    if (self->direct) tell_progress(self, self->progress);
+    return rdt_event_queue_stops(self);
 }
 
 void rdt_event_queue_put_result(rdt_event_queue *self, const redtune_tuned *result) {
     pthread_mutex_lock(&self->lock);
-    add(&self->results, result, sizeof *result);
+    if (!self->direct) add(&self->results, result, sizeof *result);
     if (!result->again) self->finished++;
     pthread_cond_signal(&self->news);
     pthread_mutex_unlock(&self->lock);
+    if (self->direct) tell_result(self, result);
 }
 
 void rdt_event_queue_put_line(void *events, redtune_log_level level, const char *text) {
     rdt_event_queue *self = events;
     line line = {.level = level};
+    if (self->direct) {
+        rdt_log_write(self->log, level, "%s", text);
+        return;
+    }
     rdt_text_copy(line.text, sizeof line.text, text);
     pthread_mutex_lock(&self->lock);
     add(&self->lines, &line, sizeof line);
@@ -109,7 +128,6 @@ static void take_all(rdt_event_queue *self, rdt_mail *results, rdt_mail *lines,
 }
 
 void rdt_event_queue_deliver(rdt_event_queue *self) {
-    const redtune_tuning *wanted = self->wanted;
     rdt_mail results, lines;
     redtune_problem problem;
     redtune_progress progress;
@@ -118,10 +136,9 @@ void rdt_event_queue_deliver(rdt_event_queue *self) {
     const line *line = lines.item;
     for (size_t i = 0; i < lines.count; i++)
         rdt_log_write(self->log, line[i].level, "%s", line[i].text);
-    for (size_t i = 0; wanted->tuned && i < results.count; i++)
-        wanted->tuned(wanted->user, &result[i]);
+    for (size_t i = 0; i < results.count; i++) tell_result(self, &result[i]);
     free(results.item);
     free(lines.item);
     progress.problem = &problem;
-    if (wanted->progress && wanted->progress(wanted->user, &progress)) rdt_event_queue_stop(self);
+    tell_progress(self, progress);
 }

@@ -1,11 +1,11 @@
-/* Event queue: what the threads of a tune have to tell, kept for the thread that called. */
+/* Event queue: what the threads of a tune have to tell, kept for the thread that called. Where that
+ * thread does the work itself, nothing is kept: it is told at once. */
 #ifndef RDT_API_TUNING_EVENT_QUEUE_H
 #define RDT_API_TUNING_EVENT_QUEUE_H
 
 #include <pthread.h>
 #include <stdbool.h>
-#include "base/log.h"
-#include "redtune/tune.h"
+#include "api/tuning/problem_list.h"
 
 /* A list of copies. Valid when zeroed: empty. */
 typedef struct rdt_mail {
@@ -17,6 +17,7 @@ typedef struct rdt_mail {
 typedef struct rdt_event_queue {
     const redtune_tuning *wanted;
     const rdt_log *log;
+    bool direct; /* the thread that puts is the one that called */
     pthread_mutex_t lock;
     pthread_cond_t news;
     rdt_mail results, lines; /* redtune_tuned, line */
@@ -26,9 +27,9 @@ typedef struct rdt_event_queue {
     bool stop;         /* set when the caller's hook, or a failure, says so */
 } rdt_event_queue;
 
-/* Begins with a progress at the first of so many problems. */
+/* Begins with a progress at the first of the problems; direct unless wanted has a worker. */
 void rdt_event_queue_open(rdt_event_queue *events, const redtune_tuning *wanted, const rdt_log *log,
-                          const redtune_problem *first, size_t problem_count);
+                          const rdt_problems *problems);
 void rdt_event_queue_close(rdt_event_queue *events);
 
 /* The last progress is what counts; its problem_index and problem_count are left out, for the

@@ -1,8 +1,9 @@
-/* Session: a tune whose work is done by worker processes, on one GPU or several.
+/* Session: a tune on one GPU or several, by worker processes or in this one.
  *
- * Each GPU has a device worker: a thread that starts the GPU's worker, and a device tuner of
- * problems. Device workers of equal models form a work queue, which shares a list of problems. The
- * thread that called looks after the event queue. */
+ * With a worker, each GPU has a device worker: a thread that starts the GPU's worker, and a device
+ * tuner of problems. Device workers of equal models form a work queue, which shares a list of
+ * problems. The thread that called looks after the event queue. Without one, that thread is the
+ * only device worker, and the GPU is rt's. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/tuning/session.h"
 
@@ -13,8 +14,8 @@
 #include "api/tuning/event_queue.h"
 #include "api/tuning/work_queue.h"
 #include "api/build/cache_file.h"
+#include "tuner/measure/local.h"
 #include "tuner/workers/remote.h"
-#include "redtune/tune.h"
 
 enum { WORKERS_MAX = 64, USUAL_LIMIT_S = 10 };
 
@@ -24,7 +25,9 @@ typedef struct device_worker {
     session *session;
     char device[16];
     pthread_t thread;
-    rdt_remote *remote;
+    rdt_remote *remote; /* NULL: the work is done in this process */
+    rdt_local *local;   /* of the class at hand, in this process */
+    rdt_nvml *nvml;     /* likewise; may be NULL */
     rdt_ready ready;
     rdt_work_queue *queue;
     redtune_status status;
@@ -50,25 +53,27 @@ struct session {
 
 /* ---- a device worker: one thread ------------------------------------------------------------- */
 
-static bool progress(void *user, const redtune_progress *report) {
-    return rdt_event_queue_put_progress(&((device_worker *)user)->session->events, report);
-}
-
-static void tuned(void *user, const redtune_tuned *result) {
-    rdt_event_queue_put_result(&((device_worker *)user)->session->events, result);
-}
-
-static void warn(void *user, const char *line) {
-    const device_worker *self = user;
-    const bool several = self->session->worker_count > 1;
-    rdt_log_write(&self->session->log, REDTUNE_LOG_WARNING, "%s%s%s%s", several ? "GPU " : "",
-                  several ? self->device : "", several ? ": " : "", line);
+static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
+                                  const rdt_config *config, const rdt_launch *launch,
+                                  rdt_kernel **out, redtune_error *err) {
+    const redtune *rt = ((device_worker *)user)->session->rt;
+    return rdt_builder_make(rt->builder, rt->context, family, problem, config, launch, out, err);
 }
 
 static redtune_status open_evaluator(void *user, const redtune_problem *largest, rdt_evaluator *out,
                                      redtune_error *err) {
-    (void)err;
-    *out = rdt_remote_evaluator(((device_worker *)user)->remote, largest);
+    device_worker *self = user;
+    if (!self->remote) {
+        const rdt_local_parts parts = {
+            .context = self->session->rt->context,
+            .codegen = self->session->codegen,
+            .make = make_kernel,
+            .user = self,
+            .nvml = self->nvml,
+        };
+        return rdt_local_replace(&self->local, &parts, largest, out, err);
+    }
+    *out = rdt_remote_evaluator(self->remote, largest);
     return REDTUNE_OK;
 }
 
@@ -100,7 +105,6 @@ static bool next_range(device_worker *self, rdt_work_range *range) {
 
 static redtune_status tune_ranges(device_worker *self, redtune_error *err) {
     const redtune_tuning *wanted = self->session->wanted;
-    const rdt_device_tuner_hooks hooks = {self, progress, tuned, warn, open_evaluator};
     rdt_device_tuner tuner = {
         .facts = &self->queue->facts,
         .gpu = {self->device, (unsigned)self->session->worker_count,
@@ -111,7 +115,10 @@ static redtune_status tune_ranges(device_worker *self, redtune_error *err) {
         .session_log = &self->queue->session_log,
         .wanted = wanted,
         .strategy = rdt_strategy_find(wanted->effort),
-        .hooks = &hooks,
+        .events = &self->session->events,
+        .log = &self->session->log,
+        .open_evaluator = open_evaluator,
+        .user = self,
     };
     rdt_work_range range = {0};
     redtune_status status = rdt_codegen_open(&tuner.codegen, err);
@@ -209,8 +216,7 @@ static redtune_status first_failure(const session *self, redtune_error *err) {
     if (failed && err) *err = failed->error;
     if (failed) return failed->status;
     if (!rdt_event_queue_stops((void *)&self->events)) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INTERRUPTED, 0,
-                    "tuning was interrupted; what was measured is kept");
+    return rdt_fail_interrupted(err, "tuning");
 }
 
 /* ---- work queues ----------------------------------------------------------------------------- */
@@ -285,6 +291,47 @@ static redtune_status run(session *self, const rdt_problems *problems, redtune_e
     return status ? status : first_failure(self, err);
 }
 
+/* The calling thread is the device worker. */
+static redtune_status run_here(session *self, const rdt_problems *problems, redtune_error *err) {
+    const rdt_context *context = self->rt->context;
+    device_worker *worker = &self->device_workers[0];
+    rdt_ready *ready = &worker->ready;
+    bool entered = false;
+    redtune_status status = rdt_builder_nvrtc(self->rt->builder, &ready->nvrtc_version, err);
+    if (!status) status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    ready->facts = context->facts;
+    rdt_text_copy(ready->templates, sizeof ready->templates, rdt_codegen_hash(self->codegen));
+    worker->nvml = rdt_nvml_open(context);
+    status = rdt_test_buffers_free_bytes(context, &ready->free_bytes, err);
+    if (!status) status = form(self, problems, err);
+    if (!status) status = tune_ranges(worker, err);
+    rdt_local_destroy(worker->local);
+    rdt_nvml_close(worker->nvml);
+    rdt_context_leave(context, entered);
+    return status;
+}
+
+/* The device workers are threads, each with a worker process. */
+static redtune_status run_workers(session *self, const rdt_problems *problems, redtune_error *err) {
+    const redtune_tuning *wanted = self->wanted;
+    rdt_cache_file_open(&self->rt->log, &self->cache_file);
+    self->options = (rdt_worker_options){wanted->worker, self->cache_file.path, &self->log};
+    self->workers = (rdt_worker_pool){
+        .options = &self->options,
+        .limit_s = wanted->limit_s > 0 ? wanted->limit_s : USUAL_LIMIT_S,
+        .stop = rdt_event_queue_stops,
+        .user = &self->events,
+    };
+    redtune_status status = REDTUNE_OK;
+    if (*self->cache_file.path)
+        status = rdt_compile_pool_open(&self->options, self->codegen, &self->workers.pool, err);
+    if (!status) status = run(self, problems, err);
+    rdt_compile_pool_close(self->workers.pool);
+    rdt_cache_file_close(&self->cache_file);
+    return status;
+}
+
 redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_codegen *codegen,
                                 const rdt_problems *problems, redtune_error *err) {
     session *self = calloc(1, sizeof *self);
@@ -293,26 +340,11 @@ redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_c
     self->wanted = wanted;
     self->codegen = codegen;
     self->log = (rdt_log){rdt_event_queue_put_line, &self->events, rt->log.level};
+    rdt_event_queue_open(&self->events, wanted, &rt->log, problems);
     redtune_status status = list_workers(self, err);
-    if (status) {
-        free(self);
-        return status;
-    }
-    rdt_cache_file_open(&rt->log, &self->cache_file);
-    self->options = (rdt_worker_options){wanted->worker, self->cache_file.path, &self->log};
-    self->workers = (rdt_worker_pool){
-        .options = &self->options,
-        .limit_s = wanted->limit_s > 0 ? wanted->limit_s : USUAL_LIMIT_S,
-        .stop = rdt_event_queue_stops,
-        .user = &self->events,
-    };
-    rdt_event_queue_open(&self->events, wanted, &rt->log, problems->problem, problems->count);
-    if (*self->cache_file.path)
-        status = rdt_compile_pool_open(&self->options, codegen, &self->workers.pool, err);
-    if (!status) status = run(self, problems, err);
-    rdt_compile_pool_close(self->workers.pool);
+    if (!status)
+        status = wanted->worker ? run_workers(self, problems, err) : run_here(self, problems, err);
     rdt_event_queue_close(&self->events);
-    rdt_cache_file_close(&self->cache_file);
     for (size_t i = 0; i < self->queue_count; i++) rdt_work_queue_end(&self->queues[i]);
     free(self);
     return status;

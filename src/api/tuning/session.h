@@ -1,4 +1,4 @@
-/* Session: a tune whose work is done by worker processes, on one GPU or several. */
+/* Session: a tune on one GPU or several, by worker processes or in this one. */
 #ifndef RDT_API_TUNING_SESSION_H
 #define RDT_API_TUNING_SESSION_H
 
@@ -6,8 +6,8 @@
 #include "api/runtime/state.h"
 #include "redtune/tune.h"
 
-/* Tunes the problems on the GPUs that wanted names, and keeps the results in rt's database.
- * codegen is the calling thread's. */
+/* Tunes the problems on the GPUs that wanted names, else on rt's, and keeps the results in rt's
+ * database. codegen is the calling thread's. */
 redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_codegen *codegen,
                                 const rdt_problems *problems, redtune_error *err);
 

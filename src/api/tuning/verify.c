@@ -190,8 +190,7 @@ static redtune_status verify_one(work *self, const entry *each, redtune_error *e
     self->report.held += told.holds != 0;
     self->report.retired += told.retired != 0;
     if (!status && self->wanted->each && self->wanted->each(self->wanted->user, &told))
-        status = rdt_fail(err, REDTUNE_INTERRUPTED, 0,
-                          "verifying was interrupted; what was measured is kept");
+        status = rdt_fail_interrupted(err, "verifying");
     return status;
 }
 

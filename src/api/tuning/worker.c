@@ -60,7 +60,6 @@ static redtune_status make_image(void *user, const rdt_order *order, redtune_err
                              order->family, &order->config, order->ptx, err);
 }
 
-/* One evaluator at a time: the test data of two classes might not fit the GPU's memory. */
 static redtune_status open_evaluator(void *user, const redtune_problem *largest,
                                      void (*at)(void *at_user, size_t i), void *at_user,
                                      rdt_evaluator *out, redtune_error *err) {
@@ -74,11 +73,7 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
         .at = at,
         .at_user = at_user,
     };
-    rdt_local_destroy(self->local);
-    self->local = NULL;
-    redtune_status status = rdt_local_create(&parts, largest, &self->local, err);
-    if (!status) *out = rdt_local_evaluator(self->local);
-    return status;
+    return rdt_local_replace(&self->local, &parts, largest, out, err);
 }
 
 /* ---- from the greeting to the end ------------------------------------------------------------ */
