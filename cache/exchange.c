@@ -44,8 +44,8 @@ static bool same_origin(const rdt_origin *a, const rdt_origin *b) {
            !strcmp(a->machine, b->machine) && !strcmp(a->templates, b->templates);
 }
 
-/* Fills the table of incoming rows; import is 1 for those that count as received. */
-static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool all_received,
+/* Fills the table of incoming rows; import is 1 for those that count as imported. */
+static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool all_imported,
                                     redtune_error *err) {
     static const char put[] = "INSERT INTO incoming(" RDT_ROW_MEASUREMENT ") VALUES"
                               "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
@@ -65,7 +65,7 @@ static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool
         rc = rdt_row_bind_measurement(statement, &row, gpu, origin);
         if (!rc)
             rc = sqlite3_bind_int(statement, sqlite3_bind_parameter_count(statement),
-                                  all_received || row.trial.received);
+                                  all_imported || row.trial.imported);
         if (!rc) rc = sqlite3_step(statement) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
         if (rc) status = rdt_sqlite_fail(file, "write", sqlite3_errcode(file->db), err);
         sqlite3_reset(statement);
@@ -86,7 +86,7 @@ static redtune_status drop_orphans(rdt_sqlite *file, redtune_error *err) {
 
 static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_t *added,
                                    redtune_error *err) {
-    uint64_t own = 0, received = 0;
+    uint64_t own = 0, imported = 0;
     redtune_status status = REDTUNE_OK;
     if (!source) status = rdt_sqlite_run(file, "write", own_sql, err);
     if (!status)
@@ -105,8 +105,8 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
                            "INSERT INTO measurement(" CONTENT ", import) SELECT *, ? FROM (SELECT"
                            " " CONTENT " FROM incoming WHERE import = 1 EXCEPT SELECT " CONTENT
                            " FROM measurement)",
-                           NULL, id, 1, &received, err);
-    if (!status && !received)
+                           NULL, id, 1, &imported, err);
+    if (!status && !imported)
         status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
     if (!status) status = rdt_sqlite_run(file, "write", "DELETE FROM incoming", err);
     /* What is left of an import whose rows now count as measured is nothing to take back. */
@@ -116,7 +116,7 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
                                 " (SELECT import FROM measurement WHERE import IS NOT NULL)",
                                 err);
     if (!status) status = drop_orphans(file, err);
-    if (!status) *added = own + received;
+    if (!status) *added = own + imported;
     return status;
 }
 
@@ -188,7 +188,7 @@ static redtune_status arrange(const rdt_rows *rows, rdt_tuning **out, redtune_er
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < rows->count; i++) {
         status = rdt_rows_add(&sorted, &rows->row[i], err);
-        if (!status) sorted.row[i].trial.received = false;
+        if (!status) sorted.row[i].trial.imported = false;
     }
     rdt_rows_sort(&sorted);
     if (!status) status = rdt_tuning_open_copy("", &tuning, err);

@@ -14,8 +14,8 @@ redtune_status rdt_tuning_begin(rdt_tuning *tuning, redtune_error *err);
 redtune_status rdt_tuning_end(rdt_tuning *tuning, redtune_status status, redtune_error *err);
 /* Adds those rows that are not there yet: what is there stays. Two rows are the
  * same if all of their columns are, but for ids and import. source is NULL: they count as measured
- * here (merge), also those that came by an import before, unless they are marked as received
- * themselves; else all count as received, by one import of that name, which undo takes back. */
+ * here (merge), also those that came by an import before, unless they are marked as imported
+ * themselves; else all count as imported, by one import of that name, which undo takes back. */
 redtune_status rdt_tuning_add(rdt_tuning *tuning, const char *source, const rdt_rows *rows,
                               uint64_t *added, redtune_error *err);
 
@@ -24,7 +24,7 @@ redtune_status rdt_tuning_undo(rdt_tuning *tuning, char source[256], uint64_t *r
                                redtune_error *err);
 
 /* Both write rows in one order, whatever the order they come in, each once and none marked as
- * received: equal sets of rows give equal bytes. *data is freed by the caller with free. */
+ * imported: equal sets of rows give equal bytes. *data is freed by the caller with free. */
 redtune_status rdt_exchange_write_file(const rdt_rows *rows, void **data, size_t *bytes,
                                        redtune_error *err);
 redtune_status rdt_exchange_write_json(const rdt_rows *rows, void **data, size_t *bytes,

@@ -250,7 +250,7 @@ bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
     take_trial(&from, &row->trial);
     row->date = take_integer(&from, 0, INT64_MAX);
     row->import = take_optional(&from, INT64_MIN, INT64_MAX, 0);
-    row->trial.received = row->import != 0;
+    row->trial.imported = row->import != 0;
     take_gpu(&from, &row->gpu);
     take_origin(&from, &row->origin);
     take_build(row);

@@ -64,7 +64,7 @@ typedef struct redtune_row {
     int templates_differ;              /* nonzero: from those of this redtune */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
     int64_t date;                      /* seconds since 1970, UTC */
-    int received;                      /* nonzero: imported, not measured into this database */
+    int imported;                      /* nonzero: by an import, not measured into this database */
     int shipped;                       /* nonzero: of the system's databases */
     const char *database;              /* where it lies */
 } redtune_row;
@@ -97,7 +97,7 @@ typedef struct redtune_explanation {
     /* The configuration, how near the row is that it comes from, and what it was measured with. */
     redtune_info info;
     double default_ns;  /* what the built-in default took where the row was measured; 0: unknown */
-    int received;       /* nonzero: the row was imported, not measured into its database */
+    int imported;       /* nonzero: by an import, not measured into its database */
     int to_verify;      /* nonzero: so it is verified on the GPU before it serves */
     char database[256]; /* where the row lies; "" for the default, as the rest */
     int templates_differ; /* nonzero: the row was measured with others than this redtune's */
@@ -119,7 +119,7 @@ typedef enum redtune_export_format {
 } redtune_export_format;
 
 /* Writes the measurements that the query names (its winners: with the default's beside them) into
- * memory, none marked as received: *data is freed with redtune_free. Equal sets of measurements
+ * memory, none marked as imported: *data is freed with redtune_free. Equal sets of measurements
  * give equal bytes. A query of NULL: all in the user's databases. */
 REDTUNE_API redtune_status redtune_export(const redtune_rows_query *query,
                                           redtune_export_format format, void **data, size_t *bytes,
@@ -149,7 +149,7 @@ typedef struct redtune_importing {
     /* Nonzero: nothing is written. */
     int dry_run;
     /* Nonzero: the files are the caller's own, shards of one tune say, and their rows count as
-     * measured here. Else they count as received: undone by redtune_undo, outweighed by what was
+     * measured here. Else they count as imported: undone by redtune_undo, outweighed by what was
      * measured here, and checked on the GPU before they serve. */
     int merge;
     /* Each is called for what it is named after; NULL: not. */

@@ -156,7 +156,7 @@ typedef enum redtune_log_level {
 /* Receives one line, without its newline. May be called from any thread that calls redtune. */
 typedef void redtune_log_fn(void *user, redtune_log_level level, const char *line);
 
-/* What becomes of measurements that redtune_import received. Those of the system's databases and
+/* What becomes of imported measurements (redtune_import). Those of the system's databases and
  * those that were merged are as good as measured here. */
 typedef enum redtune_trust {
     REDTUNE_TRUST_VERIFIED = 0, /* they serve once they have been verified on this GPU */
@@ -223,7 +223,7 @@ typedef struct redtune_plan redtune_plan;
 /* Chooses the configuration for a problem, gets its kernel (from the kernel cache, or rendered and
  * compiled: tens of milliseconds) and loads it. The plan belongs to rt's context.
  *
- * A measurement that was received (redtune_import) is a hint. Where it would decide, its
+ * An imported measurement is a hint. Where it would decide, its
  * configuration is first verified as a tune would (exact results at every boundary) and timed
  * beside the default's on this GPU, on a stream and in memory of redtune's own, a quarter of what
  * is free at most; what came of it goes into the first database as any other measurement, or stays
@@ -332,9 +332,9 @@ typedef struct redtune_info {
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0 */
     int64_t date;                      /* seconds since 1970, UTC */
     /* Nonzero: the default's kernel, or what was measured here, until another is compiled, or a
-     * received measurement verified, in the background. */
+     * imported measurement verified, in the background. */
     int pending;
-    int received; /* nonzero: the measurement was imported, and was not verified here */
+    int imported; /* nonzero: the measurement was imported, and was not verified here */
 } redtune_info;
 
 REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info);

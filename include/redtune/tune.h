@@ -128,7 +128,7 @@ typedef struct redtune_verified {
     int warm;                /* nonzero: with the input in L2 */
     char family[32];
     char config[256];
-    int received;        /* nonzero: only an import spoke for it */
+    int imported;        /* nonzero: only an import spoke for it */
     double was_ns;       /* what it took by the databases */
     double now_ns;       /* what it took now; 0 unless outcome is "good" */
     const char *outcome; /* as in redtune_row */
@@ -164,7 +164,7 @@ typedef struct redtune_verifying {
 
 /* Tries configs again, on rt's GPU, that the databases have good measurements of: checks their
  * answers and times them beside the built-in default, as a tune does. What is measured goes into
- * rt's first database at once, like all measurements, so that received ones need no verifying
+ * rt's first database at once, like all measurements, so that imported ones need no verifying
  * any more, and those that do not hold are out or stand with the time that they take now: a slower
  * one is measured as often as it takes to outvote what is there, up to eight times. Fails with
  * REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if that cannot be written. That some

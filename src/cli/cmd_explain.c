@@ -51,7 +51,7 @@ static void add_origin(rdt_table *table, const redtune_explanation *found) {
     rdt_number_print_count(count, info->tuned_count);
     snprintf(text, sizeof text, "%s on %s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date,
              info->gpu, count, *info->machine ? ", machine " : "", info->machine,
-             found->received ? ", imported" : "", info->driver_version / 1000,
+             found->imported ? ", imported" : "", info->driver_version / 1000,
              info->driver_version % 1000 / 10, info->nvrtc_version / 1000,
              info->nvrtc_version % 1000 / 10);
     add_line(table, "measured", text);
@@ -114,7 +114,7 @@ static void print_json(const redtune_explanation *found) {
     rdt_json_count(&json, "measured_count", info->tuned_count);
     rdt_json_real(&json, "median_ns", info->tuned_ns);
     rdt_json_real(&json, "default_ns", found->default_ns);
-    rdt_json_truth(&json, "received", found->received != 0);
+    rdt_json_truth(&json, "imported", found->imported != 0);
     rdt_json_truth(&json, "to_verify", found->to_verify != 0);
     rdt_json_text(&json, "machine", info->machine);
     rdt_json_text(&json, "templates", info->templates);

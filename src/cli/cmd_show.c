@@ -90,7 +90,7 @@ static void add_any(rdt_table *table, const redtune_row *row) {
     add_ratio(table, row->default_ns, row->median_ns);
     add_number(table, "%.0f", row->order, row->order >= 0);
     rdt_table_add(table, "%s", row->is_winner ? "winner" : row->outcome);
-    rdt_table_add(table, "%s", row->shipped ? "shipped" : row->received ? "elsewhere" : "here");
+    rdt_table_add(table, "%s", row->shipped ? "shipped" : row->imported ? "elsewhere" : "here");
     rdt_table_add(
         table, "%s %s%s%s%s%s", row->family, row->config, row->is_default ? " (default)" : "",
         row->templates_differ ? " (other templates)" : "", *row->cause ? ": " : "", row->cause);
@@ -128,7 +128,7 @@ static void write_row(rdt_json *json, const redtune_row *row) {
     rdt_json_real(json, "default_ns", row->default_ns);
     rdt_json_truth(json, "winner", row->is_winner);
     rdt_json_truth(json, "default", row->is_default);
-    rdt_json_truth(json, "received", row->received);
+    rdt_json_truth(json, "imported", row->imported);
     rdt_json_truth(json, "shipped", row->shipped);
     write_known(json, "sm_mhz", row->sm_mhz);
     write_known(json, "memory_mhz", row->memory_mhz);

@@ -27,7 +27,7 @@ static void write_json(rdt_json *json, const redtune_verified *each) {
     rdt_json_text(json, "cache", each->warm ? "warm" : "cold");
     rdt_json_text(json, "family", each->family);
     rdt_json_text(json, "config", each->config);
-    rdt_json_truth(json, "received", each->received != 0);
+    rdt_json_truth(json, "imported", each->imported != 0);
     rdt_json_real(json, "was_ns", each->was_ns);
     rdt_json_real(json, "now_ns", each->now_ns);
     rdt_json_text(json, "outcome", each->outcome);
@@ -53,7 +53,7 @@ static void add_row(rdt_table *table, const redtune_verified *each) {
         rdt_table_add(table, "%.2f", each->now_ns / 1e3);
     else
         rdt_table_add(table, "-");
-    rdt_table_add(table, "%s", each->received ? "imported" : "here");
+    rdt_table_add(table, "%s", each->imported ? "imported" : "here");
     rdt_table_add(table, "%s%s", each->now_ns > 0 ? "slower" : each->outcome,
                   each->retired ? ", out" : "");
     rdt_table_add(table, "%s", each->config);

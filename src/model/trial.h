@@ -53,7 +53,7 @@ typedef struct rdt_trial {
                        * INT_MAX: unknown */
     char cause[160];  /* why it is not good, as far as a line tells; "" if it is */
     rdt_conditions conditions;
-    bool received; /* taken in from another file, not measured into this one */
+    bool imported; /* from another file, not measured into this one */
     /* Seconds since 1970: the latest measurement of the config that was known when this one was
      * made, in whatever file; 0: none. Not stored. */
     int64_t after;

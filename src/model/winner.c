@@ -64,10 +64,10 @@ static const rdt_trial *represent(entry *entries, size_t count, int careful) {
     const entry *latest = NULL;
     size_t counting = 0;
     bool own = false;
-    for (size_t i = 0; i < count; i++) own = own || !entries[i].trial->received;
+    for (size_t i = 0; i < count; i++) own = own || !entries[i].trial->imported;
     for (size_t i = 0; i < count; i++) {
         const rdt_trial *trial = entries[i].trial;
-        bool heard = !own || !trial->received;
+        bool heard = !own || !trial->imported;
         entries[i].counts =
             heard && trial->outcome == RDT_OUTCOME_GOOD && trial->samples >= careful;
         if (heard && (!latest || entries[i].age > latest->age)) latest = &entries[i];

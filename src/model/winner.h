@@ -12,7 +12,7 @@ enum { RDT_WINNER_SAMPLES = 32 };
  *
  * 1. Only good trials with at least half the samples of the best-sampled one (or half of
  *    RDT_WINNER_SAMPLES, if that is less) count: a quick look never beats a careful one. Of a
- *    config that was measured here, what was received from elsewhere does not count; and a config
+ *    config that was measured here, what was imported from elsewhere does not count; and a config
  *    whose latest trial is not good is out.
  * 2. Where a config has several of them, the one in the middle stands for it, of an even number the
  *    slower of the two: one flattering outlier changes nothing.

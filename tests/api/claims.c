@@ -168,8 +168,8 @@ static redtune_status count_row(void *user, const redtune_row *row, redtune_erro
     claims_tally *self = user;
     (void)err;
     if (strcmp(row->outcome, self->outcome)) return REDTUNE_OK;
-    self->received += row->received;
-    self->own += !row->received && !row->is_default;
+    self->imported += row->imported;
+    self->own += !row->imported && !row->is_default;
     return REDTUNE_OK;
 }
 

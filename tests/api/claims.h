@@ -32,7 +32,7 @@ redtune_status claims_import(claims_name_fn *name, int first, int count, redtune
 
 typedef struct claims_tally {
     const char *outcome;
-    int received, own;
+    int imported, own;
 } claims_tally;
 
 /* Rows of the database that ended so. */

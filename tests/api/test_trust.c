@@ -25,17 +25,17 @@ static void wrong_winners_are_out_at_first_use(void) {
     CHECK_OK(program_try_all(&trusting, believed, &heard, &err), err);
     for (int i = 0; i < CLAIMS_PROBLEMS; i++) {
         CHECK(believed[i].sum != (float)claims_count_of(i));
-        CHECK(believed[i].info.match == REDTUNE_MATCH_EXACT && believed[i].info.received);
+        CHECK(believed[i].info.match == REDTUNE_MATCH_EXACT && believed[i].info.imported);
     }
     CHECK_INT(heard.verified + heard.out, 0);
     CHECK_OK(program_try_all(&usual, verified, &heard, &err), err);
     for (int i = 0; i < CLAIMS_PROBLEMS; i++) {
         CHECK(verified[i].sum == (float)claims_count_of(i));
-        CHECK(!strstr(verified[i].info.config, "block=32,vec=2") && !verified[i].info.received);
+        CHECK(!strstr(verified[i].info.config, "block=32,vec=2") && !verified[i].info.imported);
     }
     CHECK_INT(heard.out, CLAIMS_PROBLEMS);
     CHECK_INT(claims_rows_that("wrong").own, CLAIMS_PROBLEMS);
-    CHECK_INT(claims_rows_that("good").received, CLAIMS_PROBLEMS); /* nothing is deleted */
+    CHECK_INT(claims_rows_that("good").imported, CLAIMS_PROBLEMS); /* nothing is deleted */
     CHECK_OK(program_try_all(&usual, again, &heard, &err), err);
     CHECK_INT(heard.out + heard.verified + heard.unverified, 0);
     for (int i = 0; i < CLAIMS_PROBLEMS; i++)
@@ -151,7 +151,7 @@ static void what_is_hopeless_is_not_tried(void) {
     redtune_plan_destroy(plan);
     redtune_close(program.rt);
     CHECK_OK(status, err);
-    CHECK(info.received && strstr(info.config, "finish=single"));
+    CHECK(info.imported && strstr(info.config, "finish=single"));
     plan = NULL;
     program.rt = NULL;
     status = program_start(&program, &usual, &err);
@@ -245,12 +245,12 @@ static void explain_says_what_will_be_verified(void) {
         .database = claims_database, .device = "0", .problem = claims_sum_of(CLAIMS_STEP)};
     CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
     CHECK_OK(redtune_explain(&question, &found, &err), err);
-    CHECK(found.received && found.to_verify);
+    CHECK(found.imported && found.to_verify);
     CHECK_CONTAINS(found.info.config, "block=32,vec=2");
     CHECK(found.driver_differs);
     CHECK_OK(program_try_one(&usual, CLAIMS_STEP, &one, &heard, &err), err);
     CHECK_OK(redtune_explain(&question, &found, &err), err);
-    CHECK(!found.received && !found.to_verify);
+    CHECK(!found.imported && !found.to_verify);
     CHECK_TEXT(found.info.config, one.info.config);
     CHECK(!found.driver_differs);
 }

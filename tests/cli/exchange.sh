@@ -250,14 +250,14 @@ undo_takes_the_last_import_back() {
 a_merge_counts_as_measured() {
     fresh
     three_measurements one.db
-    facts two.db <<<"templates=here median_ns=1900 block=128 received=1"
+    facts two.db <<<"templates=here median_ns=1900 block=128 imported=1"
     rm -f out.db
     run "$redtune" merge out.db one.db two.db one.db
     want_exit 0
     want_in_out "measurements: 4 new, 3 there before, 0 refused"
     dump out.db once
     run "$redtune" show --all --db out.db --gpu all --op sum
-    [ "$(grep -c elsewhere stdout)" -eq 1 ] || fail "not one row is received"
+    [ "$(grep -c elsewhere stdout)" -eq 1 ] || fail "not one row is imported"
     run "$redtune" merge out.db out.db two.db one.db
     want_exit 0
     want_in_out "measurements: 0 new"

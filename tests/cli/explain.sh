@@ -40,7 +40,7 @@ import json
 found = json.load(open("stdout"))
 assert (found["match"], found["median_ns"], found["default_ns"]) == ("exact", 2000, 3000), found
 assert (found["count"], found["measured_count"], found["machine"]) == (1 << 20, 1 << 20, "lab"), found
-assert found["received"] is False and found["templates_differ"] is False, found
+assert found["imported"] is False and found["templates_differ"] is False, found
 PY
 }
 
@@ -98,7 +98,7 @@ LINES
 
 what_came_from_elsewhere_is_said_so() {
     facts mixed.db <<'LINES'
-templates=here block=128 median_ns=2000 received=1
+templates=here block=128 median_ns=2000 imported=1
 templates=here is_default=1 median_ns=3000
 LINES
     explains mixed.db 128 exact --count 1M

@@ -17,7 +17,7 @@ GPUS = {
 USUAL = dict(op="sum", dtype="f32", result="f32", count=1048576, cache_state="cold", family="block",
              block=256, unroll=4, is_default=0, outcome="good", median_ns=3000.0, spread_ns=3.0,
              samples=31, place=None, cause=None, date=1700000000, gpu="H", machine="", driver=13000,
-             nvrtc=13000, templates="0" * 32, received=0)
+             nvrtc=13000, templates="0" * 32, imported=0)
 
 
 def add(db, line):
@@ -35,7 +35,7 @@ def add(db, line):
     db.execute("INSERT OR IGNORE INTO origin(machine, driver_version, nvrtc_version, templates)"
                " VALUES(?,?,?,?)", origin)
     brought = None
-    if row["received"]:
+    if row["imported"]:
         brought = db.execute("INSERT INTO import(source, date) VALUES('elsewhere.db', 0)").lastrowid
     config = (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
               "finish=poll,per_sm=4")

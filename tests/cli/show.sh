@@ -43,7 +43,7 @@ every_measurement_is_sorted_and_marked() {
     facts all.db <<'LINES'
 templates=here median_ns=3000 is_default=1 place=7
 templates=here median_ns=2500 block=512 samples=3
-templates=here median_ns=2700 block=128 received=1
+templates=here median_ns=2700 block=128 imported=1
 templates=here block=1024 outcome=faulted cause="an illegal memory access"
 templates=here block=32 outcome=wrong cause="gave 1, not 2"
 templates=here count=2097152
@@ -74,7 +74,7 @@ what_is_printed_fits_100_columns() {
     local long=$(printf 'f%.0s' {1..60})
     facts wide.db <<LINES
 templates=here op=nonzeros result=u64 dtype=bf16 count=115292150460 median_ns=123456789 is_default=1
-templates=here machine=$long op=nonzeros result=u64 dtype=bf16 count=115292150460 median_ns=120456789 received=1
+templates=here machine=$long op=nonzeros result=u64 dtype=bf16 count=115292150460 median_ns=120456789 imported=1
 templates=here op=nonzeros result=u64 dtype=bf16 count=115292150460 block=64 outcome=uncompiled cause="$long $long"
 LINES
     for command in "show" "show --all" "explain --op nonzeros --dtype bf16 --count 115292150460" \

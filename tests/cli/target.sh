@@ -28,7 +28,7 @@ LINES
 templates=here gpu=A block=128 date=1700000000
 templates=here gpu=H block=64 date=1700000001
 LINES
-    facts imported.db <<<"templates=here gpu=A received=1 date=1700000000"
+    facts imported.db <<<"templates=here gpu=A imported=1 date=1700000000"
     facts h200.db <<<"templates=here gpu=L median_ns=3000 is_default=1"
     export REDTUNE_SYSTEM_DB=shipped.db
 }

@@ -66,15 +66,15 @@ static bool put_rows(const char *path, const rdt_rows *rows) {
 typedef struct dump {
     void *data[2]; /* as a database and as lines */
     size_t bytes[2];
-    char *received; /* which rows count as such */
+    char *imported; /* which rows count as such */
 } dump;
 
 static void dump_free(dump *self) {
-    free(self->data[0]), free(self->data[1]), free(self->received);
-    *self = (dump){.received = NULL};
+    free(self->data[0]), free(self->data[1]), free(self->imported);
+    *self = (dump){.imported = NULL};
 }
 
-static char *received_of(const char *path) {
+static char *imported_of(const char *path) {
     static const char sql[] =
         "SELECT group_concat(line, x'0a') FROM (SELECT count || config || date || outcome ||"
         " quote(median_ns) || quote(spread_ns) || quote(samples) || is_default || quote(sm_mhz) ||"
@@ -94,7 +94,7 @@ static char *received_of(const char *path) {
 static bool dump_take(const char *path, dump *out) {
     const redtune_rows_query query = {.database = path, .gpu = "all", .own = 1};
     bool good = true;
-    *out = (dump){.received = received_of(path)};
+    *out = (dump){.imported = imported_of(path)};
     for (int format = 0; format < 2 && good; format++)
         good = !redtune_export(&query, format ? REDTUNE_EXPORT_JSON : REDTUNE_EXPORT_SQLITE,
                                &out->data[format], &out->bytes[format], &err);
@@ -102,8 +102,8 @@ static bool dump_take(const char *path, dump *out) {
 }
 
 static bool dump_equals(const dump *a, const dump *b) {
-    bool same = (!a->received && !b->received) ||
-                (a->received && b->received && !strcmp(a->received, b->received));
+    bool same = (!a->imported && !b->imported) ||
+                (a->imported && b->imported && !strcmp(a->imported, b->imported));
     for (int format = 0; format < 2; format++)
         same = same && a->bytes[format] == b->bytes[format] &&
                !memcmp(a->data[format], b->data[format], a->bytes[format]);
@@ -131,7 +131,7 @@ static bool make_shards(rdt_random *random) {
         unlink(shard_path[s]);
         for (int i = 0; i < ROWS; i++) {
             if (pick(random, 3)) continue;
-            all[i].trial.received = !pick(random, 4);
+            all[i].trial.imported = !pick(random, 4);
             if (rdt_rows_add(&rows, &all[i], &err)) good = false;
         }
         good = good && put_rows(shard_path[s], &rows);
@@ -166,7 +166,7 @@ static void shards_give_the_same_in_any_order(void) {
     rdt_random random = {.state = 20};
     redtune_import_report report = {0};
     const char *files[2 * SHARDS], *out = in_scratch("merged.db");
-    dump first = {.received = NULL};
+    dump first = {.imported = NULL};
     CHECK(make_shards(&random));
     for (int order = 0; order < ORDERS; order++) {
         size_t count = shuffle(&random, files);
@@ -180,7 +180,7 @@ static void shards_give_the_same_in_any_order(void) {
                 CHECK_OK(merge(out, &files[i], 1, false, &report), err);
         }
         if (!order) CHECK(dump_take(out, &first));
-        CHECK(first.received && strstr(first.received, "0\n"));
+        CHECK(first.imported && strstr(first.imported, "0\n"));
         CHECK(has_dump(out, &first));
     }
     CHECK_OK(merge(out, &out, 1, false, &report), err);

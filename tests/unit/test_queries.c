@@ -38,9 +38,9 @@ static bool fill(void) {
     trials[3].conditions.throttle = 8;
     trials[4].outcome = RDT_OUTCOME_HUNG;
     older.templates[0] = 'x';
-    rdt_trial old = trials_make(4096, "old", 10, 31), received = trials_make(2048, "taken", 10, 31);
+    rdt_trial old = trials_make(4096, "old", 10, 31), imported = trials_make(2048, "taken", 10, 31);
     if (!begin() || rdt_tuning_put(tuning, &trials_gpu, &older, &old, 1, &err)) return false;
-    return !put(trials, 5) && !put(&received, 1) &&
+    return !put(trials, 5) && !put(&imported, 1) &&
            sql("INSERT INTO import VALUES(1, 'other.db', 1700000000);"
                "UPDATE measurement SET import = 1 WHERE config = 'taken';"
                "UPDATE measurement SET date = date - 100 WHERE config = 'old'");

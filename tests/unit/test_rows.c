@@ -52,7 +52,7 @@ static void each_gives_the_good_ones_first_and_marks_the_winner(void) {
     CHECK_INT(given[2].sm_mhz, -1);
     CHECK(given[2].median_ns == 0 && given[2].samples == 0);
     CHECK_TEXT(given[0].gpu.name, trials_gpu.name);
-    CHECK(given[0].templates_differ && !given[0].received);
+    CHECK(given[0].templates_differ && !given[0].imported);
 }
 
 static void winners_are_given_alone(void) {

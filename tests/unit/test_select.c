@@ -285,7 +285,7 @@ static redtune_explanation told;
 
 /* Puts one row of the default's problem into a database of its own. */
 static bool put_into(const char *name, const char *config, double median_ns, int samples,
-                     bool received) {
+                     bool imported) {
     rdt_tuning *own = NULL;
     rdt_origin origin = trials_origin;
     rdt_trial trial = trials_make(1 << 20, config, median_ns, samples);
@@ -294,7 +294,7 @@ static bool put_into(const char *name, const char *config, double median_ns, int
     if (!status) status = rdt_tuning_put(own, &trials_gpu, &origin, &trial, 1, &err);
     rdt_tuning_close(own);
     return !status &&
-           (!received || run_sql(in_scratch(name), "INSERT INTO import VALUES(1, 'f', 0);"
+           (!imported || run_sql(in_scratch(name), "INSERT INTO import VALUES(1, 'f', 0);"
                                                    "UPDATE measurement SET import = 1"));
 }
 
@@ -335,19 +335,19 @@ static void a_careful_row_of_the_users_is_chosen_and_told(void) {
     CHECK(put_into("user.db", MIDDLE(512), 3000, 31, false));
     CHECK_TEXT(explain(), "user.db");
     CHECK_TEXT(told.info.config, MIDDLE(512));
-    CHECK(told.info.tuned_ns == 3000 && !told.received);
+    CHECK(told.info.tuned_ns == 3000 && !told.imported);
     /* Slower, it is not chosen for being the user's. */
     CHECK(begin_layers());
     CHECK(put_into("user.db", MIDDLE(512), 7000, 31, false));
     CHECK_TEXT(explain(), "system.db");
 }
 
-/* What the user received of a config does not outweigh what the system's database measured. */
+/* What the user imported of a config does not outweigh what the system's database measured. */
 static void a_received_row_hides_no_measured_one_of_its_config(void) {
     CHECK(begin_layers());
     CHECK(put_into("user.db", MIDDLE(256), 1000, 31, true));
     CHECK_TEXT(explain(), "system.db");
-    CHECK(told.info.tuned_ns == 5000 && !told.received);
+    CHECK(told.info.tuned_ns == 5000 && !told.imported);
 }
 
 /* Whoever put it there, the system's database is trusted. */
@@ -357,7 +357,7 @@ static void what_the_system_received_counts_as_measured(void) {
                                            "UPDATE measurement SET import = 1"));
     CHECK(put_into("user.db", MIDDLE(256), 1000, 31, true));
     CHECK_TEXT(explain(), "system.db");
-    CHECK(told.info.tuned_ns == 5000 && !told.received);
+    CHECK(told.info.tuned_ns == 5000 && !told.imported);
 }
 
 /* ---- simulated GPUs, and families that are not tuned ----------------------------------------- */

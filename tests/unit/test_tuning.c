@@ -151,14 +151,14 @@ static void winner_of_a_tie_is_the_simpler(void) {
 
 static void winner_was_measured_here(void) {
     CHECK(begin());
-    CHECK(put_one(1024, "own", 10, 9) && put_one(1024, "received", 30, 9));
-    CHECK(put_one(1024, "received", 5, 9) && put_one(1024, "received", 6, 9));
+    CHECK(put_one(1024, "own", 10, 9) && put_one(1024, "imported", 30, 9));
+    CHECK(put_one(1024, "imported", 5, 9) && put_one(1024, "imported", 6, 9));
     CHECK(sql("INSERT INTO import VALUES(3, 'file', 0);"
               "UPDATE measurement SET import = 3 WHERE median_ns < 10"));
     CHECK_TEXT(winner(), "own");
     CHECK(sql("DELETE FROM measurement WHERE median_ns = 30"));
-    CHECK_TEXT(winner(), "received");
-    CHECK(taken.row[0].trial.received);
+    CHECK_TEXT(winner(), "imported");
+    CHECK(taken.row[0].trial.imported);
     CHECK_INT(taken.row[0].import, 3);
     CHECK(taken.row[0].trial.median_ns == 6);
 }

@@ -122,16 +122,16 @@ static void choose_caps_what_careful_means(void) {
     CHECK_TEXT(found.trial->config, "c=1");
 }
 
-static rdt_trial received(rdt_trial trial) {
-    trial.received = true;
+static rdt_trial imported(rdt_trial trial) {
+    trial.imported = true;
     return trial;
 }
 
 static void choose_believes_what_was_measured_here(void) {
-    CHOOSE(good(1, 1100, 1, 31), received(good(1, 500, 1, 31)), received(good(1, 510, 1, 31)),
+    CHOOSE(good(1, 1100, 1, 31), imported(good(1, 500, 1, 31)), imported(good(1, 510, 1, 31)),
            good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
-    const rdt_trial only[] = {received(good(1, 500, 1, 31)), good(2, 1000, 1, 31)};
+    const rdt_trial only[] = {imported(good(1, 500, 1, 31)), good(2, 1000, 1, 31)};
     CHECK_TEXT(choose(only, 2).trial->config, "c=1");
 }
 
@@ -150,7 +150,7 @@ static void choose_leaves_out_what_went_wrong_last(void) {
 }
 
 static void choose_lets_nobody_else_declare_a_config_bad(void) {
-    CHOOSE(good(1, 900, 1, 31), good(2, 1000, 1, 31), received(bad(1, RDT_OUTCOME_WRONG)));
+    CHOOSE(good(1, 900, 1, 31), good(2, 1000, 1, 31), imported(bad(1, RDT_OUTCOME_WRONG)));
     CHECK_TEXT(found.trial->config, "c=1");
 }
 

@@ -32,7 +32,7 @@ void rdt_convert_origin(const rdt_row *row, redtune_info *info) {
     info->driver_version = row->origin.driver_version;
     info->nvrtc_version = row->origin.nvrtc_version;
     info->date = row->date;
-    info->received = row->trial.received;
+    info->imported = row->trial.imported;
     rdt_text_copy(info->gpu, sizeof info->gpu, row->gpu.name);
     rdt_text_copy(info->machine, sizeof info->machine, row->origin.machine);
     rdt_text_copy(info->templates, sizeof info->templates, row->origin.templates);

@@ -18,7 +18,7 @@ static bool is_of_this_build(const rdt_row *row) {
 
 static redtune_status keep(void *user, const rdt_row *row, redtune_error *err) {
     reading *self = user;
-    if (row->trial.received || strcmp(row->origin.templates, self->templates) ||
+    if (row->trial.imported || strcmp(row->origin.templates, self->templates) ||
         !rdt_facts_same_model(&row->gpu, self->gpu))
         return REDTUNE_OK;
     /* What another build found wrong may have been its own fault. */

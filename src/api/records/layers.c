@@ -183,7 +183,7 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
         for (size_t k = before; k < rows->count; k++) {
             rows->row[k].layer = i;
             /* What an administrator or redtune's makers put there is as good as measured. */
-            if (i >= layers->own) rows->row[k].trial.received = false;
+            if (i >= layers->own) rows->row[k].trial.imported = false;
         }
     }
     return REDTUNE_OK;

@@ -158,7 +158,7 @@ static void tell(const listing *self, const entry *each, redtune_row *out) {
         .driver_version = origin->driver_version,
         .nvrtc_version = origin->nvrtc_version,
         .date = row->date,
-        .received = trial->received,
+        .imported = trial->imported,
         .shipped = row->layer >= self->layers.own,
         .database = self->layers.path[row->layer],
     };

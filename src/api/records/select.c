@@ -34,10 +34,10 @@ static redtune_status add_judged(rdt_rows *rows, const rdt_rows *judged,
     return status;
 }
 
-static void drop_received(rdt_rows *rows) {
+static void drop_imported(rdt_rows *rows) {
     size_t kept = 0;
     for (size_t i = 0; i < rows->count; i++)
-        if (!rows->row[i].trial.received) rows->row[kept++] = rows->row[i];
+        if (!rows->row[i].trial.imported) rows->row[kept++] = rows->row[i];
     rows->count = kept;
 }
 
@@ -57,7 +57,7 @@ redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *
     size_t before = winners->count;
     redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
     if (!status) status = add_judged(&rows, source->judged, problem, err);
-    if (source->own) drop_received(&rows);
+    if (source->own) drop_imported(&rows);
     if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);
     if (status)

@@ -19,7 +19,7 @@ typedef struct rdt_winners {
 typedef struct rdt_winners_source {
     const rdt_layers *layers;
     const rdt_rows *judged; /* beside those of the layers; NULL: none */
-    bool own;               /* received rows do not count */
+    bool own;               /* imported rows do not count */
     const rdt_log *log;     /* may be NULL */
 } rdt_winners_source;
 

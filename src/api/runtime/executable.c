@@ -15,7 +15,7 @@ typedef struct making {
     const redtune_problem *problem;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
-    rdt_hint hint;  /* what was chosen, if that was received and has to be verified */
+    rdt_hint hint;  /* what was chosen, if that was imported and has to be verified */
     bool waits;     /* verifying is left for later */
     bool unsettled; /* not every hint could be verified: the next process may find more */
     rdt_executable *variant;
@@ -84,7 +84,7 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
     if (status) return status;
     tell(self, rdt_codegen_space(codegen, self->choice.family));
     const rdt_row *row = self->choice.row;
-    if (row && row->trial.received && rt->trust == REDTUNE_TRUST_VERIFIED)
+    if (row && row->trial.imported && rt->trust == REDTUNE_TRUST_VERIFIED)
         self->hint = (rdt_hint){self->problem, self->choice.match, row->trial.problem.count,
                                 self->choice.family, self->choice.config};
     self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
@@ -106,7 +106,7 @@ static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
     return false;
 }
 
-/* Chooses, verifying what was received on the way, and fills what the variant tells about it. */
+/* Chooses, verifying what was imported on the way, and fills what the variant tells about it. */
 static redtune_status choose(making *self, grounds by, bool at_once, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_codegen *codegen = NULL;

@@ -60,7 +60,7 @@ static void tell(const inquiry *self, const rdt_choice *choice, redtune_explanat
     if (!row) return;
     rdt_convert_origin(row, info);
     out->default_ns = row->standard_ns;
-    out->received = row->trial.received;
+    out->imported = row->trial.imported;
     rdt_text_copy(out->database, sizeof out->database, self->layers.path[row->layer]);
     out->templates_differ = strcmp(row->origin.templates, rdt_codegen_hash(self->codegen)) != 0;
     out->driver_differs =
@@ -89,7 +89,7 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
                             (rdt_case){&self.problem, &self.target.facts}, &choice, err);
     if (!status) {
         tell(&self, &choice, out);
-        out->to_verify = out->received && trust == REDTUNE_TRUST_VERIFIED;
+        out->to_verify = out->imported && trust == REDTUNE_TRUST_VERIFIED;
     }
     rdt_codegen_close(self.codegen);
     rdt_winners_free(&self.winners);

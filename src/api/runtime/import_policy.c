@@ -1,4 +1,4 @@
-/* Import policy: received measurements are hints, which are verified on this GPU before they serve.
+/* Import policy: imported measurements are hints, which are verified on this GPU before they serve.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/import_policy.h"

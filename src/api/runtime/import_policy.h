@@ -1,4 +1,4 @@
-/* Import policy: received measurements are hints, which are verified on this GPU before they serve.
+/* Import policy: imported measurements are hints, which are verified on this GPU before they serve.
  */
 #ifndef RDT_API_RUNTIME_IMPORT_POLICY_H
 #define RDT_API_RUNTIME_IMPORT_POLICY_H
@@ -8,7 +8,7 @@
 /* What $REDTUNE_TRUST asks for, else what was chosen. */
 redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out, redtune_error *err);
 
-/* A received measurement that would serve. */
+/* An imported measurement that would serve. */
 typedef struct rdt_hint {
     const redtune_problem *problem; /* that it would serve */
     redtune_match match;

@@ -18,7 +18,7 @@ struct redtune {
     char *pin;         /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
     bool background;
     bool check;              /* every call's pointers, before it is launched */
-    redtune_trust trust;     /* in received rows */
+    redtune_trust trust;     /* in imported rows */
     double verify_s;         /* what verifying one of them may take */
     char machine[64];        /* the label that measurements are stored with */
     char *worker;            /* the program that does it; NULL: this process */

@@ -100,7 +100,7 @@ static redtune_status add_entry(work *self, const rdt_row *rows, size_t count, r
         return REDTUNE_OK;
     }
     for (size_t i = 0; i < count; i++)
-        each.votes += !rows[i].trial.received && rows[i].trial.samples >= RDT_RECHECK_SAMPLES_MIN;
+        each.votes += !rows[i].trial.imported && rows[i].trial.samples >= RDT_RECHECK_SAMPLES_MIN;
     if (each.votes < 1) each.votes = 1;
     if (each.votes > VOTES_MAX) each.votes = VOTES_MAX;
     self->entries[self->count++] = each;
@@ -161,7 +161,7 @@ static redtune_verified describe(const entry *each, const rdt_trial *now) {
     redtune_verified told = {
         .problem = each->trial.problem,
         .warm = each->trial.cache == RDT_CACHE_WARM,
-        .received = each->trial.received,
+        .imported = each->trial.imported,
         .was_ns = each->trial.median_ns,
         .now_ns = now->median_ns,
         .outcome = rdt_outcome_name(now->outcome),
