@@ -25,12 +25,12 @@ static bool is_read(const rdt_winners *winners, const redtune_problem *problem) 
     return false;
 }
 
-static redtune_status add_judged(rdt_rows *rows, const rdt_rows *judged,
-                                 const redtune_problem *problem, redtune_error *err) {
+static redtune_status add_verified(rdt_rows *rows, const rdt_rows *verified,
+                                   const redtune_problem *problem, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; judged && !status && i < judged->count; i++)
-        if (rdt_problem_same_class(&judged->row[i].trial.problem, problem))
-            status = rdt_rows_add(rows, &judged->row[i], err);
+    for (size_t i = 0; verified && !status && i < verified->count; i++)
+        if (rdt_problem_same_class(&verified->row[i].trial.problem, problem))
+            status = rdt_rows_add(rows, &verified->row[i], err);
     return status;
 }
 
@@ -56,7 +56,7 @@ redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *
     rdt_rows rows = {0};
     size_t before = winners->count;
     redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
-    if (!status) status = add_judged(&rows, source->judged, problem, err);
+    if (!status) status = add_verified(&rows, source->verified, problem, err);
     if (source->own) drop_imported(&rows);
     if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);

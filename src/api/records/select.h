@@ -18,9 +18,9 @@ typedef struct rdt_winners {
 /* Where winners come from. */
 typedef struct rdt_winners_source {
     const rdt_layers *layers;
-    const rdt_rows *judged; /* beside those of the layers; NULL: none */
-    bool own;               /* imported rows do not count */
-    const rdt_log *log;     /* may be NULL */
+    const rdt_rows *verified; /* beside those of the layers; NULL: none */
+    bool own;                 /* imported rows do not count */
+    const rdt_log *log;       /* may be NULL */
 } rdt_winners_source;
 
 /* Reads the winners of the problem's class, with a cold L2, unless they are there already. */

@@ -15,10 +15,10 @@ typedef struct making {
     const redtune_problem *problem;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
-    rdt_hint hint;  /* what was chosen, if that was imported and has to be verified */
-    bool waits;     /* verifying is left for later */
-    bool unsettled; /* not every hint could be verified: the next process may find more */
-    rdt_executable *variant;
+    rdt_hint hint;   /* what was chosen, if that was imported and has to be verified */
+    bool waits;      /* verifying is left for later */
+    bool unverified; /* not every hint could be verified: the next process may find more */
+    rdt_executable *executable;
 } making;
 
 /* So many hints are verified for one plan. */
@@ -27,8 +27,8 @@ enum { HINTS_MAX = 3 };
 /* What a choice may go by. */
 typedef enum grounds {
     GROUNDS_ALL,
-    GROUNDS_SETTLED, /* what was measured here */
-    GROUNDS_NONE,    /* the default, whatever is known */
+    GROUNDS_MEASURED_HERE, /* what was measured here */
+    GROUNDS_NONE,          /* the default, whatever is known */
 } grounds;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -54,13 +54,14 @@ static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_cas
 }
 
 static void tell(const making *self, const rdt_space *space) {
-    redtune_info *info = &self->variant->info;
+    redtune_info *info = &self->executable->info;
     *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
     info->problem.config = NULL;
     rdt_text_copy(info->family, sizeof info->family, space->family);
     rdt_config_format(space, &self->choice.config, info->config);
     if (self->choice.row) rdt_convert_origin(self->choice.row, info);
-    snprintf(self->variant->text, sizeof self->variant->text, "%s:%s", info->family, info->config);
+    snprintf(self->executable->text, sizeof self->executable->text, "%s:%s", info->family,
+             info->config);
 }
 
 /* Chooses by what is known; the lock is held. Says in hint what has to be verified. */
@@ -74,11 +75,11 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
     if (self->pin) {
         status = take_pin(self, codegen, at, &self->choice, err);
     } else {
-        const rdt_winners *winners = by == GROUNDS_ALL       ? &rt->winners
-                                     : by == GROUNDS_SETTLED ? &rt->settled
-                                                             : &none;
+        const rdt_winners *winners = by == GROUNDS_ALL             ? &rt->winners
+                                     : by == GROUNDS_MEASURED_HERE ? &rt->winners_here
+                                                                   : &none;
         if (by != GROUNDS_NONE)
-            status = rdt_state_need_winners(rt, self->problem, by == GROUNDS_SETTLED, err);
+            status = rdt_state_need_winners(rt, self->problem, by == GROUNDS_MEASURED_HERE, err);
         if (!status) status = rdt_select(winners, codegen, at, &self->choice, err);
     }
     if (status) return status;
@@ -91,14 +92,14 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
     return REDTUNE_OK;
 }
 
-/* Whether what the hint says is settled afterwards, so that choosing again goes by it. */
+/* Whether the hint is verified or refuted afterwards: choosing again goes by that. */
 static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
     redtune_error why;
     bool decided = false;
     redtune_status status =
         rdt_import_policy_verify(self->rt, codegen, &self->hint, left_s, &decided, &why);
     if (!status && decided) return true;
-    self->unsettled = status != REDTUNE_OK;
+    self->unverified = status != REDTUNE_OK;
     if (status)
         rdt_log_write(&self->rt->log, REDTUNE_LOG_WARNING,
                       "an imported measurement is not used, since it could not be verified: %s",
@@ -106,7 +107,7 @@ static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
     return false;
 }
 
-/* Chooses, verifying what was imported on the way, and fills what the variant tells about it. */
+/* Chooses, verifying imported measurements on the way, and describes the choice. */
 static redtune_status choose(making *self, grounds by, bool at_once, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_codegen *codegen = NULL;
@@ -119,14 +120,14 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
         pthread_mutex_unlock(&rt->lock);
         if (status || !self->hint.problem) break;
         self->waits = at_once;
-        if (hints == HINTS_MAX) self->unsettled = true;
+        if (hints == HINTS_MAX) self->unverified = true;
         if (at_once || hints == HINTS_MAX || !verify_hint(self, codegen, &left_s))
-            by = GROUNDS_SETTLED;
+            by = GROUNDS_MEASURED_HERE;
     }
     if (!status)
         status = rdt_codegen_launch(codegen, self->choice.family,
                                     (rdt_case){self->problem, &rt->context->facts},
-                                    &self->choice.config, &self->variant->launch, err);
+                                    &self->choice.config, &self->executable->launch, err);
     rdt_builder_give_back(rt->builder);
     return status;
 }
@@ -135,23 +136,23 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
 
 static redtune_status load(const making *self, bool cached_only, redtune_error *err) {
     return rdt_builder_get(self->rt->builder, self->rt->context, self->choice.family, self->problem,
-                           &self->choice.config, &self->variant->launch, cached_only,
-                           &self->variant->kernel, err);
+                           &self->choice.config, &self->executable->launch, cached_only,
+                           &self->executable->kernel, err);
 }
 
 /* Where compiling can wait: the default's kernel, if the cache has that one and not the other. */
 static redtune_status load_something(making *self, redtune_error *err) {
     redtune_status status = load(self, true, err);
-    if (status || self->variant->kernel || self->variant->info.match == REDTUNE_MATCH_DEFAULT)
+    if (status || self->executable->kernel || self->executable->info.match == REDTUNE_MATCH_DEFAULT)
         return status;
     const rdt_choice chosen = self->choice;
-    const rdt_executable told = *self->variant;
+    const rdt_executable told = *self->executable;
     status = choose(self, GROUNDS_NONE, false, err);
     if (!status) status = load(self, true, err);
-    self->variant->info.pending = self->variant->kernel != NULL;
-    if (!self->variant->kernel) {
+    self->executable->info.pending = self->executable->kernel != NULL;
+    if (!self->executable->kernel) {
         self->choice = chosen;
-        *self->variant = told;
+        *self->executable = told;
     }
     return status;
 }
@@ -173,22 +174,22 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     if (status) return status;
     rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
     rdt_plan_cache_name(self->rt, self->problem, self->pin, databases, templates, key);
-    if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->variant)) return REDTUNE_OK;
+    if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->executable)) return REDTUNE_OK;
     status = choose(self, GROUNDS_ALL, at_once, err);
     if (!status && at_once && !self->pin) status = load_something(self, err);
-    if (!status && !self->variant->kernel) status = load(self, false, err);
-    if (self->waits) self->variant->info.pending = true;
-    if (!status && !self->variant->info.pending && !self->unsettled && databases[0] &&
+    if (!status && !self->executable->kernel) status = load(self, false, err);
+    if (self->waits) self->executable->info.pending = true;
+    if (!status && !self->executable->info.pending && !self->unverified && databases[0] &&
         chosen_from(self, databases) && rdt_builder_rendered_from(self->rt->builder, templates))
-        rdt_plan_cache_write(self->rt, key, self->variant);
+        rdt_plan_cache_write(self->rt, key, self->executable);
     return status;
 }
 
 redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool at_once,
                                      rdt_executable **out, redtune_error *err) {
-    rdt_executable *variant = calloc(1, sizeof *variant);
-    if (!variant) return rdt_fail_memory(err, sizeof *variant);
-    making self = {.rt = rt, .problem = problem, .variant = variant};
+    rdt_executable *executable = calloc(1, sizeof *executable);
+    if (!executable) return rdt_fail_memory(err, sizeof *executable);
+    making self = {.rt = rt, .problem = problem, .executable = executable};
     self.pin = rt->pin ? rt->pin : problem->config;
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);
@@ -201,27 +202,27 @@ redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem
         rdt_context_leave(rt->context, entered);
     }
     if (status) {
-        rdt_executable_destroy(rt, variant);
+        rdt_executable_destroy(rt, executable);
         return status;
     }
     rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s of %" PRIu64 " %s: %s (%s)%s",
                   redtune_op_name(problem->op), problem->count, redtune_dtype_name(problem->dtype),
-                  variant->text, redtune_match_name(variant->info.match),
-                  variant->info.pending ? " until another is ready" : "");
-    *out = variant;
+                  executable->text, redtune_match_name(executable->info.match),
+                  executable->info.pending ? " until another is ready" : "");
+    *out = executable;
     return REDTUNE_OK;
 }
 
-void rdt_executable_destroy(redtune *rt, rdt_executable *variant) {
-    if (!variant) return;
+void rdt_executable_destroy(redtune *rt, rdt_executable *executable) {
+    if (!executable) return;
     bool entered = false;
-    if (variant->kernel && rdt_context_enter(rt->context, &entered, NULL)) {
-        rdt_kernel_forget(variant->kernel);
-    } else if (variant->kernel) {
+    if (executable->kernel && rdt_context_enter(rt->context, &entered, NULL)) {
+        rdt_kernel_forget(executable->kernel);
+    } else if (executable->kernel) {
         CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-        rdt_kernel_unload(variant->kernel);
+        rdt_kernel_unload(executable->kernel);
         rdt_context_restore(rt->context, mode);
         rdt_context_leave(rt->context, entered);
     }
-    free(variant);
+    free(executable);
 }

@@ -19,7 +19,7 @@ typedef struct rdt_executable {
  */
 redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool at_once,
                                      rdt_executable **out, redtune_error *err);
-/* variant may be NULL. No launch may still run. */
-void rdt_executable_destroy(redtune *rt, rdt_executable *variant);
+/* executable may be NULL. No launch may still run. */
+void rdt_executable_destroy(redtune *rt, rdt_executable *executable);
 
 #endif

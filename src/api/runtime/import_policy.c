@@ -127,7 +127,7 @@ static redtune_status remember(const attempt *self, const rdt_origin *origin,
                              .gpu = rt->context->facts,
                              .origin = *origin,
                              .date = (int64_t)time(NULL)};
-        status = rdt_rows_add(&rt->judged, &row, err);
+        status = rdt_rows_add(&rt->verified, &row, err);
     }
     pthread_mutex_unlock(&rt->lock);
     return status;

@@ -20,7 +20,7 @@ typedef struct rdt_hint {
 /* Verifies the hint's config, and times it beside the default: at the count that it was measured
  * at, or, if that was on another GPU model, at the problem's; or at the largest count that a
  * quarter of the free memory has room for. What comes of it is stored in the first database, or
- * kept in rt->judged, and the winners are forgotten, so that they are chosen anew.
+ * kept in rt->verified, and the winners are forgotten, so that they are chosen anew.
  *
  * A config that the templates think not worth measuring there is not tried with a large input.
  *

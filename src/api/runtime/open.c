@@ -14,16 +14,16 @@ static const double verify_usual_s = 0.5;
 
 static redtune_status need(redtune *rt, rdt_winners *winners, const redtune_problem *problem,
                            bool own, redtune_error *err) {
-    const rdt_winners_source source = {&rt->layers, &rt->judged, own, &rt->log};
+    const rdt_winners_source source = {&rt->layers, &rt->verified, own, &rt->log};
     return rdt_winners_need(winners, &source, problem, err);
 }
 
 /* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool settled,
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool here_only,
                                       redtune_error *err) {
     rdt_identity before, after;
     size_t known = rt->winners.class_count;
-    if (settled) return need(rt, &rt->settled, problem, true, err);
+    if (here_only) return need(rt, &rt->winners_here, problem, true, err);
     rdt_identity_of(rt->layers.path, rt->layers.count, before);
     redtune_status status = need(rt, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
     if (status || rt->winners.class_count == known) return status;
@@ -39,7 +39,7 @@ redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *proble
 void rdt_state_forget_winners(redtune *rt) {
     pthread_mutex_lock(&rt->lock);
     rdt_winners_free(&rt->winners);
-    rdt_winners_free(&rt->settled);
+    rdt_winners_free(&rt->winners_here);
     pthread_mutex_unlock(&rt->lock);
 }
 
@@ -177,8 +177,8 @@ void redtune_close(redtune *rt) {
     rdt_builder_destroy(rt->builder);
     rdt_context_close(rt->context);
     rdt_winners_free(&rt->winners);
-    rdt_winners_free(&rt->settled);
-    rdt_rows_free(&rt->judged);
+    rdt_winners_free(&rt->winners_here);
+    rdt_rows_free(&rt->verified);
     pthread_mutex_destroy(&rt->lock);
     rdt_layers_free(&rt->layers);
     free(rt->pin);

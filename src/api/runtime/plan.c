@@ -1,4 +1,4 @@
-/* Plan: a variant chosen and loaded for a problem, and running it. */
+/* Plan: an executable chosen and loaded for a problem, and running it. */
 #include "api/runtime/plan.h"
 
 #include <inttypes.h>
@@ -73,11 +73,11 @@ void redtune_plan_destroy(redtune_plan *plan) {
 }
 
 void redtune_plan_info(const redtune_plan *plan, redtune_info *info) {
-    if (info) *info = plan ? rdt_plan_variant(plan)->info : (redtune_info){.tuned_count = 0};
+    if (info) *info = plan ? rdt_plan_executable(plan)->info : (redtune_info){.tuned_count = 0};
 }
 
 const char *redtune_plan_config(const redtune_plan *plan) {
-    return plan ? rdt_plan_variant(plan)->text : "";
+    return plan ? rdt_plan_executable(plan)->text : "";
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static redtune_status check_pointers(const redtune_plan *plan, const rdt_operand
 }
 
 /* In scratch of the stream's. */
-static redtune_status run_here(redtune_plan *plan, const rdt_executable *variant,
+static redtune_status run_here(redtune_plan *plan, const rdt_executable *executable,
                                rdt_operands operands, CUstream stream, redtune_error *err) {
     rdt_workspace *workspace = plan->rt->workspace;
     const CUdeviceptr in = operands.input, out = operands.output;
@@ -141,14 +141,14 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *variant
         .stream = stream,
         .input = {in, in + operands.count * plan->input_bytes},
         .output = {out, out + plan->result_bytes},
-        .two_launches = variant->launch.final_threads != 0,
+        .two_launches = executable->launch.final_threads != 0,
     };
     rdt_turn turn;
     redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);
     if (status) return status;
     operands.scratch = turn.scratch;
     operands.chained = turn.chained;
-    status = rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err);
+    status = rdt_kernel_launch(executable->kernel, &executable->launch, operands, stream, err);
     rdt_workspace_end(workspace, &call, &turn, !status);
     return status;
 }
@@ -158,7 +158,7 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
                           void *d_out, CUstream stream, redtune_error *err) {
     if (!makes_sense(plan, d_in, count, d_out)) return refuse(plan, d_in, count, d_out, err);
     const rdt_context *context = plan->rt->context;
-    const rdt_executable *variant = rdt_plan_variant(plan);
+    const rdt_executable *executable = rdt_plan_executable(plan);
     const rdt_operands operands = {
         .input = (CUdeviceptr)(uintptr_t)d_in,
         .count = count,
@@ -171,9 +171,9 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
     rdt_trace_push("redtune run");
     if (plan->rt->check) status = check_pointers(plan, &operands, err);
     if (!status)
-        status = scratch
-                     ? rdt_kernel_launch(variant->kernel, &variant->launch, operands, stream, err)
-                     : run_here(plan, variant, operands, stream, err);
+        status = scratch ? rdt_kernel_launch(executable->kernel, &executable->launch, operands,
+                                             stream, err)
+                         : run_here(plan, executable, operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
     return status;

@@ -16,7 +16,7 @@ struct redtune_plan {
 };
 
 /* What it runs now. */
-static inline const rdt_executable *rdt_plan_variant(const redtune_plan *plan) {
+static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {
     return atomic_load_explicit(&plan->now, memory_order_acquire);
 }
 

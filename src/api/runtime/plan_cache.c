@@ -8,7 +8,7 @@
 #include "base/file.h"
 
 /* As it is stored. The key has the build in it, so that no other layout can meet it. */
-typedef struct recipe {
+typedef struct cached_plan {
     char kernel[RDT_HASH_TEXT_BYTES]; /* its key */
     rdt_launch launch;
     redtune_info info;
@@ -16,7 +16,7 @@ typedef struct recipe {
     /* NVRTC's file when the kernel was found: "" for none. */
     char nvrtc[256];
     int64_t nvrtc_bytes, nvrtc_seconds, nvrtc_ns;
-} recipe;
+} cached_plan;
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, cons
                          const rdt_identity databases, const char *templates,
                          rdt_plan_cache_key out) {
     rdt_hash hash = rdt_hash_begin();
-    rdt_hash_add_string(&hash, "recipe");
+    rdt_hash_add_string(&hash, "plan");
     rdt_hash_add_string(&hash, rdt_codegen_build());
     rdt_hash_add_string(&hash, templates);
     rdt_hash_add_string(&hash, pin ? pin : "");
@@ -65,7 +65,7 @@ void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, cons
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-static bool look_at_nvrtc(recipe *now) {
+static bool look_at_nvrtc(cached_plan *now) {
     struct stat info;
     if (!now->nvrtc[0] || stat(now->nvrtc, &info)) return false;
     now->nvrtc_bytes = info.st_size;
@@ -75,8 +75,8 @@ static bool look_at_nvrtc(recipe *now) {
 }
 
 /* Another NVRTC may make a better kernel. Without any, the one at hand is right all the same. */
-static bool is_of_this_nvrtc(const recipe *stored) {
-    recipe now = {.nvrtc_bytes = 0};
+static bool is_of_this_nvrtc(const cached_plan *stored) {
+    cached_plan now = {.nvrtc_bytes = 0};
     memcpy(now.nvrtc, stored->nvrtc, sizeof now.nvrtc);
     return !look_at_nvrtc(&now) ||
            (now.nvrtc_bytes == stored->nvrtc_bytes && now.nvrtc_seconds == stored->nvrtc_seconds &&
@@ -87,43 +87,43 @@ static bool ends(const char *text, size_t bytes) {
     return memchr(text, '\0', bytes) != NULL;
 }
 
-static bool is_whole(const recipe *stored, size_t bytes) {
+static bool is_whole(const cached_plan *stored, size_t bytes) {
     return bytes == sizeof *stored && ends(stored->kernel, sizeof stored->kernel) &&
            ends(stored->text, sizeof stored->text) && ends(stored->nvrtc, sizeof stored->nvrtc) &&
            stored->launch.tile && stored->launch.threads && stored->launch.blocks_max &&
            stored->launch.blocks_max <= RDT_BLOCKS_MAX;
 }
 
-bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *variant) {
+bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *executable) {
     void *data = NULL;
     size_t bytes = 0;
     rdt_kernel *kernel = NULL;
     redtune_error ignored;
     if (rdt_builder_find(rt->builder, key, &data, &bytes, &ignored) || !data) return false;
-    const recipe *stored = data;
+    const cached_plan *stored = data;
     if (is_whole(stored, bytes) && is_of_this_nvrtc(stored))
         rdt_builder_load(rt->builder, rt->context, stored->kernel,
                          stored->launch.final_threads != 0, &kernel, &ignored);
     if (kernel) {
-        variant->kernel = kernel;
-        variant->launch = stored->launch;
-        variant->info = stored->info;
-        memcpy(variant->text, stored->text, sizeof variant->text);
+        executable->kernel = kernel;
+        executable->launch = stored->launch;
+        executable->info = stored->info;
+        memcpy(executable->text, stored->text, sizeof executable->text);
     }
     free(data);
     return kernel != NULL;
 }
 
 void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
-                          const rdt_executable *variant) {
-    recipe made;
-    if (!variant->kernel->key[0]) return;
+                          const rdt_executable *executable) {
+    cached_plan made;
+    if (!executable->kernel->key[0]) return;
     memset(&made, 0, sizeof made);
-    made.launch = variant->launch;
-    made.launch.overlap = made.launch.overlap && !variant->kernel->no_overlap;
-    made.info = variant->info;
-    rdt_text_copy(made.kernel, sizeof made.kernel, variant->kernel->key);
-    memcpy(made.text, variant->text, sizeof made.text);
+    made.launch = executable->launch;
+    made.launch.overlap = made.launch.overlap && !executable->kernel->no_overlap;
+    made.info = executable->info;
+    rdt_text_copy(made.kernel, sizeof made.kernel, executable->kernel->key);
+    memcpy(made.text, executable->text, sizeof made.text);
     rdt_builder_compiler_path(rt->builder, made.nvrtc, sizeof made.nvrtc);
     look_at_nvrtc(&made);
     rdt_builder_put(rt->builder, key, &made, sizeof made);

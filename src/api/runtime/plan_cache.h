@@ -19,11 +19,12 @@ typedef char rdt_plan_cache_key[RDT_HASH_TEXT_BYTES];
 void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, const char *pin,
                          const rdt_identity databases, const char *templates,
                          rdt_plan_cache_key out);
-/* Fills the variant, its kernel loaded into the current context. false: there is no cached plan, or
- * its kernel is gone or does not load, or NVRTC's file is another than the one that compiled it;
+/* Fills the executable, its kernel loaded into the current context. false: there is no cached plan,
+ * or its kernel is gone or does not load, or NVRTC's file is another than the one that compiled it;
  * what failed then fails again on the way without cached plans, which says so. */
-bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *variant);
-/* Remembers what was done for the variant. Losing it costs time only. */
-void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key, const rdt_executable *variant);
+bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *executable);
+/* Remembers what was done for the executable. Losing it costs time only. */
+void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
+                          const rdt_executable *executable);
 
 #endif

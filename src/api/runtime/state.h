@@ -17,22 +17,22 @@ struct redtune {
     rdt_layers layers; /* of databases; the first is the one that a tune writes */
     char *pin;         /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
     bool background;
-    bool check;              /* every call's pointers, before it is launched */
-    redtune_trust trust;     /* in imported rows */
-    double verify_s;         /* what verifying one of them may take */
-    char machine[64];        /* the label that measurements are stored with */
-    char *worker;            /* the program that does it; NULL: this process */
-    pthread_mutex_t lock;    /* guards what follows, down to plans */
-    rdt_winners winners;     /* read when a class is first asked for */
-    rdt_winners settled;     /* the same of what was measured here alone */
-    rdt_rows judged;         /* measured here, and kept nowhere else: the database takes none */
-    rdt_identity winners_of; /* the databases that they were read from; "": not known */
-    rdt_plan_table plans;    /* redtune_reduce's */
+    bool check;               /* every call's pointers, before it is launched */
+    redtune_trust trust;      /* in imported rows */
+    double verify_s;          /* what verifying one of them may take */
+    char machine[64];         /* the label that measurements are stored with */
+    char *worker;             /* the program that does it; NULL: this process */
+    pthread_mutex_t lock;     /* guards what follows, down to plans */
+    rdt_winners winners;      /* read when a class is first asked for */
+    rdt_winners winners_here; /* of what was measured here alone */
+    rdt_rows verified;        /* measured here, and kept nowhere else: the database takes none */
+    rdt_identity winners_of;  /* the databases that they were read from; "": not known */
+    rdt_plan_table plans;     /* redtune_reduce's */
 };
 
-/* Reads the winners of the problem's class, or the settled ones, unless they are there; the lock is
- * held. */
-redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool settled,
+/* Reads the winners of the problem's class, or those measured here alone, unless they are there;
+ * the lock is held. */
+redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool here_only,
                                       redtune_error *err);
 /* Forgets the winners that were read: plans made from now on use those of the databases then. */
 void rdt_state_forget_winners(redtune *rt);

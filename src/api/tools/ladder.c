@@ -182,7 +182,7 @@ static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, int f
 /* What an application gets. */
 static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_error *err) {
     redtune_step step;
-    const rdt_launch *how = &rdt_plan_variant(self->tuned)->launch;
+    const rdt_launch *how = &rdt_plan_executable(self->tuned)->launch;
     redtune_info info;
     redtune_plan_info(self->tuned, &info);
     rdt_step_describe_tuned(&self->problem, before, &step);

@@ -1,6 +1,6 @@
 /* Facts about a kernel cache whose bytes have changed, as a program sees it: a plan is made all the
- * same and is right, whichever byte of a kernel, of a recipe or of the file between them it is. On
- * the simulated GPU. */
+ * same and is right, whichever byte of a kernel, of a cached plan or of the file between them it
+ * is. On the simulated GPU. */
 #define _GNU_SOURCE
 #include "../unit/database.h"
 #include "api/runtime/plan.h"
@@ -37,7 +37,7 @@ static bool go_round(telling *out) {
                 adder_sum(&ones, plan, 3, &err) == 3 && adder_sum(&ones, plan, 0, &err) == 0;
     if (good) {
         memset(out, 0, sizeof *out);
-        out->launch = rdt_plan_variant(plan)->launch;
+        out->launch = rdt_plan_executable(plan)->launch;
         redtune_plan_info(plan, &out->info);
     } else {
         fprintf(stderr, "%s\n", err.message);
@@ -72,7 +72,7 @@ static bool ask_text(const char *sql, char *out, size_t bytes) {
     return found;
 }
 
-/* One kernel and its recipe, made anew. */
+/* One kernel and its cached plan, made anew. */
 static bool fill_cache(void) {
     telling again;
     unlink(cache);
