@@ -111,7 +111,7 @@ static redtune_status rank_group(const rdt_row *const *rows, size_t count, const
     for (size_t i = 0; i < count; i++) {
         if (trials[i] == found.trial) standing.winner = rows[i];
         if (trials[i] == found.fastest) standing.fastest = rows[i];
-        if (trials[i] == found.standard) standing.standard = rows[i];
+        if (trials[i] == found.baseline) standing.baseline = rows[i];
     }
     return each(user, &standing, err);
 }

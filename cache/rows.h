@@ -31,7 +31,7 @@ int rdt_rows_compare_group(const rdt_row *a, const rdt_row *b);
 typedef struct rdt_standing {
     const rdt_row *winner;   /* by model/winner.h */
     const rdt_row *fastest;  /* by the median alone */
-    const rdt_row *standard; /* the built-in default; NULL: not measured so carefully */
+    const rdt_row *baseline; /* the built-in default; NULL: not measured so carefully */
     size_t count;            /* rows looked at */
 } rdt_standing;
 

@@ -28,7 +28,7 @@ typedef struct rdt_row {
     int64_t date;       /* seconds since 1970, UTC */
     int64_t import;     /* the import that brought it; 0: measured into this file */
     int layer;          /* for who reads several databases: which one it is of */
-    double standard_ns; /* for who keeps winners: the default's time there; 0: unknown */
+    double baseline_ns; /* for who keeps winners: the default's time there; 0: unknown */
 } rdt_row;
 
 /* Opens for writing, creating the file and its folder if they are not there, with the schema; a

@@ -12,7 +12,7 @@
 typedef struct list_call {
     const rdt_family *family;
     rdt_case at;
-    rdt_config standard; /* the default, which is a point in any case */
+    rdt_config baseline; /* the default, which is a point in any case */
     rdt_points points;
 } list_call;
 
@@ -73,7 +73,7 @@ static int collect_points(lua_State *state) {
     for (int i = 0; i < space->param_count; i++) config.value[i] = INT64_MIN; /* none is set yet */
     do {
         set_values(state, space, index, &config);
-        bool is_default = !memcmp(&config, &call->standard, sizeof config);
+        bool is_default = !memcmp(&config, &call->baseline, sizeof config);
         if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
             (is_default || ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
                             holds(state, DISTINCT, CONFIG, PROBLEM, FACTS))))
@@ -90,7 +90,7 @@ static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at,
         .points = {.family = family, .extent = extent, .problem = *at.problem, .facts = *at.facts}};
     char what[96];
     snprintf(what, sizeof what, "list the space of template %s", call.family->space.family);
-    redtune_status status = rdt_codegen_default(codegen, family, at, &call.standard, err);
+    redtune_status status = rdt_codegen_default(codegen, family, at, &call.baseline, err);
     if (!status) status = rdt_lua_call(&codegen->lua, what, collect_points, &call, err);
     if (status)
         free(call.points.configs);

@@ -93,7 +93,7 @@ static size_t reduce(entry *entries, size_t count, const rdt_trial **kept) {
 }
 
 /* The latest trial says which config the default is. */
-static const rdt_trial *find_standard(const rdt_trial *const *all, size_t all_count,
+static const rdt_trial *find_baseline(const rdt_trial *const *all, size_t all_count,
                                       const rdt_trial *const *kept, size_t kept_count) {
     const rdt_trial *latest = NULL;
     for (size_t i = 0; i < all_count; i++)
@@ -111,14 +111,14 @@ static bool are_apart(const rdt_trial *fast, const rdt_trial *slow) {
     return slow->median_ns - fast->median_ns > rdt_winner_noise_ns(fast, slow);
 }
 
-static rdt_winner judge(const rdt_trial *const *kept, size_t count, const rdt_trial *standard) {
-    rdt_winner found = {.standard = standard};
+static rdt_winner judge(const rdt_trial *const *kept, size_t count, const rdt_trial *baseline) {
+    rdt_winner found = {.baseline = baseline};
     for (size_t i = 0; i < count; i++)
         if (!found.fastest || kept[i]->median_ns < found.fastest->median_ns)
             found.fastest = kept[i];
     found.trial = found.fastest;
-    if (standard && !are_apart(found.fastest, standard)) {
-        found.trial = standard;
+    if (baseline && !are_apart(found.fastest, baseline)) {
+        found.trial = baseline;
         return found;
     }
     for (size_t i = 0; i < count; i++)
@@ -135,7 +135,7 @@ redtune_status rdt_winner_choose(const rdt_trial *const *trials, size_t count, r
     const rdt_trial **kept = (const rdt_trial **)(entries + count);
     for (size_t i = 0; i < count; i++) entries[i] = (entry){trials[i], i, false};
     size_t kept_count = reduce(entries, count, kept);
-    *out = judge(kept, kept_count, find_standard(trials, count, kept, kept_count));
+    *out = judge(kept, kept_count, find_baseline(trials, count, kept, kept_count));
     free(entries);
     return REDTUNE_OK;
 }

@@ -26,7 +26,7 @@ enum { RDT_WINNER_SAMPLES = 32 };
 typedef struct rdt_winner {
     const rdt_trial *trial;    /* NULL: none is good; all three are among the trials given */
     const rdt_trial *fastest;  /* by the median alone */
-    const rdt_trial *standard; /* the built-in default; NULL: it was not measured so carefully */
+    const rdt_trial *baseline; /* the built-in default; NULL: it was not measured so carefully */
 } rdt_winner;
 
 /* REDTUNE_MEMORY only. */

@@ -43,19 +43,19 @@ static void wrong_winners_are_out_at_first_use(void) {
 }
 
 static void slow_winners_cost_nothing_once_verified(void) {
-    outcome believed[CLAIMS_PROBLEMS], verified[CLAIMS_PROBLEMS], standard[CLAIMS_PROBLEMS];
+    outcome believed[CLAIMS_PROBLEMS], verified[CLAIMS_PROBLEMS], baseline[CLAIMS_PROBLEMS];
     listener heard;
     double worst = 0, least = 1e9, slowest_ms = 0;
     CHECK_OK(claims_import(claims_slow, 0, CLAIMS_PROBLEMS, &err), err);
     CHECK_OK(program_try_all(&trusting, believed, &heard, &err), err);
-    CHECK_OK(program_try_all(&alone, standard, &heard, &err), err);
+    CHECK_OK(program_try_all(&alone, baseline, &heard, &err), err);
     CHECK_OK(program_try_all(&usual, verified, &heard, &err), err);
     CHECK_INT(heard.out, 0);
     for (int i = 0; i < CLAIMS_PROBLEMS; i++) {
-        CHECK_INT(standard[i].info.match, REDTUNE_MATCH_DEFAULT);
-        double before = believed[i].ns / standard[i].ns, now = verified[i].ns / standard[i].ns;
+        CHECK_INT(baseline[i].info.match, REDTUNE_MATCH_DEFAULT);
+        double before = believed[i].ns / baseline[i].ns, now = verified[i].ns / baseline[i].ns;
         /* The clock of a real GPU's is not that good. */
-        if (!claims_simulated() && !strcmp(verified[i].info.config, standard[i].info.config))
+        if (!claims_simulated() && !strcmp(verified[i].info.config, baseline[i].info.config))
             now = 1;
         if (before < least) least = before;
         if (now > worst) worst = now;

@@ -103,17 +103,17 @@ static rdt_trial make_trial(const redtune_problem *problem, const rdt_config *co
 static size_t make_trials(const redtune_problem *wanted, rdt_trial out[PER_PROBLEM + 1]) {
     const rdt_facts facts = rdt_convert_complete(&gpu);
     redtune_problem problem;
-    rdt_config *points = NULL, standard;
+    rdt_config *points = NULL, baseline;
     size_t count = 0, made = 0;
     if (rdt_problem_resolve(wanted, &problem, NULL)) return 0;
     rdt_case at = {&problem, &facts};
     if (rdt_codegen_points(codegen, 0, at, RDT_EXTENT_USEFUL, &points, &count, NULL) ||
-        rdt_codegen_default(codegen, 0, at, &standard, NULL))
+        rdt_codegen_default(codegen, 0, at, &baseline, NULL))
         count = 0;
     for (size_t i = 0; count && i < PER_PROBLEM; i++, made++)
         out[made] = make_trial(&problem, &points[i * (count - 1) / (PER_PROBLEM - 1)], i);
     if (count) {
-        out[made] = make_trial(&problem, &standard, 0);
+        out[made] = make_trial(&problem, &baseline, 0);
         out[made++].is_default = true;
     }
     free(points);

@@ -214,23 +214,23 @@ static bool has_point(const rdt_config *points, size_t count, const rdt_config *
  * every point is its own. The default is a point in any case. */
 static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     const rdt_space *space = rdt_codegen_space(codegen, 0);
-    rdt_config *points = NULL, config = {{0}}, standard;
+    rdt_config *points = NULL, config = {{0}}, baseline;
     size_t count = 0, simple = 0, lost = 0, own = 0, named[PARAMS][4] = {{0}};
     for (int i = 0; i < space->param_count; i++) config.value[i] = space->param[i].value[0];
-    CHECK_OK(rdt_codegen_default(codegen, 0, at, &standard, &err), err);
+    CHECK_OK(rdt_codegen_default(codegen, 0, at, &baseline, &err), err);
     CHECK_OK(rdt_codegen_points(codegen, 0, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
     do {
         if (rdt_codegen_check(codegen, 0, at, &config, NULL)) continue;
         rdt_config equal = simplify(config, at.problem->count, at.facts->sm_count);
         bool is_simple =
-            !memcmp(&equal, &config, sizeof config) || !memcmp(&standard, &config, sizeof config);
+            !memcmp(&equal, &config, sizeof config) || !memcmp(&baseline, &config, sizeof config);
         simple += is_simple;
         lost += is_simple && !has_point(points, count, &config);
     } while (step(space, &config));
     for (size_t i = 0; i < count; i++) {
         rdt_config equal = simplify(points[i], at.problem->count, at.facts->sm_count);
         own += !memcmp(&equal, &points[i], sizeof equal) ||
-               !memcmp(&standard, &points[i], sizeof standard);
+               !memcmp(&baseline, &points[i], sizeof baseline);
         for (int k = LOAD; k <= FINISH; k++) named[k][points[i].value[k]]++;
     }
     CHECK_INT(lost, 0);

@@ -131,12 +131,12 @@ static void a_config_that_is_a_waste_there_does_not_serve(void) {
 static void without_a_row_it_is_the_default(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
-    rdt_config standard;
+    rdt_config baseline;
     CHECK(begin_rows());
     CHECK_INT(choose(&here, 1 << 20), -1);
-    CHECK_OK(rdt_codegen_default(among.codegen, 0, (rdt_case){&problem, &here}, &standard, &err),
+    CHECK_OK(rdt_codegen_default(among.codegen, 0, (rdt_case){&problem, &here}, &baseline, &err),
              err);
-    CHECK(!memcmp(&standard, &among.choice.config, sizeof standard));
+    CHECK(!memcmp(&baseline, &among.choice.config, sizeof baseline));
 }
 
 static void rows_of_another_problem_or_a_warm_cache_do_not_serve(void) {

@@ -14,7 +14,7 @@ static rdt_trial good(int number, double median_ns, double spread_ns, int sample
     return trial;
 }
 
-static rdt_trial standard(rdt_trial trial) {
+static rdt_trial baseline(rdt_trial trial) {
     trial.is_default = true;
     return trial;
 }
@@ -35,7 +35,7 @@ static void choose_takes_the_lowest_median(void) {
     CHOOSE(good(1, 1200, 1, 31), good(2, 1000, 1, 31), good(3, 1100, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
     CHECK(found.fastest == found.trial);
-    CHECK(!found.standard);
+    CHECK(!found.baseline);
 }
 
 static void choose_finds_nothing_in_nothing(void) {
@@ -73,23 +73,23 @@ static void choose_lets_the_middle_stand_for_many(void) {
 }
 
 static void choose_keeps_the_default_within_noise(void) {
-    CHOOSE(good(1, 1000, 1, 31), standard(good(2, 1004, 1, 31)), good(3, 999.5, 1, 31));
+    CHOOSE(good(1, 1000, 1, 31), baseline(good(2, 1004, 1, 31)), good(3, 999.5, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
     CHECK_TEXT(found.fastest->config, "c=3");
-    CHECK(found.standard == found.trial);
+    CHECK(found.baseline == found.trial);
 }
 
 static void choose_takes_what_beats_the_default_beyond_noise(void) {
-    CHOOSE(good(1, 1000, 1, 31), standard(good(2, 1006, 1, 31)));
+    CHOOSE(good(1, 1000, 1, 31), baseline(good(2, 1006, 1, 31)));
     CHECK_TEXT(found.trial->config, "c=1");
-    CHECK_TEXT(found.standard->config, "c=2");
+    CHECK_TEXT(found.baseline->config, "c=2");
 }
 
 static void choose_asks_for_more_where_the_spread_is_wide(void) {
     /* 1.858 * 30 / sqrt(31) = 10.0 each; twice their root of squares is 28. */
-    CHOOSE(good(1, 1000, 30, 31), standard(good(2, 1027, 30, 31)));
+    CHOOSE(good(1, 1000, 30, 31), baseline(good(2, 1027, 30, 31)));
     CHECK_TEXT(found.trial->config, "c=2");
-    const rdt_trial apart[] = {good(1, 1000, 30, 31), standard(good(2, 1030, 30, 31))};
+    const rdt_trial apart[] = {good(1, 1000, 30, 31), baseline(good(2, 1030, 30, 31))};
     CHECK_TEXT(choose(apart, 2).trial->config, "c=1");
 }
 
@@ -101,7 +101,7 @@ static void choose_gives_ties_to_the_simpler(void) {
 
 static void choose_is_blind_to_the_order_of_the_trials(void) {
     rdt_trial trials[] = {good(5, 1000, 1, 31), good(3, 1003, 1, 31), good(5, 1500, 1, 31),
-                          standard(good(9, 1100, 2, 31)), good(4, 1001, 1, 31)};
+                          baseline(good(9, 1100, 2, 31)), good(4, 1001, 1, 31)};
     const size_t count = sizeof trials / sizeof *trials;
     for (size_t turn = 0; turn < count; turn++) {
         CHECK_TEXT(choose(trials, count).trial->config, "c=3");
@@ -112,8 +112,8 @@ static void choose_is_blind_to_the_order_of_the_trials(void) {
 }
 
 static void choose_knows_the_default_by_its_latest_trial(void) {
-    CHOOSE(standard(good(1, 1000, 1, 31)), good(2, 1001, 1, 31), standard(good(3, 1002, 1, 31)));
-    CHECK_TEXT(found.standard->config, "c=3");
+    CHOOSE(baseline(good(1, 1000, 1, 31)), good(2, 1001, 1, 31), baseline(good(3, 1002, 1, 31)));
+    CHECK_TEXT(found.baseline->config, "c=3");
     CHECK_TEXT(found.trial->config, "c=3");
 }
 

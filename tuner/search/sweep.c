@@ -82,7 +82,7 @@ static redtune_status choose(const rdt_trials *trials, rdt_finding *out, redtune
     if (status) return status;
     out->found = winner.trial != NULL;
     if (winner.trial) out->winner = *winner.trial;
-    out->default_ns = winner.standard ? winner.standard->median_ns : 0;
+    out->default_ns = winner.baseline ? winner.baseline->median_ns : 0;
     return REDTUNE_OK;
 }
 

@@ -12,7 +12,7 @@
 /* A row with what it is told by. */
 typedef struct entry {
     const rdt_row *row;
-    const rdt_row *winner, *standard; /* of its problem on its GPU; NULL: none */
+    const rdt_row *winner, *baseline; /* of its problem on its GPU; NULL: none */
 } entry;
 
 typedef struct listing {
@@ -103,7 +103,7 @@ static void tell_winners(listing *self) {
             if (!best || is_preferred(self, &self->standings[k], best)) best = &self->standings[k];
         if (!best) continue;
         each->winner = best->winner;
-        each->standard = best->standard;
+        each->baseline = best->baseline;
     }
 }
 
@@ -149,7 +149,7 @@ static void tell(const listing *self, const entry *each, redtune_row *out) {
         .gbps = trial->median_ns > 0 ? bytes / trial->median_ns : 0,
         .samples = trial->samples,
         .winner_ns = each->winner ? each->winner->trial.median_ns : 0,
-        .default_ns = each->standard ? each->standard->trial.median_ns : 0,
+        .default_ns = each->baseline ? each->baseline->trial.median_ns : 0,
         .is_winner = each->winner == row,
         .is_default = trial->is_default,
         .machine = origin->machine,
@@ -251,7 +251,7 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
     if (!status) status = open_listing(&self, err);
     for (size_t i = 0; !status && i < self.count; i++) {
         const entry *each = &self.entries[i];
-        if (!self.query->winners || each->row == each->winner || each->row == each->standard)
+        if (!self.query->winners || each->row == each->winner || each->row == each->baseline)
             status = rdt_rows_add(&chosen, each->row, err);
     }
     if (!status)

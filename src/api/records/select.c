@@ -14,8 +14,8 @@ static redtune_status keep_winner(void *user, const rdt_standing *standing, redt
     winners->row = rows.row;
     winners->count = rows.count;
     winners->capacity = rows.capacity;
-    if (!status && standing->standard)
-        winners->row[winners->count - 1].standard_ns = standing->standard->trial.median_ns;
+    if (!status && standing->baseline)
+        winners->row[winners->count - 1].baseline_ns = standing->baseline->trial.median_ns;
     return status;
 }
 

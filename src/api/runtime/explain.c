@@ -59,7 +59,7 @@ static void tell(const inquiry *self, const rdt_choice *choice, redtune_explanat
     rdt_config_format(space, &choice->config, info->config);
     if (!row) return;
     rdt_convert_origin(row, info);
-    out->default_ns = row->standard_ns;
+    out->default_ns = row->baseline_ns;
     out->imported = row->trial.imported;
     rdt_text_copy(out->database, sizeof out->database, self->layers.path[row->layer]);
     out->templates_differ = strcmp(row->origin.templates, rdt_codegen_hash(self->codegen)) != 0;

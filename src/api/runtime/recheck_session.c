@@ -50,11 +50,11 @@ static redtune_status make_ahead(const rdt_recheck_session *self, const redtune_
     rdt_builder *builder = self->rt->builder;
     rdt_case at = {problem, &self->rt->context->facts};
     bool ptx = self->ready.ptx;
-    rdt_config standard;
+    rdt_config baseline;
     redtune_status status = rdt_builder_store(builder, at, family, config, ptx, err);
     if (status == REDTUNE_COMPILER) status = REDTUNE_OK; /* the worker finds that, too */
-    if (!status) status = rdt_codegen_default(self->codegen, family, at, &standard, err);
-    if (!status) status = rdt_builder_store(builder, at, family, &standard, ptx, err);
+    if (!status) status = rdt_codegen_default(self->codegen, family, at, &baseline, err);
+    if (!status) status = rdt_builder_store(builder, at, family, &baseline, ptx, err);
     return status;
 }
 
