@@ -77,8 +77,8 @@ static const char *check_trial(const rdt_trial *trial) {
     if (!is_plain(trial->config, sizeof trial->config)) return "its config is no valid text";
     if (trial->outcome < 0 || trial->outcome >= RDT_OUTCOME_COUNT) return "it has no such outcome";
     if (!is_plain(trial->cause, sizeof trial->cause)) return "its cause is no valid text";
-    if (!conditions_fit(&trial->conditions) || trial->order < 0)
-        return "its place or a condition it was timed under is out of range";
+    if (!conditions_fit(&trial->conditions) || trial->rank < 0)
+        return "its rank or a condition it was timed under is out of range";
     return times_fit(trial) ? NULL : "its times do not fit its outcome or are out of range";
 }
 
@@ -192,7 +192,7 @@ static void take_trial(reader *from, rdt_trial *trial) {
     } else {
         for (int i = 0; i < 3; i++) take_null(from);
     }
-    trial->order = (int)take_optional(from, 0, INT_MAX, INT_MAX);
+    trial->rank = (int)take_optional(from, 0, INT_MAX, INT_MAX);
     take_optional_text(from, trial->cause, sizeof trial->cause);
     rdt_conditions *conditions = &trial->conditions;
     conditions->sm_mhz = (int)take_optional(from, 1, MHZ_MAX, 0);
@@ -359,7 +359,7 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
     } else {
         for (int i = 0; i < 3; i++) give_null(&to);
     }
-    give_optional(&to, trial->order, trial->order != INT_MAX);
+    give_optional(&to, trial->rank, trial->rank != INT_MAX);
     give_cause(&to, row);
     give_conditions(&to, &trial->conditions);
     give_integer(&to, row->date);

@@ -28,28 +28,27 @@ static int sign(double a, double b) {
 }
 
 int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b) {
-    int order = (int)a->problem.op - (int)b->problem.op;
-    if (!order) order = (int)a->problem.dtype - (int)b->problem.dtype;
-    if (!order) order = (int)a->problem.result - (int)b->problem.result;
-    if (!order) order = (int)a->cache - (int)b->cache;
-    if (!order)
-        order = (a->problem.count > b->problem.count) - (a->problem.count < b->problem.count);
-    return order;
+    int diff = (int)a->problem.op - (int)b->problem.op;
+    if (!diff) diff = (int)a->problem.dtype - (int)b->problem.dtype;
+    if (!diff) diff = (int)a->problem.result - (int)b->problem.result;
+    if (!diff) diff = (int)a->cache - (int)b->cache;
+    if (!diff) diff = (a->problem.count > b->problem.count) - (a->problem.count < b->problem.count);
+    return diff;
 }
 
 int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b) {
-    int order = strcmp(a->name, b->name);
-    if (!order) order = a->major - b->major;
-    if (!order) order = a->minor - b->minor;
-    if (!order) order = a->sm_count - b->sm_count;
-    if (!order) order = (a->l2_bytes > b->l2_bytes) - (a->l2_bytes < b->l2_bytes);
-    return order ? order : a->bus_bits - b->bus_bits;
+    int diff = strcmp(a->name, b->name);
+    if (!diff) diff = a->major - b->major;
+    if (!diff) diff = a->minor - b->minor;
+    if (!diff) diff = a->sm_count - b->sm_count;
+    if (!diff) diff = (a->l2_bytes > b->l2_bytes) - (a->l2_bytes < b->l2_bytes);
+    return diff ? diff : a->bus_bits - b->bus_bits;
 }
 
 int rdt_rows_compare_group(const rdt_row *a, const rdt_row *b) {
-    int order = rdt_rows_compare_problem(&a->trial, &b->trial);
-    if (!order) order = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
-    return order ? order : strcmp(a->origin.templates, b->origin.templates);
+    int diff = rdt_rows_compare_problem(&a->trial, &b->trial);
+    if (!diff) diff = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
+    return diff ? diff : strcmp(a->origin.templates, b->origin.templates);
 }
 
 static int compare_integers(int64_t a, int64_t b) {
@@ -59,32 +58,32 @@ static int compare_integers(int64_t a, int64_t b) {
 /* What does not matter for who wins, so that equal sets of rows are sorted alike. */
 static int compare_rest(const rdt_row *x, const rdt_row *y) {
     const rdt_conditions *a = &x->trial.conditions, *b = &y->trial.conditions;
-    int order = strcmp(x->trial.cause, y->trial.cause);
-    if (!order) order = (int)x->trial.is_default - (int)y->trial.is_default;
-    if (!order) order = compare_integers(x->trial.order, y->trial.order);
-    if (!order) order = a->sm_mhz - b->sm_mhz;
-    if (!order) order = a->memory_mhz - b->memory_mhz;
-    if (!order) order = a->temperature_c - b->temperature_c;
-    if (!order) order = compare_integers((int64_t)a->throttle, (int64_t)b->throttle);
-    if (!order) order = a->others - b->others;
-    if (!order) order = x->gpu.memory_khz - y->gpu.memory_khz;
-    if (!order) order = x->origin.driver_version - y->origin.driver_version;
-    if (!order) order = x->origin.nvrtc_version - y->origin.nvrtc_version;
-    return order ? order : strcmp(x->origin.machine, y->origin.machine);
+    int diff = strcmp(x->trial.cause, y->trial.cause);
+    if (!diff) diff = (int)x->trial.is_default - (int)y->trial.is_default;
+    if (!diff) diff = compare_integers(x->trial.rank, y->trial.rank);
+    if (!diff) diff = a->sm_mhz - b->sm_mhz;
+    if (!diff) diff = a->memory_mhz - b->memory_mhz;
+    if (!diff) diff = a->temperature_c - b->temperature_c;
+    if (!diff) diff = compare_integers((int64_t)a->throttle, (int64_t)b->throttle);
+    if (!diff) diff = a->others - b->others;
+    if (!diff) diff = x->gpu.memory_khz - y->gpu.memory_khz;
+    if (!diff) diff = x->origin.driver_version - y->origin.driver_version;
+    if (!diff) diff = x->origin.nvrtc_version - y->origin.nvrtc_version;
+    return diff ? diff : strcmp(x->origin.machine, y->origin.machine);
 }
 
 /* Within a group by age, and where that is equal by content, never by where a row came from. */
 static int compare_rows(const rdt_row *x, const rdt_row *y) {
-    int order = rdt_rows_compare_group(x, y);
-    if (!order) order = compare_integers(x->date, y->date);
-    if (!order) order = strcmp(x->trial.family, y->trial.family);
-    if (!order) order = strcmp(x->trial.config, y->trial.config);
+    int diff = rdt_rows_compare_group(x, y);
+    if (!diff) diff = compare_integers(x->date, y->date);
+    if (!diff) diff = strcmp(x->trial.family, y->trial.family);
+    if (!diff) diff = strcmp(x->trial.config, y->trial.config);
     /* Of the same second the good one is the older: what is bad then is out. */
-    if (!order) order = (int)x->trial.outcome - (int)y->trial.outcome;
-    if (!order) order = sign(x->trial.median_ns, y->trial.median_ns);
-    if (!order) order = sign(x->trial.spread_ns, y->trial.spread_ns);
-    if (!order) order = x->trial.samples - y->trial.samples;
-    return order ? order : compare_rest(x, y);
+    if (!diff) diff = (int)x->trial.outcome - (int)y->trial.outcome;
+    if (!diff) diff = sign(x->trial.median_ns, y->trial.median_ns);
+    if (!diff) diff = sign(x->trial.spread_ns, y->trial.spread_ns);
+    if (!diff) diff = x->trial.samples - y->trial.samples;
+    return diff ? diff : compare_rest(x, y);
 }
 
 static int compare(const void *a, const void *b) {

@@ -44,9 +44,9 @@ typedef struct redtune_tuned {
     uint64_t l2_bytes;
     char device[16]; /* the GPU, as redtune_tuning.devices or redtune_options.device names it */
     unsigned device_count, model_count; /* GPUs that the tune is on, and models of GPU */
-    /* The place of the result among all: by model in the order of the devices, then op, dtype and
-     * count. Several GPUs finish their problems in any order. */
-    uint64_t place;
+    /* Of the result among all: by model in the order of the devices, then op, dtype and count.
+     * Several GPUs finish their problems in any order. */
+    uint64_t index;
     /* Nonzero: a second look at the problem measured more; replaces what was told of it before. */
     int again;
 } redtune_tuned;

@@ -21,8 +21,8 @@ typedef struct listing {
 
 static const char *const winner_titles[] = {"op",   "dtype", "size", "L2",     "us",
                                             "GB/s", "gain",  "peak", "family", "config"};
-static const char *const all_titles[] = {"op",      "dtype", "size",  "L2",      "us",   "+-",
-                                         "samples", "gain",  "place", "outcome", "made", "config"};
+static const char *const all_titles[] = {"op",      "dtype", "size", "L2",      "us",   "+-",
+                                         "samples", "gain",  "rank", "outcome", "made", "config"};
 
 static bool is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
     return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
@@ -88,7 +88,7 @@ static void add_any(rdt_table *table, const redtune_row *row) {
     add_number(table, "%.2f", row->spread_ns / 1e3, good);
     add_number(table, "%.0f", row->samples, good);
     add_ratio(table, row->default_ns, row->median_ns);
-    add_number(table, "%.0f", row->order, row->order >= 0);
+    add_number(table, "%.0f", row->rank, row->rank >= 0);
     rdt_table_add(table, "%s", row->is_winner ? "winner" : row->outcome);
     rdt_table_add(table, "%s", row->shipped ? "shipped" : row->imported ? "elsewhere" : "here");
     rdt_table_add(
@@ -117,7 +117,7 @@ static void write_row(rdt_json *json, const redtune_row *row) {
     rdt_json_text(json, "cache", row->warm ? "warm" : "cold");
     rdt_json_text(json, "family", row->family);
     rdt_json_text(json, "config", row->config);
-    write_known(json, "place", row->order);
+    write_known(json, "rank", row->rank);
     rdt_json_text(json, "outcome", row->outcome);
     rdt_json_text(json, "cause", row->cause);
     rdt_json_real(json, "median_ns", row->median_ns);
@@ -242,7 +242,7 @@ const rdt_command rdt_cmd_show = {
         "Of this machine's GPU; where nothing was measured on it, of the GPU model measured last.\n"
         "The table gives microseconds per call, the gain over the built-in default,\n"
         "and the share of the memory bus's peak; L2 is cold if the cache was flushed before each\n"
-        "call. With --all: the spread, how many samples, the config's place in its space, how it\n"
+        "call. With --all: the spread, how many samples, the config's rank in its space, how it\n"
         "ended, and whether it was measured here, came by an import (elsewhere) or with redtune.\n"
         "\n"
         "For example: redtune show --all --op sum --dtype f32 --count 1M\n",

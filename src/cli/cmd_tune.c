@@ -31,7 +31,7 @@ static void catch_interrupts(void) {
 
 typedef struct outcome {
     rdt_meter meter;
-    redtune_tuned *results; /* by place */
+    redtune_tuned *results; /* by index */
     size_t result_count, capacity;
     bool out_of_memory;
 } outcome;
@@ -42,12 +42,12 @@ static int on_progress(void *user, const redtune_progress *progress) {
     return interrupted || now->out_of_memory;
 }
 
-/* Makes room for a result at its place, or gives the room of the one that it replaces; NULL: out of
+/* Makes room for a result by its index, or gives the room of the one that it replaces; NULL: out of
  * memory. */
 static redtune_tuned *find_room(outcome *now, const redtune_tuned *result) {
     size_t at = now->result_count;
-    while (at && now->results[at - 1].place > result->place) at--;
-    if (at && now->results[at - 1].place == result->place) return &now->results[at - 1];
+    while (at && now->results[at - 1].index > result->index) at--;
+    if (at && now->results[at - 1].index == result->index) return &now->results[at - 1];
     if (now->result_count == now->capacity) {
         size_t capacity = now->capacity ? 2 * now->capacity : 64;
         redtune_tuned *results = realloc(now->results, capacity * sizeof *results);

@@ -29,7 +29,7 @@ static int compare_configs(const rdt_trial *a, const rdt_trial *b) {
 
 typedef struct entry {
     const rdt_trial *trial;
-    size_t age; /* its place among those given */
+    size_t age; /* its index among those given */
     bool counts;
 } entry;
 
@@ -104,7 +104,7 @@ static const rdt_trial *find_baseline(const rdt_trial *const *all, size_t all_co
 }
 
 static bool is_simpler(const rdt_trial *a, const rdt_trial *b) {
-    return a->order != b->order ? a->order < b->order : a->median_ns < b->median_ns;
+    return a->rank != b->rank ? a->rank < b->rank : a->median_ns < b->median_ns;
 }
 
 static bool are_apart(const rdt_trial *fast, const rdt_trial *slow) {

@@ -92,7 +92,7 @@ static rdt_row claim(uint64_t count, const char *config, double median_ns) {
                             .median_ns = median_ns,
                             .spread_ns = 1,
                             .samples = 31,
-                            .order = INT32_MAX};
+                            .rank = INT32_MAX};
     rdt_problem_resolve(&problem, &row.trial.problem, NULL);
     rdt_text_copy(row.trial.config, sizeof row.trial.config, config);
     rdt_text_copy(row.origin.templates, sizeof row.origin.templates, templates);

@@ -54,18 +54,18 @@ LINES
     want_no_err
     want_out "Test H100, compute capability 9.0, 132 SMs, L2 50 MiB, bus 3352 GB/s
 
-op   dtype  size  L2      us    +-  samples   gain  place  outcome  made
+op   dtype  size  L2      us    +-  samples   gain  rank  outcome  made
     config
-sum  f32      1M  cold  2.50  0.00        3  1.20x      -  good     here
+sum  f32      1M  cold  2.50  0.00        3  1.20x     -  good     here
     block block=512,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-sum  f32      1M  cold  2.70  0.00       31  1.11x      -  winner   elsewhere
+sum  f32      1M  cold  2.70  0.00       31  1.11x     -  winner   elsewhere
     block block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
-sum  f32      1M  cold  3.00  0.00       31  1.00x      7  good     here
+sum  f32      1M  cold  3.00  0.00       31  1.00x     7  good     here
     block block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4 (default)
-sum  f32      1M  cold     -     -        -      -      -  faulted  here
+sum  f32      1M  cold     -     -        -      -     -  faulted  here
     block block=1024,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: an illegal
     memory access
-sum  f32      1M  cold     -     -        -      -      -  wrong    here
+sum  f32      1M  cold     -     -        -      -     -  wrong    here
     block block=32,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4: gave 1, not 2"
 }
 
@@ -97,7 +97,7 @@ json_is_the_same_on_a_terminal() {
 import json
 row, = json.load(open("stdout"))["rows"]
 assert (row["gpu"], row["count"], row["median_ns"], row["winner"]) == ("Test H100", 1048576, 3000, True)
-assert row["sm_mhz"] is None and row["place"] is None and row["default_ns"] == 0, row
+assert row["sm_mhz"] is None and row["rank"] is None and row["default_ns"] == 0, row
 PY
     run "$redtune" show --db terminal.db
     NO_COLOR=1 on_terminal seen "$redtune" show --db terminal.db || fail "it fails on a terminal"

@@ -84,7 +84,7 @@ static rdt_trial make_trial(const redtune_problem *problem, const rdt_config *co
         .problem = *problem,
         .cache = i % 3 == 2 ? RDT_CACHE_WARM : RDT_CACHE_COLD,
         .outcome = i % 5 == 4 ? RDT_OUTCOME_UNCOMPILED : RDT_OUTCOME_GOOD,
-        .order = rdt_config_order(space, config),
+        .rank = rdt_config_order(space, config),
         .conditions = {1980, 3201, 41, 0, 0},
     };
     rdt_text_copy(trial.family, sizeof trial.family, space->family);

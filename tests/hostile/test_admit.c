@@ -44,7 +44,7 @@ static const struct {
     {SET "date = CAST(strftime('%s', 'now') AS INTEGER) + 3600", NULL},
     {SET "date = 0", NULL},
     {SET "date = 9223372036854775807", "in the future"},
-    {SET "place = place + 1", "its place"},
+    {SET "place = place + 1", "its rank"},
     {SET "place = NULL", NULL},
     {SET "is_default = 1", NULL},
     {SET "family = 'ladder'", "no such family"},

@@ -163,7 +163,7 @@ static bool make_files(void) {
         status = rdt_codegen_default(codegen, 0, (rdt_case){&problem, &facts}, &config, &err);
     for (int i = 0; i < 6 && !status; i++) {
         trials[i] = trials_make(UINT64_C(1) << (16 + i), "", 50000, 31);
-        trials[i].order = INT_MAX;
+        trials[i].rank = INT_MAX;
         rdt_config_format(rdt_codegen_space(codegen, 0), &config, trials[i].config);
     }
     rdt_codegen_close(codegen);

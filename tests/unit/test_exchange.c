@@ -34,7 +34,7 @@ static rdt_row plausible(rdt_random *random) {
         2000 + (double)rdt_random_below(random, UINT64_C(1) << 53) / (INT64_C(1) << 43);
     if (pick(random, 2)) row.trial.median_ns = 2000 + (double)pick(random, 2) / 3;
     row.trial.spread_ns = (double)pick(random, 2) / 7;
-    row.trial.order = INT_MAX;
+    row.trial.rank = INT_MAX;
     row.trial.is_default = !pick(random, 9);
     row.gpu.sm_count += pick(random, 2);
     row.origin.driver_version += pick(random, 2);
@@ -316,7 +316,7 @@ static rdt_row legal(rdt_random *random) {
         trial->spread_ns = any_time(random, true);
         trial->samples = (int)extreme(random, 1, 1000000000);
     }
-    trial->order = (int)extreme(random, 0, INT_MAX);
+    trial->rank = (int)extreme(random, 0, INT_MAX);
     any_text(random, trial->cause, sizeof trial->cause);
     if (pick(random, 3))
         trial->conditions = (rdt_conditions){
@@ -342,7 +342,7 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
            a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
            a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
            a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
-           a->is_default == b->is_default && a->outcome == b->outcome && a->order == b->order &&
+           a->is_default == b->is_default && a->outcome == b->outcome && a->rank == b->rank &&
            !strcmp(a->cause, b->cause) && a->conditions.sm_mhz == b->conditions.sm_mhz &&
            a->conditions.memory_mhz == b->conditions.memory_mhz &&
            a->conditions.temperature_c == b->conditions.temperature_c &&

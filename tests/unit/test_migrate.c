@@ -16,7 +16,7 @@ static bool rows_are_kept(void) {
     if (take_all(&sum_f32) != 3) return false;
     const rdt_row *row = taken.row;
     return !strcmp(row[0].trial.config, "a") && row[0].trial.median_ns == 1500.5 &&
-           row[0].trial.is_default && row[0].date == 1700000000 && row[0].trial.order == INT_MAX &&
+           row[0].trial.is_default && row[0].date == 1700000000 && row[0].trial.rank == INT_MAX &&
            !row[0].trial.cause[0] && !row[0].import && !row[0].trial.conditions.sm_mhz &&
            !strcmp(row[1].trial.config, "b") && row[2].trial.outcome == RDT_OUTCOME_HUNG &&
            !memcmp(&row[1].gpu, &trials_gpu, sizeof trials_gpu) &&

@@ -12,7 +12,7 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
            a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
            a->is_default == b->is_default && a->outcome == b->outcome &&
            a->median_ns == b->median_ns && a->spread_ns == b->spread_ns &&
-           a->samples == b->samples && a->order == b->order && !strcmp(a->cause, b->cause) &&
+           a->samples == b->samples && a->rank == b->rank && !strcmp(a->cause, b->cause) &&
            !memcmp(&a->conditions, &b->conditions, sizeof a->conditions);
 }
 
@@ -28,7 +28,7 @@ static void each_gives_every_field_that_was_put(void) {
         .median_ns = 1234.0625,
         .spread_ns = 0.1,
         .samples = 77,
-        .order = 12345,
+        .rank = 12345,
         .cause = "said so",
         .conditions = {1980, 3201, 47, UINT64_C(1) << 62, 3},
     };
@@ -98,7 +98,7 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(config[2] = '\n');
     BAD(config[2] = 0x1b);
     BAD(cause[0] = 0x1b);
-    BAD(order = -1);
+    BAD(rank = -1);
     BAD(conditions.sm_mhz = -1);
     BAD(conditions.temperature_c = 1001);
     BAD(conditions.throttle = UINT64_MAX);

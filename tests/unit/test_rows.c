@@ -30,7 +30,7 @@ static bool put_three(void) {
     rdt_trial trials[3] = {trials_make(1024, "slow", 2000, 31), trials_make(1024, "fast", 1000, 31),
                            trials_make(1024, "wrong", 0, 0)};
     trials[0].is_default = true;
-    trials[0].order = 7;
+    trials[0].rank = 7;
     trials[2].outcome = RDT_OUTCOME_WRONG;
     rdt_text_copy(trials[2].cause, sizeof trials[2].cause, "3 is 4");
     return begin() && !put(trials, 3);
@@ -45,7 +45,7 @@ static void each_gives_the_good_ones_first_and_marks_the_winner(void) {
     CHECK(given[0].gbps == 4.096);
     CHECK_TEXT(given[1].config, "slow");
     CHECK(!given[1].is_winner && given[1].is_default);
-    CHECK_INT(given[1].order, 7);
+    CHECK_INT(given[1].rank, 7);
     CHECK_TEXT(given[2].config, "wrong");
     CHECK_TEXT(texts[2][0], "wrong");
     CHECK_TEXT(texts[2][1], trials_origin.machine);

@@ -61,7 +61,7 @@ static int order_of_best(void) {
     tune self;
     begin_one(&self, oracle_model(tune_codegen, &oracle_h200));
     tune_run(&self);
-    int order = self.cold[0].winner.order;
+    int order = self.cold[0].winner.rank;
     tune_end(&self);
     return order;
 }
@@ -69,7 +69,7 @@ static int order_of_best(void) {
 static const rdt_trial *last_of(const tune *self, int order) {
     const rdt_trials *trials = &self->sweep.known[RDT_CACHE_COLD];
     for (size_t i = trials->count; i-- > 0;)
-        if (trials->trial[i].order == order) return &trials->trial[i];
+        if (trials->trial[i].rank == order) return &trials->trial[i];
     return NULL;
 }
 
@@ -81,7 +81,7 @@ static void a_fault_never_wins(size_t fault, rdt_outcome outcome, const char *ca
     memcpy((char *)&oracle + fault, &best, sizeof best);
     begin_one(&self, oracle);
     CHECK_OK(tune_run(&self), self.err);
-    CHECK(self.cold[0].winner.order != best);
+    CHECK(self.cold[0].winner.rank != best);
     CHECK_INT(self.cold[0].now.failed, 1);
     const rdt_trial *trial = last_of(&self, best);
     CHECK(trial);
@@ -138,7 +138,7 @@ static void a_flattered_one_does_not_win(void) {
     CHECK_OK(tune_run(&self), self.err);
     CHECK(last_of(&self, oracle.flattered));
     CHECK(last_of(&self, oracle.flattered)->samples >= 9);
-    CHECK(self.cold[0].winner.order != oracle.flattered);
+    CHECK(self.cold[0].winner.rank != oracle.flattered);
     tune_end(&self);
 }
 

@@ -142,7 +142,7 @@ static void winner_is_good(void) {
 static void winner_of_a_tie_is_the_simpler(void) {
     CHECK(begin());
     rdt_trial trials[2] = {trials_make(1024, "second", 10, 9), trials_make(1024, "first", 10, 9)};
-    trials[0].order = 7, trials[1].order = 3;
+    trials[0].rank = 7, trials[1].rank = 3;
     CHECK_OK(put(trials, 2), err);
     CHECK_TEXT(winner(), "first");
     CHECK(sql("UPDATE measurement SET place = NULL WHERE config = 'first'"));

@@ -2,14 +2,14 @@
 #include "check.h"
 #include "model/winner.h"
 
-/* A good trial of config "c=<number>", which is also its place in the space. */
+/* A good trial of config "c=<number>", which is also its rank in the space. */
 static rdt_trial good(int number, double median_ns, double spread_ns, int samples) {
     rdt_trial trial = {.outcome = RDT_OUTCOME_GOOD,
                        .family = "block",
                        .median_ns = median_ns,
                        .spread_ns = spread_ns,
                        .samples = samples,
-                       .order = number};
+                       .rank = number};
     snprintf(trial.config, sizeof trial.config, "c=%d", number);
     return trial;
 }

@@ -188,7 +188,7 @@ static rdt_trial describe(const rdt_candidates *field, const rdt_entry *each) {
         .median_ns = each->median_ns,
         .spread_ns = each->spread_ns,
         .samples = each->samples,
-        .order = each->order,
+        .rank = each->order,
     };
     rdt_text_copy(trial.family, sizeof trial.family, field->space->family);
     rdt_config_format(field->space, &each->candidate.config, trial.config);

@@ -119,7 +119,7 @@ static void blame(const work *self, const redtune_error *why, rdt_rechecked *out
         .problem = *self->wanted->search.problem,
         .cache = self->wanted->search.cache,
         .outcome = RDT_OUTCOME_FAULTED,
-        .order = entry->order,
+        .rank = entry->order,
     };
     rdt_text_copy(trial.family, sizeof trial.family, self->field.space->family);
     rdt_config_format(self->field.space, &entry->candidate.config, trial.config);

@@ -48,21 +48,21 @@ static void drop_unwanted(listing *self) {
 
 /* What a winner is the winner of. */
 static int compare_problem(const rdt_row *a, const rdt_row *b) {
-    int order = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
-    return order ? order : rdt_rows_compare_problem(&a->trial, &b->trial);
+    int diff = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
+    return diff ? diff : rdt_rows_compare_problem(&a->trial, &b->trial);
 }
 
 static int compare(const void *a, const void *b) {
     const rdt_row *x = ((const entry *)a)->row, *y = ((const entry *)b)->row;
-    int order = compare_problem(x, y);
+    int diff = compare_problem(x, y);
     bool x_good = x->trial.outcome == RDT_OUTCOME_GOOD,
          y_good = y->trial.outcome == RDT_OUTCOME_GOOD;
-    if (!order && x_good != y_good) order = x_good ? -1 : 1;
-    if (!order)
-        order =
+    if (!diff && x_good != y_good) diff = x_good ? -1 : 1;
+    if (!diff)
+        diff =
             (x->trial.median_ns > y->trial.median_ns) - (x->trial.median_ns < y->trial.median_ns);
-    if (!order) order = strcmp(x->trial.config, y->trial.config);
-    return order ? order : (x > y) - (x < y);
+    if (!diff) diff = strcmp(x->trial.config, y->trial.config);
+    return diff ? diff : (x > y) - (x < y);
 }
 
 /* ---- who wins -------------------------------------------------------------------------------- */
@@ -77,8 +77,8 @@ static redtune_status keep_standing(void *user, const rdt_standing *standing, re
 
 static int compare_standings(const void *a, const void *b) {
     const rdt_standing *x = a, *y = b;
-    int order = compare_problem(x->winner, y->winner);
-    return order ? order : strcmp(x->winner->origin.templates, y->winner->origin.templates);
+    int diff = compare_problem(x->winner, y->winner);
+    return diff ? diff : strcmp(x->winner->origin.templates, y->winner->origin.templates);
 }
 
 /* Of two standings of one problem, whether the first is the one to go by. */
@@ -141,7 +141,7 @@ static void tell(const listing *self, const entry *each, redtune_row *out) {
     *out = (redtune_row){
         .problem = trial->problem,
         .warm = trial->cache == RDT_CACHE_WARM,
-        .order = trial->order == INT_MAX ? -1 : trial->order,
+        .rank = trial->rank == INT_MAX ? -1 : trial->rank,
         .outcome = rdt_outcome_name(trial->outcome),
         .cause = trial->cause,
         .median_ns = trial->median_ns,

@@ -55,11 +55,11 @@ static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
     if (strcmp(text, trial->config)) return "its config is not written as it would be here";
     if (rdt_codegen_check(codegen, family, (rdt_case){&trial->problem, &facts}, &config, &ignored))
         return "the templates do not allow its config there";
-    int order = rdt_config_order(space, &config);
+    int rank = rdt_config_order(space, &config);
     bool same_space = !strcmp(row->origin.templates, rdt_codegen_hash(codegen));
-    if (same_space && trial->order != INT_MAX && trial->order != order)
-        return "its place is not that of its config";
-    if (trial->order != INT_MAX) trial->order = order;
+    if (same_space && trial->rank != INT_MAX && trial->rank != rank)
+        return "its rank is not that of its config";
+    if (trial->rank != INT_MAX) trial->rank = rank;
     return NULL;
 }
 

@@ -79,11 +79,11 @@ static rdt_trial trial_of(const measured *item) {
 
 static int compare_configs(const void *a, const void *b) {
     const measured *x = *(const measured *const *)a, *y = *(const measured *const *)b;
-    int order = strcmp(x->row.family, y->row.family);
-    if (!order) order = strcmp(x->row.config, y->row.config);
-    if (!order) order = (x->outcome != RDT_OUTCOME_GOOD) - (y->outcome != RDT_OUTCOME_GOOD);
-    if (!order) order = y->row.samples - x->row.samples;
-    return order ? order : (x > y) - (x < y);
+    int diff = strcmp(x->row.family, y->row.family);
+    if (!diff) diff = strcmp(x->row.config, y->row.config);
+    if (!diff) diff = (x->outcome != RDT_OUTCOME_GOOD) - (y->outcome != RDT_OUTCOME_GOOD);
+    if (!diff) diff = y->row.samples - x->row.samples;
+    return diff ? diff : (x > y) - (x < y);
 }
 
 static int compare_times(const void *a, const void *b) {

@@ -62,7 +62,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .failed = spent.failed,
         .device_count = self->gpu.device_count,
         .model_count = self->gpu.model_count,
-        .place = self->gpu.problems_before + self->first + problem,
+        .index = self->gpu.problems_before + self->first + problem,
         .again = again,
     };
     double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);

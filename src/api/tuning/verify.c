@@ -57,17 +57,17 @@ static redtune_status read_rows(work *self, redtune_error *err) {
 }
 
 static int compare_subject(const rdt_row *a, const rdt_row *b) {
-    int order = rdt_rows_compare_problem(&a->trial, &b->trial);
-    if (!order) order = strcmp(a->trial.family, b->trial.family);
-    return order ? order : strcmp(a->trial.config, b->trial.config);
+    int diff = rdt_rows_compare_problem(&a->trial, &b->trial);
+    if (!diff) diff = strcmp(a->trial.family, b->trial.family);
+    return diff ? diff : strcmp(a->trial.config, b->trial.config);
 }
 
 /* By problem and config, and then from old to new; what is bad is the newest of its second. */
 static int compare(const void *a, const void *b) {
     const rdt_row *x = a, *y = b;
-    int order = compare_subject(x, y);
-    if (!order) order = (x->date > y->date) - (x->date < y->date);
-    return order ? order : (int)x->trial.outcome - (int)y->trial.outcome;
+    int diff = compare_subject(x, y);
+    if (!diff) diff = (x->date > y->date) - (x->date < y->date);
+    return diff ? diff : (int)x->trial.outcome - (int)y->trial.outcome;
 }
 
 /* Whether it can be tried here at all. */
