@@ -52,11 +52,11 @@ typedef struct redtune_tuned {
 } redtune_tuned;
 
 typedef struct redtune_progress {
-    /* What is measured; at the border between two sizes one of them, or one between. */
+    /* What is measured; at the crossover between two sizes one of them, or one between. */
     const redtune_problem *problem;
     uint64_t problem_index, problem_count;     /* problem i of n, from 0: so many are finished */
     uint64_t candidate_index, candidate_count; /* of those about to be measured */
-    const char *stage;                         /* "start", "known", "cold", "warm", "border" */
+    const char *stage;                         /* "start", "known", "cold", "warm", "crossover" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */
     /* The GPU, as in redtune_tuned; "" and 0 before any has begun. */
     const char *device;

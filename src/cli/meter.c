@@ -50,7 +50,7 @@ static size_t terminal_columns(void) {
 
 /* What the rest takes if a problem goes on taking what those measured so far took; problems whose
  * answer the database had cost nothing and tell nothing. false before the first is measured, and
- * when what is left, the last borders, has taken longer than that. */
+ * when what is left, the last crossovers, has taken longer than that. */
 static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
     if (!meter->measured_count || meter->problem_index >= meter->problem_count) return false;
     double each_s = meter->measured_s / (double)meter->measured_count;

@@ -59,15 +59,15 @@ LINES
     falls_back sizes.db --dtype f64 --count 1M
 }
 
-a_measured_border_is_where_it_changes() {
-    facts border.db <<'LINES'
+a_measured_crossover_is_where_it_changes() {
+    facts crossover.db <<'LINES'
 templates=here count=1048576 block=128
 templates=here count=1700000 block=128
 templates=here count=1800000 block=64
 templates=here count=2097152 block=64
 LINES
-    explains border.db 128 "nearest size" --count 1740000
-    explains border.db 64 "nearest size" --count 1760000
+    explains crossover.db 128 "nearest size" --count 1740000
+    explains crossover.db 64 "nearest size" --count 1760000
 }
 
 the_nearest_gpu() {
@@ -145,5 +145,5 @@ LINES
 }
 
 check_run the_winner_of_the_size_itself the_nearest_size_on_a_log_scale \
-    a_measured_border_is_where_it_changes the_nearest_gpu what_came_from_elsewhere_is_said_so \
+    a_measured_crossover_is_where_it_changes the_nearest_gpu what_came_from_elsewhere_is_said_so \
     another_compiler_is_said_so a_database_of_the_system_counts a_question_without_an_answer

@@ -80,7 +80,7 @@ static void simulated_gpu_has_few_usual_problems(void) {
     }
 }
 
-/* Classes of one size have no borders, and some shards of few problems have nothing to do. */
+/* Classes of one size have no crossovers, and some shards of few problems have nothing to do. */
 static void shards_of_few_problems_are_the_whole(void) {
     const redtune_dtype dtypes[] = {REDTUNE_F64, REDTUNE_F32, REDTUNE_I8};
     const uint64_t counts[] = {300, 100, 200, 100, 400};

@@ -29,9 +29,9 @@ static size_t count_timed(const tune *self, rdt_cache_state cache, uint64_t coun
 
 /* Of one problem, where all samples of a candidate are the same. The first has nothing like it to
  * start from, and where there are few points a handful is more than 15 % of them. Five may be there
- * for the neighbours' sake: what one lends, and the winners of both for the borders. Beyond these
- * come the probes of the five names that the default never has: two each, and a point around where
- * one is near. */
+ * for the neighbours' sake: what one lends, and the winners of both for the crossovers. Beyond
+ * these come the probes of the five names that the default never has: two each, and a point around
+ * where one is near. */
 static bool is_crowded(size_t timed, size_t points, bool first) {
     const size_t least = first ? 28 : 14, beyond = 5 + 5 * 3;
     return (double)timed > 0.15 * (double)points + (double)beyond && timed > least + beyond;

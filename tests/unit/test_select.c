@@ -87,7 +87,7 @@ static void else_the_nearest_count_on_a_log_scale(void) {
 }
 
 /* A tune that finds where the winner changes leaves rows of both on either side of that count. */
-static void a_measured_border_is_where_the_choice_changes(void) {
+static void a_measured_crossover_is_where_the_choice_changes(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(128));
@@ -436,7 +436,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(the_exact_count_goes_before_any_other),
         FACT(else_the_nearest_count_on_a_log_scale),
-        FACT(a_measured_border_is_where_the_choice_changes),
+        FACT(a_measured_crossover_is_where_the_choice_changes),
         FACT(a_row_says_nothing_of_counts_sixteen_times_away),
         FACT(a_config_that_is_a_waste_there_does_not_serve),
         FACT(without_a_row_it_is_the_default),

@@ -1,4 +1,4 @@
-/* The series: sequences, bad candidates, going on after a stop, cache states and borders. */
+/* The series: sequences, bad candidates, going on after a stop, cache states and crossovers. */
 #include <math.h>
 #include "model/winner.h"
 #include "check.h"
@@ -190,7 +190,8 @@ static void a_stopped_exhaustive_search_goes_on_as_if_undisturbed(void) {
     a_stop_changes_nothing(REDTUNE_EFFORT_EXHAUSTIVE, 14);
 }
 
-/* ---- cache states and borders ---------------------------------------------------------------- */
+/* ---- cache states and crossovers ----------------------------------------------------------------
+ */
 
 static void warm_is_measured_where_half_of_l2_holds_the_input(void) {
     tune self;
@@ -241,7 +242,7 @@ static void borders_lead_to_the_faster_config(void) {
         with += log(borrowed_ns(&self, count, nearest_winner(&self, count, false)));
         without += log(borrowed_ns(&self, count, nearest_winner(&self, count, true)));
     }
-    printf("  between the sizes: %.2f %% faster by the borders\n",
+    printf("  between the sizes: %.2f %% faster by the crossovers\n",
            100 * (exp((without - with) / 193) - 1));
     CHECK(with < without);
     tune_end(&self);
@@ -316,9 +317,9 @@ static void two_tunes_agree_at_every_count(void) {
     CHECK(found.worst <= 1.02);
 }
 
-/* Counts the borders that a tune measured, and those where its winner is more than 3 % slower than
- * the best there is. */
-static void judge_borders(const tune *self, size_t *borders, size_t *slow) {
+/* Counts the crossovers that a tune measured, and those where its winner is more than 3 % slower
+ * than the best there is. */
+static void judge_crossovers(const tune *self, size_t *crossovers, size_t *slow) {
     const rdt_trials *trials = &self->sweep.known[RDT_CACHE_COLD];
     uint64_t last = 0;
     for (size_t i = 0; i < trials->count; i++) {
@@ -329,25 +330,25 @@ static void judge_borders(const tune *self, size_t *borders, size_t *slow) {
         CHECK(winner);
         double best = oracle_best_ns(&self->oracle, &problem, RDT_CACHE_COLD, &(size_t){0});
         *slow += tune_truth_ns(self, winner) > 1.03 * best;
-        ++*borders;
+        ++*crossovers;
     }
 }
 
 /* What ties at the ends may be far apart between them: of every three configs two are 5 % slower
  * there, each at counts of its own. */
-static void a_border_has_the_better_of_what_ties_at_its_ends(void) {
+static void a_crossover_has_the_better_of_what_ties_at_its_ends(void) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
-    size_t borders = 0, slow = 0;
+    size_t crossovers = 0, slow = 0;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         tune self;
         run_with_noise(&self, dtypes[i], 1, 0.05);
-        judge_borders(&self, &borders, &slow);
+        judge_crossovers(&self, &crossovers, &slow);
         tune_end(&self);
     }
-    printf("  borders: %zu of %zu by more than 3 %% slower than the best there is\n", slow,
-           borders);
-    CHECK(borders > 40);
-    CHECK(slow * 8 <= borders);
+    printf("  crossovers: %zu of %zu by more than 3 %% slower than the best there is\n", slow,
+           crossovers);
+    CHECK(crossovers > 40);
+    CHECK(slow * 8 <= crossovers);
 }
 
 /* The sizes measured between two neighbours. */
@@ -383,7 +384,7 @@ static void progress_names_what_is_measured(void) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 24);
     CHECK_OK(tune_run(&self), self.err);
-    CHECK(self.told.count & (self.told.count - 1)); /* it ended with a border */
+    CHECK(self.told.count & (self.told.count - 1)); /* it ended with a crossover */
     CHECK_INT(self.elsewhere, 0);
     tune_end(&self);
 }
@@ -428,7 +429,7 @@ int main(int argc, char **argv) {
         FACT(borders_are_measured_where_winners_differ),
         FACT(progress_names_what_is_measured),
         FACT(two_tunes_agree_at_every_count),
-        FACT(a_border_has_the_better_of_what_ties_at_its_ends),
+        FACT(a_crossover_has_the_better_of_what_ties_at_its_ends),
         FACT(neighbours_go_a_step_or_two),
     };
     if (!tune_open()) return 1;

@@ -162,7 +162,7 @@ what_does_not_fit_is_named_by_its_part() {
     want_in_err "sum of f32 is left out from 1099511627776 elements on"
 }
 
-# What was measured, borders included, but for when.
+# What was measured, crossovers included, but for when.
 measured() { "$query" "$1" "SELECT op, dtype, count, cache_state, config, outcome, median_ns,
     spread_ns, samples, is_default FROM measurement" | sort; }
 
@@ -187,20 +187,20 @@ merged_shards_are_one_tune() {
     cmp whole.txt merged.txt || fail "two shards measured other things than one tune"
     run "$query" merged.db "SELECT count(DISTINCT dtype) FROM measurement
         WHERE count > 1024 AND count < 2048"
-    [ "$out" -gt 0 ] || fail "there was no border to measure"
+    [ "$out" -gt 0 ] || fail "there was no crossover to measure"
 }
 
 # The same part again finds all of it known.
-shards_measure_the_border_where_they_meet() {
+shards_measure_the_crossover_where_they_meet() {
     local narrow=(--dtype f64 --size 1K,2K,4K --effort quick --quiet) shard low
     for shard in 0 1; do
         low=$((1024 << shard))
         run "$redtune" --device 0 --shard $shard/2 --db part$shard.db "${narrow[@]}"
         want_exit 0
         measured part$shard.db >part.txt
-        [ "$(between part$shard.db $low $((2 * low)))" -gt 0 ] || fail "shard $shard has no border"
+        [ "$(between part$shard.db $low $((2 * low)))" -gt 0 ] || fail "shard $shard has no crossover"
         [ "$(between part$shard.db 1024 4096)" -eq "$(between part$shard.db $low $((2 * low)))" ] ||
-            fail "shard $shard has the other's border"
+            fail "shard $shard has the other's crossover"
         run "$redtune" --device 0 --shard $shard/2 --db part$shard.db "${narrow[@]}"
         want_exit 0
         measured part$shard.db | cmp -s - part.txt || fail "shard $shard was measured again"
@@ -215,12 +215,12 @@ want_joined() {
     measured "$1" | diff shared.txt - >more.txt || fail "one GPU measures $(wc -l <more.txt) more"
 }
 
-# Each size is a part of its own, so that every border lies between two parts.
+# Each size is a part of its own, so that every crossover lies between two parts.
 equal_gpus_measure_what_lies_between_their_parts() {
     local narrow=(--dtype f64 --size 1K,2K,4K --effort quick --quiet) last
     run env REDTUNE_SIM_DEVICES=3 "$redtune" --device all --db fleet.db "${narrow[@]}"
     want_exit 0
-    [ "$(between fleet.db 1024 4096)" -gt 1 ] || fail "no border is measured"
+    [ "$(between fleet.db 1024 4096)" -gt 1 ] || fail "no crossover is measured"
     [ "$("$query" fleet.db "SELECT max(times) FROM (SELECT count(*) AS times FROM measurement
         WHERE samples = 3 GROUP BY count, cache_state, config)")" = 1 ] ||
         fail "a size is searched twice"
@@ -230,7 +230,7 @@ equal_gpus_measure_what_lies_between_their_parts() {
     want_exit 0
     [ "$("$query" fleet.db "SELECT count(DISTINCT count) FROM measurement WHERE id > $last
         AND count > 1024 AND count < 4096 AND count <> 2048")" -gt 1 ] ||
-        fail "no border is measured again"
+        fail "no crossover is measured again"
 }
 
 a_stopped_tune_of_equal_gpus_goes_on() {
@@ -278,5 +278,5 @@ check_run equal_gpus_share_a_tune equal_gpus_measure_what_lies_between_their_par
     a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
     results_are_in_order_and_progress_names_the_gpu a_warning_names_the_gpu_of_several a_gpu_that_is_not_there_is_named \
     a_launcher_numbers_the_parts_and_the_gpus what_does_not_fit_is_named_by_its_part \
-    shards_share_the_problems merged_shards_are_one_tune shards_measure_the_border_where_they_meet \
+    shards_share_the_problems merged_shards_are_one_tune shards_measure_the_crossover_where_they_meet \
     a_wrong_shard_is_refused

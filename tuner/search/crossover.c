@@ -15,19 +15,19 @@ enum {
 };
 
 /* A size, and how the two winners compare there. */
-typedef struct place {
+typedef struct comparison {
     uint64_t count;
     rdt_trial side[2]; /* the winners of the lower and the upper end, here */
     bool known[2];     /* false: no candidate here, or not good */
-} place;
+} comparison;
 
-typedef struct border {
+typedef struct crossover {
     rdt_sweep *sweep;
     rdt_config config[2]; /* the winners of the lower and of the upper end */
-} border;
+} crossover;
 
 /* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
-static int compare(const place *at) {
+static int compare(const comparison *at) {
     if (!at->known[0] || !at->known[1]) return at->known[0] ? -1 : at->known[1] ? 1 : 0;
     double difference = at->side[0].median_ns - at->side[1].median_ns;
     if (fabs(difference) <= rdt_winner_noise_ns(&at->side[0], &at->side[1])) return 0;
@@ -35,47 +35,48 @@ static int compare(const place *at) {
 }
 
 /* The problem of the sweep with another count. */
-static redtune_problem problem_at(const border *self, uint64_t count) {
+static redtune_problem problem_at(const crossover *self, uint64_t count) {
     redtune_problem problem = self->sweep->problems[0];
     problem.count = count;
     return problem;
 }
 
-static redtune_status select_at(const border *self, uint64_t count, rdt_trials *out,
+static redtune_status select_at(const crossover *self, uint64_t count, rdt_trials *out,
                                 redtune_error *err) {
     return rdt_trials_select(&self->sweep->known[RDT_CACHE_COLD], count, out, err);
 }
 
-/* Measures both winners, and the default, at a place. */
-static redtune_status measure(const border *self, place *at, redtune_error *err) {
+/* Measures both winners, and the default, at a size. */
+static redtune_status measure(const crossover *self, comparison *at, redtune_error *err) {
     enum { CONFIGS = 3 };
     static const size_t all[CONFIGS] = {0, 1, 2};
     rdt_sweep *sweep = self->sweep;
     const redtune_problem problem = problem_at(self, at->count);
     rdt_search search = rdt_sweep_search(sweep, &problem, RDT_CACHE_COLD);
     rdt_trials known = {0};
-    rdt_candidates field = {.entry = NULL};
+    rdt_candidates candidates = {.entry = NULL};
     redtune_status status = select_at(self, at->count, &known, err);
     search.known = &known;
-    search.stage = "border";
-    if (!status) status = rdt_candidates_open_some(&search, self->config, 2, &field, err);
-    if (!status) status = rdt_candidates_measure(&field, all, field.count, LOOK_SAMPLES, err);
+    search.stage = "crossover";
+    if (!status) status = rdt_candidates_open_some(&search, self->config, 2, &candidates, err);
+    if (!status)
+        status = rdt_candidates_measure(&candidates, all, candidates.count, LOOK_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
-        long entry = rdt_candidates_find(&field, &self->config[side]);
-        at->known[side] = entry >= 0 && field.entry[entry].samples > 0;
+        long entry = rdt_candidates_find(&candidates, &self->config[side]);
+        at->known[side] = entry >= 0 && candidates.entry[entry].samples > 0;
         if (!at->known[side]) continue;
-        at->side[side] = (rdt_trial){.median_ns = field.entry[entry].median_ns,
-                                     .spread_ns = field.entry[entry].spread_ns,
-                                     .samples = field.entry[entry].samples};
+        at->side[side] = (rdt_trial){.median_ns = candidates.entry[entry].median_ns,
+                                     .spread_ns = candidates.entry[entry].spread_ns,
+                                     .samples = candidates.entry[entry].samples};
     }
-    rdt_candidates_close(&field);
+    rdt_candidates_close(&candidates);
     rdt_trials_free(&known);
     return status;
 }
 
 /* What ties at both ends may differ by much between them, where the grid fills the GPU otherwise:
  * so a size between is searched like any other, from what was best at the two around it. */
-static redtune_status search_between(const border *self, uint64_t low, uint64_t count,
+static redtune_status search_between(const crossover *self, uint64_t low, uint64_t count,
                                      uint64_t high, redtune_error *err) {
     const redtune_problem problem = problem_at(self, count);
     rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
@@ -85,7 +86,7 @@ static redtune_status search_between(const border *self, uint64_t low, uint64_t 
     if (!status) status = select_at(self, low, &below, err);
     if (!status) status = select_at(self, high, &above, err);
     search.known = &known;
-    search.stage = "border";
+    search.stage = "crossover";
     search.near[search.near_count++] = (rdt_seeds){&below, 1};
     search.near[search.near_count++] = (rdt_seeds){&above, -1};
     if (!status) status = rdt_search_run(&search, &measured, err);
@@ -101,9 +102,10 @@ static uint64_t middle(uint64_t low, uint64_t high) {
     return (uint64_t)llround(sqrt((double)low) * sqrt((double)high));
 }
 
-static redtune_status halve(const border *self, place low, place high, redtune_error *err) {
+static redtune_status halve(const crossover *self, comparison low, comparison high,
+                            redtune_error *err) {
     for (int i = 0; i < HALVINGS; i++) {
-        place between = {.count = middle(low.count, high.count)};
+        comparison between = {.count = middle(low.count, high.count)};
         if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
         redtune_status status = search_between(self, low.count, between.count, high.count, err);
         if (!status) status = measure(self, &between, err);
@@ -138,9 +140,9 @@ static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_co
 
 /* A look at the ends, and if there is a crossover, further: at sizes between. */
 static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_error *err) {
-    border self = {.sweep = sweep};
-    place low = {.count = sweep->problems[i].count};
-    place high = {.count = sweep->problems[i + 1].count};
+    crossover self = {.sweep = sweep};
+    comparison low = {.count = sweep->problems[i].count};
+    comparison high = {.count = sweep->problems[i + 1].count};
     bool found[2] = {false};
     if (low.count < 1 || high.count / low.count > NEIGHBOURS) return REDTUNE_OK;
     redtune_status status = find_winner(sweep, low.count, &self.config[0], &found[0], err);

@@ -13,7 +13,7 @@ static const double plainly_slower = 1.25;
 
 typedef struct work {
     const rdt_recheck *wanted;
-    rdt_candidates field;
+    rdt_candidates candidates;
     size_t index[2]; /* of the config and of the default, which may be the same */
     size_t count;
     rdt_trial latest[2];
@@ -28,8 +28,8 @@ static redtune_status keep(void *user, const rdt_trial *trials, size_t count, re
     char text[RDT_CONFIG_TEXT_BYTES];
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < self->count; k++) {
-            rdt_config_format(self->field.space,
-                              &self->field.entry[self->index[k]].candidate.config, text);
+            rdt_config_format(self->candidates.space,
+                              &self->candidates.entry[self->index[k]].candidate.config, text);
             if (!strcmp(text, trials[i].config)) self->latest[k] = trials[i];
         }
     return REDTUNE_OK;
@@ -89,8 +89,8 @@ static redtune_status look_again(work *self, double turn_s, redtune_error *err) 
         first = 1;
     }
     if (samples < RDT_RECHECK_SAMPLES_MIN) return REDTUNE_OK;
-    return rdt_candidates_measure(&self->field, &self->index[first], self->count - first, samples,
-                                  err);
+    return rdt_candidates_measure(&self->candidates, &self->index[first], self->count - first,
+                                  samples, err);
 }
 
 static void tell(const work *self, rdt_rechecked *out) {
@@ -102,10 +102,12 @@ static void tell(const work *self, rdt_rechecked *out) {
 
 static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
     /* The first sample comes with the test data and the verifying: it says little of the time. */
-    redtune_status status = rdt_candidates_measure(&self->field, self->index, self->count, 1, err);
+    redtune_status status =
+        rdt_candidates_measure(&self->candidates, self->index, self->count, 1, err);
     double before = left_s(self);
     if (!status && before > 0)
-        status = rdt_candidates_measure(&self->field, self->index, self->count, QUICK_SAMPLES, err);
+        status =
+            rdt_candidates_measure(&self->candidates, self->index, self->count, QUICK_SAMPLES, err);
     double left = left_s(self);
     if (!status && left > 0) status = look_again(self, (before - left) / QUICK_SAMPLES, err);
     if (!status) tell(self, out);
@@ -114,15 +116,15 @@ static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
 
 /* The config's own failure, which the evaluator did not survive. */
 static void blame(const work *self, const redtune_error *why, rdt_rechecked *out) {
-    const rdt_entry *entry = &self->field.entry[self->index[0]];
+    const rdt_entry *entry = &self->candidates.entry[self->index[0]];
     rdt_trial trial = {
         .problem = *self->wanted->search.problem,
         .cache = self->wanted->search.cache,
         .outcome = RDT_OUTCOME_FAULTED,
         .rank = entry->order,
     };
-    rdt_text_copy(trial.family, sizeof trial.family, self->field.space->family);
-    rdt_config_format(self->field.space, &entry->candidate.config, trial.config);
+    rdt_text_copy(trial.family, sizeof trial.family, self->candidates.space->family);
+    rdt_config_format(self->candidates.space, &entry->candidate.config, trial.config);
     rdt_text_copy(trial.cause, sizeof trial.cause, why->message);
     *out = (rdt_rechecked){.trials = {trial}, .count = 1};
 }
@@ -137,16 +139,17 @@ redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_config *conf
     if (wanted->limit_s > 0) self.end_s = wanted->clock_s(wanted->user) + wanted->limit_s;
     redtune_status status = rdt_codegen_check(
         search.codegen, search.family, (rdt_case){search.problem, search.facts}, config, err);
-    if (!status) status = rdt_candidates_open_some(&search, config, 1, &self.field, err);
+    if (!status) status = rdt_candidates_open_some(&search, config, 1, &self.candidates, err);
     if (status) return status;
-    self.index[self.count++] = (size_t)rdt_candidates_find(&self.field, config);
-    if (self.index[0] != self.field.standard) self.index[self.count++] = self.field.standard;
+    self.index[self.count++] = (size_t)rdt_candidates_find(&self.candidates, config);
+    if (self.index[0] != self.candidates.standard)
+        self.index[self.count++] = self.candidates.standard;
     redtune_error why;
     status = look(&self, out, &why);
     if (status == REDTUNE_DEVICE && wanted->at && *wanted->at == 0 && self.count == 2 &&
         self.latest[0].outcome != RDT_OUTCOME_HUNG)
         blame(&self, &why, out);
     if (status && err) *err = why;
-    rdt_candidates_close(&self.field);
+    rdt_candidates_close(&self.candidates);
     return status;
 }

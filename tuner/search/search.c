@@ -5,50 +5,51 @@
 #include "tuner/search/candidates.h"
 
 /* The best `keep` good entries, and the default behind them if it is good. */
-static size_t narrow(const rdt_candidates *field, size_t keep, size_t *indices) {
-    size_t good = rdt_candidates_rank(field, indices);
+static size_t narrow(const rdt_candidates *candidates, size_t keep, size_t *indices) {
+    size_t good = rdt_candidates_rank(candidates, indices);
     if (keep >= good) return good;
     for (size_t i = keep; i < good; i++) {
-        if (indices[i] != field->standard) continue;
-        indices[keep++] = field->standard;
+        if (indices[i] != candidates->standard) continue;
+        indices[keep++] = candidates->standard;
         break;
     }
     return keep;
 }
 
-static redtune_status none_good(const rdt_candidates *field, redtune_error *err) {
+static redtune_status none_good(const rdt_candidates *candidates, redtune_error *err) {
     char problem[RDT_PROBLEM_TEXT_BYTES];
-    rdt_problem_describe(field->search->problem, problem);
+    rdt_problem_describe(candidates->search->problem, problem);
     return rdt_fail(
         err, REDTUNE_WRONG, 0,
         "cannot tune %s: none of %zu candidates compiles and gives the right result; the "
         "first: %s",
-        problem, field->tried, *field->first_cause ? field->first_cause : "no cause");
+        problem, candidates->tried,
+        *candidates->first_cause ? candidates->first_cause : "no cause");
 }
 
-redtune_status rdt_search_rounds(rdt_candidates *field, redtune_error *err) {
-    const rdt_strategy *strategy = field->search->strategy;
-    size_t *indices = malloc(field->count * sizeof *indices);
-    if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
+redtune_status rdt_search_rounds(rdt_candidates *candidates, redtune_error *err) {
+    const rdt_strategy *strategy = candidates->search->strategy;
+    size_t *indices = malloc(candidates->count * sizeof *indices);
+    if (!indices) return rdt_fail_memory(err, candidates->count * sizeof *indices);
     redtune_status status = REDTUNE_OK;
     for (const rdt_round *round = strategy->rounds; !status && round->keep; round++) {
-        size_t count = narrow(field, round->keep, indices);
-        status = rdt_candidates_measure(field, indices, count, round->samples, err);
+        size_t count = narrow(candidates, round->keep, indices);
+        status = rdt_candidates_measure(candidates, indices, count, round->samples, err);
     }
-    if (!status && !rdt_candidates_rank(field, indices)) status = none_good(field, err);
+    if (!status && !rdt_candidates_rank(candidates, indices)) status = none_good(candidates, err);
     free(indices);
     return status;
 }
 
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
                               redtune_error *err) {
-    rdt_candidates field;
+    rdt_candidates candidates;
     *count = (rdt_search_count){0};
-    redtune_status status = rdt_candidates_open(search, &field, err);
+    redtune_status status = rdt_candidates_open(search, &candidates, err);
     if (status) return status;
-    status = search->strategy->explore(search->strategy, &field, err);
-    if (!status) status = rdt_search_rounds(&field, err);
-    *count = field.now;
-    rdt_candidates_close(&field);
+    status = search->strategy->explore(search->strategy, &candidates, err);
+    if (!status) status = rdt_search_rounds(&candidates, err);
+    *count = candidates.now;
+    rdt_candidates_close(&candidates);
     return status;
 }

@@ -53,7 +53,7 @@ typedef struct rdt_search {
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
                               redtune_error *err);
 
-/* The rounds alone, among what has been tried in a field. */
-redtune_status rdt_search_rounds(struct rdt_candidates *field, redtune_error *err);
+/* The rounds alone, among the candidates that were tried. */
+redtune_status rdt_search_rounds(struct rdt_candidates *candidates, redtune_error *err);
 
 #endif

@@ -56,23 +56,24 @@ static redtune_status gather(const rdt_search *search, const notes *notes, rdt_c
 
 static redtune_status look_again(const rdt_search *search, const notes *notes,
                                  rdt_search_count *count, redtune_error *err) {
-    rdt_candidates field;
+    rdt_candidates candidates;
     rdt_config *configs = NULL;
     size_t config_count = 0;
     redtune_status status = gather(search, notes, &configs, &config_count, err);
-    if (!status) status = rdt_candidates_open_some(search, configs, config_count, &field, err);
+    if (!status) status = rdt_candidates_open_some(search, configs, config_count, &candidates, err);
     free(configs);
     if (status) return status;
-    size_t *all = malloc(field.count * sizeof *all);
-    if (!all) status = rdt_fail_memory(err, field.count * sizeof *all);
-    for (size_t i = 0; !status && i < field.count; i++) all[i] = i;
+    size_t *all = malloc(candidates.count * sizeof *all);
+    if (!all) status = rdt_fail_memory(err, candidates.count * sizeof *all);
+    for (size_t i = 0; !status && i < candidates.count; i++) all[i] = i;
     if (!status)
-        status = rdt_candidates_measure(&field, all, field.count, search->strategy->samples, err);
-    if (!status) status = rdt_search_rounds(&field, err);
-    count->measured += field.now.measured;
-    count->failed += field.now.failed;
+        status = rdt_candidates_measure(&candidates, all, candidates.count,
+                                        search->strategy->samples, err);
+    if (!status) status = rdt_search_rounds(&candidates, err);
+    count->measured += candidates.now.measured;
+    count->failed += candidates.now.failed;
     free(all);
-    rdt_candidates_close(&field);
+    rdt_candidates_close(&candidates);
     return status;
 }
 

@@ -29,7 +29,7 @@ typedef struct rdt_strategy {
     redtune_effort effort;
     rdt_extent extent; /* of the points that it looks at */
     /* The first look: which points are measured, with `samples` each. */
-    redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_candidates *field,
+    redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_candidates *candidates,
                               redtune_error *err);
     int samples;
     /* How much is looked at where every sample of a candidate takes the same time, as in a model,

@@ -111,11 +111,11 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
     if (status) return status;
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
     if (!*out || (strategy->exact.least && configs >= strategy->exact.least)) return REDTUNE_OK;
-    rdt_candidates field;
-    status = rdt_candidates_open(search, &field, err);
+    rdt_candidates candidates;
+    status = rdt_candidates_open(search, &candidates, err);
     if (status) return status;
-    *out = configs >= field.count;
-    rdt_candidates_close(&field);
+    *out = configs >= candidates.count;
+    rdt_candidates_close(&candidates);
     return REDTUNE_OK;
 }
 
@@ -185,12 +185,12 @@ static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
     if (!self->evaluator->prepare || next >= self->count) return REDTUNE_OK;
     for (size_t i = self->current; !status && i <= next; i++) {
         rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
-        rdt_candidates field;
+        rdt_candidates candidates;
         search.sizes = &self->known[RDT_CACHE_COLD];
-        status = rdt_candidates_open(&search, &field, err);
+        status = rdt_candidates_open(&search, &candidates, err);
         if (status) break;
-        status = rdt_explore_prepare(&field, err);
-        rdt_candidates_close(&field);
+        status = rdt_explore_prepare(&candidates, err);
+        rdt_candidates_close(&candidates);
     }
     return status;
 }
