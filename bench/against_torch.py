@@ -135,7 +135,7 @@ def measure_gbps():
 # ---- timing ----------------------------------------------------------------------------------
 
 
-class GraphLane:
+class GraphTimer:
     """A contestant in a graph of several calls, each on an input of its own if cold."""
 
     def __init__(self, gpu, reduce, inputs, cold):
@@ -168,7 +168,7 @@ class GraphLane:
                 self.gpu.hold_cycles *= 2
 
 
-class StreamLane:
+class StreamTimer:
     """A contestant that is called back to back."""
 
     def __init__(self, gpu, reduce, inputs):
@@ -203,14 +203,14 @@ def race(gpu, mode, reduces, pool, count, samples):
     else:
         inputs = [pool[:count]] * calls
     if mode == "stream":
-        lanes = [StreamLane(gpu, reduce, inputs) for reduce in reduces]
+        timers = [StreamTimer(gpu, reduce, inputs) for reduce in reduces]
     else:
-        lanes = [GraphLane(gpu, reduce, inputs, mode == "cold") for reduce in reduces]
-    taken = [[] for _ in lanes]
+        timers = [GraphTimer(gpu, reduce, inputs, mode == "cold") for reduce in reduces]
+    taken = [[] for _ in timers]
     for sample in range(samples):
-        for i in range(len(lanes)):
-            turn = (sample + i) % len(lanes)
-            taken[turn].append(lanes[turn].sample_ns())
+        for i in range(len(timers)):
+            turn = (sample + i) % len(timers)
+            taken[turn].append(timers[turn].sample_ns())
     return [summarise(each, size_bytes) for each in taken]
 
 

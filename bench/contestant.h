@@ -3,7 +3,7 @@
 #define BENCH_CONTESTANT_H
 
 #include "bench/cub.h"
-#include "bench/lane.h"
+#include "bench/timer.h"
 
 /* A plan of rt for the problem. Fills the config and the match of time. */
 redtune_status bench_contestant_open_plan(redtune *rt, const redtune_problem *problem,

@@ -98,19 +98,20 @@ static redtune_status screen(bench_gpu *gpu, const bench_row *row, shape *each, 
     redtune_status status = run_shape(each, gpu->pool, row->count, NULL, gpu->stream, err);
     if (!status) status = bench_gpu_wait(gpu, err);
     if (status) return status;
-    bench_lane lane;
-    status = bench_lane_open(gpu, &contestant, row->mode, row->dtype, row->count, &lane, err);
+    bench_timer timer;
+    status = bench_timer_open(gpu, &contestant, row->mode, row->dtype, row->count, &timer, err);
     if (status) return status;
     bench_time time;
-    status = bench_lane_sample(&lane, err);
-    if (!status && lane.sample_ns[0] < screen_margin * *best_ns)
-        for (int i = 1; !status && i < SCREEN_SAMPLES; i++) status = bench_lane_sample(&lane, err);
+    status = bench_timer_sample(&timer, err);
+    if (!status && timer.sample_ns[0] < screen_margin * *best_ns)
+        for (int i = 1; !status && i < SCREEN_SAMPLES; i++)
+            status = bench_timer_sample(&timer, err);
     if (!status) {
-        bench_lane_summary(&lane, &time);
+        bench_timer_summary(&timer, &time);
         each->median_ns = time.median_ns;
         if (time.median_ns < *best_ns) *best_ns = time.median_ns;
     }
-    bench_lane_close(&lane);
+    bench_timer_close(&timer);
     return status;
 }
 
@@ -122,28 +123,28 @@ static int compare(const void *a, const void *b) {
 /* The fastest of the finalists, in turns. */
 static redtune_status decide(bench_gpu *gpu, const bench_row *row, shape *list, int n,
                              const shape **winner, redtune_error *err) {
-    bench_lane *lanes = calloc((size_t)n, sizeof *lanes);
-    if (!lanes) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
+    bench_timer *timers = calloc((size_t)n, sizeof *timers);
+    if (!timers) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < n; i++) {
         bench_contestant contestant = {run_shape, &list[i], NULL};
         status =
-            bench_lane_open(gpu, &contestant, row->mode, row->dtype, row->count, &lanes[i], err);
+            bench_timer_open(gpu, &contestant, row->mode, row->dtype, row->count, &timers[i], err);
     }
     for (int sample = 0; !status && sample < FINAL_SAMPLES; sample++)
         for (int i = 0; !status && i < n; i++)
-            status = bench_lane_sample(&lanes[(sample + i) % n], err);
+            status = bench_timer_sample(&timers[(sample + i) % n], err);
     double best_ns = 0;
     for (int i = 0; i < n; i++) {
         bench_time time = {0};
-        if (!status) bench_lane_summary(&lanes[i], &time);
+        if (!status) bench_timer_summary(&timers[i], &time);
         if (!status && (!i || time.median_ns < best_ns)) {
             best_ns = time.median_ns;
             *winner = &list[i];
         }
-        bench_lane_close(&lanes[i]);
+        bench_timer_close(&timers[i]);
     }
-    free(lanes);
+    free(timers);
     return status;
 }
 

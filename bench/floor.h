@@ -3,7 +3,7 @@
 #ifndef BENCH_FLOOR_H
 #define BENCH_FLOOR_H
 
-#include "bench/lane.h"
+#include "bench/timer.h"
 
 /* Whether there is one for the row: for sums of whole vectors in replayed graphs. */
 bool bench_floor_has(const bench_row *row);

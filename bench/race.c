@@ -42,25 +42,25 @@ redtune_status bench_race_check(const bench_gpu *gpu, const bench_field *field, 
 
 redtune_status bench_race_run(bench_gpu *gpu, const bench_field *field, int samples, bench_row *row,
                               redtune_error *err) {
-    static const bench_lane none;
-    bench_lane lanes[BENCH_CONTESTANTS];
+    static const bench_timer none;
+    bench_timer timers[BENCH_CONTESTANTS];
     int ids[BENCH_CONTESTANTS], n = 0;
     redtune_status status = REDTUNE_OK;
     for (int id = 0; !status && id < BENCH_CONTESTANTS; id++) {
         if (!field->contestants[id].reduce) continue;
-        lanes[n] = none;
-        status = bench_lane_open(gpu, &field->contestants[id], row->mode, row->dtype, row->count,
-                                 &lanes[n], err);
+        timers[n] = none;
+        status = bench_timer_open(gpu, &field->contestants[id], row->mode, row->dtype, row->count,
+                                  &timers[n], err);
         ids[n] = id;
         n += !status;
     }
     /* Whoever begins has the others' traces behind it, so each begins in turn. */
     for (int sample = 0; !status && sample < samples; sample++)
         for (int i = 0; !status && i < n; i++)
-            status = bench_lane_sample(&lanes[(sample + i) % n], err);
+            status = bench_timer_sample(&timers[(sample + i) % n], err);
     for (int i = 0; i < n; i++) {
-        if (!status) bench_lane_summary(&lanes[i], &row->times[ids[i]]);
-        bench_lane_close(&lanes[i]);
+        if (!status) bench_timer_summary(&timers[i], &row->times[ids[i]]);
+        bench_timer_close(&timers[i]);
     }
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef BENCH_RACE_H
 #define BENCH_RACE_H
 
-#include "bench/lane.h"
+#include "bench/timer.h"
 
 typedef struct bench_result {
     unsigned char bytes[BENCH_OUTPUT_BYTES];

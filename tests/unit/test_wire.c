@@ -28,7 +28,7 @@ static const struct {
     {RDT_MESSAGE_HELLO, sizeof(rdt_hello)},
     {RDT_MESSAGE_VERIFY, sizeof(rdt_request) + 3 * sizeof(rdt_candidate)},
     {RDT_MESSAGE_TIME, sizeof(rdt_request) + 3 * (sizeof(rdt_candidate) + sizeof(rdt_verdict))},
-    {RDT_MESSAGE_MAKE, sizeof(rdt_order)},
+    {RDT_MESSAGE_MAKE, sizeof(rdt_compile_job)},
     {RDT_MESSAGE_READY, sizeof(rdt_ready)},
     {RDT_MESSAGE_AT, sizeof(uint64_t)},
     {RDT_MESSAGE_VERDICT, sizeof(uint64_t) + sizeof(rdt_verdict)},

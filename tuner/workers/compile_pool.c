@@ -26,7 +26,7 @@ enum {
 
 /* A kernel to be made. */
 typedef struct entry {
-    rdt_order order;
+    rdt_compile_job job;
     /* Of the last call that asked for it soon: the highest comes first. 0: there was none. */
     uint64_t rank;
     bool taken, done;
@@ -66,27 +66,28 @@ static int usable_cores(void) {
 /* ---- the list of kernels --------------------------------------------------------------------- */
 
 /* Whether both make the same source, as far as can be told without rendering. */
-static bool same_kernel(const rdt_compile_pool *pool, const rdt_order *a, const rdt_order *b) {
+static bool same_kernel(const rdt_compile_pool *pool, const rdt_compile_job *a,
+                        const rdt_compile_job *b) {
     return a->family == b->family && a->ptx == b->ptx && a->facts.major == b->facts.major &&
            a->facts.minor == b->facts.minor && rdt_problem_same_class(&a->problem, &b->problem) &&
            rdt_config_same_kernel(rdt_codegen_space(pool->codegen, a->family), &a->config,
                                   &b->config);
 }
 
-static entry *find_entry(rdt_compile_pool *pool, const rdt_order *order) {
+static entry *find_entry(rdt_compile_pool *pool, const rdt_compile_job *job) {
     for (size_t i = 0; i < pool->count; i++)
-        if (same_kernel(pool, &pool->entries[i].order, order)) return &pool->entries[i];
+        if (same_kernel(pool, &pool->entries[i].job, job)) return &pool->entries[i];
     return NULL;
 }
 
-static void add_entry(rdt_compile_pool *pool, const rdt_order *order, uint64_t rank) {
-    entry *known = find_entry(pool, order);
+static void add_entry(rdt_compile_pool *pool, const rdt_compile_job *job, uint64_t rank) {
+    entry *known = find_entry(pool, job);
     if (known) {
         if (rank) known->rank = rank;
         return;
     }
     if (RDT_ARRAY_RESERVE(pool->entries, pool->capacity, pool->count + 1, NULL)) return;
-    pool->entries[pool->count++] = (entry){.order = *order, .rank = rank};
+    pool->entries[pool->count++] = (entry){.job = *job, .rank = rank};
     pool->open_count++;
 }
 
@@ -96,35 +97,35 @@ static void wake(const rdt_compile_pool *pool) {
     (void)written; /* it cannot fail but for being awake already */
 }
 
-static rdt_order order_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
-    rdt_order order;
-    memset(&order, 0, sizeof order); /* what travels has no bytes that were never set */
-    order.facts = *facts;
-    order.ptx = ptx;
-    order.problem = *batch->problem;
-    order.family = batch->family;
-    return order;
+static rdt_compile_job job_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
+    rdt_compile_job job;
+    memset(&job, 0, sizeof job); /* what travels has no bytes that were never set */
+    job.facts = *facts;
+    job.ptx = ptx;
+    job.problem = *batch->problem;
+    job.family = batch->family;
+    return job;
 }
 
 void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
                           const rdt_batch *batch, bool soon) {
     if (!pool) return;
-    rdt_order order = order_of(facts, ptx, batch);
+    rdt_compile_job job = job_of(facts, ptx, batch);
     pthread_mutex_lock(&pool->lock);
     uint64_t rank = soon ? ++pool->rank : 0;
     for (size_t i = 0; i < batch->count; i++) {
-        order.config = batch->candidates[i].config;
-        add_entry(pool, &order, rank);
+        job.config = batch->candidates[i].config;
+        add_entry(pool, &job, rank);
     }
     pthread_mutex_unlock(&pool->lock);
     wake(pool);
 }
 
 /* The lock is held. */
-static bool all_done(rdt_compile_pool *pool, rdt_order *order, const rdt_batch *batch) {
+static bool all_done(rdt_compile_pool *pool, rdt_compile_job *job, const rdt_batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
-        order->config = batch->candidates[i].config;
-        const entry *each = find_entry(pool, order);
+        job->config = batch->candidates[i].config;
+        const entry *each = find_entry(pool, job);
         if (each && !each->done) return false;
     }
     return true;
@@ -134,13 +135,13 @@ bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool 
                            const rdt_batch *batch, int timeout_ms) {
     if (!pool) return true;
     const struct timespec end = rdt_clock_after_ms(timeout_ms);
-    rdt_order order = order_of(facts, ptx, batch);
+    rdt_compile_job job = job_of(facts, ptx, batch);
     rdt_compile_pool_add(pool, facts, ptx, batch, true);
     pthread_mutex_lock(&pool->lock);
     int rc = 0;
     bool done = false;
     while (!rc && !done) {
-        done = pool->useless || all_done(pool, &order, batch);
+        done = pool->useless || all_done(pool, &job, batch);
         if (!done) rc = pthread_cond_timedwait(&pool->made, &pool->lock, &end);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -149,7 +150,7 @@ bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool 
 
 /* The next kernel to make: its entry's index, and a copy. false if there is none. spare: nobody
  * would miss this worker, so it may make what is not asked for soon. */
-static bool next_order(rdt_compile_pool *pool, bool spare, size_t *index, rdt_order *out) {
+static bool next_job(rdt_compile_pool *pool, bool spare, size_t *index, rdt_compile_job *out) {
     const entry *next = NULL;
     pthread_mutex_lock(&pool->lock);
     for (size_t i = 0; pool->open_count && i < pool->count; i++) {
@@ -161,14 +162,14 @@ static bool next_order(rdt_compile_pool *pool, bool spare, size_t *index, rdt_or
         *index = (size_t)(next - pool->entries);
         pool->entries[*index].taken = true;
         pool->open_count--;
-        *out = next->order;
+        *out = next->job;
     }
     pthread_mutex_unlock(&pool->lock);
     return next != NULL;
 }
 
 /* Made, or given up: the GPU's worker makes it then, and finds out why. */
-static void finish_order(rdt_compile_pool *pool, size_t index) {
+static void finish_job(rdt_compile_pool *pool, size_t index) {
     pthread_mutex_lock(&pool->lock);
     pool->entries[index].done = true;
     pthread_cond_broadcast(&pool->made);
@@ -180,7 +181,7 @@ static void finish_order(rdt_compile_pool *pool, size_t index) {
 static void lose(rdt_compile_pool *pool, member *member, const char *why) {
     rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "a compile worker was lost: %s", why);
     rdt_process_end(&member->process, NULL);
-    if (member->busy) finish_order(pool, member->entry);
+    if (member->busy) finish_job(pool, member->entry);
     member->busy = false;
     if (++pool->deaths < DEATHS_MAX) return;
     pthread_mutex_lock(&pool->lock);
@@ -212,14 +213,14 @@ static bool has_spare(const rdt_compile_pool *pool) {
     return busy + 1 <= pool->member_max - pool->member_max / SPARE_SHARE;
 }
 
-static void give_order(rdt_compile_pool *pool, member *member) {
-    rdt_order order;
-    if (!next_order(pool, has_spare(pool), &member->entry, &order)) return;
+static void give_job(rdt_compile_pool *pool, member *member) {
+    rdt_compile_job job;
+    if (!next_job(pool, has_spare(pool), &member->entry, &job)) return;
     member->busy = true;
     member->since_s = rdt_clock_s();
-    rdt_wire_put(&member->process.wire, &order, sizeof order);
+    rdt_wire_put(&member->process.wire, &job, sizeof job);
     if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_MAKE, SEND_MS))
-        lose(pool, member, "it took no order");
+        lose(pool, member, "it took no job");
 }
 
 /* Takes one message in. false: the worker is of no use any more. */
@@ -242,7 +243,7 @@ static bool take_message(rdt_compile_pool *pool, member *member, const rdt_messa
         return rdt_reader_done(&reader) && !ready.error.status;
     case RDT_MESSAGE_MADE:
         rdt_reader_take(&reader, &error, sizeof error);
-        if (member->busy) finish_order(pool, member->entry);
+        if (member->busy) finish_job(pool, member->entry);
         member->busy = false;
         if (error.status)
             rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "not made in advance: %s",
@@ -309,7 +310,7 @@ static void *look_after(void *user) {
         recruit(pool, open_count);
         for (int i = 0; i < pool->member_max; i++) {
             member *member = &pool->members[i];
-            if (member->process.pid && member->ready && !member->busy) give_order(pool, member);
+            if (member->process.pid && member->ready && !member->busy) give_job(pool, member);
         }
         wait_for_news(pool);
     }

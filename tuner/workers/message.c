@@ -9,9 +9,9 @@ rdt_hello rdt_hello_of(rdt_role role) {
     rdt_hello hello;
     memset(&hello, 0, sizeof hello); /* what travels has no bytes that were never set */
     rdt_text_copy(hello.version, sizeof hello.version, REDTUNE_VERSION);
-    hello.bytes = sizeof(rdt_hello) + sizeof(rdt_ready) + sizeof(rdt_request) + sizeof(rdt_order) +
-                  sizeof(rdt_candidate) + sizeof(rdt_verdict) + sizeof(rdt_conditions) +
-                  sizeof(redtune_error);
+    hello.bytes = sizeof(rdt_hello) + sizeof(rdt_ready) + sizeof(rdt_request) +
+                  sizeof(rdt_compile_job) + sizeof(rdt_candidate) + sizeof(rdt_verdict) +
+                  sizeof(rdt_conditions) + sizeof(redtune_error);
     hello.role = role;
     hello.parent = (int)getpid();
     return hello;

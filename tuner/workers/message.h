@@ -59,13 +59,13 @@ typedef struct rdt_request {
 } rdt_request;
 
 /* A kernel for the kernel cache. */
-typedef struct rdt_order {
+typedef struct rdt_compile_job {
     rdt_facts facts;
     bool ptx;
     redtune_problem problem;
     int family;
     rdt_config config;
-} rdt_order;
+} rdt_compile_job;
 
 /* A greeting of this build, for the rest to be filled in. */
 rdt_hello rdt_hello_of(rdt_role role);

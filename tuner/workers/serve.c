@@ -167,13 +167,13 @@ static redtune_status answer(server *self, const rdt_message *message, redtune_e
 }
 
 static redtune_status make(server *self, const rdt_message *message, redtune_error *err) {
-    rdt_order order;
+    rdt_compile_job job;
     rdt_reader reader = rdt_reader_of(message);
-    rdt_reader_take(&reader, &order, sizeof order);
+    rdt_reader_take(&reader, &job, sizeof job);
     redtune_error why = {0};
     if (!rdt_reader_done(&reader))
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: an order is garbled");
-    why.status = self->serving->make_image(self->serving->user, &order, &why);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a job is garbled");
+    why.status = self->serving->make_image(self->serving->user, &job, &why);
     tell_error(self, RDT_MESSAGE_MADE, &why);
     return REDTUNE_OK;
 }

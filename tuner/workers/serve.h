@@ -15,7 +15,7 @@ typedef struct rdt_serving {
                                      void (*at)(void *at_user, size_t i), void *at_user,
                                      rdt_evaluator *out, redtune_error *err);
     /* Puts a kernel into the kernel cache. */
-    redtune_status (*make_image)(void *user, const rdt_order *order, redtune_error *err);
+    redtune_status (*make_image)(void *user, const rdt_compile_job *job, redtune_error *err);
 } rdt_serving;
 
 /* Answers until the other end is closed, which is REDTUNE_OK, or the GPU's state is spoilt

@@ -206,15 +206,15 @@ redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* What a kernel is made of. */
-typedef struct order {
+/* A kernel to make. */
+typedef struct kernel_source {
     const char *source;
     char name[64]; /* of the source, for messages */
     const rdt_facts *facts;
     bool ptx, cached_only;
-} order;
+} kernel_source;
 
-static redtune_status make_key(const rdt_builder *builder, const order *wanted,
+static redtune_status make_key(const rdt_builder *builder, const kernel_source *wanted,
                                char key[RDT_HASH_TEXT_BYTES], redtune_error *err) {
     rdt_text options = {0};
     redtune_status status = rdt_compiler_options(builder->compiler, wanted->facts->major,
@@ -232,7 +232,7 @@ static redtune_status make_key(const rdt_builder *builder, const order *wanted,
     return status;
 }
 
-static redtune_status compile(rdt_builder *builder, const order *wanted, rdt_image *out,
+static redtune_status compile(rdt_builder *builder, const kernel_source *wanted, rdt_image *out,
                               redtune_error *err) {
     rdt_trace_push("redtune compile");
     redtune_status status =
@@ -244,7 +244,7 @@ static redtune_status compile(rdt_builder *builder, const order *wanted, rdt_ima
 
 /* The compiled source, from the kernel cache or the compiler. key is "" where the cache has it not
  * afterwards. */
-static redtune_status get_image(rdt_builder *builder, const order *wanted,
+static redtune_status get_image(rdt_builder *builder, const kernel_source *wanted,
                                 char key[RDT_HASH_TEXT_BYTES], rdt_image *out, redtune_error *err) {
     redtune_status status = make_key(builder, wanted, key, err);
     if (!status) status = find_image(builder, key, out, err);
@@ -255,7 +255,7 @@ static redtune_status get_image(rdt_builder *builder, const order *wanted,
 }
 
 static redtune_status make_from_source(rdt_builder *builder, const rdt_context *context,
-                                       order *wanted, bool final, rdt_kernel **out,
+                                       kernel_source *wanted, bool final, rdt_kernel **out,
                                        redtune_error *err) {
     redtune_error failure = {0};
     for (;;) {
@@ -332,7 +332,7 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
                                const rdt_launch *launch, bool cached_only, rdt_kernel **out,
                                redtune_error *err) {
     char *source = NULL;
-    order wanted = {.facts = &context->facts, .cached_only = cached_only};
+    kernel_source wanted = {.facts = &context->facts, .cached_only = cached_only};
     rdt_facts target;
     rdt_kernel *kernel = NULL;
     bool overlap = launch->overlap;
@@ -362,7 +362,7 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
                                  const rdt_config *config, bool ptx, redtune_error *err) {
     char *source = NULL, key[RDT_HASH_TEXT_BYTES];
     rdt_image image = {0};
-    order wanted = {.facts = at.facts, .ptx = ptx};
+    kernel_source wanted = {.facts = at.facts, .ptx = ptx};
     rdt_facts target;
     redtune_status status = find_target(builder, at.facts, &target, err);
     if (!status)
@@ -378,9 +378,9 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
 redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
                                  redtune_error *err) {
     rdt_kernel *kernel = NULL;
-    order wanted = {.source = "extern \"C\" __global__ void redtune_reduce() {}",
-                    .name = "probe.cu",
-                    .facts = &context->facts};
+    kernel_source wanted = {.source = "extern \"C\" __global__ void redtune_reduce() {}",
+                            .name = "probe.cu",
+                            .facts = &context->facts};
     redtune_status status = need_compiler(builder, err);
     if (!status) status = make_from_source(builder, context, &wanted, false, &kernel, err);
     if (!status) *ptx = atomic_load(&builder->ptx);

@@ -54,10 +54,10 @@ static redtune_status make_kernel(void *user, int family, const redtune_problem 
                             err);
 }
 
-static redtune_status make_image(void *user, const rdt_order *order, redtune_error *err) {
+static redtune_status make_image(void *user, const rdt_compile_job *job, redtune_error *err) {
     const worker *self = user;
-    return rdt_builder_store(self->builder, (rdt_case){&order->problem, &order->facts},
-                             order->family, &order->config, order->ptx, err);
+    return rdt_builder_store(self->builder, (rdt_case){&job->problem, &job->facts}, job->family,
+                             &job->config, job->ptx, err);
 }
 
 static redtune_status open_evaluator(void *user, const redtune_problem *largest,

@@ -1,6 +1,6 @@
-/* Lane: one contestant on one problem, ready to be timed again and again. */
-#ifndef BENCH_LANE_H
-#define BENCH_LANE_H
+/* Timer: one contestant on one problem, ready to be timed again and again. */
+#ifndef BENCH_TIMER_H
+#define BENCH_TIMER_H
 
 #include "bench/gpu.h"
 #include "bench/row.h"
@@ -16,7 +16,7 @@ typedef struct bench_contestant {
 } bench_contestant;
 
 /* Public to be read only. */
-typedef struct bench_lane {
+typedef struct bench_timer {
     bench_gpu *gpu;
     bench_contestant contestant;
     bench_mode mode;
@@ -27,16 +27,16 @@ typedef struct bench_lane {
     cudaGraphExec_t graph, idle_graph;   /* idle_graph: only what keeps calls apart; may be NULL */
     double sample_ns[BENCH_SAMPLES_MAX]; /* per call */
     int samples;
-} bench_lane;
+} bench_timer;
 
-/* Starts the lane of a contestant that has run before, so that its kernels are loaded. */
-redtune_status bench_lane_open(bench_gpu *gpu, const bench_contestant *contestant, bench_mode mode,
-                               const bench_dtype *dtype, uint64_t count, bench_lane *out,
-                               redtune_error *err);
-void bench_lane_close(bench_lane *lane);
+/* Starts the timer of a contestant that has run before, so that its kernels are loaded. */
+redtune_status bench_timer_open(bench_gpu *gpu, const bench_contestant *contestant, bench_mode mode,
+                                const bench_dtype *dtype, uint64_t count, bench_timer *out,
+                                redtune_error *err);
+void bench_timer_close(bench_timer *timer);
 /* Adds a sample. */
-redtune_status bench_lane_sample(bench_lane *lane, redtune_error *err);
+redtune_status bench_timer_sample(bench_timer *timer, redtune_error *err);
 /* The samples so far (at least one) and the launches. Sorts the samples. */
-void bench_lane_summary(bench_lane *lane, bench_time *out);
+void bench_timer_summary(bench_timer *timer, bench_time *out);
 
 #endif
