@@ -43,7 +43,7 @@ lines() {
     fenced { next }
     /^    / {
         sub(/^    /, "")
-        if (!inside) { inside = 1; commands = /^(redtune|cmake|cc|sqlite3|mkdir|cd|git|\.\/|build\/|bench\/|[A-Z_]+=)/ }
+        if (!inside) { inside = 1; commands = /^(redtune |cmake|cc|sqlite3|mkdir|cd|git|\.\/|build\/|bench\/|[A-Z_]+=)/ }
         if (commands) {
             line = line $0
             if (sub(/\\$/, "", line)) next

@@ -237,7 +237,7 @@ static redtune_status foresee(rdt_sweep *self, size_t problem, rdt_cache_state c
                               redtune_error *err) {
     start start = {.known = {0}};
     if (problem >= self->count) return REDTUNE_OK;
-    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache, NULL);
+    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
     redtune_status status = collect(self, &search, &start, err);
     if (!status) status = rdt_probes_foresee(&search, err);
     free_start(&start);
