@@ -15,6 +15,7 @@ class Problem(ctypes.Structure):
         ("result", ctypes.c_int),
         ("count", ctypes.c_uint64),
         ("config", ctypes.c_char_p),
+        ("reserved", ctypes.c_uint64 * 8),
     ]
 
 
@@ -30,6 +31,7 @@ class Options(ctypes.Structure):
         ("trust", ctypes.c_int),
         ("verify_s", ctypes.c_double),
         ("worker", ctypes.c_char_p),
+        ("reserved", ctypes.c_uint64 * 8),
     ]
 
 

@@ -34,6 +34,7 @@ typedef struct redtune_rows_query {
     int winners;                /* nonzero: the winners only */
     int shipped;                /* nonzero: those of the system's databases, too */
     int own;                    /* nonzero: without these, even where gpu names a model */
+    uint64_t reserved[8];
 } redtune_rows_query;
 
 /* One measurement. Its strings live during the call. */
@@ -89,6 +90,7 @@ typedef struct redtune_question {
     const char *gpu;    /* else a model's name, as above */
     int shipped;        /* nonzero: a model of the system's databases */
     redtune_problem problem;
+    uint64_t reserved[8];
 } redtune_question;
 
 /* What a plan for the problem would run there, and on what grounds. */
@@ -104,6 +106,7 @@ typedef struct redtune_explanation {
     /* Versions of today; 0: there is none here, so that nothing differs. */
     int driver_version, nvrtc_version;
     int driver_differs, nvrtc_differs; /* nonzero: the row's are others */
+    uint64_t reserved[4];
 } redtune_explanation;
 
 /* Finds what redtune_plan_create would choose. Needs no GPU unless the question names a device, and
@@ -140,6 +143,7 @@ typedef struct redtune_import_report {
     uint64_t same;    /* that were there before, or came twice */
     uint64_t refused; /* that no tune could have given */
     uint64_t winners; /* that changed */
+    uint64_t reserved[4];
 } redtune_import_report;
 
 typedef struct redtune_importing {
@@ -156,6 +160,7 @@ typedef struct redtune_importing {
     void (*changed)(void *user, const redtune_change *change);
     void (*refused)(void *user, const char *file, const char *reason, uint64_t count);
     void *user;
+    uint64_t reserved[8];
 } redtune_importing;
 
 /* Takes measurements in from files that anybody may have made: nothing in them is run, every value

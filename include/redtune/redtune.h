@@ -7,6 +7,12 @@
  * - Every text is the same in every locale, and a message is one line of UTF-8 without control
  *   characters.
  * - Public structs are valid when zeroed: a zero field means "the usual".
+ * - Within one major version (one soname) a program works with a later library as it was compiled.
+ *   Structs that a program makes or has filled keep their size: a later version names the first of
+ *   their reserved fields, which are zero until then, and zero means what it meant before. A struct
+ *   whose reserved fields are not zero is refused with REDTUNE_UNSUPPORTED: it was not zeroed, or
+ *   the program asks for what a later version knows. Structs that only redtune makes, for a
+ *   callback, grow at their end. New enumerators have new numbers.
  * - Device pointers and streams are the CUDA driver's (CUdeviceptr as a pointer, CUstream). The
  *   CUDA runtime's are the same types, so callers of cudart pass theirs. No CUDA header is needed.
  */
@@ -27,6 +33,16 @@ extern "C" {
 #endif
 
 #define REDTUNE_VERSION "0.1.0"
+
+#define REDTUNE_VERSION_MAJOR 0
+#define REDTUNE_VERSION_MINOR 1
+#define REDTUNE_VERSION_PATCH 0
+/* One number for comparisons: 10203 is 1.2.3. */
+#define REDTUNE_VERSION_NUMBER                                                                     \
+    (REDTUNE_VERSION_MAJOR * 10000 + REDTUNE_VERSION_MINOR * 100 + REDTUNE_VERSION_PATCH)
+
+/* REDTUNE_VERSION_NUMBER of the library that the program runs with. */
+REDTUNE_API int redtune_version(void);
 
 /* A CUDA stream: CUstream and cudaStream_t are pointers to this. */
 struct CUstream_st;
@@ -110,6 +126,7 @@ typedef struct redtune_problem {
      * bits. "block:block=256,vec=4" and "block=256,vec=4" name some parameters; the others are the
      * default's. Read during the call only; for plans only. */
     const char *config;
+    uint64_t reserved[8];
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for a value that is none. */
@@ -191,6 +208,7 @@ typedef struct redtune_options {
      * or does not end cannot spoil this context: the redtune command, or what redtune_tuning.worker
      * may be. A worker takes about half a second to start. */
     const char *worker;
+    uint64_t reserved[8];
 } redtune_options;
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
@@ -258,7 +276,7 @@ typedef struct redtune_operands {
      * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
      * time may call one. */
     redtune_workspace *workspace;
-    uint64_t reserved[10]; /* zero */
+    uint64_t reserved[8];
 } redtune_operands;
 
 /* Launches the plan's reduction, asynchronously, on a stream of rt's context (NULL: the default
@@ -335,6 +353,7 @@ typedef struct redtune_info {
      * imported measurement verified, in the background. */
     int pending;
     int imported; /* nonzero: the measurement was imported, and was not verified here */
+    uint64_t reserved[4];
 } redtune_info;
 
 REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info);
@@ -350,6 +369,7 @@ typedef redtune_status redtune_read_fn(void *user, void *buffer, size_t capacity
 typedef struct redtune_input {
     redtune_read_fn *read;
     void *user;
+    uint64_t reserved[4];
 } redtune_input;
 typedef struct redtune_reading {
     redtune_value value;
@@ -358,6 +378,7 @@ typedef struct redtune_reading {
     uint64_t pieces;
     double kernel_ns;  /* time on the GPU, the copies left out */
     redtune_info info; /* the plan that ran */
+    uint64_t reserved[4];
 } redtune_reading;
 /* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
  * reduces it there, and combines the pieces' results on the host. problem->count is the number of
@@ -375,6 +396,7 @@ typedef struct redtune_device_info {
     uint64_t memory_bytes, l2_bytes;
     double peak_gbps;   /* of the memory bus, from its width and clock; 0 if unknown */
     int driver_version; /* CUDA version of the driver: 13000 is 13.0 */
+    uint64_t reserved[4];
 } redtune_device_info;
 
 REDTUNE_API void redtune_device_get(const redtune *rt, redtune_device_info *info);

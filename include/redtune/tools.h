@@ -22,6 +22,7 @@ typedef struct redtune_emission {
      * redtune_count. */
     const char *gpu;
     const char *database; /* where gpu is looked up, as in redtune_question */
+    uint64_t reserved[8];
 } redtune_emission;
 
 /* Renders the CUDA source of one configuration. Needs neither GPU nor driver. *source is
@@ -51,6 +52,7 @@ typedef struct redtune_counters {
     uint64_t atomics; /* by lanes */
     uint64_t fences;
     double time_ns; /* modelled; says nothing about a real GPU */
+    uint64_t reserved[8];
 } redtune_counters;
 
 /* Compiles one configuration and calls it once, on problem.count elements, on the simulated GPU of
@@ -80,6 +82,7 @@ typedef struct redtune_step {
     double gain;      /* times faster than the step before; 0 for the first, or where not timed */
     int counted;      /* nonzero: counters are filled in, on a simulated GPU */
     redtune_counters counters;
+    uint64_t reserved[4];
 } redtune_step;
 
 /* Zero fields: f32; 2^24 elements, on a simulated GPU 2^20; 256 threads per block. */
@@ -94,6 +97,7 @@ typedef struct redtune_climb {
     /* Called once per step, in order; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*step)(void *user, const redtune_step *step);
     void *user;
+    uint64_t reserved[8];
 } redtune_climb;
 
 /* Runs the steps of the ladder in order on rt's GPU, checks each sum, and times it, or counts what
@@ -129,6 +133,7 @@ typedef struct redtune_reporting {
     const redtune_step *steps; /* of the ladder, as redtune_ladder gives them; may be NULL */
     size_t step_count;
     redtune_format format;
+    uint64_t reserved[8];
 } redtune_reporting;
 
 /* Writes what the databases know of one GPU model as a document, from the templates in report/.

@@ -102,6 +102,7 @@ typedef struct redtune_tuning {
     /* Called once per finished problem, as they finish, from the calling thread. */
     void (*tuned)(void *user, const redtune_tuned *result);
     void *user;
+    uint64_t reserved[8];
 } redtune_tuning;
 
 /* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and
@@ -145,6 +146,7 @@ typedef struct redtune_verify_report {
     uint64_t held;
     uint64_t retired;
     uint64_t skipped; /* too large for the GPU's memory, or not of the templates' any more */
+    uint64_t reserved[4];
 } redtune_verify_report;
 
 /* What to verify. Zero fields: everything that is known of rt's GPU model. */
@@ -160,6 +162,7 @@ typedef struct redtune_verifying {
      * call. */
     int (*each)(void *user, const redtune_verified *verified);
     void *user;
+    uint64_t reserved[8];
 } redtune_verifying;
 
 /* Tries configs again, on rt's GPU, that the databases have good measurements of: checks their

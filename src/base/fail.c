@@ -22,6 +22,10 @@ static const char *const status_names[] = {
     [REDTUNE_UNPREPARED] = "not prepared",
 };
 
+int redtune_version(void) {
+    return REDTUNE_VERSION_NUMBER;
+}
+
 const char *redtune_status_name(redtune_status status) {
     size_t i = (size_t)status;
     return i < sizeof status_names / sizeof *status_names ? status_names[i] : "unknown";

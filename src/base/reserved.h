@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include "base/fail.h"
 
+/* The first two arguments of what follows. */
+#define RDT_RESERVED(object) (object)->reserved, sizeof(object)->reserved
+
 static inline bool rdt_reserved_is_clear(const uint64_t *reserved, size_t bytes) {
     uint64_t all = 0;
     for (size_t i = 0; i < bytes / sizeof *reserved; i++) all |= reserved[i];

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/reserved.h"
 #include "model/half.h"
 
 const rdt_op_traits rdt_op_table[] = {
@@ -175,6 +176,8 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64,
                         problem->count, input->name, rdt_problem_count_max(problem->dtype));
+    status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
+    if (status) return status;
     *out = *problem;
     out->result = result;
     return REDTUNE_OK;

@@ -61,6 +61,15 @@ static redtune_status read_none(void *user, void *buffer, size_t capacity, size_
     return REDTUNE_OK;
 }
 
+static int each_step(void *user, const redtune_step *step) {
+    (void)user, (void)step;
+    return 0;
+}
+
+static void each_finding(void *user, const redtune_finding *finding) {
+    (void)user, (void)finding;
+}
+
 static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
 
 /* What the message names, and the call; NULL: the call has no status, or the argument is fine. */
@@ -184,11 +193,53 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X(NULL, strcmp(redtune_match_name(NONE), "unknown"))                                           \
     X(NULL, strcmp(redtune_effort_name(NONE), "unknown"))
 
+/* Structs of programs of a later version, or that were not zeroed: their type, and the call. */
+#define OF_LATER .reserved = {[3] = 1}
+static const redtune_problem later_problem = {.dtype = REDTUNE_F32, .count = 1000, OF_LATER};
+static const redtune_operands later_operands = {.d_in = {value}, .d_out = {value}, OF_LATER};
+static const redtune_input later_input = {.read = read_none, OF_LATER};
+static const redtune_climb later_climb = {.step = each_step, OF_LATER};
+static const redtune_rows_query later_query = {OF_LATER};
+static const redtune_importing later_import = {.files = no_file, .file_count = 1, OF_LATER};
+#define LATER_CALLS(X)                                                                             \
+    X("redtune_problem", redtune_problem_result(&later_problem, &dtype, &err))                     \
+    X("redtune_problem", redtune_plan_create(rt, &later_problem, &plan, &err))                     \
+    X("redtune_problem", redtune_prepare(rt, &sum, 1, &err)                                        \
+                             ?: redtune_reduce(rt, &later_problem, value, value, NULL, &err))      \
+    X("redtune_problem",                                                                           \
+      redtune_report(&(redtune_reporting){.problem = later_problem}, &text, &err))                 \
+    X("redtune_operands", redtune_plan_create(rt, &sum, &plan, &err)                               \
+                              ?: redtune_plan_run(plan, &later_operands, NULL, &err))              \
+    X("redtune_options", redtune_open(&(redtune_options){OF_LATER}, &rt, &err))                    \
+    X("redtune_options",                                                                           \
+      redtune_diagnose(&(redtune_options){OF_LATER}, each_finding, NULL, &count, &err))            \
+    X("redtune_input", redtune_reduce_input(rt, &sum, &later_input, &reading, &err))               \
+    X("redtune_tuning", redtune_tune(rt, &(redtune_tuning){OF_LATER}, &err))                       \
+    X("redtune_verifying", redtune_verify(rt, &(redtune_verifying){OF_LATER}, &verified, &err))    \
+    X("redtune_rows_query", redtune_rows_each(&later_query, each_row, NULL, &err))                 \
+    X("redtune_rows_query",                                                                        \
+      redtune_export(&later_query, REDTUNE_EXPORT_JSON, &data, &bytes, &err))                      \
+    X("redtune_question",                                                                          \
+      redtune_explain(&(redtune_question){.problem = sum, OF_LATER}, &explanation, &err))          \
+    X("redtune_importing", redtune_import(&later_import, &report, &err))                           \
+    X("redtune_emission",                                                                          \
+      redtune_emit(&(redtune_emission){.problem = sum, OF_LATER}, &text, &err))                    \
+    X("redtune_emission",                                                                          \
+      redtune_count(&(redtune_emission){.problem = sum, OF_LATER}, &counters, &err))               \
+    X("redtune_climb", redtune_ladder(rt, &later_climb, &err))                                     \
+    X("redtune_climb", redtune_ladder_steps(&later_climb, &err))                                   \
+    X("redtune_climb", redtune_ladder_source(&later_climb, "modulo", &text, &err))                 \
+    X("redtune_reporting", redtune_report(&(redtune_reporting){OF_LATER}, &text, &err))
+
 static const struct {
+    redtune_status status;
     const char *part, *call;
 } calls[] = {
-#define ENTRY(part, ...) {part, #__VA_ARGS__},
+#define ENTRY(part, ...) {REDTUNE_INVALID, part, #__VA_ARGS__},
     CALLS(ENTRY)
+#undef ENTRY
+#define ENTRY(part, ...) {REDTUNE_UNSUPPORTED, part, #__VA_ARGS__},
+        LATER_CALLS(ENTRY)
 #undef ENTRY
 };
 
@@ -197,6 +248,7 @@ static int make(size_t wanted) {
 #define ENTRY(part, ...)                                                                           \
     if (at++ == wanted) return (int)(__VA_ARGS__);
     CALLS(ENTRY)
+    LATER_CALLS(ENTRY)
 #undef ENTRY
     return -1;
 }
@@ -210,7 +262,8 @@ static int try_call(size_t i) {
         return 77;
     }
     int got = make(i);
-    bool good = calls[i].part ? got == REDTUNE_INVALID && err.status == REDTUNE_INVALID &&
+    const redtune_status wanted = calls[i].status;
+    bool good = calls[i].part ? got == (int)wanted && err.status == wanted &&
                                     strstr(err.message, calls[i].part)
                               : got == REDTUNE_OK;
     if (!good) fprintf(stderr, "%s: %d: %s\n", calls[i].call, got, err.message);

@@ -11,7 +11,7 @@ import redtune_library as bindings
 
 header = re.sub(r"/\*.*?\*/", "", open(root + "/include/redtune/redtune.h").read(), flags=re.S)
 KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
-         "uint64_t": ctypes.c_uint64, "const char *": ctypes.c_char_p}
+         "uint64_t": ctypes.c_uint64, "char": ctypes.c_char, "const char *": ctypes.c_char_p}
 
 
 def members(name):
@@ -20,7 +20,7 @@ def members(name):
         kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", " ".join(line.split())).groups()
         kind = kind.strip()
         if count:
-            yield member, ctypes.c_char * int(count)
+            yield member, KINDS[kind] * int(count)
         elif kind.endswith("*"):
             yield member, KINDS.get(kind, ctypes.c_void_p)
         else:

@@ -391,6 +391,17 @@ static void fail_within_puts_the_context_in_front(void) {
     CHECK_INT(error.code, 6);
 }
 
+static void versions_are_the_projects(void) {
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", REDTUNE_VERSION_MAJOR, REDTUNE_VERSION_MINOR,
+             REDTUNE_VERSION_PATCH);
+    CHECK_TEXT(text, RDT_TEST_VERSION);
+    CHECK_TEXT(REDTUNE_VERSION, RDT_TEST_VERSION);
+    CHECK_INT(redtune_version(), REDTUNE_VERSION_NUMBER);
+    CHECK_INT(REDTUNE_VERSION_NUMBER,
+              REDTUNE_VERSION_MAJOR * 10000 + REDTUNE_VERSION_MINOR * 100 + REDTUNE_VERSION_PATCH);
+}
+
 static void status_names_are_never_null(void) {
     for (int status = 0; status <= REDTUNE_UNPREPARED + 1; status++)
         CHECK(redtune_status_name((redtune_status)status));
@@ -449,6 +460,7 @@ int main(int argc, char **argv) {
         FACT(fail_takes_no_error),
         FACT(fail_within_puts_the_context_in_front),
         FACT(status_names_are_never_null),
+        FACT(versions_are_the_projects),
         FACT(log_makes_only_the_lines_asked_for),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);

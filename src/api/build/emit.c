@@ -2,6 +2,7 @@
 #include "api/build/emit.h"
 
 #include <stdlib.h>
+#include "base/reserved.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
 
@@ -45,7 +46,8 @@ redtune_status redtune_emit(const redtune_emission *emission, char **source, red
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot emit: %s is NULL",
                         emission ? "source" : "emission");
     redtune_problem problem;
-    redtune_status status = rdt_problem_resolve(&emission->problem, &problem, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(emission), "redtune_emission", err);
+    if (!status) status = rdt_problem_resolve(&emission->problem, &problem, err);
     if (status) return status;
     rdt_facts facts = *rdt_facts_typical();
     rdt_case at = {&problem, &facts};

@@ -5,6 +5,7 @@
 #include "api/records/validate_row.h"
 #include "api/records/layers.h"
 #include "base/file.h"
+#include "base/reserved.h"
 #include "cache/exchange.h"
 #include "cache/untrusted.h"
 #include "redtune/records.h"
@@ -191,7 +192,8 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
     rdt_layers layers = {.count = 0};
     rdt_rows *files = calloc(importing->file_count, sizeof *files);
     if (!files) return rdt_fail_memory(err, importing->file_count * sizeof *files);
-    redtune_status status = rdt_layers_list(importing->database, &layers, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(importing), "redtune_importing", err);
+    if (!status) status = rdt_layers_list(importing->database, &layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
     if (!status) status = read_files(&self, files, err);
     /* What is merged into is meant by its very name. */

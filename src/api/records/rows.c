@@ -5,6 +5,7 @@
 #include "api/records/rows.h"
 #include "api/records/convert.h"
 #include "base/array.h"
+#include "base/reserved.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
 #include "redtune/records.h"
@@ -215,7 +216,8 @@ static redtune_status find_target(const redtune_rows_query *query, const char *v
     const rdt_target_query wanted = {
         .verb = verb, .gpu = query->gpu, .shipped = query->shipped != 0, .own = query->own != 0};
     rdt_layers layers = {.count = 0};
-    redtune_status status = rdt_problem_check_filter(query->op, query->dtype, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(query), "redtune_rows_query", err);
+    if (!status) status = rdt_problem_check_filter(query->op, query->dtype, err);
     if (!status) status = rdt_layers_list(query->database, &layers, err);
     if (!status) status = rdt_target_find(&wanted, &layers, out, err);
     rdt_layers_free(&layers);

@@ -4,6 +4,7 @@
 #include "api/records/target.h"
 #include "api/records/convert.h"
 #include "api/runtime/import_policy.h"
+#include "base/reserved.h"
 #include "compiler/compiler.h"
 #include "redtune/records.h"
 
@@ -77,7 +78,8 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
     inquiry self = {.question = question};
     rdt_choice choice;
     redtune_trust trust = REDTUNE_TRUST_VERIFIED;
-    redtune_status status = rdt_problem_resolve(&question->problem, &self.problem, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(question), "redtune_question", err);
+    if (!status) status = rdt_problem_resolve(&question->problem, &self.problem, err);
     if (!status) status = rdt_layers_list(question->database, &self.layers, err);
     if (!status) status = find_target(&self, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);

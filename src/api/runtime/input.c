@@ -2,6 +2,7 @@
 #include "api/runtime/state.h"
 
 #include <string.h>
+#include "base/reserved.h"
 #include "gpu/buffer.h"
 #include "gpu/graph.h"
 #include "model/fold.h"
@@ -132,7 +133,8 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
     redtune_problem resolved;
-    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
+    if (!status) status = rdt_problem_resolve(problem, &resolved, err);
     if (status) return status;
     reading self = {
         .rt = rt,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "api/records/validate_row.h"
 #include "base/locale.h"
+#include "base/reserved.h"
 #include "base/trace.h"
 
 static const double verify_usual_s = 0.5;
@@ -140,12 +141,14 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
     const redtune_options usual = {0};
     if (!options) options = &usual;
     if (!out) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot open redtune: out is NULL");
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(options), "redtune_options", err);
+    if (status) return status;
     redtune *rt = calloc(1, sizeof *rt);
     if (!rt) return rdt_fail_memory(err, sizeof *rt);
     rt->background = options->background != 0;
     pthread_mutex_init(&rt->lock, NULL);
     rdt_trace_start();
-    redtune_status status = fill(rt, options, err);
+    status = fill(rt, options, err);
     if (status) {
         redtune_close(rt);
         return status;

@@ -195,8 +195,7 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
     if (workspace && plan && workspace->rt != plan->rt)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce: the workspace is of another redtune than the plan");
-    redtune_status status =
-        rdt_reserved_check(operands->reserved, sizeof operands->reserved, "redtune_operands", err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(operands), "redtune_operands", err);
     if (status) return status;
     return run(plan, workspace ? workspace->address : 0, operands->d_in[0], operands->count,
                operands->d_out[0], stream, err);

@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/reserved.h"
 
 /* The plan for a problem as the caller wrote it; NULL: there is none yet, or something is wrong. */
 static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
-    return problem->config ? NULL : rdt_plan_table_find(&rt->plans, problem);
+    if (problem->config || !rdt_reserved_is_clear(RDT_RESERVED(problem))) return NULL;
+    return rdt_plan_table_find(&rt->plans, problem);
 }
 
 /* A plan cannot be made within a capture, and trying would end it. */

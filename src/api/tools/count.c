@@ -2,6 +2,7 @@
 #include <string.h>
 #include "api/build/builder.h"
 #include "api/build/emit.h"
+#include "base/reserved.h"
 #include "gpu/buffer.h"
 #include "gpu/counters.h"
 #include "tuner/measure/test_data.h"
@@ -124,7 +125,8 @@ redtune_status redtune_count(const redtune_emission *emission, redtune_counters 
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot count: %s is NULL",
                         emission ? "out" : "emission");
     redtune_problem problem;
-    redtune_status status = rdt_problem_resolve(&emission->problem, &problem, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(emission), "redtune_emission", err);
+    if (!status) status = rdt_problem_resolve(&emission->problem, &problem, err);
     if (status) return status;
     rdt_context *context = NULL;
     bool entered = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/records/layers.h"
 #include "base/file.h"
+#include "base/reserved.h"
 #include "base/text.h"
 #include "cache/kernels.h"
 #include "codegen/codegen.h"
@@ -186,6 +187,9 @@ redtune_status redtune_diagnose(const redtune_options *options,
                                 void (*found)(void *user, const redtune_finding *finding),
                                 void *user, int *missing, redtune_error *err) {
     if (!found) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot diagnose: found is NULL");
+    redtune_status status =
+        options ? rdt_reserved_check(RDT_RESERVED(options), "redtune_options", err) : REDTUNE_OK;
+    if (status) return status;
     audience to = {.found = found, .user = user};
     look_at_driver(&to, rdt_driver_is_simulated(options ? options->device : NULL));
     look_at_compiler(&to);

@@ -4,6 +4,7 @@
 #include "api/records/rows.h"
 #include "api/records/convert.h"
 #include "base/array.h"
+#include "base/reserved.h"
 #include "codegen/page.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
@@ -299,8 +300,10 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: steps is NULL, though counted");
     rdt_codegen *codegen = NULL;
     const redtune_problem *shown = &self.wanted->problem;
-    redtune_status status =
-        rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(self.wanted), "redtune_reporting", err);
+    if (!status) status = rdt_reserved_check(RDT_RESERVED(shown), "redtune_problem", err);
+    if (!status)
+        status = rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
     if (!status) status = gather(&self, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
     self.report.step = self.wanted->steps;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/reserved.h"
 #include "redtune/tools.h"
 
 enum { USUAL_BLOCK = 256 };
@@ -20,7 +21,8 @@ redtune_status rdt_step_problem(const redtune_climb *climb, uint64_t usual_count
     }
     const redtune_problem problem = {
         .op = REDTUNE_SUM, .dtype = dtype, .count = climb->count ? climb->count : usual_count};
-    return rdt_problem_resolve(&problem, out, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(climb), "redtune_climb", err);
+    return status ? status : rdt_problem_resolve(&problem, out, err);
 }
 
 /* A block that the family has not is named with those that it has. */

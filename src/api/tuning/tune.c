@@ -1,5 +1,6 @@
 /* Tune: tuning a list of problems, and keeping what was measured. */
 #include "api/tuning/session.h"
+#include "base/reserved.h"
 #include "cache/tuning.h"
 #include "tuner/search/strategy.h"
 
@@ -46,7 +47,8 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     const redtune_tuning usual = {0};
     const redtune_tuning *wanted = tuning ? tuning : &usual;
     rdt_codegen *codegen = NULL;
-    redtune_status status = check(rt, wanted, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(wanted), "redtune_tuning", err);
+    if (!status) status = check(rt, wanted, err);
     if (!status) status = rdt_builder_borrow(rt->builder, &codegen, err);
     if (status) return status;
     status = tune(rt, wanted, codegen, err);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "api/runtime/recheck_session.h"
 #include "base/random.h"
+#include "base/reserved.h"
 #include "model/winner.h"
 #include "redtune/tune.h"
 
@@ -246,7 +247,8 @@ redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
     work self = {.rt = rt, .wanted = verifying ? verifying : &usual};
     bool entered = false;
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot verify: rt is NULL");
-    redtune_status status = rdt_problem_check_filter(self.wanted->op, self.wanted->dtype, err);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(self.wanted), "redtune_verifying", err);
+    if (!status) status = rdt_problem_check_filter(self.wanted->op, self.wanted->dtype, err);
     if (!status) status = rdt_builder_borrow(rt->builder, &self.codegen, err);
     if (status) return status;
     status = rdt_context_enter(rt->context, &entered, err);
