@@ -1,5 +1,6 @@
 /* Buffer: device and pinned host memory, and copies between them. */
 #include "gpu/buffer.h"
+#include "gpu/stream.h"
 
 redtune_status rdt_buffer_create(const rdt_driver *driver, size_t bytes, rdt_buffer *out,
                                  redtune_error *err) {
@@ -18,8 +19,8 @@ void rdt_buffer_destroy(rdt_buffer *buffer) {
     *buffer = (rdt_buffer){0};
 }
 
-redtune_status rdt_pinned_create(const rdt_driver *driver, size_t bytes, rdt_pinned *out,
-                                 redtune_error *err) {
+redtune_status rdt_buffer_create_pinned(const rdt_driver *driver, size_t bytes, rdt_pinned *out,
+                                        redtune_error *err) {
     rdt_pinned pinned = {.driver = driver, .bytes = bytes};
     CUresult rc = driver->mem_host_alloc(&pinned.data, bytes, 0);
     if (rc) return rdt_driver_check(driver, rc, err, "allocate %zu bytes of pinned memory", bytes);
@@ -27,14 +28,9 @@ redtune_status rdt_pinned_create(const rdt_driver *driver, size_t bytes, rdt_pin
     return REDTUNE_OK;
 }
 
-void rdt_pinned_destroy(rdt_pinned *pinned) {
+void rdt_buffer_destroy_pinned(rdt_pinned *pinned) {
     if (pinned->data) pinned->driver->mem_free_host(pinned->data);
     *pinned = (rdt_pinned){0};
-}
-
-redtune_status rdt_stream_wait(const rdt_driver *driver, CUstream stream, redtune_error *err) {
-    return rdt_driver_check(driver, driver->stream_synchronize(stream), err,
-                            "finish work on the GPU");
 }
 
 redtune_status rdt_buffer_write(const rdt_driver *driver, CUdeviceptr to, const void *from,
@@ -63,16 +59,4 @@ redtune_status rdt_buffer_repeat(const rdt_driver *driver, CUdeviceptr to, size_
         filled += step;
     }
     return REDTUNE_OK;
-}
-
-redtune_status rdt_stream_create(const rdt_driver *driver, CUstream *out, redtune_error *err) {
-    CUstream stream = NULL;
-    CUresult rc = driver->stream_create(&stream, CU_STREAM_NON_BLOCKING);
-    redtune_status status = rdt_driver_check(driver, rc, err, "create a stream");
-    if (!status) *out = stream;
-    return status;
-}
-
-void rdt_stream_destroy(const rdt_driver *driver, CUstream stream) {
-    if (stream) driver->stream_destroy(stream);
 }

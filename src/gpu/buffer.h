@@ -23,9 +23,9 @@ typedef struct rdt_pinned {
     size_t bytes;
 } rdt_pinned;
 
-redtune_status rdt_pinned_create(const rdt_driver *driver, size_t bytes, rdt_pinned *out,
-                                 redtune_error *err);
-void rdt_pinned_destroy(rdt_pinned *pinned);
+redtune_status rdt_buffer_create_pinned(const rdt_driver *driver, size_t bytes, rdt_pinned *out,
+                                        redtune_error *err);
+void rdt_buffer_destroy_pinned(rdt_pinned *pinned);
 
 /* Copies that are over when they return. */
 redtune_status rdt_buffer_write(const rdt_driver *driver, CUdeviceptr to, const void *from,
@@ -35,11 +35,5 @@ redtune_status rdt_buffer_read(const rdt_driver *driver, void *to, CUdeviceptr f
 /* Fills bytes at to with its own first pattern_bytes, again and again. Asynchronous. */
 redtune_status rdt_buffer_repeat(const rdt_driver *driver, CUdeviceptr to, size_t pattern_bytes,
                                  size_t bytes, CUstream stream, redtune_error *err);
-
-/* A stream of the caller's current context that does not wait for the default stream. */
-redtune_status rdt_stream_create(const rdt_driver *driver, CUstream *out, redtune_error *err);
-void rdt_stream_destroy(const rdt_driver *driver, CUstream stream);
-/* Waits; a kernel's failure surfaces here. */
-redtune_status rdt_stream_wait(const rdt_driver *driver, CUstream stream, redtune_error *err);
 
 #endif

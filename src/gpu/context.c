@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-redtune_status rdt_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
-                                redtune_error *err) {
+redtune_status rdt_context_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
+                                        redtune_error *err) {
     rdt_facts facts = {.driver_version = driver->version};
     int l2_bytes = 0;
     size_t memory_bytes = 0;
@@ -37,8 +37,8 @@ redtune_status rdt_device_facts(const rdt_driver *driver, CUdevice device, rdt_f
     return REDTUNE_OK;
 }
 
-redtune_status rdt_device_find(const rdt_driver *driver, const char *name, CUdevice *out,
-                               redtune_error *err) {
+redtune_status rdt_context_find_device(const rdt_driver *driver, const char *name, CUdevice *out,
+                                       redtune_error *err) {
     int count = 0;
     redtune_status status =
         rdt_driver_check(driver, driver->device_get_count(&count), err, "count the GPUs");
@@ -74,7 +74,7 @@ redtune_status rdt_context_open(const char *name, rdt_context **out, redtune_err
     redtune_status status = rdt_driver_open(rdt_driver_is_simulated(name), &context->driver, err);
     if (status) goto done;
     if (name) {
-        status = rdt_device_find(context->driver, name, &context->device, err);
+        status = rdt_context_find_device(context->driver, name, &context->device, err);
         if (status) goto done;
         CUresult rc = context->driver->primary_retain(&context->handle, context->device);
         status = rdt_driver_check(context->driver, rc, err, "open a context on GPU %s", name);
@@ -85,7 +85,7 @@ redtune_status rdt_context_open(const char *name, rdt_context **out, redtune_err
         snprintf(context->name, sizeof context->name, "%d", (int)context->device);
     }
     if (status) goto done;
-    status = rdt_device_facts(context->driver, context->device, &context->facts, err);
+    status = rdt_context_device_facts(context->driver, context->device, &context->facts, err);
     if (status) goto done;
     *out = context;
     context = NULL;

@@ -29,9 +29,9 @@ CUstreamCaptureMode rdt_context_relax(const rdt_context *context);
 void rdt_context_restore(const rdt_context *context, CUstreamCaptureMode mode);
 
 /* The device of a name such as "0"; of "sim" the simulated driver's first. */
-redtune_status rdt_device_find(const rdt_driver *driver, const char *name, CUdevice *out,
-                               redtune_error *err);
-redtune_status rdt_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
-                                redtune_error *err);
+redtune_status rdt_context_find_device(const rdt_driver *driver, const char *name, CUdevice *out,
+                                       redtune_error *err);
+redtune_status rdt_context_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
+                                        redtune_error *err);
 
 #endif

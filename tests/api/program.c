@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include <time.h>
-#include "gpu/graph.h"
+#include "gpu/timer.h"
 
 static void listen(void *user, redtune_log_level level, const char *line) {
     listener *self = user;

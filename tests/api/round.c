@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "gpu/graph.h"
+#include "gpu/stream.h"
 
 adder round_ones;
 simulator round_sim;

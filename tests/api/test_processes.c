@@ -6,6 +6,7 @@
 #include "cache/tuning.h"
 #include "gpu/buffer.h"
 #include "gpu/context.h"
+#include "gpu/stream.h"
 
 enum { COUNT = 1000 };
 

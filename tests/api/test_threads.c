@@ -11,6 +11,7 @@
 #include "check.h"
 #include "gpu/device.h"
 #include "gpu/graph.h"
+#include "gpu/stream.h"
 
 enum { THREADS = 8, PLANS = 3, COUNT = 40, CALLS_USUAL = 300, ONES = 1000 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "gpu/buffer.h"
 #include "gpu/context.h"
+#include "gpu/stream.h"
 
 typedef struct device {
     rdt_context *context;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "ones.h"
 #include "redtune/tune.h"
+#include "gpu/stream.h"
 
 static char database[64]; /* of this run; does not exist at first */
 

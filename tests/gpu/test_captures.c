@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include "api/runtime/plan.h"
 #include "gpu/graph.h"
+#include "gpu/stream.h"
 #include "ones.h"
 #include "simulator.h"
 

@@ -1,5 +1,6 @@
 /* Facts about redtune.h in captured graphs on a GPU. */
 #include "gpu/graph.h"
+#include "gpu/stream.h"
 #include "ones.h"
 
 static redtune_status open_usual(redtune **rt) {

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "api/runtime/plan.h"
 #include "ones.h"
+#include "gpu/stream.h"
 
 enum { CONTESTANTS = 4, CALLS = 100000, QUEUE = 128 };
 

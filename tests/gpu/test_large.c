@@ -2,7 +2,7 @@
  * every run while the GPU does something else, too. */
 #include <inttypes.h>
 #include "check.h"
-#include "gpu/graph.h"
+#include "gpu/stream.h"
 #include "model/scalar.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include "gpu/graph.h"
+#include "gpu/stream.h"
 #include "ones.h"
 #include "simulator.h"
 
@@ -345,7 +346,7 @@ static void check_names_pointers_that_kernels_do_not_reach(void) {
     CHECK_FAILS(redtune_plan_reduce(plan, output(96), COUNT * 100, output(0), gpu.stream, &err),
                 REDTUNE_INVALID, err, "its allocation ends after 16000");
     CHECK_OK(redtune_plan_reduce(plan, NULL, 0, output(0), gpu.stream, &err), err);
-    CHECK_OK(rdt_pinned_create(gpu.driver, sizeof one, &pinned, &err), err);
+    CHECK_OK(rdt_buffer_create_pinned(gpu.driver, sizeof one, &pinned, &err), err);
     memcpy(pinned.data, &one, sizeof one);
     CHECK_OK(redtune_plan_reduce(plan, pinned.data, 1, output(1), gpu.stream, &err), err);
     rdt_graph *graph = NULL;
@@ -355,7 +356,7 @@ static void check_names_pointers_that_kernels_do_not_reach(void) {
     CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
     rdt_graph_destroy(graph);
     CHECK(result(0) == 0 && result(1) == 1 && result(2) == 1000);
-    rdt_pinned_destroy(&pinned);
+    rdt_buffer_destroy_pinned(&pinned);
     redtune_plan_destroy(plan);
     redtune_close(rt);
 }

@@ -47,7 +47,7 @@ bool forge_use_simulated(void) {
     redtune_error why = {0};
     redtune_status status = rdt_driver_open(true, &driver, &why);
     if (!status && driver->device_get(&device, 0)) status = REDTUNE_DEVICE;
-    if (!status) status = rdt_device_facts(driver, device, &gpu, &why);
+    if (!status) status = rdt_context_device_facts(driver, device, &gpu, &why);
     rdt_driver_close(driver);
     if (status) fprintf(stderr, "no simulated GPU: %s\n", why.message);
     return !status;

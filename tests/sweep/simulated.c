@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 #include "base/fail.h"
+#include "gpu/stream.h"
 
 /* The driver is loaded already; this only finds what it has beside the driver's functions. */
 static redtune_status bind(simulated *gpu, redtune_error *err) {

@@ -23,6 +23,7 @@
 #include "inputs.h"
 #include "model/reference.h"
 #include "simulated.h"
+#include "gpu/stream.h"
 
 static const uint64_t counts[] = {0, 1, 31, 32, 33, 255, 256, 257, 4095, 4097, 65537};
 enum {

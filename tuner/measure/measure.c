@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tuner/measure/verify.h"
+#include "gpu/timer.h"
 
 enum { CALL_NS = 2000 /* a small call, at the least */, ALIGNMENT_BYTES = 256 };
 

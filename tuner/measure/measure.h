@@ -7,6 +7,7 @@
 #ifndef RDT_TUNER_MEASURE_MEASURE_H
 #define RDT_TUNER_MEASURE_MEASURE_H
 
+#include "gpu/graph.h"
 #include "tuner/measure/kernel_set.h"
 
 enum {

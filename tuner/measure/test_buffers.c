@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include "model/launch.h"
 #include "model/scalar.h"
+#include "gpu/stream.h"
+#include "gpu/timer.h"
 
 enum {
     SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */

@@ -6,7 +6,7 @@
 
 #include "gpu/buffer.h"
 #include "gpu/context.h"
-#include "gpu/graph.h"
+#include "gpu/timer.h"
 #include "tuner/measure/one_hot.h"
 #include "tuner/measure/test_data.h"
 

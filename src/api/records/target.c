@@ -111,8 +111,8 @@ static redtune_status mark(const rdt_target_query *query, rdt_target *target, re
 static redtune_status read_device(const rdt_driver *driver, const char *name, rdt_target *target,
                                   redtune_error *err) {
     CUdevice device;
-    redtune_status status = rdt_device_find(driver, name, &device, err);
-    if (!status) status = rdt_device_facts(driver, device, &target->facts, err);
+    redtune_status status = rdt_context_find_device(driver, name, &device, err);
+    if (!status) status = rdt_context_device_facts(driver, device, &target->facts, err);
     target->found = target->here = !status;
     return status;
 }
@@ -142,7 +142,8 @@ static void look_at_machine(rdt_target *target, bool any) {
     for (int i = 0; i < count && !target->found; i++) {
         CUdevice device;
         rdt_facts facts;
-        if (driver->device_get(&device, i) || rdt_device_facts(driver, device, &facts, &ignored) ||
+        if (driver->device_get(&device, i) ||
+            rdt_context_device_facts(driver, device, &facts, &ignored) ||
             !(any || is_meant(target, &facts)))
             continue;
         target->facts = facts;

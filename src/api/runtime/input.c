@@ -4,7 +4,8 @@
 #include <string.h>
 #include "base/reserved.h"
 #include "gpu/buffer.h"
-#include "gpu/graph.h"
+#include "gpu/stream.h"
+#include "gpu/timer.h"
 #include "model/fold.h"
 
 enum { TUNERS = 2, PIECE_BYTES_MAX = 64 << 20, PIECE_BYTES_MIN = 1 << 12, RESULT_BYTES = 16 };
@@ -47,7 +48,8 @@ static redtune_status choose_piece(reading *self, uint64_t expected, redtune_err
 
 static redtune_status open_tuner(reading *self, tuner *each, redtune_error *err) {
     const rdt_driver *driver = self->driver;
-    redtune_status status = rdt_pinned_create(driver, self->piece_bytes, &each->staging, err);
+    redtune_status status =
+        rdt_buffer_create_pinned(driver, self->piece_bytes, &each->staging, err);
     if (!status) status = rdt_buffer_create(driver, self->piece_bytes, &each->input, err);
     if (!status) status = rdt_buffer_create(driver, RESULT_BYTES, &each->output, err);
     if (!status) status = rdt_timer_create(driver, &each->timer, err);
@@ -61,7 +63,7 @@ static void close_tuner(const reading *self, tuner *each) {
     rdt_timer_destroy(&each->timer);
     rdt_buffer_destroy(&each->output);
     rdt_buffer_destroy(&each->input);
-    rdt_pinned_destroy(&each->staging);
+    rdt_buffer_destroy_pinned(&each->staging);
 }
 
 /* Waits for the device tuner's piece and takes its result. The piece is still in the staging

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include "gpu/buffer.h"
+#include "gpu/stream.h"
 #include "model/launch.h"
 
 /* So many scratch blocks of streams that are gone wait until they are freed together. */

@@ -5,6 +5,7 @@
 #include "base/reserved.h"
 #include "gpu/buffer.h"
 #include "gpu/counters.h"
+#include "gpu/stream.h"
 #include "tuner/measure/test_data.h"
 #include "redtune/tools.h"
 

@@ -48,7 +48,7 @@ static void look_at_gpu(audience *to, const rdt_driver *driver, int index) {
     CUdevice device;
     redtune_status status = rdt_driver_check(driver, driver->device_get(&device, index), &failure,
                                              "find GPU %d", index);
-    if (!status) status = rdt_device_facts(driver, device, &facts, &failure);
+    if (!status) status = rdt_context_device_facts(driver, device, &facts, &failure);
     if (status) {
         tell_failure(to, subject, &failure, "check nvidia-smi");
         return;

@@ -8,6 +8,8 @@
 #include "api/tools/step.h"
 #include "gpu/counters.h"
 #include "gpu/graph.h"
+#include "gpu/stream.h"
+#include "gpu/timer.h"
 #include "model/reference.h"
 #include "tuner/measure/test_buffers.h"
 #include "redtune/tools.h"
