@@ -54,9 +54,7 @@ static redtune_status diagnose_as_list(const redtune_options *open, int *missing
 
 static redtune_status diagnose_as_json(const redtune_options *open, int *missing,
                                        redtune_error *err) {
-    rdt_json json = {.out = stdout};
-    rdt_json_begin(&json, NULL, '{');
-    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json json = rdt_json_open(stdout);
     rdt_json_begin(&json, "findings", '[');
     redtune_status status = redtune_diagnose(open, write_finding, &json, missing, err);
     rdt_json_end(&json, ']');

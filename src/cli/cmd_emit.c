@@ -63,12 +63,7 @@ static int print_counters(const redtune_emission *emission) {
 
 static int run(const rdt_options *options) {
     redtune_emission emission = {
-        .problem =
-            {
-                .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
-                .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_F32,
-                .count = options->count_count ? options->counts[0] : UINT64_C(1) << 20,
-            },
+        .problem = rdt_options_problem(options, REDTUNE_F32, 1 << 20),
         .family = options->family,
         .config = options->config,
         .lines = options->lines,

@@ -99,14 +99,9 @@ static void print_text(const redtune_explanation *found) {
 
 static void print_json(const redtune_explanation *found) {
     const redtune_info *info = &found->info;
-    rdt_json json = {.out = stdout};
-    rdt_json_begin(&json, NULL, '{');
-    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json json = rdt_json_open(stdout);
     rdt_json_text(&json, "gpu", found->gpu.name);
-    rdt_json_text(&json, "op", redtune_op_name(info->problem.op));
-    rdt_json_text(&json, "dtype", redtune_dtype_name(info->problem.dtype));
-    rdt_json_text(&json, "value_dtype", redtune_dtype_name(info->problem.result));
-    rdt_json_count(&json, "count", info->problem.count);
+    rdt_json_problem(&json, &info->problem);
     rdt_json_text(&json, "family", info->family);
     rdt_json_text(&json, "config", info->config);
     rdt_json_text(&json, "match", redtune_match_name(info->match));
@@ -136,9 +131,7 @@ static int run(const rdt_options *options) {
         .device = options->device,
         .gpu = options->gpu,
         .shipped = options->shipped,
-        .problem = {.op = options->op_count ? options->ops[0] : REDTUNE_SUM,
-                    .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_F32,
-                    .count = options->count_count ? options->counts[0] : 1 << 20},
+        .problem = rdt_options_problem(options, REDTUNE_F32, 1 << 20),
     };
     redtune_explanation found;
     redtune_error err;

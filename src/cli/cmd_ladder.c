@@ -183,12 +183,10 @@ static redtune_status run_steps(redtune *rt, redtune_climb *climb, bool json, re
     redtune_device_info device;
     redtune_device_get(rt, &device);
     climbing now = {.json = json, .peak_gbps = device.peak_gbps, .gpu = device.name};
-    now.out.out = stdout;
     climb->step = on_step;
     climb->user = &now;
     if (json) {
-        rdt_json_begin(&now.out, NULL, '{');
-        rdt_json_text(&now.out, "redtune", REDTUNE_VERSION);
+        now.out = rdt_json_open(stdout);
         rdt_json_text(&now.out, "gpu", device.name);
         rdt_json_real(&now.out, "peak_gbps", device.peak_gbps);
         rdt_json_begin(&now.out, "steps", '[');

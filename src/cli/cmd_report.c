@@ -64,11 +64,7 @@ static int run(const rdt_options *options) {
                                   : REDTUNE_FORMAT_HTML,
     };
     if (options->count_count)
-        reporting.problem = (redtune_problem){
-            .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
-            .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE,
-            .count = options->counts[0],
-        };
+        reporting.problem = rdt_options_problem(options, REDTUNE_DTYPE_NONE, 0);
     if (!status) status = redtune_report(&reporting, &text, &err);
     if (!status) status = rdt_output_put(options->output, text, strlen(text), &err);
     redtune_free(text);

@@ -44,15 +44,7 @@ static void begin_table(listing *self, const redtune_row *row) {
     self->gpu = row->gpu;
     self->table =
         (rdt_table){.column_count = all ? 12 : 10, .right = all ? "llrlrrrrrlll" : "llrlrrrrll"};
-    for (size_t i = 0; i < self->table.column_count; i++)
-        rdt_table_add(&self->table, "%s", titles[i]);
-}
-
-static void add_ratio(rdt_table *table, double above, double below) {
-    if (above > 0 && below > 0)
-        rdt_table_add(table, "%.2fx", above / below);
-    else
-        rdt_table_add(table, "-");
+    rdt_table_add_titles(&self->table, titles);
 }
 
 static void add_number(rdt_table *table, const char *format, double number, bool known) {
@@ -62,20 +54,16 @@ static void add_number(rdt_table *table, const char *format, double number, bool
 }
 
 static void add_problem(rdt_table *table, const redtune_row *row) {
-    char count[RDT_NUMBER_BYTES];
-    rdt_number_print_count(count, row->problem.count);
-    rdt_table_add(table, "%s", redtune_op_name(row->problem.op));
-    rdt_table_add(table, "%s", redtune_dtype_name(row->problem.dtype));
-    rdt_table_add(table, "%s", count);
+    rdt_table_add_problem(table, &row->problem);
     rdt_table_add(table, "%s", row->warm ? "warm" : "cold");
 }
 
 static void add_winner(rdt_table *table, const redtune_row *row) {
     double peak = row->warm ? 0 : row->gpu.peak_gbps;
     add_problem(table, row);
-    rdt_table_add(table, "%.2f", row->median_ns / 1e3);
+    rdt_table_add_us(table, row->median_ns);
     rdt_table_add(table, "%.1f", row->gbps);
-    add_ratio(table, row->default_ns, row->median_ns);
+    rdt_table_add_ratio(table, row->default_ns, row->median_ns);
     add_number(table, "%.1f %%", peak > 0 ? 100 * row->gbps / peak : 0, peak > 0);
     rdt_table_add(table, "%s", row->family);
     rdt_table_add(table, "%s%s", row->config, row->is_default ? " (default)" : "");
@@ -84,10 +72,10 @@ static void add_winner(rdt_table *table, const redtune_row *row) {
 static void add_any(rdt_table *table, const redtune_row *row) {
     bool good = row->median_ns > 0;
     add_problem(table, row);
-    add_number(table, "%.2f", row->median_ns / 1e3, good);
+    rdt_table_add_us(table, row->median_ns);
     add_number(table, "%.2f", row->spread_ns / 1e3, good);
     add_number(table, "%.0f", row->samples, good);
-    add_ratio(table, row->default_ns, row->median_ns);
+    rdt_table_add_ratio(table, row->default_ns, row->median_ns);
     add_number(table, "%.0f", row->rank, row->rank >= 0);
     rdt_table_add(table, "%s", row->is_winner ? "winner" : row->outcome);
     rdt_table_add(table, "%s", row->shipped ? "shipped" : row->imported ? "elsewhere" : "here");
@@ -110,10 +98,7 @@ static void write_row(rdt_json *json, const redtune_row *row) {
     rdt_json_text(json, "gpu", row->gpu.name);
     rdt_json_count(json, "sm_count", (uint64_t)row->gpu.sm_count);
     rdt_json_real(json, "peak_gbps", row->gpu.peak_gbps);
-    rdt_json_text(json, "op", redtune_op_name(row->problem.op));
-    rdt_json_text(json, "dtype", redtune_dtype_name(row->problem.dtype));
-    rdt_json_text(json, "value_dtype", redtune_dtype_name(row->problem.result));
-    rdt_json_count(json, "count", row->problem.count);
+    rdt_json_problem(json, &row->problem);
     rdt_json_text(json, "cache", row->warm ? "warm" : "cold");
     rdt_json_text(json, "family", row->family);
     rdt_json_text(json, "config", row->config);
@@ -203,7 +188,7 @@ static void tell_of_others(const listing *self) {
 }
 
 static int run(const rdt_options *options) {
-    listing self = {.options = options, .json = options->json != 0, .out = {.out = stdout}};
+    listing self = {.options = options, .json = options->json != 0};
     const redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu,
@@ -215,8 +200,7 @@ static int run(const rdt_options *options) {
     };
     redtune_error err;
     if (self.json) {
-        rdt_json_begin(&self.out, NULL, '{');
-        rdt_json_text(&self.out, "redtune", REDTUNE_VERSION);
+        self.out = rdt_json_open(stdout);
         rdt_json_begin(&self.out, "rows", '[');
     }
     redtune_status status = redtune_rows_each(&query, take, &self, &err);

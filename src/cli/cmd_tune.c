@@ -73,17 +73,10 @@ static void on_tuned(void *user, const redtune_tuned *result) {
 /* ---- the table ----------------------------------------------------------------------------- */
 
 static void add_result(rdt_table *table, const redtune_tuned *result) {
-    char count[RDT_NUMBER_BYTES];
-    rdt_number_print_count(count, result->problem.count);
-    rdt_table_add(table, "%s", redtune_op_name(result->problem.op));
-    rdt_table_add(table, "%s", redtune_dtype_name(result->problem.dtype));
-    rdt_table_add(table, "%s", count);
-    rdt_table_add(table, "%.2f", result->median_ns / 1e3);
+    rdt_table_add_problem(table, &result->problem);
+    rdt_table_add_us(table, result->median_ns);
     rdt_table_add(table, "%.1f", result->gbps);
-    if (result->default_ns > 0)
-        rdt_table_add(table, "%.2fx", result->default_ns / result->median_ns);
-    else
-        rdt_table_add(table, "-");
+    rdt_table_add_ratio(table, result->default_ns, result->median_ns);
     if (result->peak_gbps > 0)
         rdt_table_add(table, "%.1f %%", 100 * result->gbps / result->peak_gbps);
     else
@@ -119,7 +112,7 @@ static void print_table(int driver_version, const outcome *done, size_t first) {
     if (first) puts("");
     rdt_table_print_gpu(&gpu, stdout);
     printf(", driver for CUDA %d.%d\n\n", driver_version / 1000, driver_version % 1000 / 10);
-    for (size_t i = 0; i < table.column_count; i++) rdt_table_add(&table, "%s", titles[i]);
+    rdt_table_add_titles(&table, titles);
     for (size_t i = first; i < done->result_count; i++)
         if (is_same_model(&done->results[i], model)) add_result(&table, &done->results[i]);
     rdt_table_print(&table, stdout);
@@ -139,10 +132,7 @@ static void print_tables(const redtune *rt, const outcome *done) {
 static void write_result(rdt_json *json, const redtune_tuned *result) {
     rdt_json_begin(json, NULL, '{');
     if (result->model_count > 1) rdt_json_text(json, "gpu", result->gpu);
-    rdt_json_text(json, "op", redtune_op_name(result->problem.op));
-    rdt_json_text(json, "dtype", redtune_dtype_name(result->problem.dtype));
-    rdt_json_text(json, "value_dtype", redtune_dtype_name(result->problem.result));
-    rdt_json_count(json, "count", result->problem.count);
+    rdt_json_problem(json, &result->problem);
     rdt_json_text(json, "family", result->family);
     rdt_json_text(json, "config", result->config);
     rdt_json_real(json, "median_ns", result->median_ns);
@@ -162,10 +152,8 @@ static void write_result(rdt_json *json, const redtune_tuned *result) {
 
 static void write_json(const redtune *rt, const outcome *done, bool complete) {
     redtune_device_info device;
-    rdt_json json = {.out = stdout};
     redtune_device_get(rt, &device);
-    rdt_json_begin(&json, NULL, '{');
-    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json json = rdt_json_open(stdout);
     rdt_json_begin(&json, "device", '{');
     rdt_json_text(&json, "name", device.name);
     rdt_json_count(&json, "major", (uint64_t)device.major);

@@ -20,10 +20,7 @@ typedef struct audit {
 
 static void write_json(rdt_json *json, const redtune_verified *each) {
     rdt_json_begin(json, NULL, '{');
-    rdt_json_text(json, "op", redtune_op_name(each->problem.op));
-    rdt_json_text(json, "dtype", redtune_dtype_name(each->problem.dtype));
-    rdt_json_text(json, "value_dtype", redtune_dtype_name(each->problem.result));
-    rdt_json_count(json, "count", each->problem.count);
+    rdt_json_problem(json, &each->problem);
     rdt_json_text(json, "cache", each->warm ? "warm" : "cold");
     rdt_json_text(json, "family", each->family);
     rdt_json_text(json, "config", each->config);
@@ -40,19 +37,11 @@ static void write_json(rdt_json *json, const redtune_verified *each) {
 static void add_row(rdt_table *table, const redtune_verified *each) {
     static const char *const titles[] = {"op",     "dtype", "size",    "L2",     "was us",
                                          "now us", "made",  "outcome", "config", "cause"};
-    char count[RDT_NUMBER_BYTES];
-    if (!table->cell_count)
-        for (size_t i = 0; i < table->column_count; i++) rdt_table_add(table, "%s", titles[i]);
-    rdt_number_print_count(count, each->problem.count);
-    rdt_table_add(table, "%s", redtune_op_name(each->problem.op));
-    rdt_table_add(table, "%s", redtune_dtype_name(each->problem.dtype));
-    rdt_table_add(table, "%s", count);
+    if (!table->cell_count) rdt_table_add_titles(table, titles);
+    rdt_table_add_problem(table, &each->problem);
     rdt_table_add(table, "%s", each->warm ? "warm" : "cold");
-    rdt_table_add(table, "%.2f", each->was_ns / 1e3);
-    if (each->now_ns > 0)
-        rdt_table_add(table, "%.2f", each->now_ns / 1e3);
-    else
-        rdt_table_add(table, "-");
+    rdt_table_add_us(table, each->was_ns);
+    rdt_table_add_us(table, each->now_ns);
     rdt_table_add(table, "%s", each->imported ? "imported" : "here");
     rdt_table_add(table, "%s%s", each->now_ns > 0 ? "slower" : each->outcome,
                   each->retired ? ", out" : "");
@@ -138,9 +127,7 @@ static redtune_status verify(audit *self, redtune_verify_report *report, redtune
 }
 
 static int run(const rdt_options *options) {
-    audit self = {.options = options,
-                  .json = {.out = stdout},
-                  .table = {.column_count = 10, .right = "llrlrrllll"}};
+    audit self = {.options = options, .table = {.column_count = 10, .right = "llrlrrllll"}};
     redtune_verify_report report = {.standing = 0};
     redtune_error err;
     if (options->all && options->sample) {
@@ -148,8 +135,7 @@ static int run(const rdt_options *options) {
         return RDT_EXIT_MISUSED;
     }
     if (options->json) {
-        rdt_json_begin(&self.json, NULL, '{');
-        rdt_json_text(&self.json, "redtune", REDTUNE_VERSION);
+        self.json = rdt_json_open(stdout);
         rdt_json_begin(&self.json, "rows", '[');
     }
     redtune_status status = verify(&self, &report, &err);

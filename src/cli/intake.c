@@ -50,22 +50,12 @@ static void keep_change(void *user, const redtune_change *change) {
 /* ---- for people ---------------------------------------------------------------------------- */
 
 static void add_change(rdt_table *table, const redtune_change *change) {
-    char count[RDT_NUMBER_BYTES];
-    rdt_number_print_count(count, change->problem.count);
     rdt_table_add(table, "%s", change->gpu);
-    rdt_table_add(table, "%s", redtune_op_name(change->problem.op));
-    rdt_table_add(table, "%s", redtune_dtype_name(change->problem.dtype));
-    rdt_table_add(table, "%s", count);
+    rdt_table_add_problem(table, &change->problem);
     rdt_table_add(table, "%s", change->warm ? "warm" : "cold");
-    if (change->before_ns > 0) {
-        rdt_table_add(table, "%.2f", change->before_ns / 1e3);
-        rdt_table_add(table, "%.2f", change->after_ns / 1e3);
-        rdt_table_add(table, "%.2fx", change->before_ns / change->after_ns);
-    } else {
-        rdt_table_add(table, "-");
-        rdt_table_add(table, "%.2f", change->after_ns / 1e3);
-        rdt_table_add(table, "-");
-    }
+    rdt_table_add_us(table, change->before_ns);
+    rdt_table_add_us(table, change->after_ns);
+    rdt_table_add_ratio(table, change->before_ns, change->after_ns);
     rdt_table_add(table, "%s", change->after);
 }
 
@@ -74,7 +64,7 @@ static void print_changes(const intake *self) {
                                          "before", "us", "gain",  "winner"};
     rdt_table table = {.column_count = 9, .right = "lllrlrrrl"};
     if (!self->change_count) return;
-    for (size_t i = 0; i < 9; i++) rdt_table_add(&table, "%s", titles[i]);
+    rdt_table_add_titles(&table, titles);
     for (size_t i = 0; i < self->change_count; i++) add_change(&table, &self->changes[i]);
     puts("");
     rdt_table_print(&table, stdout);
@@ -100,10 +90,7 @@ static void print_result(const intake *self, const redtune_importing *importing,
 static void write_change(rdt_json *json, const redtune_change *change) {
     rdt_json_begin(json, NULL, '{');
     rdt_json_text(json, "gpu", change->gpu);
-    rdt_json_text(json, "op", redtune_op_name(change->problem.op));
-    rdt_json_text(json, "dtype", redtune_dtype_name(change->problem.dtype));
-    rdt_json_text(json, "value_dtype", redtune_dtype_name(change->problem.result));
-    rdt_json_count(json, "count", change->problem.count);
+    rdt_json_problem(json, &change->problem);
     rdt_json_text(json, "cache", change->warm ? "warm" : "cold");
     rdt_json_text(json, "before", change->before);
     rdt_json_text(json, "after", change->after);
@@ -113,9 +100,7 @@ static void write_change(rdt_json *json, const redtune_change *change) {
 }
 
 static void write_result(const intake *self, const redtune_import_report *report, bool dry_run) {
-    rdt_json json = {.out = stdout};
-    rdt_json_begin(&json, NULL, '{');
-    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    rdt_json json = rdt_json_open(stdout);
     rdt_json_truth(&json, "dry_run", dry_run);
     rdt_json_count(&json, "measurements", report->rows);
     rdt_json_count(&json, "new", report->added);

@@ -69,6 +69,20 @@ void rdt_json_end(rdt_json *json, char bracket) {
     json->filled = true;
 }
 
+rdt_json rdt_json_open(FILE *out) {
+    rdt_json json = {.out = out};
+    rdt_json_begin(&json, NULL, '{');
+    rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+    return json;
+}
+
+void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
+    rdt_json_text(json, "op", redtune_op_name(problem->op));
+    rdt_json_text(json, "dtype", redtune_dtype_name(problem->dtype));
+    rdt_json_text(json, "value_dtype", redtune_dtype_name(problem->result));
+    rdt_json_count(json, "count", problem->count);
+}
+
 void rdt_json_text(rdt_json *json, const char *name, const char *text) {
     begin_member(json, name);
     write_string(json->out, text);

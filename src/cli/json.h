@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "redtune/redtune.h"
 
 /* Starts with out set and the rest zero. */
 typedef struct rdt_json {
@@ -16,6 +17,11 @@ typedef struct rdt_json {
 /* Begins with '{' or '[', and ends with '}' or ']'. name is NULL at the top and in arrays. */
 void rdt_json_begin(rdt_json *json, const char *name, char bracket);
 void rdt_json_end(rdt_json *json, char bracket);
+
+/* The document's own object, which begins with redtune's version. */
+rdt_json rdt_json_open(FILE *out);
+/* The members that say which problem something is about. */
+void rdt_json_problem(rdt_json *json, const redtune_problem *problem);
 
 /* Members. Text that is no UTF-8, as a file's name may be, has U+FFFD for each wrong byte. */
 void rdt_json_text(rdt_json *json, const char *name, const char *text);

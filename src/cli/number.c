@@ -175,27 +175,19 @@ static void print_half(char out[RDT_NUMBER_BYTES], double value, int fraction_bi
 
 redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
                                       const redtune_value *value, redtune_error *err) {
+    const int64_t integers[] = {
+        [REDTUNE_I8] = value->i8,   [REDTUNE_U8] = value->u8,   [REDTUNE_I16] = value->i16,
+        [REDTUNE_U16] = value->u16, [REDTUNE_I32] = value->i32, [REDTUNE_U32] = value->u32,
+        [REDTUNE_I64] = value->i64};
     switch (dtype) {
     case REDTUNE_I8:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRId8, value->i8);
-        return REDTUNE_OK;
     case REDTUNE_U8:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu8, value->u8);
-        return REDTUNE_OK;
     case REDTUNE_I16:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRId16, value->i16);
-        return REDTUNE_OK;
     case REDTUNE_U16:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu16, value->u16);
-        return REDTUNE_OK;
     case REDTUNE_I32:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRId32, value->i32);
-        return REDTUNE_OK;
     case REDTUNE_U32:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu32, value->u32);
-        return REDTUNE_OK;
     case REDTUNE_I64:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, value->i64);
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, integers[dtype]);
         return REDTUNE_OK;
     case REDTUNE_U64:
         snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, value->u64);

@@ -434,6 +434,15 @@ redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char
     return REDTUNE_OK;
 }
 
+redtune_problem rdt_options_problem(const rdt_options *options, redtune_dtype dtype,
+                                    uint64_t count) {
+    return (redtune_problem){
+        .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
+        .dtype = options->dtype_count ? options->dtypes[0] : dtype,
+        .count = options->count_count ? options->counts[0] : count,
+    };
+}
+
 /* ---- help ---------------------------------------------------------------------------------- */
 
 void rdt_options_print(unsigned bits, FILE *out) {

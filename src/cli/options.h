@@ -56,6 +56,10 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
                                  char *const words[], int word_count, bool help, rdt_options *out,
                                  redtune_error *err);
 
+/* The first op, dtype and size that were given; else the sum, and those that are given here. */
+redtune_problem rdt_options_problem(const rdt_options *options, redtune_dtype dtype,
+                                    uint64_t count);
+
 /* Prints the options that the commands in bits have, one per line. */
 void rdt_options_print(unsigned bits, FILE *out);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/message.h"
+#include "cli/number.h"
 
 enum {
     COLUMNS_MAX = 16,
@@ -39,6 +40,33 @@ void rdt_table_add(rdt_table *table, const char *format, ...) {
         return;
     }
     table->cells[table->cell_count++] = memcpy(cell, text, bytes);
+}
+
+void rdt_table_add_titles(rdt_table *table, const char *const *titles) {
+    for (size_t i = 0; i < table->column_count; i++) rdt_table_add(table, "%s", titles[i]);
+}
+
+void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem) {
+    char count[RDT_NUMBER_BYTES];
+    rdt_number_print_count(count, problem->count);
+    rdt_table_add(table, "%s", redtune_op_name(problem->op));
+    rdt_table_add(table, "%s", redtune_dtype_name(problem->dtype));
+    rdt_table_add(table, "%s", count);
+}
+
+static void add_known(rdt_table *table, double number, const char *unit, bool known) {
+    if (known)
+        rdt_table_add(table, "%.2f%s", number, unit);
+    else
+        rdt_table_add(table, "-");
+}
+
+void rdt_table_add_us(rdt_table *table, double ns) {
+    add_known(table, ns / 1e3, "", ns > 0);
+}
+
+void rdt_table_add_ratio(rdt_table *table, double above, double below) {
+    add_known(table, above / below, "x", above > 0 && below > 0);
 }
 
 /* Bytes of the text that fit into the room, up to behind a comma or blank; more where none is

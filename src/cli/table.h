@@ -17,6 +17,13 @@ typedef struct rdt_table {
 
 /* Copies one cell; column_count of them make a row. */
 void rdt_table_add(rdt_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A row of titles, of which there are column_count. */
+void rdt_table_add_titles(rdt_table *table, const char *const *titles);
+/* Cells: the problem's op, dtype and size; a time in us; above / below. What is not known, or 0, is
+ * a dash. */
+void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem);
+void rdt_table_add_us(rdt_table *table, double ns);
+void rdt_table_add_ratio(rdt_table *table, double above, double below);
 /* Two blanks between columns, none at the end of a line. In a table that would be wider than 100
  * columns the last cell of a row is broken behind commas and blanks, or where little room is left
  * for it, stands on lines of its own below the row. A word that is too long stays whole. */

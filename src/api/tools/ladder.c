@@ -12,6 +12,7 @@
 #include "gpu/timer.h"
 #include "model/reference.h"
 #include "tuner/measure/test_buffers.h"
+#include "tuner/summary.h"
 #include "redtune/tools.h"
 
 enum {
@@ -120,11 +121,6 @@ static redtune_status take_sample(const work *self, const rdt_graph *graph, doub
     return status;
 }
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static redtune_status time_step(const work *self, redtune_step *step, redtune_error *err) {
     const rdt_test_buffers *buffers = self->all->buffers;
     const redtune_problem *problem = &self->all->problem;
@@ -138,9 +134,9 @@ static redtune_status time_step(const work *self, redtune_step *step, redtune_er
         status = take_sample(self, graph, &sample_ns[i], err);
     rdt_graph_destroy(graph);
     if (status) return status;
-    qsort(sample_ns, SAMPLES, sizeof *sample_ns, compare);
-    step->median_ns = sample_ns[SAMPLES / 2] / calls;
-    step->spread_ns = (sample_ns[3 * SAMPLES / 4] - sample_ns[SAMPLES / 4]) / 2 / calls;
+    rdt_summarise(sample_ns, SAMPLES, &step->median_ns, &step->spread_ns);
+    step->median_ns /= calls;
+    step->spread_ns /= calls;
     step->gbps =
         (double)problem->count * (double)redtune_dtype_bytes(problem->dtype) / step->median_ns;
     return REDTUNE_OK;
