@@ -63,7 +63,7 @@ static redtune_status diagnose_as_json(const redtune_options *open, int *missing
     return status;
 }
 
-static int run(const rdt_options *options) {
+static int run_doctor(const rdt_options *options) {
     redtune_options open = {.database = options->database};
     redtune_error err;
     int missing = 0;
@@ -80,5 +80,5 @@ const rdt_command rdt_cmd_doctor = {
     .details =
         "It looks for the driver, NVRTC, GPUs, the database, the kernel cache and the templates.\n"
         "Exit status 1 if something is missing.\n",
-    .run = run,
+    .run = run_doctor,
 };

@@ -8,7 +8,7 @@
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
-static void add(rdt_table *table, const char *what, uint64_t count, const char *remark) {
+static void add_counter(rdt_table *table, const char *what, uint64_t count, const char *remark) {
     rdt_table_add(table, "%s", what);
     rdt_table_add(table, "%" PRIu64, count);
     rdt_table_add(table, "%s", remark);
@@ -20,26 +20,26 @@ static double ratio(uint64_t a, uint64_t b) {
 
 static void add_rows(rdt_table *table, const redtune_counters *of) {
     char remark[80];
-    add(table, "launches", of->launches, "");
-    add(table, "blocks", of->blocks, "");
-    add(table, "warps", of->warps, "");
+    add_counter(table, "launches", of->launches, "");
+    add_counter(table, "blocks", of->blocks, "");
+    add_counter(table, "warps", of->warps, "");
     snprintf(remark, sizeof remark, "of warps; %.1f of 32 lanes active",
              ratio(of->lane_instructions, of->warp_instructions));
-    add(table, "instructions", of->warp_instructions, remark);
+    add_counter(table, "instructions", of->warp_instructions, remark);
     snprintf(remark, sizeof remark, "%" PRIu64 " of them divergent", of->divergent_branches);
-    add(table, "branches", of->branches, remark);
-    add(table, "loads", of->global_loads, "from global memory, by warps");
-    add(table, "stores", of->global_stores, "");
+    add_counter(table, "branches", of->branches, remark);
+    add_counter(table, "loads", of->global_loads, "from global memory, by warps");
+    add_counter(table, "stores", of->global_stores, "");
     snprintf(remark, sizeof remark, "of 32 bytes, %.1f of them asked for",
              ratio(of->global_bytes, of->global_transactions));
-    add(table, "transactions", of->global_transactions, remark);
-    add(table, "  past L2", of->memory_transactions, "which was cold");
-    add(table, "shared memory", of->shared_requests, "requests of warps");
-    add(table, "  bank conflicts", of->shared_wavefronts - of->shared_requests, "");
-    add(table, "barriers", of->barriers, "by warps");
-    add(table, "shuffles", of->shuffles, "by warps");
-    add(table, "atomics", of->atomics, "by lanes");
-    add(table, "fences", of->fences, "");
+    add_counter(table, "transactions", of->global_transactions, remark);
+    add_counter(table, "  past L2", of->memory_transactions, "which was cold");
+    add_counter(table, "shared memory", of->shared_requests, "requests of warps");
+    add_counter(table, "  bank conflicts", of->shared_wavefronts - of->shared_requests, "");
+    add_counter(table, "barriers", of->barriers, "by warps");
+    add_counter(table, "shuffles", of->shuffles, "by warps");
+    add_counter(table, "atomics", of->atomics, "by lanes");
+    add_counter(table, "fences", of->fences, "");
     rdt_table_add(table, "%s", "time");
     rdt_table_add(table, "%.2f", of->time_ns / 1e3);
     rdt_table_add(table, "%s", "us, modelled: says nothing about a real GPU");
@@ -61,7 +61,7 @@ static int print_counters(const redtune_emission *emission) {
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int run(const rdt_options *options) {
+static int run_emit(const rdt_options *options) {
     redtune_emission emission = {
         .problem = rdt_options_problem(options, REDTUNE_F32, 1 << 20),
         .family = options->family,
@@ -96,5 +96,5 @@ const rdt_command rdt_cmd_emit = {
         "With --counters the kernel is compiled (that takes NVRTC) and called once on --count\n"
         "elements on the simulated GPU: instructions and how many lanes of a warp were active,\n"
         "accesses to memory and how well they coalesced, bank conflicts, barriers, atomics.\n",
-    .run = run,
+    .run = run_emit,
 };

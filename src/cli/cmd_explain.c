@@ -97,7 +97,7 @@ static void print_text(const redtune_explanation *found) {
     rdt_table_free(&table);
 }
 
-static void print_json(const redtune_explanation *found) {
+static void print_explained(const redtune_explanation *found) {
     const redtune_info *info = &found->info;
     rdt_json json = rdt_json_open(stdout);
     rdt_json_text(&json, "gpu", found->gpu.name);
@@ -125,7 +125,7 @@ static void print_json(const redtune_explanation *found) {
     rdt_json_end(&json, '}');
 }
 
-static int run(const rdt_options *options) {
+static int run_explain(const rdt_options *options) {
     redtune_question question = {
         .database = options->database,
         .device = options->device,
@@ -143,7 +143,7 @@ static int run(const rdt_options *options) {
         if (options->device) rdt_device_advise(options->device, &err);
         return rdt_message_fail(&err);
     }
-    (options->json ? print_json : print_text)(&found);
+    (options->json ? print_explained : print_text)(&found);
     return RDT_EXIT_DONE;
 }
 
@@ -156,5 +156,5 @@ const rdt_command rdt_cmd_explain = {
         "was measured last.\n"
         "\n"
         "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n",
-    .run = run,
+    .run = run_explain,
 };

@@ -18,7 +18,7 @@ typedef struct survey {
 } survey;
 
 /* A database must not be replaced by a part of itself. */
-static redtune_status take(void *user, const redtune_row *row, redtune_error *err) {
+static redtune_status survey_row(void *user, const redtune_row *row, redtune_error *err) {
     survey *self = user;
     struct stat to, from;
     self->row_count++;
@@ -58,15 +58,15 @@ static redtune_status check_beside(const char *output, redtune_error *err) {
     return status;
 }
 
-static redtune_status check(const rdt_options *options, const redtune_rows_query *query,
-                            survey *out, redtune_error *err) {
+static redtune_status check_export(const rdt_options *options, const redtune_rows_query *query,
+                                   survey *out, redtune_error *err) {
     bool to_stdout = !options->output || !strcmp(options->output, "-");
     survey self = {.output = to_stdout ? NULL : options->output};
     if (to_stdout && !options->json_lines && isatty(STDOUT_FILENO))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot export a database to a terminal: it is binary; write to a "
                                "file with -o FILE, or give --format json");
-    redtune_status status = redtune_rows_each(query, take, &self, err);
+    redtune_status status = redtune_rows_each(query, survey_row, &self, err);
     if (!status && !to_stdout && !options->json_lines) status = check_beside(options->output, err);
     *out = self;
     if (status || self.row_count) return status;
@@ -75,7 +75,7 @@ static redtune_status check(const rdt_options *options, const redtune_rows_query
                            "lists those that are");
 }
 
-static int run(const rdt_options *options) {
+static int run_export(const rdt_options *options) {
     const redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu || options->winners ? options->gpu : "all",
@@ -90,7 +90,7 @@ static int run(const rdt_options *options) {
     void *data = NULL;
     size_t bytes = 0;
     redtune_error err;
-    redtune_status status = check(options, &query, &found, &err);
+    redtune_status status = check_export(options, &query, &found, &err);
     if (!status)
         status = redtune_export(&query,
                                 options->json_lines ? REDTUNE_EXPORT_JSON : REDTUNE_EXPORT_SQLITE,
@@ -119,5 +119,5 @@ const rdt_command rdt_cmd_export = {
         "--shipped. No row says that it came by an import.\n"
         "\n"
         "For example: redtune export --winners --gpu H200 -o h200.db\n",
-    .run = run,
+    .run = run_export,
 };

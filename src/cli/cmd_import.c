@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/intake.h"
 
-static int run(const rdt_options *options) {
+static int run_import(const rdt_options *options) {
     return rdt_intake_run(options, options->database, options->arguments, options->argument_count,
                           false);
 }
@@ -20,5 +20,5 @@ const rdt_command rdt_cmd_import = {
         "more than what came by an import, and redtune undo takes the last one back.\n"
         "\n"
         "For example: redtune import --dry-run h200.db\n",
-    .run = run,
+    .run = run_import,
 };

@@ -200,7 +200,7 @@ static redtune_status run_steps(redtune *rt, redtune_climb *climb, bool json, re
     return status;
 }
 
-static int run(const rdt_options *options) {
+static int run_ladder(const rdt_options *options) {
     redtune *rt = NULL;
     redtune_error err;
     redtune_climb climb = {
@@ -235,5 +235,5 @@ const rdt_command rdt_cmd_ladder = {
         "\n"
         "--show sequential prints that step's kernel, --trace 8 its additions round by round, and\n"
         "--export DIR writes every step as a program for nvcc. These need no GPU.\n",
-    .run = run,
+    .run = run_ladder,
 };

@@ -4,7 +4,7 @@
 #include "cli/intake.h"
 #include "cli/message.h"
 
-static int run(const rdt_options *options) {
+static int run_merge(const rdt_options *options) {
     const char *out = options->arguments[0];
     redtune_error err;
     if (strchr(out, ':') || !strcmp(out, "-")) {
@@ -28,5 +28,5 @@ const rdt_command rdt_cmd_merge = {
         "into OUT, but for those that came into IN by an import: they stay imported.\n"
         "\n"
         "For example: redtune merge all.db shard0.db shard1.db\n",
-    .run = run,
+    .run = run_merge,
 };

@@ -59,8 +59,8 @@ static void explain(const rdt_options *options, const rdt_input *input,
                           info->config, redtune_match_name(info->match), tuned, info->gpu);
 }
 
-static redtune_status reduce(const rdt_options *options, rdt_input *input, redtune_reading *reading,
-                             redtune_error *err) {
+static redtune_status reduce_file(const rdt_options *options, rdt_input *input,
+                                  redtune_reading *reading, redtune_error *err) {
     redtune *rt = NULL;
     redtune_problem problem = {
         .op = op_of(options),
@@ -101,7 +101,7 @@ static redtune_status refuse_bool(const rdt_options *options, const rdt_input *i
                            redtune_op_name(op), options->argument);
 }
 
-static int run(const rdt_options *options) {
+static int run_reduce(const rdt_options *options) {
     rdt_input input;
     redtune_reading reading;
     redtune_error err;
@@ -110,7 +110,7 @@ static int run(const rdt_options *options) {
     redtune_status status = rdt_input_open(options->argument, raw_dtype, &input, &err);
     if (!status) status = refuse_order(options, &input, &err);
     if (!status) status = refuse_bool(options, &input, &err);
-    if (!status) status = reduce(options, &input, &reading, &err);
+    if (!status) status = reduce_file(options, &input, &reading, &err);
     if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
     rdt_input_close(&input);
     if (status) return rdt_message_fail(&err);
@@ -138,5 +138,5 @@ const rdt_command rdt_cmd_reduce = {
         "\n"
         "A file that ends before its array, or goes on after it, is refused: no value is printed\n"
         "for less or other than the whole file. (NumPy ignores what follows an array.)\n",
-    .run = run,
+    .run = run_reduce,
 };

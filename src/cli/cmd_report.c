@@ -46,7 +46,7 @@ static redtune_status check_options(const rdt_options *options, redtune_error *e
     return REDTUNE_OK;
 }
 
-static int run(const rdt_options *options) {
+static int run_report(const rdt_options *options) {
     static climbed steps;
     char *text = NULL;
     redtune_error err;
@@ -84,5 +84,5 @@ const rdt_command rdt_cmd_report = {
         "ladder is run and shown, too.\n"
         "\n"
         "For example: redtune report -o report.html\n",
-    .run = run,
+    .run = run_report,
 };

@@ -29,7 +29,7 @@ static bool is_same_gpu(const redtune_device_info *a, const redtune_device_info 
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
 }
 
-static void print_table(listing *self) {
+static void print_gpu_table(listing *self) {
     if (!self->table.cell_count) return;
     if (self->gpu_count++) puts("");
     rdt_table_print_gpu(&self->gpu, stdout);
@@ -132,7 +132,7 @@ static void write_row(rdt_json *json, const redtune_row *row) {
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static redtune_status take(void *user, const redtune_row *row, redtune_error *err) {
+static redtune_status list_row(void *user, const redtune_row *row, redtune_error *err) {
     (void)err;
     listing *self = user;
     self->row_count++;
@@ -141,7 +141,7 @@ static redtune_status take(void *user, const redtune_row *row, redtune_error *er
         return REDTUNE_OK;
     }
     if (!self->table.cell_count || !is_same_gpu(&self->gpu, &row->gpu)) {
-        print_table(self);
+        print_gpu_table(self);
         begin_table(self, row);
     }
     (self->options->all ? add_any : add_winner)(&self->table, row);
@@ -187,7 +187,7 @@ static void tell_of_others(const listing *self) {
                           found.names);
 }
 
-static int run(const rdt_options *options) {
+static int run_show(const rdt_options *options) {
     listing self = {.options = options, .json = options->json != 0};
     const redtune_rows_query query = {
         .database = options->database,
@@ -203,13 +203,13 @@ static int run(const rdt_options *options) {
         self.out = rdt_json_open(stdout);
         rdt_json_begin(&self.out, "rows", '[');
     }
-    redtune_status status = redtune_rows_each(&query, take, &self, &err);
+    redtune_status status = redtune_rows_each(&query, list_row, &self, &err);
     if (self.json) {
         rdt_json_end(&self.out, ']');
         rdt_json_truth(&self.out, "complete", status == REDTUNE_OK);
         rdt_json_end(&self.out, '}');
     } else {
-        print_table(&self);
+        print_gpu_table(&self);
     }
     rdt_table_free(&self.table);
     fflush(stdout);
@@ -230,5 +230,5 @@ const rdt_command rdt_cmd_show = {
         "ended, and whether it was measured here, came by an import (elsewhere) or with redtune.\n"
         "\n"
         "For example: redtune show --all --op sum --dtype f32 --count 1M\n",
-    .run = run,
+    .run = run_show,
 };

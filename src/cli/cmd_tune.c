@@ -129,7 +129,7 @@ static void print_tables(const redtune *rt, const outcome *done) {
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
 /* One model of GPU is told once, by "device". */
-static void write_result(rdt_json *json, const redtune_tuned *result) {
+static void write_tuned(rdt_json *json, const redtune_tuned *result) {
     rdt_json_begin(json, NULL, '{');
     if (result->model_count > 1) rdt_json_text(json, "gpu", result->gpu);
     rdt_json_problem(json, &result->problem);
@@ -150,7 +150,7 @@ static void write_result(rdt_json *json, const redtune_tuned *result) {
     rdt_json_end(json, '}');
 }
 
-static void write_json(const redtune *rt, const outcome *done, bool complete) {
+static void write_tune_json(const redtune *rt, const outcome *done, bool complete) {
     redtune_device_info device;
     redtune_device_get(rt, &device);
     rdt_json json = rdt_json_open(stdout);
@@ -167,7 +167,7 @@ static void write_json(const redtune *rt, const outcome *done, bool complete) {
     rdt_json_text(&json, "database", redtune_database_path(rt));
     rdt_json_truth(&json, "complete", complete);
     rdt_json_begin(&json, "results", '[');
-    for (size_t i = 0; i < done->result_count; i++) write_result(&json, &done->results[i]);
+    for (size_t i = 0; i < done->result_count; i++) write_tuned(&json, &done->results[i]);
     rdt_json_end(&json, ']');
     rdt_json_end(&json, '}');
 }
@@ -190,10 +190,10 @@ static void summarise(const redtune *rt, const outcome *done) {
                       measured == 1 ? "" : "s", failed, redtune_database_path(rt));
 }
 
-static int report(const redtune *rt, const rdt_options *options, const outcome *done,
-                  redtune_status status, const redtune_error *err) {
+static int report_outcome(const redtune *rt, const rdt_options *options, const outcome *done,
+                          redtune_status status, const redtune_error *err) {
     if (options->json)
-        write_json(rt, done, status == REDTUNE_OK);
+        write_tune_json(rt, done, status == REDTUNE_OK);
     else if (done->result_count)
         print_tables(rt, done);
     fflush(stdout); /* before the messages, should both go to one place */
@@ -249,7 +249,7 @@ static void first_device(const char *devices, char out[16]) {
     snprintf(out, 16, "%.*s", (int)strcspn(devices, ","), devices);
 }
 
-static int run(const rdt_options *options) {
+static int run_tune(const rdt_options *options) {
     outcome done = {0};
     redtune *rt = NULL;
     redtune_error err;
@@ -283,7 +283,7 @@ static int run(const rdt_options *options) {
     if (status) return rdt_message_fail(&err);
     status = redtune_tune(rt, &tuning, &err);
     rdt_meter_clear(&done.meter);
-    int code = report(rt, options, &done, status, &err);
+    int code = report_outcome(rt, options, &done, status, &err);
     redtune_close(rt);
     free(done.results);
     return code;
@@ -305,5 +305,5 @@ const rdt_command rdt_cmd_tune = {
         "\n"
         "The table gives microseconds per call with a cold L2 cache, the gain over the built-in\n"
         "default, and the share of the memory bus's peak.\n",
-    .run = run,
+    .run = run_tune,
 };

@@ -6,7 +6,7 @@
 #include "cli/message.h"
 #include "redtune/records.h"
 
-static int run(const rdt_options *options) {
+static int run_undo(const rdt_options *options) {
     char source[256];
     uint64_t removed = 0;
     redtune_error err;
@@ -36,5 +36,5 @@ const rdt_command rdt_cmd_undo = {
     .summary = "takes the last import back",
     .details = "The measurements that it brought are removed, and the database is what it was "
                "before. Again,\nit takes back the one before that.\n",
-    .run = run,
+    .run = run_undo,
 };

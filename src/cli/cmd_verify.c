@@ -49,7 +49,7 @@ static void add_row(rdt_table *table, const redtune_verified *each) {
     rdt_table_add(table, "%s", each->cause);
 }
 
-static int take(void *user, const redtune_verified *each) {
+static int note_verified(void *user, const redtune_verified *each) {
     audit *self = user;
     if (self->options->json)
         write_json(&self->json, each);
@@ -89,7 +89,7 @@ static void advise_tune(const rdt_options *options) {
                       options->device ? options->device : "0", op, dtype, size);
 }
 
-static void summarise(const rdt_options *options, const redtune_verify_report *report) {
+static void summarise_verified(const rdt_options *options, const redtune_verify_report *report) {
     char skipped[96] = "";
     if (report->skipped)
         snprintf(skipped, sizeof skipped, "; %" PRIu64 " cannot be tried on this GPU",
@@ -103,7 +103,8 @@ static void summarise(const rdt_options *options, const redtune_verify_report *r
                           report->verified - report->held, report->retired, skipped);
 }
 
-static redtune_status verify(audit *self, redtune_verify_report *report, redtune_error *err) {
+static redtune_status verify_sample(audit *self, redtune_verify_report *report,
+                                    redtune_error *err) {
     const rdt_options *options = self->options;
     const redtune_verifying verifying = {
         .op = options->op_count ? options->ops : NULL,
@@ -115,7 +116,7 @@ static redtune_status verify(audit *self, redtune_verify_report *report, redtune
         .seed = options->seed,
         .worker = "/proc/self/exe",
         .limit_s = options->limit_s,
-        .each = take,
+        .each = note_verified,
         .user = self,
     };
     redtune *rt = NULL;
@@ -126,7 +127,7 @@ static redtune_status verify(audit *self, redtune_verify_report *report, redtune
     return status;
 }
 
-static int run(const rdt_options *options) {
+static int run_verify(const rdt_options *options) {
     audit self = {.options = options, .table = {.column_count = 10, .right = "llrlrrllll"}};
     redtune_verify_report report = {.standing = 0};
     redtune_error err;
@@ -138,13 +139,13 @@ static int run(const rdt_options *options) {
         self.json = rdt_json_open(stdout);
         rdt_json_begin(&self.json, "rows", '[');
     }
-    redtune_status status = verify(&self, &report, &err);
+    redtune_status status = verify_sample(&self, &report, &err);
     if (options->json) finish_json(&self, &report, !status);
     if (self.table.cell_count) rdt_table_print(&self.table, stdout);
     rdt_table_free(&self.table);
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
-    if (!options->quiet) summarise(options, &report);
+    if (!options->quiet) summarise_verified(options, &report);
     return report.held == report.verified ? RDT_EXIT_DONE : RDT_EXIT_FAILED;
 }
 
@@ -161,5 +162,5 @@ const rdt_command rdt_cmd_verify = {
         "has those that do not hold. Exit status: 0 all hold, 1 some do not.\n"
         "\n"
         "For example: redtune verify --device 0 --dtype f32 --sample 100\n",
-    .run = run,
+    .run = run_verify,
 };

@@ -6,7 +6,7 @@
 /* The library gives a worker this file descriptor. */
 enum { WIRE_FD = 3 };
 
-static int run(const rdt_options *options) {
+static int run_worker(const rdt_options *options) {
     redtune_error err;
     (void)options;
     return redtune_worker_run(WIRE_FD, WIRE_FD, &err) ? rdt_message_fail(&err) : RDT_EXIT_DONE;
@@ -17,5 +17,5 @@ const rdt_command rdt_cmd_worker = {
     .bit = RDT_WORKER,
     .summary = "works for a tune that is under way, which starts it by itself",
     .hidden = true,
-    .run = run,
+    .run = run_worker,
 };

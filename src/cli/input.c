@@ -13,24 +13,24 @@
 #include "cli/message.h"
 #include "cli/npy.h"
 
-static const char *name_of(const rdt_input *input) {
+static const char *shown_name(const rdt_input *input) {
     return strcmp(input->path, "-") ? input->path : "standard input";
 }
 
 /* What the static functions below record is a bare reason; the public ones name the file. */
-static redtune_status refuse(const rdt_input *input, redtune_error *err) {
-    return rdt_message_within(err, "cannot reduce %s", name_of(input));
+static redtune_status refuse_input(const rdt_input *input, redtune_error *err) {
+    return rdt_message_within(err, "cannot reduce %s", shown_name(input));
 }
 
-static redtune_status cannot_read(int reason, redtune_error *err) {
+static redtune_status cannot_read_input(int reason, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_FILE, reason, "%s", strerror(reason));
 }
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
 /* Fills buffer as far as the file goes: *bytes is less than capacity at its end only. */
-static redtune_status fill(rdt_input *input, void *buffer, size_t capacity, size_t *bytes,
-                           redtune_error *err) {
+static redtune_status read_fully(rdt_input *input, void *buffer, size_t capacity, size_t *bytes,
+                                 redtune_error *err) {
     unsigned char *out = buffer;
     size_t length = 0;
     while (length < capacity && input->ahead_begin < input->ahead_end)
@@ -39,7 +39,7 @@ static redtune_status fill(rdt_input *input, void *buffer, size_t capacity, size
         ssize_t more = read(input->file, out + length, capacity - length);
         if (more == 0) break;
         if (more < 0 && errno == EINTR) continue;
-        if (more < 0) return cannot_read(errno, err);
+        if (more < 0) return cannot_read_input(errno, err);
         length += (size_t)more;
     }
     *bytes = length;
@@ -62,14 +62,14 @@ static redtune_status ends_early(const char *where, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_FILE, 0, "it is truncated: it ends within %s", where);
 }
 
-static redtune_status read_header(rdt_input *input, rdt_npy *npy, redtune_error *err) {
+static redtune_status read_npy_header(rdt_input *input, rdt_npy *npy, redtune_error *err) {
     unsigned char prefix[RDT_NPY_PREFIX_BYTES];
     size_t bytes = 0, prefix_bytes = 0, header_bytes = 0;
-    redtune_status status = fill(input, prefix, 8, &bytes, err);
+    redtune_status status = read_fully(input, prefix, 8, &bytes, err);
     if (status) return status;
     if (bytes < 8) return ends_early("the .npy version", err);
     if ((status = rdt_npy_prefix(prefix, &prefix_bytes, err))) return status;
-    if ((status = fill(input, prefix + 8, prefix_bytes - 8, &bytes, err))) return status;
+    if ((status = read_fully(input, prefix + 8, prefix_bytes - 8, &bytes, err))) return status;
     if (bytes < prefix_bytes - 8) return ends_early("the .npy header's length", err);
     if ((status = rdt_npy_length(prefix, prefix_bytes, &header_bytes, err))) return status;
 
@@ -77,7 +77,7 @@ static redtune_status read_header(rdt_input *input, rdt_npy *npy, redtune_error 
     if (!header)
         return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot allocate %zu bytes of host memory",
                                header_bytes);
-    status = fill(input, header, header_bytes, &bytes, err);
+    status = read_fully(input, header, header_bytes, &bytes, err);
     if (!status && bytes < header_bytes) status = ends_early("the .npy header", err);
     if (!status) status = rdt_npy_parse(header, header_bytes, npy, err);
     free(header);
@@ -108,7 +108,7 @@ static redtune_status goes_on(redtune_error *err) {
 static redtune_status open_npy(rdt_input *input, redtune_dtype raw_dtype, redtune_error *err) {
     rdt_npy npy;
     uint64_t held = 0;
-    redtune_status status = read_header(input, &npy, err);
+    redtune_status status = read_npy_header(input, &npy, err);
     if (status) return status;
     if ((status = find_dtype(&npy, &input->dtype, err))) return status;
     if (raw_dtype && raw_dtype != input->dtype)
@@ -169,9 +169,9 @@ static redtune_status open_file(const char *path, rdt_input *input, redtune_erro
     struct stat facts;
     *input = (rdt_input){.path = path, .file = STDIN_FILENO};
     if (strcmp(path, "-")) input->file = open(path, O_RDONLY | O_CLOEXEC);
-    if (input->file < 0 || fstat(input->file, &facts)) return cannot_read(errno, err);
+    if (input->file < 0 || fstat(input->file, &facts)) return cannot_read_input(errno, err);
     /* Without this a folder would fail only at its first read, and not on every file system. */
-    if (S_ISDIR(facts.st_mode)) return cannot_read(EISDIR, err);
+    if (S_ISDIR(facts.st_mode)) return cannot_read_input(EISDIR, err);
     return REDTUNE_OK;
 }
 
@@ -179,13 +179,13 @@ redtune_status rdt_input_open(const char *path, redtune_dtype raw_dtype, rdt_inp
                               redtune_error *err) {
     size_t bytes = 0;
     redtune_status status = open_file(path, input, err);
-    if (!status) status = fill(input, input->ahead, RDT_NPY_MAGIC_BYTES, &bytes, err);
+    if (!status) status = read_fully(input, input->ahead, RDT_NPY_MAGIC_BYTES, &bytes, err);
     if (!status) {
         input->ahead_end = bytes;
         status = rdt_npy_match(input->ahead, bytes) ? open_npy(input, raw_dtype, err)
                                                     : open_raw(input, raw_dtype, bytes, err);
     }
-    return status ? refuse(input, err) : REDTUNE_OK;
+    return status ? refuse_input(input, err) : REDTUNE_OK;
 }
 
 void rdt_input_close(rdt_input *input) {
@@ -216,17 +216,17 @@ redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t 
     size_t element_bytes = redtune_dtype_bytes(input->dtype);
     size_t wanted = capacity - capacity % element_bytes, length;
     if (input->is_npy && wanted > input->left_bytes) wanted = (size_t)input->left_bytes;
-    redtune_status status = fill(input, buffer, wanted, &length, err);
-    if (status) return refuse(input, err);
+    redtune_status status = read_fully(input, buffer, wanted, &length, err);
+    if (status) return refuse_input(input, err);
     if (input->is_npy) input->left_bytes -= length;
     if (input->is_npy && length < wanted) {
         promised_more(input, err);
-        return refuse(input, err);
+        return refuse_input(input, err);
     }
     if (length % element_bytes) {
         rdt_message_set(err, REDTUNE_FILE, 0, "its last element of %s has only %zu of %zu bytes",
                         redtune_dtype_name(input->dtype), length % element_bytes, element_bytes);
-        return refuse(input, err);
+        return refuse_input(input, err);
     }
     if (input->big_endian) swap_bytes(buffer, length, element_bytes);
     *bytes = length;
@@ -238,7 +238,7 @@ redtune_status rdt_input_finish(rdt_input *input, redtune_error *err) {
     size_t length = 0;
     redtune_status status = REDTUNE_OK;
     if (input->is_npy && input->left_bytes) status = promised_more(input, err);
-    if (!status) status = fill(input, &next, 1, &length, err);
+    if (!status) status = read_fully(input, &next, 1, &length, err);
     if (!status && length) status = input->is_npy ? goes_on(err) : grew(err);
-    return status ? refuse(input, err) : REDTUNE_OK;
+    return status ? refuse_input(input, err) : REDTUNE_OK;
 }

@@ -61,7 +61,7 @@ static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
 }
 
 /* "sum of 4K f32" */
-static void describe(const redtune_problem *problem, char out[64]) {
+static void describe_problem(const redtune_problem *problem, char out[64]) {
     char count[RDT_NUMBER_BYTES];
     rdt_number_print_count(count, problem->count);
     snprintf(out, 64, "%s of %s %s", redtune_op_name(problem->op), count,
@@ -98,7 +98,7 @@ static void compose(const rdt_meter *meter, const redtune_progress *progress, do
     double left_s;
     for (size_t i = 0; i < BAR_CELLS; i++) bar[i] = i < meter->bar_cells ? '#' : '-';
     bar[BAR_CELLS] = '\0';
-    describe(progress->problem, problem);
+    describe_problem(progress->problem, problem);
     if (progress->device_count > 1) snprintf(gpu, sizeof gpu, " on GPU %s", progress->device);
     if (progress->best_gbps > 0)
         snprintf(best, sizeof best, ", best %.1f GB/s", progress->best_gbps);
@@ -144,7 +144,7 @@ void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result) {
     meter->problem_s = now;
     if (meter->quiet || meter->rewrites) return;
     char problem[64], gpu[160] = "", of[32] = "", gain[32] = "";
-    describe(&result->problem, problem);
+    describe_problem(&result->problem, problem);
     describe_gpu(result, gpu);
     if (meter->problem_count) snprintf(of, sizeof of, "/%" PRIu64, meter->problem_count);
     if (result->default_ns > 0)

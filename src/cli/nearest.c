@@ -10,7 +10,7 @@ static size_t least(size_t a, size_t b) {
 }
 
 /* Edits between two short words: letters changed, added or left out (Levenshtein 1966). */
-static size_t distance(const char *a, const char *b) {
+static size_t edit_distance(const char *a, const char *b) {
     size_t row[NEAR_BYTES + 1], length = strlen(b);
     for (size_t j = 0; j <= length; j++) row[j] = j;
     for (size_t i = 1; a[i - 1]; i++) {
@@ -30,7 +30,7 @@ const char *rdt_nearest_find(const char *word, const char *const names[]) {
     size_t best = 3; /* at three edits and more the guess is no help */
     if (strlen(word) > NEAR_BYTES) return NULL;
     for (; *names; names++) {
-        size_t edits = distance(word, *names);
+        size_t edits = edit_distance(word, *names);
         if (edits < best && edits < strlen(*names)) {
             best = edits;
             nearest = *names;

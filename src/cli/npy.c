@@ -54,7 +54,7 @@ static void skip_blanks(cursor *in) {
 }
 
 /* Takes one character, after blanks, if it is the next. */
-static bool take(cursor *in, char wanted) {
+static bool take_character(cursor *in, char wanted) {
     skip_blanks(in);
     if (in->at == in->end || *in->at != wanted) return false;
     in->at++;
@@ -103,13 +103,13 @@ static redtune_status take_dimension(cursor *in, uint64_t *size) {
 /* A tuple: (), (3,), (3, 4), (3, 4,). A lone (3) is a number to Python, and refused. */
 static redtune_status take_shape(cursor *in, uint64_t shape[RANK_MAX], size_t *rank) {
     bool comma = false;
-    if (!take(in, '(')) return damaged(in, "'(', the shape");
-    for (*rank = 0; !take(in, ')'); (*rank)++) {
+    if (!take_character(in, '(')) return damaged(in, "'(', the shape");
+    for (*rank = 0; !take_character(in, ')'); (*rank)++) {
         if (*rank && !comma) return damaged(in, "','");
         if (*rank == RANK_MAX) return damaged(in, "at most 64 dimensions");
         redtune_status status = take_dimension(in, &shape[*rank]);
         if (status) return status;
-        comma = take(in, ',');
+        comma = take_character(in, ',');
     }
     if (*rank == 1 && !comma) return damaged(in, "',' in the shape of one dimension");
     return REDTUNE_OK;
@@ -117,7 +117,7 @@ static redtune_status take_shape(cursor *in, uint64_t shape[RANK_MAX], size_t *r
 
 /* ---- what the values mean ------------------------------------------------------------------ */
 
-static redtune_status refuse(redtune_error *err, const char *descr, const char *what) {
+static redtune_status refuse_elements(redtune_error *err, const char *descr, const char *what) {
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "its elements ('%s') are %s", descr, what);
 }
 
@@ -125,21 +125,24 @@ static redtune_status refuse(redtune_error *err, const char *descr, const char *
 static redtune_status read_descr(const char *descr, rdt_npy *npy, redtune_error *err) {
     char order = descr[0], kind = order ? descr[1] : '\0';
     if (!order || !strchr("<>|", order) || !kind)
-        return refuse(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
-    if (kind == 'O') return refuse(err, descr, "Python objects; redtune reads plain numbers");
+        return refuse_elements(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
+    if (kind == 'O')
+        return refuse_elements(err, descr, "Python objects; redtune reads plain numbers");
     if (!strchr("iufbc", kind) || descr[2] < '1' || descr[2] > '9')
-        return refuse(err, descr, "no numbers; redtune reads plain numbers such as '<f4'");
+        return refuse_elements(err, descr, "no numbers; redtune reads plain numbers such as '<f4'");
     size_t bytes = (size_t)(descr[2] - '0');
     if (descr[3] >= '0' && descr[3] <= '9' && !descr[4])
         bytes = bytes * 10 + (size_t)(descr[3] - '0');
     else if (descr[3])
-        return refuse(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
+        return refuse_elements(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
     if (kind == 'f' && (bytes == 12 || bytes == 16))
-        return refuse(err, descr,
-                      "NumPy's longdouble, for which GPUs have no arithmetic; save a.astype('f8')");
+        return refuse_elements(
+            err, descr,
+            "NumPy's longdouble, for which GPUs have no arithmetic; save a.astype('f8')");
     if (bytes > 16 || (bytes & (bytes - 1)))
-        return refuse(err, descr, "of an unknown size; redtune reads '<f4' and the like");
-    if (order == '|' && bytes > 1) return refuse(err, descr, "of several bytes in no byte order");
+        return refuse_elements(err, descr, "of an unknown size; redtune reads '<f4' and the like");
+    if (order == '|' && bytes > 1)
+        return refuse_elements(err, descr, "of several bytes in no byte order");
     npy->kind = kind;
     npy->item_bytes = bytes;
     npy->big_endian = order == '>';
@@ -201,7 +204,7 @@ static redtune_status take_field(cursor *in, fields *found) {
     if (!bit || found->has & bit)
         return damaged(in, "each of descr, fortran_order and shape once, and nothing else");
     found->has |= bit;
-    if (!take(in, ':')) return damaged(in, "':'");
+    if (!take_character(in, ':')) return damaged(in, "':'");
     if (bit == HAS_DESCR) return take_descr(in, found);
     if (bit == HAS_ORDER) return take_order(in, found);
     return take_shape(in, found->shape, &found->rank);
@@ -212,8 +215,8 @@ redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, re
     fields found = {0};
     rdt_npy npy = {0};
     redtune_status status;
-    if (!take(&in, '{')) return damaged(&in, "'{'");
-    for (bool comma = true; !take(&in, '}'); comma = take(&in, ',')) {
+    if (!take_character(&in, '{')) return damaged(&in, "'{'");
+    for (bool comma = true; !take_character(&in, '}'); comma = take_character(&in, ',')) {
         if (!comma) return damaged(&in, "','");
         if ((status = take_field(&in, &found))) return status;
     }

@@ -37,8 +37,8 @@ static redtune_status no_size(const char *text, size_t length, redtune_error *er
                            (int)(length < 60 ? length : 60), text);
 }
 
-static redtune_status add(uint64_t *counts, size_t *count_count, uint64_t count,
-                          redtune_error *err) {
+static redtune_status add_count(uint64_t *counts, size_t *count_count, uint64_t count,
+                                redtune_error *err) {
     for (size_t i = 0; i < *count_count; i++)
         if (counts[i] == count) return REDTUNE_OK;
     if (*count_count == RDT_NUMBER_COUNT_MAX)
@@ -65,7 +65,7 @@ static redtune_status add_range(const char *text, size_t length, const char *dot
         return rdt_message_set(err, REDTUNE_INVALID, 0, "no power of two lies in '%.*s'",
                                (int)length, text);
     for (; count <= last; count *= 2) {
-        redtune_status status = add(counts, count_count, count, err);
+        redtune_status status = add_count(counts, count_count, count, err);
         if (status) return status;
     }
     return REDTUNE_OK;
@@ -82,7 +82,7 @@ redtune_status rdt_number_read_counts(const char *list, uint64_t counts[RDT_NUMB
         if (dots && dots < at + length)
             status = add_range(at, length, dots, counts, &found, err);
         else if (rdt_number_read_count(at, length, &count))
-            status = add(counts, &found, count, err);
+            status = add_count(counts, &found, count, err);
         else
             status = no_size(at, length, err);
         if (status) return status;

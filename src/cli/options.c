@@ -25,7 +25,7 @@ struct option {
     const char *help;
 };
 
-static take_fn take_flag, take_text, take_device, take_devices, take_shard, take_seconds,
+static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_op, take_ops, take_dtype, take_dtypes,
     take_count, take_counts, take_format;
 
@@ -38,9 +38,9 @@ static const option table[] = {
      "the GPU's number, or sim: the simulated one (default: 0)"},
     {"device", 0, "N|sim", RDT_REPORT, take_device, MEMBER(device),
      "tell of this GPU, and run the ladder on it (default: no ladder)"},
-    {"output", 'o', "FILE", RDT_REPORT | RDT_EXPORT, take_text, MEMBER(output),
+    {"output", 'o', "FILE", RDT_REPORT | RDT_EXPORT, take_string, MEMBER(output),
      "where to write (default: -, which is standard output)"},
-    {"gpu", 0, "NAME", RDT_REPORT | RDT_EXPLAIN, take_text, MEMBER(gpu),
+    {"gpu", 0, "NAME", RDT_REPORT | RDT_EXPLAIN, take_string, MEMBER(gpu),
      "the GPU model with this in its name (default: this machine's)"},
     {"op", 0, "OP", RDT_REPORT, take_op, MEMBER(ops),
      "the problem whose candidates are shown: its op (default: sum),"},
@@ -50,11 +50,11 @@ static const option table[] = {
      "sqlite, a database, or json, one object per line (default: sqlite)"},
     {"winners", 0, NULL, RDT_EXPORT, take_flag, MEMBER(winners),
      "only the winners, and what the default took beside each"},
-    {"gpu", 0, "NAME", RDT_EMIT, take_text, MEMBER(gpu),
+    {"gpu", 0, "NAME", RDT_EMIT, take_string, MEMBER(gpu),
      "for the GPU model with this in its name (default: a typical one)"},
-    {"gpu", 0, "NAME|all", RDT_SHOW, take_text, MEMBER(gpu),
+    {"gpu", 0, "NAME|all", RDT_SHOW, take_string, MEMBER(gpu),
      "the GPU model with this in its name, or all (default: this machine's)"},
-    {"gpu", 0, "NAME|all", RDT_EXPORT, take_text, MEMBER(gpu),
+    {"gpu", 0, "NAME|all", RDT_EXPORT, take_string, MEMBER(gpu),
      "the GPU model with this in its name (default: all; of winners this machine's)"},
     {"shipped", 0, NULL, RDT_SHOW | RDT_EXPLAIN | RDT_REPORT | RDT_EXPORT, take_flag,
      MEMBER(shipped), "of the system's databases, too, such as what redtune comes with"},
@@ -92,17 +92,17 @@ static const option table[] = {
      "elements to sum (default: 16M; on the simulated GPU 1M)"},
     {"block", 0, "THREADS", RDT_LADDER, take_number, MEMBER(block),
      "threads per block: 32 to 1024, a power of two, or 101 (default: 256)"},
-    {"show", 0, "STEP", RDT_LADDER, take_text, MEMBER(show),
+    {"show", 0, "STEP", RDT_LADDER, take_string, MEMBER(show),
      "print that step's kernel: its name or number, or tuned"},
     {"trace", 0, "COUNT", RDT_LADDER, take_number, MEMBER(trace),
      "print the trees over 2, 4, 8 or 16 numbers, round by round"},
-    {"export", 0, "DIR", RDT_LADDER, take_text, MEMBER(export),
+    {"export", 0, "DIR", RDT_LADDER, take_string, MEMBER(export),
      "write each step as a complete program for nvcc into that folder"},
     {"one-block", 0, NULL, RDT_LADDER, take_flag, MEMBER(one_block),
      "the steps in their form for an array of one block"},
-    {"family", 0, "NAME", RDT_EMIT, take_text, MEMBER(family),
+    {"family", 0, "NAME", RDT_EMIT, take_string, MEMBER(family),
      "the template (default: the first that has the op and dtype)"},
-    {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_text, MEMBER(config),
+    {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_string, MEMBER(config),
      "parameters that differ from the built-in default"},
     {"lines", 0, NULL, RDT_EMIT, take_flag, MEMBER(lines),
      "with the #line directives that the compiler is given"},
@@ -116,17 +116,17 @@ static const option table[] = {
      "where a search begins: the same goes the same way (default: 0)"},
     {"seed", 0, "NUMBER", RDT_VERIFY, take_seed, MEMBER(seed),
      "what the sample depends on: the same draws the same (default: 0)"},
-    {"shard", 0, "I/N|auto", RDT_TUNE, take_shard, MEMBER(shard),
+    {"shard", 0, "I/N|auto", RDT_TUNE, take_part, MEMBER(shard),
      "tune part I of N, from 0; auto: as srun or mpirun say"},
     {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
      "give a candidate up that takes longer for one step (default: 10)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
-    {"machine", 0, "LABEL", RDT_TUNE | RDT_VERIFY, take_text, MEMBER(machine),
+    {"machine", 0, "LABEL", RDT_TUNE | RDT_VERIFY, take_string, MEMBER(machine),
      "store what is measured with this label, for databases that several share"},
     {"dry-run", 0, NULL, RDT_IMPORT | RDT_MERGE, take_flag, MEMBER(dry_run),
      "change nothing, and print what would change"},
-    {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_text, MEMBER(database),
+    {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_string, MEMBER(database),
      "the tuning database (default: $REDTUNE_DB, else the user's)"},
     {"json", 0, NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPORT | RDT_BARE), take_flag,
      MEMBER(json), "print the result as JSON"},
@@ -154,8 +154,8 @@ static redtune_status take_flag(rdt_options *options, const option *row, const c
     return REDTUNE_OK;
 }
 
-static redtune_status take_text(rdt_options *options, const option *row, const char *value,
-                                redtune_error *err) {
+static redtune_status take_string(rdt_options *options, const option *row, const char *value,
+                                  redtune_error *err) {
     if (!*value) return wrong(row, value, "it is empty", err);
     *(const char **)((char *)options + row->offset) = value;
     return REDTUNE_OK;
@@ -166,7 +166,7 @@ static redtune_status take_device(rdt_options *options, const option *row, const
     size_t digits = strspn(value, "0123456789");
     if ((!digits || value[digits]) && strcmp(value, "sim"))
         return wrong(row, value, "give one device: a number such as 0, or sim", err);
-    return take_text(options, row, value, err);
+    return take_string(options, row, value, err);
 }
 
 /* Numbers with commas between, or a word for all. */
@@ -179,11 +179,11 @@ static redtune_status take_devices(rdt_options *options, const option *row, cons
     }
     if (!*value || (*at && strcmp(value, "sim") && strcmp(value, "all") && strcmp(value, "auto")))
         return wrong(row, value, "give numbers such as 0 or 0,1, or all, or sim", err);
-    return take_text(options, row, value, err);
+    return take_string(options, row, value, err);
 }
 
-static redtune_status take_shard(rdt_options *options, const option *row, const char *value,
-                                 redtune_error *err) {
+static redtune_status take_part(rdt_options *options, const option *row, const char *value,
+                                redtune_error *err) {
     (void)row;
     return rdt_shard_read(value, &options->shard, err);
 }

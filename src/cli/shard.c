@@ -47,14 +47,15 @@ static bool read_variable(const char *name, unsigned *out) {
     return value && read_number(value, strlen(value), out);
 }
 
-static redtune_status wrong(const char *text, const char *reason, redtune_error *err) {
+static redtune_status wrong_shard(const char *text, const char *reason, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --shard '%.100s': %s", text,
                            reason);
 }
 
-static redtune_status check(const char *text, unsigned index, unsigned count, redtune_error *err) {
-    if (!count || count > COUNT_MAX) return wrong(text, "give 1 to 1000000 parts", err);
-    if (index >= count) return wrong(text, "parts count from 0: the last of 4 is 3/4", err);
+static redtune_status check_part(const char *text, unsigned index, unsigned count,
+                                 redtune_error *err) {
+    if (!count || count > COUNT_MAX) return wrong_shard(text, "give 1 to 1000000 parts", err);
+    if (index >= count) return wrong_shard(text, "parts count from 0: the last of 4 is 3/4", err);
     return REDTUNE_OK;
 }
 
@@ -79,7 +80,7 @@ static redtune_status read_launcher(const launcher *from, rdt_shard *out, redtun
     if (!read_variable(from->rank, &shard.index) || !read_variable(from->size, &shard.count) ||
         shard.index >= shard.count)
         return contradict(from->rank, from->size, err);
-    redtune_status status = check("auto", shard.index, shard.count, err);
+    redtune_status status = check_part("auto", shard.index, shard.count, err);
     if (status) return status;
     for (int i = 0; i < 2 && !shard.has_local_rank; i++)
         shard.has_local_rank = read_variable(from->local_rank[i], &shard.local_rank);
@@ -111,7 +112,7 @@ static redtune_status read_slurm_step(rdt_shard *out, redtune_error *err) {
         if (rank && strcmp(rank, task)) return contradict(launchers[i].rank, "SLURM_PROCID", err);
     }
     if (!getenv(launchers[SLURM].size))
-        return wrong("auto", "SLURM_STEP_NUM_TASKS is not set; write --shard I/N", err);
+        return wrong_shard("auto", "SLURM_STEP_NUM_TASKS is not set; write --shard I/N", err);
     return read_launcher(&launchers[SLURM], out, err);
 }
 
@@ -128,8 +129,8 @@ redtune_status rdt_shard_read(const char *text, rdt_shard *out, redtune_error *e
     rdt_shard shard = {0};
     if (!slash || !read_number(text, (size_t)(slash - text), &shard.index) ||
         !read_number(slash + 1, strlen(slash + 1), &shard.count))
-        return wrong(text, "write a part and their number, such as 0/4, or auto", err);
-    redtune_status status = check(text, shard.index, shard.count, err);
+        return wrong_shard(text, "write a part and their number, such as 0/4, or auto", err);
+    redtune_status status = check_part(text, shard.index, shard.count, err);
     if (!status) *out = shard;
     return status;
 }
