@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
@@ -17,7 +17,7 @@ static double quantile(const double *sorted, int n, double fraction) {
 }
 
 void rdt_summarise(double *samples, int count, double *median, double *spread) {
-    qsort(samples, (size_t)count, sizeof *samples, compare);
+    qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
     *median = quantile(samples, count, 0.5);
     *spread = (quantile(samples, count, 0.75) - quantile(samples, count, 0.25)) / 2;
 }

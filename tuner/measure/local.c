@@ -49,7 +49,7 @@ static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_e
                                  self->parts.make, self->parts.user, &self->kernels, err);
 }
 
-static rdt_verdict judge(rdt_outcome outcome, const redtune_error *why) {
+static rdt_verdict verdict_of(rdt_outcome outcome, const redtune_error *why) {
     rdt_verdict verdict = {.outcome = outcome};
     if (outcome != RDT_OUTCOME_GOOD)
         rdt_text_copy(verdict.cause, sizeof verdict.cause, why->message);
@@ -61,8 +61,8 @@ static void tell_at(const rdt_local *self, size_t candidate) {
 }
 
 /* Whose failure it was, unless somebody is told by the hook. */
-static redtune_status within(const rdt_local *self, const rdt_batch *batch, size_t i,
-                             redtune_status status, redtune_error *err) {
+static redtune_status blame_config(const rdt_local *self, const rdt_batch *batch, size_t i,
+                                   redtune_status status, redtune_error *err) {
     if (self->parts.at) return status;
     char text[RDT_CONFIG_TEXT_BYTES];
     rdt_config_format(rdt_codegen_space(self->parts.codegen, batch->family),
@@ -80,7 +80,7 @@ static redtune_status get_kernel(const rdt_local *self, const rdt_batch *batch, 
                                                &each->launch, &entry, err);
     if (status) return status;
     *kernel = entry->kernel;
-    *verdict = judge(entry->outcome, &entry->error);
+    *verdict = verdict_of(entry->outcome, &entry->error);
     return REDTUNE_OK;
 }
 
@@ -93,15 +93,15 @@ static redtune_status verify_one(const rdt_local *self, const rdt_batch *batch, 
     status =
         rdt_verify_count(self->buffers, batch->problem, kernel, &batch->candidates[i].launch, &why);
     if (status == REDTUNE_WRONG) {
-        *verdict = judge(RDT_OUTCOME_WRONG, &why);
+        *verdict = verdict_of(RDT_OUTCOME_WRONG, &why);
         return REDTUNE_OK;
     }
     if (status && err) *err = why;
     return status;
 }
 
-static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
-                             redtune_error *err) {
+static redtune_status verify_here(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
+                                  redtune_error *err) {
     rdt_local *self = user;
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
@@ -110,7 +110,7 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
         if (status) return status;
         tell_at(self, i);
         status = verify_one(self, batch, i, &verdicts[i], err);
-        if (status) return within(self, batch, i, status, err);
+        if (status) return blame_config(self, batch, i, status, err);
         self->spoilt = verdicts[i].outcome == RDT_OUTCOME_WRONG;
     }
     return status;
@@ -208,7 +208,7 @@ static redtune_status check_timed(rdt_local *self, const timing *timing, rdt_ver
         redtune_error why;
         if (!timing->opened[i] || verdicts[i / variants].outcome != RDT_OUTCOME_GOOD) continue;
         if (rdt_measurement_check(timing->opened[i], &self->expected, results + i * each, &why)) {
-            verdicts[i / variants] = judge(RDT_OUTCOME_WRONG, &why);
+            verdicts[i / variants] = verdict_of(RDT_OUTCOME_WRONG, &why);
             self->spoilt = true;
         }
     }
@@ -266,7 +266,7 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     }
     if (!status) status = take_turns(self, &timing, err);
     if (!status) status = check_timed(self, &timing, verdicts, err);
-    if (status) status = within(self, batch, timing.at, status, err);
+    if (status) status = blame_config(self, batch, timing.at, status, err);
     rdt_conditions now = rdt_nvml_look(self->parts.nvml);
     now.throttle |= timing.throttle;
     for (size_t i = 0; i < batch->count; i++)
@@ -295,7 +295,7 @@ void rdt_local_destroy(rdt_local *self) {
 }
 
 rdt_evaluator rdt_local_evaluator(rdt_local *self) {
-    return (rdt_evaluator){.self = self, .verify = verify, .time = time_batch};
+    return (rdt_evaluator){.self = self, .verify = verify_here, .time = time_batch};
 }
 
 redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,

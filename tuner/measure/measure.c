@@ -68,7 +68,8 @@ static rdt_operands choose_operands(const rdt_test_buffers *buffers, rdt_measure
     };
 }
 
-static redtune_status record(rdt_measurement *measurement, rdt_measured what, redtune_error *err) {
+static redtune_status record_graph(rdt_measurement *measurement, rdt_measured what,
+                                   redtune_error *err) {
     const rdt_test_buffers *buffers = measurement->buffers;
     int calls = choose_calls(buffers, what);
     const rdt_places at = choose_places(buffers, what, calls);
@@ -112,7 +113,7 @@ redtune_status rdt_measurement_open(const rdt_test_buffers *buffers, const rdt_k
     measurement->cache = what.cache;
     measurement->problem = what.problem;
     measurement->exact = what.problem->count <= buffers->dense.data->count_max;
-    redtune_status status = record(measurement, what, err);
+    redtune_status status = record_graph(measurement, what, err);
     /* The first replay pays for uploading the graph, which is not the kernel's time. */
     if (!status) status = rdt_graph_replay(measurement->graph, buffers->stream, err);
     measurement->alone = !measurement->exact && what.launch->overlap && measurement->calls > 1;

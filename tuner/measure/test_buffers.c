@@ -55,8 +55,8 @@ uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
 }
 
 /* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
-static redtune_status fill(rdt_test_buffers *buffers, rdt_pool *pool, uint64_t exact,
-                           uint64_t count, redtune_error *err) {
+static redtune_status fill_pool(rdt_test_buffers *buffers, rdt_pool *pool, uint64_t exact,
+                                uint64_t count, redtune_error *err) {
     size_t element = redtune_dtype_bytes(buffers->dtype);
     pool->count = count;
     redtune_status status = rdt_test_data_create(&buffers->problem, exact, &pool->data, err);
@@ -104,12 +104,12 @@ static redtune_status fill_pools(rdt_test_buffers *buffers, uint64_t count_max, 
                                  redtune_error *err) {
     uint64_t dense_exact = rdt_test_data_dense_max(&buffers->problem);
     uint64_t elements = dense_elements(buffers, count_max, bytes);
-    redtune_status status = fill(buffers, &buffers->dense,
-                                 elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
-                                 elements + SPARE_ELEMENTS, err);
+    redtune_status status = fill_pool(
+        buffers, &buffers->dense, elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
+        elements + SPARE_ELEMENTS, err);
     if (!status && count_max > dense_exact)
-        status = fill(buffers, &buffers->sparse, count_max + SPARE_ELEMENTS,
-                      count_max + SPARE_ELEMENTS, err);
+        status = fill_pool(buffers, &buffers->sparse, count_max + SPARE_ELEMENTS,
+                           count_max + SPARE_ELEMENTS, err);
     return status;
 }
 

@@ -27,7 +27,7 @@ typedef struct crossover {
 } crossover;
 
 /* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
-static int compare(const comparison *at) {
+static int compare_winners(const comparison *at) {
     if (!at->known[0] || !at->known[1]) return at->known[0] ? -1 : at->known[1] ? 1 : 0;
     double difference = at->side[0].median_ns - at->side[1].median_ns;
     if (fabs(difference) <= rdt_winner_noise_ns(&at->side[0], &at->side[1])) return 0;
@@ -47,7 +47,7 @@ static redtune_status select_at(const crossover *self, uint64_t count, rdt_trial
 }
 
 /* Measures both winners, and the default, at a size. */
-static redtune_status measure(const crossover *self, comparison *at, redtune_error *err) {
+static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
     enum { CONFIGS = 3 };
     static const size_t all[CONFIGS] = {0, 1, 2};
     rdt_sweep *sweep = self->sweep;
@@ -108,8 +108,8 @@ static redtune_status halve(const crossover *self, comparison low, comparison hi
         comparison between = {.count = middle(low.count, high.count)};
         if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
         redtune_status status = search_between(self, low.count, between.count, high.count, err);
-        if (!status) status = measure(self, &between, err);
-        int faster = compare(&between);
+        if (!status) status = measure_at(self, &between, err);
+        int faster = compare_winners(&between);
         if (status || !faster) return status;
         if (faster < 0)
             low = between;
@@ -151,9 +151,9 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
         !memcmp(&self.config[0], &self.config[1], sizeof self.config[0]))
         return status;
     sweep->current = i;
-    status = measure(&self, &low, err);
-    if (!status) status = measure(&self, &high, err);
-    if (status || !further || (!compare(&low) && !compare(&high))) return status;
+    status = measure_at(&self, &low, err);
+    if (!status) status = measure_at(&self, &high, err);
+    if (status || !further || (!compare_winners(&low) && !compare_winners(&high))) return status;
     return halve(&self, low, high, err);
 }
 

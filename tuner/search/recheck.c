@@ -22,7 +22,8 @@ typedef struct work {
 
 /* ---- the sink -------------------------------------------------------------------------------- */
 
-static redtune_status keep(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+static redtune_status keep_latest(void *user, const rdt_trial *trials, size_t count,
+                                  redtune_error *err) {
     (void)err;
     work *self = user;
     char text[RDT_CONFIG_TEXT_BYTES];
@@ -66,7 +67,7 @@ static int affordable(const work *self, double turn_s) {
 /* ---- the looks ------------------------------------------------------------------------------- */
 
 /* The config is out: 16 samples of it would take longer than there is time for. */
-static void give_up(work *self) {
+static void condemn_slow(work *self) {
     rdt_trial *trial = &self->latest[0];
     rdt_text_print(
         trial->cause, sizeof trial->cause,
@@ -84,7 +85,7 @@ static redtune_status look_again(work *self, double turn_s, redtune_error *err) 
     size_t first = 0;
     if (samples < RDT_RECHECK_SAMPLES_MIN && is_plainly_slower(self)) {
         double fast_ns = self->latest[1].median_ns, slow_ns = self->latest[0].median_ns;
-        give_up(self);
+        condemn_slow(self);
         samples = affordable(self, turn_s * fast_ns / (fast_ns + slow_ns));
         first = 1;
     }
@@ -93,7 +94,7 @@ static redtune_status look_again(work *self, double turn_s, redtune_error *err) 
                                   samples, err);
 }
 
-static void tell(const work *self, rdt_rechecked *out) {
+static void report_trials(const work *self, rdt_rechecked *out) {
     *out = (rdt_rechecked){.count = 0};
     for (size_t k = 0; k < self->count; k++)
         if (!is_good(self, k) || self->latest[k].samples >= RDT_RECHECK_SAMPLES_MIN)
@@ -110,7 +111,7 @@ static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
             rdt_candidates_measure(&self->candidates, self->index, self->count, QUICK_SAMPLES, err);
     double left = left_s(self);
     if (!status && left > 0) status = look_again(self, (before - left) / QUICK_SAMPLES, err);
-    if (!status) tell(self, out);
+    if (!status) report_trials(self, out);
     return status;
 }
 
@@ -132,7 +133,7 @@ static void blame(const work *self, const redtune_error *why, rdt_rechecked *out
 redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_config *config,
                                rdt_rechecked *out, redtune_error *err) {
     work self = {.wanted = wanted};
-    const rdt_sink sink = {.user = &self, .store = keep, .progress = go_on};
+    const rdt_sink sink = {.user = &self, .store = keep_latest, .progress = go_on};
     rdt_search search = wanted->search;
     search.any = true;
     search.sink = &sink;

@@ -31,8 +31,8 @@ static redtune_status take_notes(const rdt_sweep *sweep, size_t i, rdt_cache_sta
 /* What the search has looked at here, and behind it what the next size lends. What only a crossover
  * measured counts as not looked at: a tune that goes on after a stop has it, and another not yet.
  */
-static redtune_status gather(const rdt_search *search, const notes *notes, rdt_config **out,
-                             size_t *count, redtune_error *err) {
+static redtune_status gather_configs(const rdt_search *search, const notes *notes, rdt_config **out,
+                                     size_t *count, redtune_error *err) {
     const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
     const int careful = rdt_strategy_samples(search->strategy);
     size_t room = notes->known.count + LENT, lent = 0;
@@ -54,12 +54,12 @@ static redtune_status gather(const rdt_search *search, const notes *notes, rdt_c
     return status;
 }
 
-static redtune_status look_again(const rdt_search *search, const notes *notes,
-                                 rdt_search_count *count, redtune_error *err) {
+static redtune_status search_again(const rdt_search *search, const notes *notes,
+                                   rdt_search_count *count, redtune_error *err) {
     rdt_candidates candidates;
     rdt_config *configs = NULL;
     size_t config_count = 0;
-    redtune_status status = gather(search, notes, &configs, &config_count, err);
+    redtune_status status = gather_configs(search, notes, &configs, &config_count, err);
     if (!status) status = rdt_candidates_open_some(search, configs, config_count, &candidates, err);
     free(configs);
     if (status) return status;
@@ -87,7 +87,7 @@ redtune_status rdt_second_pass_run(rdt_sweep *sweep, size_t i, rdt_cache_state c
     search.known = &notes.known;
     search.verified = &notes.other;
     if (!status && notes.known.count && notes.next.count)
-        status = look_again(&search, &notes, count, err);
+        status = search_again(&search, &notes, count, err);
     free_notes(&notes);
     return status;
 }

@@ -18,7 +18,7 @@ typedef struct rival {
     int samples, order;
 } rival;
 
-static int compare(const void *a, const void *b) {
+static int compare_medians(const void *a, const void *b) {
     const rival *x = a, *y = b;
     if (x->median_ns != y->median_ns) return x->median_ns < y->median_ns ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
@@ -40,11 +40,11 @@ static size_t rank(const rdt_space *space, const rdt_trials *trials, rival *riva
         rivals[at] =
             (rival){config, trial->median_ns, trial->samples, rdt_config_order(space, &config)};
     }
-    qsort(rivals, count, sizeof *rivals, compare);
+    qsort(rivals, count, sizeof *rivals, compare_medians);
     return count;
 }
 
-static void add(rdt_seeds_list *list, const rdt_config *config) {
+static void add_seed(rdt_seeds_list *list, const rdt_config *config) {
     list->config[list->count++] = *config;
 }
 
@@ -57,7 +57,7 @@ static void add_leaders(const rdt_space *space, const rival *rivals, size_t coun
         for (size_t k = 0; leads && k < i; k++)
             leads = !rdt_neighbours_same_kind(space, &rivals[k].config, &rivals[i].config);
         if (!leads) continue;
-        add(list, &rivals[i].config);
+        add_seed(list, &rivals[i].config);
         leaders++;
     }
 }
@@ -68,13 +68,14 @@ static void add_moved(const rdt_space *space, const rival *rivals, size_t count,
     for (size_t i = 0; shift && i < count && i < MOVED; i++)
         for (int k = space->param_count - 1; k >= 0; k--) {
             rdt_config moved;
-            if (rdt_neighbours_step(space, &rivals[i].config, k, shift, &moved)) add(list, &moved);
+            if (rdt_neighbours_step(space, &rivals[i].config, k, shift, &moved))
+                add_seed(list, &moved);
         }
 }
 
 static void add_between(const rival *rivals, size_t first, size_t end, size_t count,
                         rdt_seeds_list *list) {
-    for (size_t i = first; i < end && i < count; i++) add(list, &rivals[i].config);
+    for (size_t i = first; i < end && i < count; i++) add_seed(list, &rivals[i].config);
 }
 
 /* Of every problem the very best comes before anything less of another. */

@@ -15,7 +15,7 @@
 /* ---- the sink of the searches ---------------------------------------------------------------- */
 
 /* Says once what spoils the measurements. */
-static void warn(rdt_sweep *self, const rdt_conditions *now) {
+static void warn_of_conditions(rdt_sweep *self, const rdt_conditions *now) {
     char line[160];
     const rdt_sink *sink = self->sink;
     if (!sink->warn) return;
@@ -35,15 +35,16 @@ static void warn(rdt_sweep *self, const rdt_conditions *now) {
     }
 }
 
-static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+static redtune_status keep_and_store(void *user, const rdt_trial *trials, size_t count,
+                                     redtune_error *err) {
     rdt_sweep *self = user;
-    for (size_t i = 0; i < count; i++) warn(self, &trials[i].conditions);
+    for (size_t i = 0; i < count; i++) warn_of_conditions(self, &trials[i].conditions);
     redtune_status status = rdt_trials_add(&self->known[trials->cache], trials, count, err);
     return status ? status : self->sink->store(self->sink->user, trials, count, err);
 }
 
-static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
-                     size_t n, double best_ns) {
+static bool pass_progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                          size_t n, double best_ns) {
     const rdt_sink *sink = ((const rdt_sweep *)user)->sink;
     return sink->progress(sink->user, problem, stage, i, n, best_ns);
 }
@@ -54,7 +55,7 @@ static bool is_late(void *user) {
 
 rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
                             rdt_cache_state cache) {
-    self->searches = (rdt_sink){.user = self, .store = store, .progress = progress};
+    self->searches = (rdt_sink){.user = self, .store = keep_and_store, .progress = pass_progress};
     return (rdt_search){
         .evaluator = self->evaluator,
         .codegen = self->codegen,
@@ -72,7 +73,8 @@ rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-static redtune_status choose(const rdt_trials *trials, rdt_finding *out, redtune_error *err) {
+static redtune_status choose_winner(const rdt_trials *trials, rdt_finding *out,
+                                    redtune_error *err) {
     const rdt_trial **pointers = malloc((trials->count + 1) * sizeof *pointers);
     rdt_winner winner;
     if (!pointers) return rdt_fail_memory(err, (trials->count + 1) * sizeof *pointers);
@@ -154,8 +156,8 @@ static void add_near(rdt_search *search, const rdt_trials *trials, int shift) {
     if (trials->count) search->near[search->near_count++] = (rdt_seeds){trials, shift};
 }
 
-static redtune_status collect(const rdt_sweep *self, rdt_search *search, start *start,
-                              redtune_error *err) {
+static redtune_status collect_start(const rdt_sweep *self, rdt_search *search, start *start,
+                                    redtune_error *err) {
     const uint64_t count = search->problem->count;
     const rdt_trials *same = &self->known[search->cache];
     uint64_t below = nearest_count(same, count, false), above = nearest_count(same, count, true);
@@ -195,25 +197,25 @@ static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status find(rdt_sweep *self, const redtune_problem *problem, rdt_cache_state cache,
-                           rdt_finding *out, redtune_error *err) {
+static redtune_status search_problem(rdt_sweep *self, const redtune_problem *problem,
+                                     rdt_cache_state cache, rdt_finding *out, redtune_error *err) {
     rdt_search search = rdt_sweep_search(self, problem, cache);
     start start = {.known = {0}};
     rdt_trials all = {0};
     bool complete = false;
-    redtune_status status = collect(self, &search, &start, err);
-    if (!status) status = choose(&start.known, out, err);
+    redtune_status status = collect_start(self, &search, &start, err);
+    if (!status) status = choose_winner(&start.known, out, err);
     if (!status) status = is_complete(&search, out, &complete, err);
     if (status) goto done;
     if (complete) {
-        if (progress(self, problem, "known", 0, 0, out->winner.median_ns))
+        if (pass_progress(self, problem, "known", 0, 0, out->winner.median_ns))
             status = rdt_fail_interrupted(err, "tuning");
         goto done;
     }
     if (cache == RDT_CACHE_COLD) status = look_ahead(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
-    if (!status) status = choose(&all, out, err);
+    if (!status) status = choose_winner(&all, out, err);
 done:
     rdt_trials_free(&all);
     free_start(&start);
@@ -238,7 +240,7 @@ static redtune_status foresee(rdt_sweep *self, size_t problem, rdt_cache_state c
     start start = {.known = {0}};
     if (problem >= self->count) return REDTUNE_OK;
     rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
-    redtune_status status = collect(self, &search, &start, err);
+    redtune_status status = collect_start(self, &search, &start, err);
     if (!status) status = rdt_probes_foresee(&search, err);
     free_start(&start);
     return status;
@@ -252,7 +254,8 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
         self->current = i;
         for (size_t state = 0; !status && state < states; state++) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
-            status = find(self, &self->problems[i], (rdt_cache_state)state, &found[state], err);
+            status = search_problem(self, &self->problems[i], (rdt_cache_state)state, &found[state],
+                                    err);
             if (!status) status = foresee(self, i + 1, (rdt_cache_state)state, err);
         }
         if (!status) self->sink->tuned(self->sink->user, i, found, false);
@@ -267,7 +270,7 @@ static redtune_status find_again(rdt_sweep *self, size_t i, rdt_cache_state cach
     redtune_status status = rdt_second_pass_run(self, i, cache, &finding->now, err);
     if (!status)
         status = rdt_trials_select(&self->known[cache], self->problems[i].count, &all, err);
-    if (!status) status = choose(&all, finding, err);
+    if (!status) status = choose_winner(&all, finding, err);
     rdt_trials_free(&all);
     return status;
 }

@@ -92,7 +92,7 @@ redtune_status rdt_process_start(const char *command, rdt_process *out, redtune_
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
-static void describe(int state, char how[RDT_PROCESS_END_BYTES]) {
+static void describe_end(int state, char how[RDT_PROCESS_END_BYTES]) {
     if (!how) return;
     if (WIFSIGNALED(state))
         snprintf(how, RDT_PROCESS_END_BYTES, "it was ended by signal %d (%s)", WTERMSIG(state),
@@ -107,7 +107,7 @@ static bool reap(pid_t pid, int wait_ms, char how[RDT_PROCESS_END_BYTES]) {
     for (int passed_ms = 0;; passed_ms += 2) {
         int state = 0;
         pid_t got = waitpid(pid, &state, WNOHANG);
-        if (got == pid) describe(state, how);
+        if (got == pid) describe_end(state, how);
         if (got == pid || (got < 0 && errno != EINTR)) return true;
         if (passed_ms >= wait_ms) return false;
         nanosleep(&pause, NULL);

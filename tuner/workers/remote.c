@@ -145,7 +145,7 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
 
 /* Sends a request and takes the answer in. A status other than REDTUNE_OK says that nothing more
  * can be done; query->end how it went else, and after all but END_DONE the worker is gone. */
-static redtune_status ask(rdt_remote *self, query *query, redtune_error *err) {
+static redtune_status ask_worker(rdt_remote *self, query *query, redtune_error *err) {
     redtune_status status = rdt_supervisor_need(&self->worker, err);
     if (status) return status;
     redtune_error failure = {0};
@@ -226,8 +226,8 @@ static query part_of(const query *whole, size_t first, size_t count) {
 static redtune_status ask_alone(rdt_remote *self, const query *whole, size_t i,
                                 redtune_error *err) {
     query one = part_of(whole, i, 1);
-    redtune_status status = ask(self, &one, err);
-    if (!status && one.end == END_DEATH) status = ask(self, &one, err);
+    redtune_status status = ask_worker(self, &one, err);
+    if (!status && one.end == END_DEATH) status = ask_worker(self, &one, err);
     if (status || one.end == END_DONE) return status;
     if (one.at > 0) return lost_before(self, &one, err);
     condemn(self, &one, 0);
@@ -251,8 +251,8 @@ static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, re
 
 /* Candidates are verified one after another: when the worker is lost, those before have their
  * verdict, and those behind have not begun. */
-static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
-                             redtune_error *err) {
+static redtune_status verify_remotely(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
+                                      redtune_error *err) {
     rdt_remote *self = user;
     const query whole = {.kind = RDT_MESSAGE_VERIFY, .batch = *batch, .verdicts = verdicts};
     redtune_status status = await_kernels(self, batch, err);
@@ -260,7 +260,7 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
     for (size_t first = 0; !status && first < batch->count;) {
         size_t left = batch->count - first;
         query part = part_of(&whole, first, left < BATCH_MAX ? left : BATCH_MAX);
-        status = ask(self, &part, err);
+        status = ask_worker(self, &part, err);
         if (status) break;
         if (part.end == END_DONE) {
             first += part.batch.count;
@@ -280,13 +280,13 @@ static redtune_status verify(void *user, const rdt_batch *batch, rdt_verdict *ve
 
 /* Candidates are timed in turns: when the worker is lost, all of them are, and each is timed again
  * alone but for the one that did not end, which would do so again. */
-static redtune_status measure(void *user, const rdt_batch *batch, rdt_cache_state cache,
-                              int samples, double *sample_ns, rdt_verdict *verdicts,
-                              rdt_conditions *conditions, redtune_error *err) {
+static redtune_status time_remotely(void *user, const rdt_batch *batch, rdt_cache_state cache,
+                                    int samples, double *sample_ns, rdt_verdict *verdicts,
+                                    rdt_conditions *conditions, redtune_error *err) {
     rdt_remote *self = user;
     query whole = {RDT_MESSAGE_TIME, *batch,    cache,    samples, verdicts,
                    conditions,       sample_ns, END_DONE, 0,       ""};
-    redtune_status status = ask(self, &whole, err);
+    redtune_status status = ask_worker(self, &whole, err);
     if (status || whole.end == END_DONE) return status;
     memset(conditions, 0, batch->count * sizeof *conditions);
     memset(sample_ns, 0, batch->count * (size_t)samples * sizeof *sample_ns);
@@ -299,7 +299,7 @@ static redtune_status measure(void *user, const rdt_batch *batch, rdt_cache_stat
     return status;
 }
 
-static void prepare(void *user, const rdt_batch *batch, bool soon) {
+static void prepare_remotely(void *user, const rdt_batch *batch, bool soon) {
     rdt_remote *self = user;
     if (self->worker.is_ready)
         rdt_compile_pool_add(self->worker.workers->pool, &self->worker.ready.facts,
@@ -308,5 +308,8 @@ static void prepare(void *user, const rdt_batch *batch, bool soon) {
 
 rdt_evaluator rdt_remote_evaluator(rdt_remote *self, const redtune_problem *largest) {
     self->largest = *largest;
-    return (rdt_evaluator){.self = self, .prepare = prepare, .verify = verify, .time = measure};
+    return (rdt_evaluator){.self = self,
+                           .prepare = prepare_remotely,
+                           .verify = verify_remotely,
+                           .time = time_remotely};
 }

@@ -32,7 +32,7 @@ static void tell_error(const server *self, unsigned kind, const redtune_error *e
 
 /* The evaluator's hook: which candidate is at hand. Whoever asked knows by this whom to blame
  * should no more be heard, and that time goes by for a reason. */
-static void tell_at(void *user, size_t i) {
+static void send_at(void *user, size_t i) {
     server *self = user;
     uint64_t index = self->at = self->first + i;
     rdt_wire_put(self->serving->wire, &index, sizeof index);
@@ -48,7 +48,7 @@ static void tell_verdict(const server *self, size_t i, const rdt_verdict *verdic
 
 /* What a candidate did to the GPU ends this worker; anything else that fails is no candidate's
  * fault. */
-static redtune_status tell_failure(const server *self, const redtune_error *error) {
+static redtune_status send_failure(const server *self, const redtune_error *error) {
     if (error->status != REDTUNE_DEVICE) {
         tell_error(self, RDT_MESSAGE_FAILED, error);
         return REDTUNE_OK;
@@ -71,11 +71,11 @@ static redtune_status need_evaluator(server *self, const rdt_request *request, r
     self->evaluator = (rdt_evaluator){.self = NULL};
     self->largest = largest;
     const rdt_serving *serving = self->serving;
-    return serving->open_evaluator(serving->user, &largest, tell_at, self, &self->evaluator, err);
+    return serving->open_evaluator(serving->user, &largest, send_at, self, &self->evaluator, err);
 }
 
 /* Test data and all; what fails here no candidate has done. */
-static redtune_status furnish(server *self, const task *task, redtune_error *err) {
+static redtune_status furnish_request(server *self, const task *task, redtune_error *err) {
     redtune_status status = need_evaluator(self, &task->request, err);
     if (status) return status;
     const rdt_batch none = {.problem = &task->request.problem, .family = task->request.family};
@@ -117,7 +117,7 @@ static redtune_status read_task(const rdt_message *message, task *out, redtune_e
     return REDTUNE_OK;
 }
 
-static redtune_status verify(server *self, const task *task, redtune_error *err) {
+static redtune_status verify_each(server *self, const task *task, redtune_error *err) {
     const rdt_evaluator *evaluator = &self->evaluator;
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < task->request.count; i++) {
@@ -130,7 +130,7 @@ static redtune_status verify(server *self, const task *task, redtune_error *err)
     return status;
 }
 
-static redtune_status measure(server *self, const task *task, redtune_error *err) {
+static redtune_status time_all(server *self, const task *task, redtune_error *err) {
     const rdt_evaluator *evaluator = &self->evaluator;
     const rdt_request *request = &task->request;
     const rdt_batch all = {&request->problem, request->family, task->candidates, request->count};
@@ -145,15 +145,15 @@ static redtune_status answer(server *self, const rdt_message *message, redtune_e
     bool timing = message->kind == RDT_MESSAGE_TIME;
     task task = {0};
     redtune_status status = read_task(message, &task, err);
-    if (!status) status = furnish(self, &task, err);
+    if (!status) status = furnish_request(self, &task, err);
     if (status) {
         tell_error(self, RDT_MESSAGE_FAILED, err);
         free_task(&task);
         return REDTUNE_OK;
     }
-    status = timing ? measure(self, &task, err) : verify(self, &task, err);
+    status = timing ? time_all(self, &task, err) : verify_each(self, &task, err);
     if (status) {
-        status = tell_failure(self, err);
+        status = send_failure(self, err);
     } else {
         size_t count = timing ? task.request.count : 0;
         rdt_wire_put(wire, task.verdicts, count * sizeof *task.verdicts);
@@ -166,7 +166,7 @@ static redtune_status answer(server *self, const rdt_message *message, redtune_e
     return status;
 }
 
-static redtune_status make(server *self, const rdt_message *message, redtune_error *err) {
+static redtune_status make_ordered(server *self, const rdt_message *message, redtune_error *err) {
     rdt_compile_job job;
     rdt_reader reader = rdt_reader_of(message);
     rdt_reader_take(&reader, &job, sizeof job);
@@ -188,7 +188,7 @@ redtune_status rdt_serve(const rdt_serving *serving, redtune_error *err) {
         if (state != RDT_WIRE_GOT)
             status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: what came in is no message");
         else if (message.kind == RDT_MESSAGE_MAKE)
-            status = make(&self, &message, err);
+            status = make_ordered(&self, &message, err);
         else
             status = answer(&self, &message, err);
     }
