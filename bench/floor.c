@@ -115,7 +115,7 @@ static redtune_status screen(bench_gpu *gpu, const bench_row *row, shape *each, 
     return status;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_shapes(const void *a, const void *b) {
     const shape *x = a, *y = b;
     return (x->median_ns > y->median_ns) - (x->median_ns < y->median_ns);
 }
@@ -156,7 +156,7 @@ static redtune_status search(bench_gpu *gpu, const bench_row *row, void *partial
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < n; i++) status = screen(gpu, row, &list[i], &best_ns, err);
     if (status) return status;
-    qsort(list, (size_t)n, sizeof *list, compare);
+    qsort(list, (size_t)n, sizeof *list, compare_shapes);
     const shape *chosen = NULL;
     status = decide(gpu, row, list, n < FINALISTS ? n : FINALISTS, &chosen, err);
     if (!status) *winner = *chosen;
@@ -165,8 +165,8 @@ static redtune_status search(bench_gpu *gpu, const bench_row *row, void *partial
 
 /* ---- opening it ---------------------------------------------------------------------------- */
 
-static redtune_status check(bench_gpu *gpu, const shape *winner, const bench_row *row,
-                            const bench_dtype *result, const void *sum, redtune_error *err) {
+static redtune_status check_floor(bench_gpu *gpu, const shape *winner, const bench_row *row,
+                                  const bench_dtype *result, const void *sum, redtune_error *err) {
     size_t bytes = (size_t)winner->launch.blocks * PARTIAL_BYTES;
     unsigned char *partials = malloc(bytes);
     if (!partials) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot check the floor: no memory");
@@ -198,7 +198,7 @@ redtune_status bench_floor_open(bench_gpu *gpu, bench_row *row, const bench_dtyp
     redtune_status status =
         bench_gpu_check(cudaMalloc(&partials, bytes), err, "allocate the floor's sums");
     if (!status) status = search(gpu, row, partials, winner, err);
-    if (!status) status = check(gpu, winner, row, result, sum, err);
+    if (!status) status = check_floor(gpu, winner, row, result, sum, err);
     if (status) {
         cudaFree(partials);
         free(winner);

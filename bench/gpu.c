@@ -17,7 +17,7 @@ redtune_status bench_gpu_check(cudaError_t rc, redtune_error *err, const char *w
     return bench_fail(err, REDTUNE_DEVICE, (long)rc, "cannot %s: %s", what, cudaGetErrorString(rc));
 }
 
-static redtune_status allocate(char **out, size_t bytes, redtune_error *err) {
+static redtune_status allocate_device(char **out, size_t bytes, redtune_error *err) {
     void *memory = NULL;
     cudaError_t rc = cudaMalloc(&memory, bytes);
     if (rc)
@@ -46,9 +46,9 @@ static redtune_status choose_pool(bench_gpu *gpu, size_t bytes_max, redtune_erro
 
 static redtune_status create(bench_gpu *gpu, size_t bytes_max, redtune_error *err) {
     redtune_status status = choose_pool(gpu, bytes_max, err);
-    if (!status) status = allocate(&gpu->pool, gpu->pool_bytes, err);
-    if (!status) status = allocate(&gpu->flush, gpu->flush_bytes, err);
-    if (!status) status = allocate(&gpu->output, BENCH_OUTPUT_BYTES, err);
+    if (!status) status = allocate_device(&gpu->pool, gpu->pool_bytes, err);
+    if (!status) status = allocate_device(&gpu->flush, gpu->flush_bytes, err);
+    if (!status) status = allocate_device(&gpu->output, BENCH_OUTPUT_BYTES, err);
     if (!status)
         status = bench_gpu_check(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking),
                                  err, "create a stream");

@@ -50,8 +50,8 @@ static redtune_status add_size(bench_options *options, uint64_t value, bool byte
 }
 
 /* One size, or the powers of two from the one to the other. */
-static redtune_status add_range(bench_options *options, const char *text, size_t length, bool bytes,
-                                redtune_error *err) {
+static redtune_status add_size_range(bench_options *options, const char *text, size_t length,
+                                     bool bytes, redtune_error *err) {
     uint64_t first = 0, last = 0;
     const char *dots = strstr(text, "..");
     size_t first_length = dots && dots < text + length ? (size_t)(dots - text) : length;
@@ -76,7 +76,7 @@ static redtune_status add_ranges(bench_options *options, const char *list, bool 
     redtune_status status = REDTUNE_OK;
     for (const char *at = list; !status; at++) {
         size_t length = strcspn(at, ",");
-        status = add_range(options, at, length, bytes, err);
+        status = add_size_range(options, at, length, bytes, err);
         at += length;
         if (!*at) break;
     }
@@ -132,11 +132,11 @@ static redtune_status take_names(bench_options *options, const char *list,
     return status;
 }
 
-static redtune_status take_ops(bench_options *options, const char *value, redtune_error *err) {
+static redtune_status add_ops(bench_options *options, const char *value, redtune_error *err) {
     return take_names(options, value, add_op, err);
 }
 
-static redtune_status take_dtypes(bench_options *options, const char *value, redtune_error *err) {
+static redtune_status add_dtypes(bench_options *options, const char *value, redtune_error *err) {
     return take_names(options, value, add_dtype, err);
 }
 
@@ -155,7 +155,7 @@ static redtune_status take_samples(bench_options *options, const char *value, re
     return read_int(value, 1, BENCH_SAMPLES_MAX, &options->samples, err);
 }
 
-static redtune_status take_device(bench_options *options, const char *value, redtune_error *err) {
+static redtune_status read_device(bench_options *options, const char *value, redtune_error *err) {
     return read_int(value, 0, 1023, &options->device, err);
 }
 
@@ -165,7 +165,7 @@ static redtune_status take_database(bench_options *options, const char *value, r
     return REDTUNE_OK;
 }
 
-static redtune_status take_format(bench_options *options, const char *value, redtune_error *err) {
+static redtune_status read_format(bench_options *options, const char *value, redtune_error *err) {
     static const char *const names[] = {"text", "csv", "json"};
     for (int i = 0; i < 3; i++) {
         if (strcmp(value, names[i])) continue;
@@ -180,8 +180,8 @@ static redtune_status take_format(bench_options *options, const char *value, red
 #define MEMBER(name) offsetof(bench_options, name)
 
 static const option table[] = {
-    {"op", "OP,...", take_ops, 0, "sum, min, max, argmin, argmax (default: sum)"},
-    {"dtype", "DTYPE,...", take_dtypes, 0, "of the elements (default: every one redtune has)"},
+    {"op", "OP,...", add_ops, 0, "sum, min, max, argmin, argmax (default: sum)"},
+    {"dtype", "DTYPE,...", add_dtypes, 0, "of the elements (default: every one redtune has)"},
     {"size", "SIZES", take_sizes, 0, "elements: 4K,1M or powers of two, 1K..256M; K is 1024"},
     {"bytes", "SIZES", take_bytes, 0, "the same in bytes (default: 1K..1G)"},
     {"cold", NULL, NULL, MEMBER(modes[BENCH_COLD]),
@@ -197,8 +197,8 @@ static const option table[] = {
      "flush L2 by writing, which leaves it dirty (default: by reading)"},
     {"samples", "N", take_samples, 0, "per contestant; the median counts (default: 21)"},
     {"db", "PATH", take_database, 0, "redtune's tuning database (default: redtune's own)"},
-    {"format", "FORMAT", take_format, 0, "text, csv or json (default: text)"},
-    {"device", "N", take_device, 0, "the GPU (default: 0)"},
+    {"format", "FORMAT", read_format, 0, "text, csv or json (default: text)"},
+    {"device", "N", read_device, 0, "the GPU (default: 0)"},
     {"dry", NULL, NULL, MEMBER(dry), "make the times up: shows the output without a GPU"},
     {"help", NULL, NULL, MEMBER(help), "print this"},
     {0},

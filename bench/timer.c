@@ -30,7 +30,7 @@ static size_t stride_bytes(const bench_timer *timer) {
 }
 
 /* Calls that last about ns together. */
-static int choose_calls(const bench_timer *timer, double ns, int calls_max) {
+static int count_calls(const bench_timer *timer, double ns, int calls_max) {
     double peak = timer->gpu->peak_gbps; /* bytes per ns */
     double bytes = (double)timer->count * (double)timer->element_bytes;
     double calls = ns / (CALL_NS + (peak > 0 ? bytes / peak : bytes / 1000));
@@ -39,7 +39,7 @@ static int choose_calls(const bench_timer *timer, double ns, int calls_max) {
 
 /* As many calls as have an input of their own, if the input may not be in L2. */
 static int choose_graph_calls(const bench_timer *timer) {
-    int calls = choose_calls(timer, GRAPH_NS, GRAPH_CALLS_MAX);
+    int calls = count_calls(timer, GRAPH_NS, GRAPH_CALLS_MAX);
     if (calls < GRAPH_CALLS_MIN) calls = GRAPH_CALLS_MIN;
     if (!is_cold(timer)) return calls;
     size_t inputs = timer->count ? timer->gpu->pool_bytes / stride_bytes(timer) : GRAPH_CALLS_MAX;
@@ -113,7 +113,7 @@ static redtune_status prepare_graphs(bench_timer *timer, redtune_error *err) {
 }
 
 static redtune_status prepare_stream(bench_timer *timer, redtune_error *err) {
-    timer->calls = choose_calls(timer, STREAM_NS, STREAM_CALLS_MAX);
+    timer->calls = count_calls(timer, STREAM_NS, STREAM_CALLS_MAX);
     redtune_status status = record(timer, 1, CALLS, &timer->launches, NULL, err);
     /* The first call on a stream pays for its scratch. */
     return status ? status : reduce(timer, 0, err);
@@ -190,7 +190,7 @@ static redtune_status sample_graphs(const bench_timer *timer, double *ns, redtun
     return status;
 }
 
-static double now_ns(void) {
+static double host_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
@@ -198,10 +198,10 @@ static double now_ns(void) {
 
 static redtune_status sample_stream(bench_timer *timer, double *ns, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    double start = now_ns();
+    double start = host_ns();
     for (int i = 0; !status && i < timer->calls; i++) status = reduce(timer, i, err);
     if (!status) status = bench_gpu_wait(timer->gpu, err);
-    *ns = now_ns() - start;
+    *ns = host_ns() - start;
     return status;
 }
 
