@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/locale.h"
 
-static redtune_status cannot_read(const char *path, redtune_error *err) {
+static redtune_status cannot_read_file(const char *path, redtune_error *err) {
     int code = errno;
     return rdt_fail(err, REDTUNE_FILE, code, "cannot read %s: %s", path, rdt_locale_reason(code));
 }
@@ -20,14 +20,14 @@ redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, si
                              redtune_error *err) {
     rdt_text text = {0};
     FILE *file = fopen(path, "rb");
-    if (!file) return cannot_read(path, err);
+    if (!file) return cannot_read_file(path, err);
     char chunk[16384];
     size_t got;
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && text.length <= max_bytes)
         rdt_text_add_bytes(&text, chunk, got);
     redtune_status status = REDTUNE_OK;
     if (ferror(file)) {
-        status = cannot_read(path, err);
+        status = cannot_read_file(path, err);
     } else if (text.length > max_bytes) {
         status = rdt_fail(err, REDTUNE_FILE, 0, "cannot read %s: it is larger than %zu bytes", path,
                           max_bytes);

@@ -246,13 +246,13 @@ static redtune_status make_library(const rdt_library_search *search, void *handl
     return REDTUNE_OK;
 }
 
-static void list_names(const rdt_library_search *search, rdt_text *out) {
+static void list_searched(const rdt_library_search *search, rdt_text *out) {
     for (const char *const *name = search->names; *name; name++)
         rdt_text_addf(out, "%s%s", name == search->names ? "" : ", ", *name);
 }
 
 /* Adds as much of string as leaves `spare` bytes of a message free, and says where it cut. */
-static void add_within(rdt_text *text, const char *string, size_t spare) {
+static void add_shortened(rdt_text *text, const char *string, size_t spare) {
     size_t limit = sizeof((redtune_error *)0)->message - 1;
     size_t room = text->length + spare < limit ? limit - text->length - spare : 0;
     size_t length = strlen(string);
@@ -272,14 +272,14 @@ static redtune_status not_found(const hunt *hunt, redtune_error *err) {
     rdt_text message = {0};
     rdt_text_addf(&message, "cannot %s %s (", hunt->refusals.length ? "load" : "find",
                   search->subject);
-    list_names(search, &message);
+    list_searched(search, &message);
     rdt_text_add(&message, "): ");
     if (hunt->refusals.length) {
-        add_within(&message, hunt->refusals.data, remedy_bytes + PLACES_BYTES);
+        add_shortened(&message, hunt->refusals.data, remedy_bytes + PLACES_BYTES);
         rdt_text_add(&message, "; ");
     }
     rdt_text_add(&message, "looked in ");
-    add_within(&message, hunt->places.data ? hunt->places.data : "", remedy_bytes);
+    add_shortened(&message, hunt->places.data ? hunt->places.data : "", remedy_bytes);
     rdt_text_addf(&message, "; %s", search->remedy);
     redtune_status status = message.failed ? rdt_fail_memory(err, message.length)
                                            : rdt_fail(err, REDTUNE_LIBRARY, 0, "%s", message.data);

@@ -270,8 +270,8 @@ static int call_launch(lua_State *state) {
     return 0;
 }
 
-static redtune_status ask(rdt_codegen *codegen, const char *what, lua_CFunction function,
-                          rule_call *call, redtune_error *err) {
+static redtune_status call_family(rdt_codegen *codegen, const char *what, lua_CFunction function,
+                                  rule_call *call, redtune_error *err) {
     char text[96];
     snprintf(text, sizeof text, "%s of template %s", what, call->family->space.family);
     return rdt_lua_call(&codegen->lua, text, function, call, err);
@@ -281,7 +281,7 @@ redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at
                                    redtune_error *err) {
     rdt_config config = {0};
     rule_call call = {.family = &codegen->family[family], .at = at, .config_out = &config};
-    redtune_status status = ask(codegen, "find the default", call_default, &call, err);
+    redtune_status status = call_family(codegen, "find the default", call_default, &call, err);
     if (!status) status = rdt_codegen_check(codegen, family, at, &config, err);
     if (!status) *out = config;
     return status;
@@ -290,7 +290,7 @@ redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at
 redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
                                  const rdt_config *config, redtune_error *err) {
     rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
-    redtune_status status = ask(codegen, "check a config", call_allowed, &call, err);
+    redtune_status status = call_family(codegen, "check a config", call_allowed, &call, err);
     if (status || call.yes) return status;
     char text[RDT_CONFIG_TEXT_BYTES];
     rdt_config_format(&call.family->space, config, text);
@@ -301,9 +301,9 @@ redtune_status rdt_codegen_is_point(rdt_codegen *codegen, int family, rdt_case a
                                     rdt_extent extent, const rdt_config *config, bool *out,
                                     redtune_error *err) {
     rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
-    redtune_status status = ask(codegen, "judge a config", call_distinct, &call, err);
+    redtune_status status = call_family(codegen, "judge a config", call_distinct, &call, err);
     if (!status && call.yes && extent == RDT_EXTENT_USEFUL)
-        status = ask(codegen, "judge a config", call_useful, &call, err);
+        status = call_family(codegen, "judge a config", call_useful, &call, err);
     if (!status) *out = call.yes;
     return status;
 }
@@ -313,7 +313,7 @@ redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
     rdt_launch launch = {0};
     rule_call call = {
         .family = &codegen->family[family], .at = at, .config = config, .launch_out = &launch};
-    redtune_status status = ask(codegen, "find the launch", call_launch, &call, err);
+    redtune_status status = call_family(codegen, "find the launch", call_launch, &call, err);
     if (!status) *out = launch;
     return status;
 }
@@ -342,7 +342,7 @@ redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_con
                                  rdt_about *out, redtune_error *err) {
     rdt_about about = {.variant = false};
     rule_call call = {.family = &codegen->family[family], .config = config, .about_out = &about};
-    redtune_status status = ask(codegen, "describe a config", call_about, &call, err);
+    redtune_status status = call_family(codegen, "describe a config", call_about, &call, err);
     if (!status) *out = about;
     return status;
 }

@@ -15,7 +15,7 @@ enum {
 /* The addresses are the keys; the values do not matter. */
 static const char key_sandbox, key_loaded, key_lua;
 
-static void *allocate(void *user, void *block, size_t old_bytes, size_t new_bytes) {
+static void *count_allocation(void *user, void *block, size_t old_bytes, size_t new_bytes) {
     rdt_lua *lua = user;
     if (!block) old_bytes = 0; /* Lua passes a type there */
     if (!new_bytes) {
@@ -99,7 +99,7 @@ redtune_status rdt_lua_open(rdt_lua *lua, redtune_error *err) {
     *lua = (rdt_lua){0};
     redtune_status status = rdt_source_open(&lua->source, err);
     if (status) return status;
-    lua->state = lua_newstate(allocate, lua);
+    lua->state = lua_newstate(count_allocation, lua);
     if (!lua->state) {
         rdt_lua_close(lua);
         return rdt_fail_memory(err, sizeof *lua);

@@ -114,7 +114,7 @@ static const rdt_points *find_kept(const rdt_codegen *codegen, int family, rdt_c
     return NULL;
 }
 
-static const rdt_points *keep(rdt_codegen *codegen, const rdt_points *points) {
+static const rdt_points *keep_points(rdt_codegen *codegen, const rdt_points *points) {
     rdt_points *place = &codegen->kept[codegen->kept_next];
     codegen->kept_next = (codegen->kept_next + 1) % RDT_POINTS_KEPT;
     free(place->configs);
@@ -129,7 +129,7 @@ redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
         rdt_points listed = {0};
         redtune_status status = list_points(codegen, family, at, extent, &listed, err);
         if (status) return status;
-        found = keep(codegen, &listed);
+        found = keep_points(codegen, &listed);
     }
     const size_t bytes = found->count * sizeof *found->configs;
     *configs = malloc(bytes);

@@ -74,7 +74,7 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
 
 /* A folder of templates has a registry: another one is a mistake, and would be ignored in silence.
  */
-static redtune_status check_folder(const char *folder, redtune_error *err) {
+static redtune_status check_template_folder(const char *folder, redtune_error *err) {
     rdt_text path = {0};
     rdt_text_addf(&path, "%s/registry.lua", folder);
     bool found = !path.failed && rdt_file_exists(path.data);
@@ -98,7 +98,7 @@ redtune_status rdt_source_open(rdt_source *source, redtune_error *err) {
     /* A copy: the environment may change while templates are read. */
     char *copy = folder ? strdup(folder) : NULL;
     if (folder && !copy) return rdt_fail_memory(err, strlen(folder) + 1);
-    redtune_status status = copy ? check_folder(copy, err) : REDTUNE_OK;
+    redtune_status status = copy ? check_template_folder(copy, err) : REDTUNE_OK;
     if (copy && !status) status = hash_folder(&hash, copy, 0, err);
     if (status)
         free(copy);

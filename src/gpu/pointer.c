@@ -1,8 +1,8 @@
 /* Pointer: whether kernels reach the memory behind a caller's pointer. */
 #include "gpu/pointer.h"
 
-static bool ask(const rdt_context *context, CUpointer_attribute attribute, CUdeviceptr at,
-                void *out) {
+static bool ask_attribute(const rdt_context *context, CUpointer_attribute attribute, CUdeviceptr at,
+                          void *out) {
     return !context->driver->pointer_get_attribute(out, attribute, at);
 }
 
@@ -17,7 +17,7 @@ static bool reaches_host(const rdt_context *context) {
 static redtune_status refuse_out_of_reach(const rdt_context *context, const char *name,
                                           CUdeviceptr at, redtune_error *err) {
     int device = -1;
-    if (!ask(context, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at, &device) ||
+    if (!ask_attribute(context, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at, &device) ||
         device == (int)context->device)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce: %s %p is memory that kernels in this CUDA context do "
@@ -35,14 +35,14 @@ redtune_status rdt_pointer_check(const rdt_context *context, const char *name, C
     CUdeviceptr reached = at, begin = at;
     size_t size = 0;
     if (!bytes) return REDTUNE_OK;
-    if (!ask(context, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at, &type)) {
+    if (!ask_attribute(context, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at, &type)) {
         if (reaches_host(context)) return REDTUNE_OK;
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce: %s %p is no memory that CUDA knows: a host pointer, or "
                         "device memory that was freed; pass memory of cuMemAlloc or cudaMalloc",
                         name, (void *)(uintptr_t)at);
     }
-    if (!ask(context, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at, &reached))
+    if (!ask_attribute(context, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at, &reached))
         return refuse_out_of_reach(context, name, at, err);
     if (reached != at)
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -50,8 +50,8 @@ redtune_status rdt_pointer_check(const rdt_context *context, const char *name, C
                         "that address",
                         name, (void *)(uintptr_t)at, (void *)(uintptr_t)reached);
     /* Memory whose range is not known is taken as it is. */
-    if (!ask(context, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at, &begin) ||
-        !ask(context, CU_POINTER_ATTRIBUTE_RANGE_SIZE, at, &size))
+    if (!ask_attribute(context, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at, &begin) ||
+        !ask_attribute(context, CU_POINTER_ATTRIBUTE_RANGE_SIZE, at, &size))
         return REDTUNE_OK;
     const size_t left = size - (size_t)(at - begin);
     if (bytes <= left) return REDTUNE_OK;

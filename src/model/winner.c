@@ -38,7 +38,7 @@ static int compare_numbers(double a, double b) {
 }
 
 /* By config, those that count first, from fast to slow; never by age. */
-static int compare(const void *a, const void *b) {
+static int compare_rivals(const void *a, const void *b) {
     const entry *x = a, *y = b;
     int config = compare_configs(x->trial, y->trial);
     if (config) return config;
@@ -74,15 +74,15 @@ static const rdt_trial *represent(entry *entries, size_t count, int careful) {
         counting += entries[i].counts;
     }
     if (!counting || latest->trial->outcome != RDT_OUTCOME_GOOD) return NULL;
-    qsort(entries, count, sizeof *entries, compare);
+    qsort(entries, count, sizeof *entries, compare_rivals);
     return entries[counting / 2].trial;
 }
 
 /* Leaves in kept the trials that stand for their configs. */
-static size_t reduce(entry *entries, size_t count, const rdt_trial **kept) {
+static size_t keep_one_per_config(entry *entries, size_t count, const rdt_trial **kept) {
     size_t kept_count = 0;
     int careful = find_careful(entries, count);
-    qsort(entries, count, sizeof *entries, compare);
+    qsort(entries, count, sizeof *entries, compare_rivals);
     for (size_t first = 0, end; first < count; first = end) {
         end = first + 1;
         while (end < count && !compare_configs(entries[first].trial, entries[end].trial)) end++;
@@ -111,7 +111,8 @@ static bool are_apart(const rdt_trial *fast, const rdt_trial *slow) {
     return slow->median_ns - fast->median_ns > rdt_winner_noise_ns(fast, slow);
 }
 
-static rdt_winner judge(const rdt_trial *const *kept, size_t count, const rdt_trial *baseline) {
+static rdt_winner judge_standing(const rdt_trial *const *kept, size_t count,
+                                 const rdt_trial *baseline) {
     rdt_winner found = {.baseline = baseline};
     for (size_t i = 0; i < count; i++)
         if (!found.fastest || kept[i]->median_ns < found.fastest->median_ns)
@@ -134,8 +135,8 @@ redtune_status rdt_winner_choose(const rdt_trial *const *trials, size_t count, r
     if (!entries) return rdt_fail_memory(err, bytes);
     const rdt_trial **kept = (const rdt_trial **)(entries + count);
     for (size_t i = 0; i < count; i++) entries[i] = (entry){trials[i], i, false};
-    size_t kept_count = reduce(entries, count, kept);
-    *out = judge(kept, kept_count, find_baseline(trials, count, kept, kept_count));
+    size_t kept_count = keep_one_per_config(entries, count, kept);
+    *out = judge_standing(kept, kept_count, find_baseline(trials, count, kept, kept_count));
     free(entries);
     return REDTUNE_OK;
 }

@@ -283,8 +283,8 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
 }
 
 /* What the templates are told of the GPU: its architecture is the one that NVRTC makes code for. */
-static redtune_status find_target(rdt_builder *builder, const rdt_facts *facts, rdt_facts *out,
-                                  redtune_error *err) {
+static redtune_status compile_target(rdt_builder *builder, const rdt_facts *facts, rdt_facts *out,
+                                     redtune_error *err) {
     int arch = 0;
     redtune_status status = need_compiler(builder, err);
     if (!status)
@@ -336,7 +336,7 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
     rdt_facts target;
     rdt_kernel *kernel = NULL;
     bool overlap = launch->overlap;
-    redtune_status status = find_target(builder, &context->facts, &target, err);
+    redtune_status status = compile_target(builder, &context->facts, &target, err);
     const rdt_case at = {problem, &target};
     if (!status) status = render(builder, family, at, config, wanted.name, &source, err);
     if (!status && overlap && target.major != context->facts.major)
@@ -364,7 +364,7 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
     rdt_image image = {0};
     kernel_source wanted = {.facts = at.facts, .ptx = ptx};
     rdt_facts target;
-    redtune_status status = find_target(builder, at.facts, &target, err);
+    redtune_status status = compile_target(builder, at.facts, &target, err);
     if (!status)
         status = render(builder, family, (rdt_case){at.problem, &target}, config, wanted.name,
                         &source, err);

@@ -16,7 +16,7 @@ static bool is_of_this_build(const rdt_row *row) {
     return !strcmp(row->origin.build, build);
 }
 
-static redtune_status keep(void *user, const rdt_row *row, redtune_error *err) {
+static redtune_status keep_of_this_build(void *user, const rdt_row *row, redtune_error *err) {
     reading *self = user;
     if (row->trial.imported || strcmp(row->origin.templates, self->templates) ||
         !rdt_facts_same_model(&row->gpu, self->gpu))
@@ -30,7 +30,7 @@ redtune_status rdt_history_read(rdt_tuning *tuning, const rdt_facts *gpu, const 
                                 const redtune_problem *problem, rdt_cache_state cache,
                                 rdt_trials *out, redtune_error *err) {
     reading self = {.gpu = gpu, .templates = templates};
-    redtune_status status = rdt_tuning_each(tuning, problem, cache, keep, &self, err);
+    redtune_status status = rdt_tuning_each(tuning, problem, cache, keep_of_this_build, &self, err);
     if (status)
         rdt_trials_free(&self.trials);
     else

@@ -38,7 +38,7 @@ static void count_refused(intake *self, const char *text, uint64_t count) {
     self->report.refused += count;
 }
 
-static redtune_status take_row(void *user, const rdt_row *row, redtune_error *err) {
+static redtune_status import_row(void *user, const rdt_row *row, redtune_error *err) {
     intake *self = user;
     self->report.rows++;
     rdt_row taken = *row;
@@ -61,7 +61,7 @@ static redtune_status read_file(intake *self, const char *path, redtune_error *e
     self->rows.count = 0;
     self->reason_count = 0;
     redtune_status status = rdt_untrusted_read(path, &data, &bytes, err);
-    if (!status) status = rdt_untrusted_each(path, data, bytes, take_row, self, &unfit, err);
+    if (!status) status = rdt_untrusted_each(path, data, bytes, import_row, self, &unfit, err);
     free(data);
     if (status) return status;
     self->report.rows += (uint64_t)unfit;
@@ -74,7 +74,7 @@ static redtune_status read_file(intake *self, const char *path, redtune_error *e
 
 /* ---- who wins, before and after -------------------------------------------------------------- */
 
-static redtune_status keep_winner(void *user, const rdt_standing *standing, redtune_error *err) {
+static redtune_status note_winner(void *user, const rdt_standing *standing, redtune_error *err) {
     return rdt_rows_add(user, standing->winner, err);
 }
 
@@ -82,7 +82,7 @@ static redtune_status read_winners(rdt_tuning *tuning, rdt_rows *out, redtune_er
     rdt_rows rows = {0};
     redtune_status status =
         rdt_tuning_each_contender(tuning, NULL, RDT_CACHE_COLD, rdt_rows_keep, &rows, err);
-    if (!status) status = rdt_rows_rank(&rows, keep_winner, out, err);
+    if (!status) status = rdt_rows_rank(&rows, note_winner, out, err);
     rdt_rows_free(&rows);
     return status;
 }

@@ -53,7 +53,7 @@ static int compare_problem(const rdt_row *a, const rdt_row *b) {
     return diff ? diff : rdt_rows_compare_problem(&a->trial, &b->trial);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_entries(const void *a, const void *b) {
     const rdt_row *x = ((const entry *)a)->row, *y = ((const entry *)b)->row;
     int diff = compare_problem(x, y);
     bool x_good = x->trial.outcome == RDT_OUTCOME_GOOD,
@@ -108,12 +108,12 @@ static void tell_winners(listing *self) {
     }
 }
 
-static redtune_status arrange(listing *self, redtune_error *err) {
+static redtune_status arrange_listing(listing *self, redtune_error *err) {
     self->count = self->rows.count;
     self->entries = calloc(self->count + 1, sizeof *self->entries);
     if (!self->entries) return rdt_fail_memory(err, (self->count + 1) * sizeof *self->entries);
     for (size_t i = 0; i < self->count; i++) self->entries[i].row = &self->rows.row[i];
-    qsort(self->entries, self->count, sizeof *self->entries, compare);
+    qsort(self->entries, self->count, sizeof *self->entries, compare_entries);
     redtune_status status = rdt_rows_rank(&self->rows, keep_standing, self, err);
     if (status) return status;
     if (self->standing_count)
@@ -134,7 +134,7 @@ static void tell_conditions(const rdt_conditions *conditions, redtune_row *out) 
     out->throttle = any ? (int64_t)conditions->throttle : -1;
 }
 
-static void tell(const listing *self, const entry *each, redtune_row *out) {
+static void describe_row(const listing *self, const entry *each, redtune_row *out) {
     const rdt_row *row = each->row;
     const rdt_trial *trial = &row->trial;
     const rdt_origin *origin = &row->origin;
@@ -175,7 +175,7 @@ static redtune_status give(const listing *self, redtune_row_fn *each, void *user
     for (size_t i = 0; !status && i < self->count; i++) {
         redtune_row row;
         if (self->query->winners && self->entries[i].winner != self->entries[i].row) continue;
-        tell(self, &self->entries[i], &row);
+        describe_row(self, &self->entries[i], &row);
         status = each(user, &row, err);
     }
     return status;
@@ -192,7 +192,7 @@ static redtune_status open_listing(listing *self, redtune_error *err) {
     status = rdt_layers_read(&layers, &wanted, &self->rows, err);
     if (status) return status;
     drop_unwanted(self);
-    return arrange(self, err);
+    return arrange_listing(self, err);
 }
 
 static void close_listing(listing *self) {
@@ -211,8 +211,8 @@ redtune_status rdt_rows_each(const redtune_rows_query *query, const rdt_target *
     return status;
 }
 
-static redtune_status find_target(const redtune_rows_query *query, const char *verb,
-                                  rdt_target *out, redtune_error *err) {
+static redtune_status target_of_query(const redtune_rows_query *query, const char *verb,
+                                      rdt_target *out, redtune_error *err) {
     const rdt_target_query wanted = {
         .verb = verb, .gpu = query->gpu, .shipped = query->shipped != 0, .own = query->own != 0};
     rdt_layers layers = {.count = 0};
@@ -230,7 +230,7 @@ redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn
     rdt_target target = {.all = false};
     if (!each) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot list measurements: each is NULL");
     if (!query) query = &usual;
-    redtune_status status = find_target(query, "list measurements", &target, err);
+    redtune_status status = target_of_query(query, "list measurements", &target, err);
     if (!status) status = rdt_rows_each(query, &target, each, user, err);
     rdt_target_free(&target);
     return status;
@@ -249,7 +249,7 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
     rdt_target target = {.all = false};
     listing self = {.query = query ? query : &everything_own, .target = &target};
     rdt_rows chosen = {0};
-    redtune_status status = find_target(self.query, "export", &target, err);
+    redtune_status status = target_of_query(self.query, "export", &target, err);
     if (!status) status = open_listing(&self, err);
     for (size_t i = 0; !status && i < self.count; i++) {
         const entry *each = &self.entries[i];

@@ -40,8 +40,8 @@ static bool is_named(const rdt_target_query *query) {
 }
 
 /* The system's databases need not be opened where nobody asks for them. */
-static redtune_status gather(const rdt_target_query *query, const rdt_layers *layers,
-                             rdt_target *target, redtune_error *err) {
+static redtune_status gather_models(const rdt_target_query *query, const rdt_layers *layers,
+                                    rdt_target *target, redtune_error *err) {
     rdt_layers own = *layers;
     gathering self = {target, false};
     own.count = target->layers = layers->own;
@@ -164,7 +164,7 @@ static void take_latest(rdt_target *target) {
     target->found = latest != NULL;
 }
 
-static void choose(const rdt_target_query *query, rdt_target *target) {
+static void choose_models(const rdt_target_query *query, rdt_target *target) {
     bool runs = query->runs && !query->shipped && !is_named(query);
     size_t meant = 0;
     for (size_t i = 0; i < target->count; i++) meant += target->model[i].meant;
@@ -175,7 +175,7 @@ static void choose(const rdt_target_query *query, rdt_target *target) {
 redtune_status rdt_target_find(const rdt_target_query *query, const rdt_layers *layers,
                                rdt_target *out, redtune_error *err) {
     rdt_target target = {.all = false};
-    redtune_status status = gather(query, layers, &target, err);
+    redtune_status status = gather_models(query, layers, &target, err);
     if (!status && query->gpu && !is_named(query) && query->single)
         status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot %s for all GPUs at once: name one",
                           query->verb);
@@ -185,7 +185,7 @@ redtune_status rdt_target_find(const rdt_target_query *query, const rdt_layers *
     else if (!status && query->gpu && !is_named(query))
         target.all = target.found = target.count > 0;
     else if (!status)
-        choose(query, &target);
+        choose_models(query, &target);
     if (status)
         rdt_target_free(&target);
     else

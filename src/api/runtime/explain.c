@@ -44,7 +44,8 @@ static int find_nvrtc_version(void) {
     return version;
 }
 
-static void tell(const inquiry *self, const rdt_choice *choice, redtune_explanation *out) {
+static void describe_choice(const inquiry *self, const rdt_choice *choice,
+                            redtune_explanation *out) {
     const rdt_space *space = rdt_codegen_space(self->codegen, choice->family);
     const rdt_row *row = choice->row;
     redtune_info *info = &out->info;
@@ -90,7 +91,7 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
         status = rdt_select(&self.winners, self.codegen,
                             (rdt_case){&self.problem, &self.target.facts}, &choice, err);
     if (!status) {
-        tell(&self, &choice, out);
+        describe_choice(&self, &choice, out);
         out->to_verify = out->imported && trust == REDTUNE_TRUST_VERIFIED;
     }
     rdt_codegen_close(self.codegen);

@@ -105,8 +105,8 @@ static bool is_known(const attempt *self, const rdt_hint *hint) {
 
 /* ---- keeping what came of it ----------------------------------------------------------------- */
 
-static redtune_status put(const attempt *self, const rdt_origin *origin, const rdt_rechecked *found,
-                          redtune_error *err) {
+static redtune_status put_found(const attempt *self, const rdt_origin *origin,
+                                const rdt_rechecked *found, redtune_error *err) {
     rdt_tuning *database = NULL;
     redtune_status status = rdt_tuning_open_briefly(self->rt->layers.path[0], &database, err);
     if (!status)
@@ -133,14 +133,14 @@ static redtune_status remember(const attempt *self, const rdt_origin *origin,
     return status;
 }
 
-static redtune_status keep(const attempt *self, const rdt_recheck_session *session,
-                           const rdt_rechecked *found, redtune_error *err) {
+static redtune_status keep_found(const attempt *self, const rdt_recheck_session *session,
+                                 const rdt_rechecked *found, redtune_error *err) {
     rdt_origin origin;
     redtune_error why;
     if (!found->count) return REDTUNE_OK;
     redtune_status status = rdt_recheck_session_origin(session, &origin, err);
     if (status) return status;
-    if (put(self, &origin, found, &why)) {
+    if (put_found(self, &origin, found, &why)) {
         rdt_log_write(&self->rt->log, REDTUNE_LOG_INFO,
                       "what was verified is not kept for other processes: %s", why.message);
         status = remember(self, &origin, found, err);
@@ -149,7 +149,7 @@ static redtune_status keep(const attempt *self, const rdt_recheck_session *sessi
     return status;
 }
 
-static void report(const attempt *self, const rdt_rechecked *found) {
+static void report_found(const attempt *self, const rdt_rechecked *found) {
     const rdt_log *log = &self->rt->log;
     for (size_t i = 0; i < found->count; i++) {
         const rdt_trial *trial = &found->trials[i];
@@ -194,9 +194,9 @@ static redtune_status try_out(const attempt *self, const rdt_hint *hint, double 
     };
     redtune_status status = recheck(self, &session, hint, left_s, &found, err);
     rdt_recheck_session_close(&session);
-    report(self, &found);
+    report_found(self, &found);
     /* A fault that spoils everything else here is kept, too, so that nobody meets it again. */
-    redtune_status kept = keep(self, &session, &found, &why);
+    redtune_status kept = keep_found(self, &session, &found, &why);
     if (!status && kept && err) *err = why;
     return status ? status : kept;
 }

@@ -41,8 +41,8 @@ static redtune_status clear(const bench *self, const rdt_buffer *buffer, redtune
     return rdt_driver_check(self->driver, rc, err, "clear %zu bytes", buffer->bytes);
 }
 
-static redtune_status prepare(bench *self, const redtune_problem *problem, size_t l2_bytes,
-                              redtune_error *err) {
+static redtune_status allocate_buffers(bench *self, const redtune_problem *problem, size_t l2_bytes,
+                                       redtune_error *err) {
     const rdt_driver *driver = self->driver;
     size_t bytes = problem->count * redtune_dtype_bytes(problem->dtype);
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
@@ -71,7 +71,7 @@ static redtune_status count_launches(const bench *self, uint64_t count, redtune_
     return status;
 }
 
-static redtune_status make_kernel(bench *self, rdt_builder *builder, const rdt_context *context,
+static redtune_status load_config(bench *self, rdt_builder *builder, const rdt_context *context,
                                   const redtune_emission *emission, const redtune_problem *problem,
                                   char config_text[256], redtune_error *err) {
     rdt_case at = {problem, &context->facts};
@@ -102,8 +102,8 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
     char config[sizeof counters.config];
     rdt_builder *builder = NULL;
     redtune_status status = rdt_builder_create(NULL, &builder, err);
-    if (!status) status = make_kernel(&self, builder, context, emission, problem, config, err);
-    if (!status) status = prepare(&self, problem, context->facts.l2_bytes, err);
+    if (!status) status = load_config(&self, builder, context, emission, problem, config, err);
+    if (!status) status = allocate_buffers(&self, problem, context->facts.l2_bytes, err);
     if (!status) status = count_launches(&self, problem->count, &counters, err);
     if (!status) {
         rdt_text_copy(counters.config, sizeof counters.config, config);

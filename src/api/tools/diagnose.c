@@ -19,8 +19,8 @@ typedef struct audience {
     int missing;
 } audience;
 
-static void tell(audience *to, redtune_health health, const char *subject, const char *detail,
-                 const char *remedy) {
+static void tell_finding(audience *to, redtune_health health, const char *subject,
+                         const char *detail, const char *remedy) {
     const redtune_finding finding = {health, subject, detail, remedy};
     if (health == REDTUNE_HEALTH_MISSING) to->missing++;
     to->found(to->user, &finding);
@@ -37,7 +37,7 @@ static void tell_failure(audience *to, const char *subject, const redtune_error 
         *semicolon = '\0';
         remedy = semicolon + 1 + (semicolon[1] == ' ');
     }
-    tell(to, REDTUNE_HEALTH_MISSING, subject, detail, remedy ? remedy : "");
+    tell_finding(to, REDTUNE_HEALTH_MISSING, subject, detail, remedy ? remedy : "");
 }
 
 static void look_at_gpu(audience *to, const rdt_driver *driver, int index) {
@@ -60,9 +60,9 @@ static void look_at_gpu(audience *to, const rdt_driver *driver, int index) {
                   (double)facts.memory_bytes / (1 << 30), (double)facts.l2_bytes / (1 << 20),
                   rdt_facts_peak_gbps(&facts));
     bool supported = facts.major * 10 + facts.minor >= 75;
-    tell(to, supported ? REDTUNE_HEALTH_GOOD : REDTUNE_HEALTH_MISSING, subject,
-         text.data ? text.data : "",
-         supported ? "" : "use a GPU of compute capability 7.5 or newer");
+    tell_finding(to, supported ? REDTUNE_HEALTH_GOOD : REDTUNE_HEALTH_MISSING, subject,
+                 text.data ? text.data : "",
+                 supported ? "" : "use a GPU of compute capability 7.5 or newer");
     rdt_text_free(&text);
 }
 
@@ -76,11 +76,11 @@ static void look_at_driver(audience *to, bool simulated) {
     char detail[512];
     snprintf(detail, sizeof detail, "CUDA %d.%d, %.400s", driver->version / 1000,
              driver->version % 1000 / 10, rdt_driver_path(driver));
-    tell(to, REDTUNE_HEALTH_GOOD, "driver", detail, "");
+    tell_finding(to, REDTUNE_HEALTH_GOOD, "driver", detail, "");
     int count = 0;
     if (driver->device_get_count(&count) || !count)
-        tell(to, REDTUNE_HEALTH_MISSING, "GPU", "the driver sees none",
-             "check nvidia-smi and CUDA_VISIBLE_DEVICES");
+        tell_finding(to, REDTUNE_HEALTH_MISSING, "GPU", "the driver sees none",
+                     "check nvidia-smi and CUDA_VISIBLE_DEVICES");
     for (int i = 0; i < count; i++) look_at_gpu(to, driver, i);
     rdt_driver_close(driver);
 }
@@ -101,7 +101,7 @@ static void look_at_compiler(audience *to) {
         int version = rdt_compiler_version(compiler);
         snprintf(detail, sizeof detail, "CUDA %d.%d, %.400s", version / 1000, version % 1000 / 10,
                  rdt_compiler_path(compiler));
-        tell(to, REDTUNE_HEALTH_GOOD, "NVRTC", detail, "");
+        tell_finding(to, REDTUNE_HEALTH_GOOD, "NVRTC", detail, "");
     }
     free(image.data);
     rdt_compiler_close(compiler);
@@ -121,7 +121,7 @@ static void look_at_templates(audience *to) {
     for (int i = 0; i < rdt_codegen_family_count(codegen); i++)
         rdt_text_addf(&text, " %s", rdt_codegen_space(codegen, i)->family);
     rdt_text_addf(&text, " (version %.12s)", rdt_codegen_hash(codegen));
-    tell(to, REDTUNE_HEALTH_GOOD, "templates", text.data ? text.data : "", "");
+    tell_finding(to, REDTUNE_HEALTH_GOOD, "templates", text.data ? text.data : "", "");
     rdt_text_free(&text);
     rdt_codegen_close(codegen);
 }
@@ -135,8 +135,8 @@ static void look_at_database(audience *to, const char *path, bool own) {
         if (!own) return;
         rdt_text_addf(&text, "none yet at %.400s",
                       *path ? path : "any place: neither XDG_DATA_HOME nor HOME names one");
-        tell(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",
-             "run redtune --device 0; until then every reduction uses the default");
+        tell_finding(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",
+                     "run redtune --device 0; until then every reduction uses the default");
         goto done;
     }
     redtune_status status = rdt_tuning_open_read(path, &tuning, &failure);
@@ -147,7 +147,7 @@ static void look_at_database(audience *to, const char *path, bool own) {
     }
     rdt_text_addf(&text, "%lld measurements on %lld GPU model%s, %.400s", (long long)measurements,
                   (long long)gpus, gpus == 1 ? "" : "s", path);
-    tell(to, REDTUNE_HEALTH_GOOD, "database", text.data ? text.data : "", "");
+    tell_finding(to, REDTUNE_HEALTH_GOOD, "database", text.data ? text.data : "", "");
 done:
     rdt_tuning_close(tuning);
     rdt_text_free(&text);
@@ -171,13 +171,13 @@ static void look_at_kernel_cache(audience *to) {
     if (!status) status = rdt_kernels_open(path, &kernels, &failure);
     if (!status) status = rdt_kernels_census(kernels, &count, &bytes, &failure);
     if (status) {
-        tell(to, REDTUNE_HEALTH_NOTE, "kernel cache", failure.message,
-             "redtune works without it; kernels are compiled anew in each process");
+        tell_finding(to, REDTUNE_HEALTH_NOTE, "kernel cache", failure.message,
+                     "redtune works without it; kernels are compiled anew in each process");
     } else {
         char detail[512];
         rdt_text_print(detail, sizeof detail, "%lld kernels, %.1f MiB, %.400s", (long long)count,
                        (double)bytes / (1 << 20), path);
-        tell(to, REDTUNE_HEALTH_GOOD, "kernel cache", detail, "");
+        tell_finding(to, REDTUNE_HEALTH_GOOD, "kernel cache", detail, "");
     }
     rdt_kernels_close(kernels);
     free(path);

@@ -44,8 +44,8 @@ typedef struct work {
 
 /* ---- running a step -------------------------------------------------------------------------- */
 
-static redtune_status launch(const work *self, CUdeviceptr input, uint64_t count,
-                             redtune_error *err) {
+static redtune_status launch_step(const work *self, CUdeviceptr input, uint64_t count,
+                                  redtune_error *err) {
     const rdt_test_buffers *buffers = self->all->buffers;
     const rdt_operands operands = {.input = input,
                                    .count = count,
@@ -67,7 +67,7 @@ static redtune_status sum_once(const work *self, redtune_step *step, redtune_err
         buffers->driver->memset_d8_async(buffers->output.address, 0xff, 16, buffers->stream);
     redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the result");
     if (!status && self->all->simulated) status = rdt_counters_read(buffers->driver, &before, err);
-    if (!status) status = launch(self, pool->buffer.address, problem->count, err);
+    if (!status) status = launch_step(self, pool->buffer.address, problem->count, err);
     if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
     if (!status && self->all->simulated) status = rdt_counters_read(buffers->driver, &after, err);
     if (!status)
@@ -88,7 +88,8 @@ static redtune_status sum_once(const work *self, redtune_step *step, redtune_err
 /* ---- timing it ------------------------------------------------------------------------------- */
 
 /* Records calls on inputs side by side, so that none finds its input in L2. */
-static redtune_status record(const work *self, int *calls, rdt_graph **out, redtune_error *err) {
+static redtune_status record_calls(const work *self, int *calls, rdt_graph **out,
+                                   redtune_error *err) {
     const rdt_test_buffers *buffers = self->all->buffers;
     const redtune_problem *problem = &self->all->problem;
     size_t element = redtune_dtype_bytes(problem->dtype);
@@ -99,8 +100,8 @@ static redtune_status record(const work *self, int *calls, rdt_graph **out, redt
     redtune_status status = rdt_graph_begin(buffers->driver, buffers->stream, err);
     if (status) return status;
     for (int i = 0; !status && i < *calls; i++)
-        status = launch(self, buffers->dense.buffer.address + (uint64_t)i * stride * element,
-                        problem->count, err);
+        status = launch_step(self, buffers->dense.buffer.address + (uint64_t)i * stride * element,
+                             problem->count, err);
     if (status) {
         rdt_graph_abandon(buffers->driver, buffers->stream);
         return status;
@@ -108,12 +109,12 @@ static redtune_status record(const work *self, int *calls, rdt_graph **out, redt
     return rdt_graph_end(buffers->driver, buffers->stream, out, err);
 }
 
-static redtune_status take_sample(const work *self, const rdt_graph *graph, double *elapsed_ns,
+static redtune_status time_replay(const work *self, const rdt_graph *graph, double *elapsed_ns,
                                   redtune_error *err) {
     const rdt_test_buffers *buffers = self->all->buffers;
     const work flush = {self->all, NULL};
     uint64_t elements = buffers->flush.bytes / redtune_dtype_bytes(self->all->problem.dtype);
-    redtune_status status = launch(&flush, buffers->flush.address, elements, err);
+    redtune_status status = launch_step(&flush, buffers->flush.address, elements, err);
     if (!status) status = rdt_timer_start(&buffers->timer, buffers->stream, err);
     if (!status) status = rdt_graph_replay(graph, buffers->stream, err);
     if (!status) status = rdt_timer_stop(&buffers->timer, buffers->stream, err);
@@ -127,11 +128,11 @@ static redtune_status time_step(const work *self, redtune_step *step, redtune_er
     double sample_ns[SAMPLES];
     rdt_graph *graph = NULL;
     int calls = 0;
-    redtune_status status = record(self, &calls, &graph, err);
+    redtune_status status = record_calls(self, &calls, &graph, err);
     /* The first replay pays for uploading the graph. */
     if (!status) status = rdt_graph_replay(graph, buffers->stream, err);
     for (int i = 0; !status && i < SAMPLES; i++)
-        status = take_sample(self, graph, &sample_ns[i], err);
+        status = time_replay(self, graph, &sample_ns[i], err);
     rdt_graph_destroy(graph);
     if (status) return status;
     rdt_summarise(sample_ns, SAMPLES, &step->median_ns, &step->spread_ns);

@@ -3,9 +3,9 @@
 
 enum { ROOM_ALIGNMENT_BYTES = 256 };
 
-static redtune_status make(rdt_builder *builder, const rdt_context *context, int family,
-                           const redtune_problem *problem, const rdt_config *config,
-                           rdt_launch *launch, rdt_kernel **kernel, redtune_error *err) {
+static redtune_status make_launch(rdt_builder *builder, const rdt_context *context, int family,
+                                  const redtune_problem *problem, const rdt_config *config,
+                                  rdt_launch *launch, rdt_kernel **kernel, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
@@ -54,15 +54,15 @@ redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *cont
                                    const redtune_problem *problem, const rdt_config *config,
                                    rdt_ladder_run *out, redtune_error *err) {
     rdt_ladder_run ladder_run = {.first = NULL};
-    redtune_status status = make(builder, context, family, problem, config,
-                                 &ladder_run.first_launch, &ladder_run.first, err);
+    redtune_status status = make_launch(builder, context, family, problem, config,
+                                        &ladder_run.first_launch, &ladder_run.first, err);
     if (!status && ladder_run.first_launch.partials &&
         rdt_launch_blocks(&ladder_run.first_launch, problem->count) > 1) {
         redtune_problem sums = *problem;
         sums.dtype = problem->result;
         sums.count = rdt_launch_blocks(&ladder_run.first_launch, problem->count);
-        status = make(builder, context, family, &sums, config, &ladder_run.again_launch,
-                      &ladder_run.again, err);
+        status = make_launch(builder, context, family, &sums, config, &ladder_run.again_launch,
+                             &ladder_run.again, err);
         if (!status)
             status = make_room(&ladder_run, context->driver, problem->count,
                                redtune_dtype_bytes(problem->result), err);

@@ -78,7 +78,7 @@ static rdt_trial trial_of(const measured *item) {
     return trial;
 }
 
-static int compare_configs(const void *a, const void *b) {
+static int compare_measured(const void *a, const void *b) {
     const measured *x = *(const measured *const *)a, *y = *(const measured *const *)b;
     int diff = strcmp(x->row.family, y->row.family);
     if (!diff) diff = strcmp(x->row.config, y->row.config);
@@ -96,7 +96,7 @@ static int compare_times(const void *a, const void *b) {
 /* Of each config the good and most careful one; how many there are. */
 static size_t reduce_to_configs(const measured **items, size_t count) {
     size_t kept = 0;
-    qsort(items, count, sizeof *items, compare_configs);
+    qsort(items, count, sizeof *items, compare_measured);
     for (size_t i = 0; i < count; i++)
         if (!kept || strcmp(items[kept - 1]->row.family, items[i]->row.family) ||
             strcmp(items[kept - 1]->row.config, items[i]->row.config))
@@ -124,8 +124,8 @@ static void add_conditions(rdt_report_point *point, const measured *item) {
     if (row->temperature_c > point->hottest_c) point->hottest_c = row->temperature_c;
 }
 
-static redtune_status add_point(gathering *self, const measured *winner, const measured **items,
-                                size_t count, redtune_error *err) {
+static redtune_status add_report_point(gathering *self, const measured *winner,
+                                       const measured **items, size_t count, redtune_error *err) {
     rdt_report *report = &self->report;
     rdt_report_point point = {
         .winner = trial_of(winner), .date = winner->row.date, .default_ns = winner->row.default_ns};
@@ -153,7 +153,7 @@ static redtune_status finish_group(gathering *self, redtune_error *err) {
         if (!strcmp(group->item[i].origin.templates, winner->origin.templates))
             items[count++] = &group->item[i];
     if (winner && !self->shown)
-        status = add_point(self, winner, items, count, err);
+        status = add_report_point(self, winner, items, count, err);
     else if (winner)
         status = keep_candidates(self, items, reduce_to_configs(items, count), err);
     free(items);
@@ -198,7 +198,7 @@ static redtune_status take_rows(gathering *self, const redtune_rows_query *query
 
 /* ---- the whole database ---------------------------------------------------------------------- */
 
-static redtune_status find_target(gathering *self, redtune_error *err) {
+static redtune_status find_reported(gathering *self, redtune_error *err) {
     const redtune_reporting *wanted = self->wanted;
     const rdt_target_query query = {
         .verb = "report",
@@ -261,9 +261,9 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-static redtune_status gather(gathering *self, redtune_error *err) {
+static redtune_status gather_report(gathering *self, redtune_error *err) {
     redtune_rows_query query = {.database = self->wanted->database};
-    redtune_status status = find_target(self, err);
+    redtune_status status = find_reported(self, err);
     if (!status) status = take_rows(self, &query, err);
     if (!status && !self->report.point_count && !self->wanted->step_count)
         status = rdt_target_fail("report", &self->layers, err);
@@ -304,7 +304,7 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
     if (!status) status = rdt_reserved_check(RDT_RESERVED(shown), "redtune_problem", err);
     if (!status)
         status = rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
-    if (!status) status = gather(&self, err);
+    if (!status) status = gather_report(&self, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
     self.report.step = self.wanted->steps;
     self.report.step_count = self.wanted->step_count;

@@ -6,7 +6,8 @@
 
 /* ---- the sink of its sweeps ------------------------------------------------------------------ */
 
-static redtune_status store(void *user, const rdt_trial *trials, size_t count, redtune_error *err) {
+static redtune_status store_trials(void *user, const rdt_trial *trials, size_t count,
+                                   redtune_error *err) {
     rdt_device_tuner *self = user;
     redtune_status status =
         rdt_tuning_put(self->database, self->facts, self->origin, trials, count, err);
@@ -132,7 +133,7 @@ static size_t searches_after(const rdt_device_tuner *self, size_t first) {
 redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range *range,
                                     redtune_error *err) {
     const size_t first = range->first, count = range->count;
-    const rdt_sink sink = {self, store, progress, tuned, warn};
+    const rdt_sink sink = {self, store_trials, progress, tuned, warn};
     rdt_sweep sweep = {
         .codegen = self->codegen,
         .facts = self->facts,

@@ -48,7 +48,7 @@ static void tell_result(const rdt_event_queue *self, const redtune_tuned *result
 }
 
 /* The lock is held. */
-static void add(rdt_mail *mail, const void *item, size_t bytes) {
+static void add_mail(rdt_mail *mail, const void *item, size_t bytes) {
     if (rdt_array_reserve(&mail->item, &mail->capacity, mail->count + 1, bytes, NULL)) return;
     memcpy((char *)mail->item + mail->count++ * bytes, item, bytes);
 }
@@ -67,7 +67,7 @@ bool rdt_event_queue_put_progress(rdt_event_queue *self, const redtune_progress 
 
 void rdt_event_queue_put_result(rdt_event_queue *self, const redtune_tuned *result) {
     pthread_mutex_lock(&self->lock);
-    if (!self->direct) add(&self->results, result, sizeof *result);
+    if (!self->direct) add_mail(&self->results, result, sizeof *result);
     if (!result->again) self->finished++;
     pthread_cond_signal(&self->news);
     pthread_mutex_unlock(&self->lock);
@@ -83,7 +83,7 @@ void rdt_event_queue_put_line(void *events, redtune_log_level level, const char 
     }
     rdt_text_copy(line.text, sizeof line.text, text);
     pthread_mutex_lock(&self->lock);
-    add(&self->lines, &line, sizeof line);
+    add_mail(&self->lines, &line, sizeof line);
     pthread_cond_signal(&self->news);
     pthread_mutex_unlock(&self->lock);
 }

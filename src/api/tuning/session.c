@@ -272,7 +272,7 @@ static redtune_status start_workers(session *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status run(session *self, const rdt_problems *problems, redtune_error *err) {
+static redtune_status run_threads(session *self, const rdt_problems *problems, redtune_error *err) {
     redtune_status status = start_workers(self, err);
     attend(self, false);
     if (!status) status = first_failure(self, err);
@@ -292,7 +292,7 @@ static redtune_status run(session *self, const rdt_problems *problems, redtune_e
 }
 
 /* The calling thread is the device worker. */
-static redtune_status run_here(session *self, const rdt_problems *problems, redtune_error *err) {
+static redtune_status tune_here(session *self, const rdt_problems *problems, redtune_error *err) {
     const rdt_context *context = self->rt->context;
     device_worker *worker = &self->device_workers[0];
     rdt_ready *ready = &worker->ready;
@@ -313,7 +313,8 @@ static redtune_status run_here(session *self, const rdt_problems *problems, redt
 }
 
 /* The device workers are threads, each with a worker process. */
-static redtune_status run_workers(session *self, const rdt_problems *problems, redtune_error *err) {
+static redtune_status tune_by_workers(session *self, const rdt_problems *problems,
+                                      redtune_error *err) {
     const redtune_tuning *wanted = self->wanted;
     rdt_cache_file_open(&self->rt->log, &self->cache_file);
     self->options = (rdt_worker_options){wanted->worker, self->cache_file.path, &self->log};
@@ -326,7 +327,7 @@ static redtune_status run_workers(session *self, const rdt_problems *problems, r
     redtune_status status = REDTUNE_OK;
     if (*self->cache_file.path)
         status = rdt_compile_pool_open(&self->options, self->codegen, &self->workers.pool, err);
-    if (!status) status = run(self, problems, err);
+    if (!status) status = run_threads(self, problems, err);
     rdt_compile_pool_close(self->workers.pool);
     rdt_cache_file_close(&self->cache_file);
     return status;
@@ -343,7 +344,8 @@ redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_c
     rdt_event_queue_open(&self->events, wanted, &rt->log, problems);
     redtune_status status = list_workers(self, err);
     if (!status)
-        status = wanted->worker ? run_workers(self, problems, err) : run_here(self, problems, err);
+        status =
+            wanted->worker ? tune_by_workers(self, problems, err) : tune_here(self, problems, err);
     rdt_event_queue_close(&self->events);
     for (size_t i = 0; i < self->queue_count; i++) rdt_work_queue_end(&self->queues[i]);
     free(self);

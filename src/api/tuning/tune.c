@@ -4,7 +4,8 @@
 #include "cache/tuning.h"
 #include "tuner/search/strategy.h"
 
-static redtune_status check(const redtune *rt, const redtune_tuning *wanted, redtune_error *err) {
+static redtune_status check_tuning(const redtune *rt, const redtune_tuning *wanted,
+                                   redtune_error *err) {
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: rt is NULL");
     const char *missing = wanted->op_count && !wanted->ops         ? "ops"
                           : wanted->dtype_count && !wanted->dtypes ? "dtypes"
@@ -48,7 +49,7 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     const redtune_tuning *wanted = tuning ? tuning : &usual;
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_reserved_check(RDT_RESERVED(wanted), "redtune_tuning", err);
-    if (!status) status = check(rt, wanted, err);
+    if (!status) status = check_tuning(rt, wanted, err);
     if (!status) status = rdt_builder_borrow(rt->builder, &codegen, err);
     if (status) return status;
     status = tune(rt, wanted, codegen, err);

@@ -38,7 +38,7 @@ typedef struct work {
 
 /* ---- what stands ----------------------------------------------------------------------------- */
 
-static bool is_wanted(const work *self, const rdt_row *row) {
+static bool is_to_verify(const work *self, const rdt_row *row) {
     const redtune_verifying *wanted = self->wanted;
     const redtune_problem *problem = &row->trial.problem;
     return rdt_facts_same_model(&row->gpu, &self->rt->context->facts) &&
@@ -52,7 +52,7 @@ static redtune_status read_rows(work *self, redtune_error *err) {
     redtune_status status = rdt_layers_read(&self->rt->layers, &wanted, &self->rows, err);
     size_t kept = 0;
     for (size_t i = 0; i < self->rows.count; i++)
-        if (is_wanted(self, &self->rows.row[i])) self->rows.row[kept++] = self->rows.row[i];
+        if (is_to_verify(self, &self->rows.row[i])) self->rows.row[kept++] = self->rows.row[i];
     self->rows.count = kept;
     return status;
 }
@@ -64,7 +64,7 @@ static int compare_subject(const rdt_row *a, const rdt_row *b) {
 }
 
 /* By problem and config, and then from old to new; what is bad is the newest of its second. */
-static int compare(const void *a, const void *b) {
+static int compare_age(const void *a, const void *b) {
     const rdt_row *x = a, *y = b;
     int diff = compare_subject(x, y);
     if (!diff) diff = (x->date > y->date) - (x->date < y->date);
@@ -86,7 +86,8 @@ static bool find_config(const work *self, entry *each) {
 }
 
 /* Adds what stands for the config that these rows are of, if anything does. */
-static redtune_status add_entry(work *self, const rdt_row *rows, size_t count, redtune_error *err) {
+static redtune_status add_standing(work *self, const rdt_row *rows, size_t count,
+                                   redtune_error *err) {
     const rdt_trial **trials = malloc(count * sizeof *trials);
     rdt_winner found;
     if (!trials) return rdt_fail_memory(err, count * sizeof *trials);
@@ -114,11 +115,11 @@ static redtune_status list_entries(work *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     self->entries = calloc(count + 1, sizeof *self->entries);
     if (!self->entries) return rdt_fail_memory(err, (count + 1) * sizeof *self->entries);
-    if (count) qsort(self->rows.row, count, sizeof *self->rows.row, compare);
+    if (count) qsort(self->rows.row, count, sizeof *self->rows.row, compare_age);
     for (size_t first = 0, end; !status && first < count; first = end) {
         end = first + 1;
         while (end < count && !compare_subject(&row[first], &row[end])) end++;
-        status = add_entry(self, &row[first], end - first, err);
+        status = add_standing(self, &row[first], end - first, err);
     }
     return status;
 }
@@ -137,8 +138,8 @@ static void draw(work *self) {
 
 /* ---- trying it ------------------------------------------------------------------------------- */
 
-static redtune_status measure(work *self, const entry *each, rdt_rechecked *out,
-                              redtune_error *err) {
+static redtune_status measure_entry(work *self, const entry *each, rdt_rechecked *out,
+                                    redtune_error *err) {
     redtune_error why;
     redtune_status status =
         rdt_recheck_session_recheck(&self->session, &each->trial.problem, each->trial.cache,
@@ -152,13 +153,13 @@ static redtune_status measure(work *self, const entry *each, rdt_rechecked *out,
     return status ? status : kept;
 }
 
-static bool holds(const rdt_trial *was, const rdt_trial *now) {
+static bool still_holds(const rdt_trial *was, const rdt_trial *now) {
     double slower_ns = now->median_ns - was->median_ns;
     return now->outcome == RDT_OUTCOME_GOOD &&
            (slower_ns <= tolerance * was->median_ns || slower_ns <= rdt_winner_noise_ns(was, now));
 }
 
-static redtune_verified describe(const entry *each, const rdt_trial *now) {
+static redtune_verified describe_verified(const entry *each, const rdt_trial *now) {
     redtune_verified told = {
         .problem = each->trial.problem,
         .warm = each->trial.cache == RDT_CACHE_WARM,
@@ -167,24 +168,24 @@ static redtune_verified describe(const entry *each, const rdt_trial *now) {
         .now_ns = now->median_ns,
         .outcome = rdt_outcome_name(now->outcome),
         .cause = now->cause,
-        .holds = holds(&each->trial, now),
+        .holds = still_holds(&each->trial, now),
     };
     rdt_text_copy(told.family, sizeof told.family, each->trial.family);
     rdt_text_copy(told.config, sizeof told.config, each->trial.config);
     return told;
 }
 
-static redtune_status verify_one(work *self, const entry *each, redtune_error *err) {
+static redtune_status verify_entry(work *self, const entry *each, redtune_error *err) {
     rdt_rechecked found = {.count = 0};
-    redtune_status status = measure(self, each, &found, err);
+    redtune_status status = measure_entry(self, each, &found, err);
     if (status) return status;
     const rdt_trial first = found.trials[0];
-    redtune_verified told = describe(each, &first);
+    redtune_verified told = describe_verified(each, &first);
     bool is_slower = !told.holds && first.outcome == RDT_OUTCOME_GOOD;
     int against = 1;
     for (int i = 1; !status && is_slower && i < each->votes; i++) {
-        status = measure(self, each, &found, err);
-        against += !status && !holds(&each->trial, &found.trials[0]);
+        status = measure_entry(self, each, &found, err);
+        against += !status && !still_holds(&each->trial, &found.trials[0]);
     }
     told.retired = !told.holds && (!is_slower || against == each->votes);
     self->report.verified++;
@@ -203,7 +204,7 @@ static redtune_status verify_class(work *self, size_t first, size_t count, redtu
             largest = self->entries[i].trial.problem;
     redtune_status status = rdt_recheck_session_furnish(&self->session, &largest, err);
     for (size_t i = first; !status && i < first + count; i++)
-        status = verify_one(self, &self->entries[i], err);
+        status = verify_entry(self, &self->entries[i], err);
     return status;
 }
 
@@ -219,7 +220,7 @@ static redtune_status verify_all(work *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status run(work *self, redtune_error *err) {
+static redtune_status verify_database(work *self, redtune_error *err) {
     redtune *rt = self->rt;
     redtune_status status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status) status = rdt_test_buffers_free_bytes(rt->context, &self->free_bytes, err);
@@ -253,7 +254,7 @@ redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
     if (status) return status;
     status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {
-        status = run(&self, err);
+        status = verify_database(&self, err);
         rdt_context_leave(rt->context, entered);
     }
     rdt_builder_give_back(rt->builder);

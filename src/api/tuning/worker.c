@@ -46,9 +46,9 @@ static void send_log(void *user, redtune_log_level level, const char *line) {
 
 /* ---- the shop -------------------------------------------------------------------------------- */
 
-static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
-                                  rdt_kernel **out, redtune_error *err) {
+static redtune_status make_own_kernel(void *user, int family, const redtune_problem *problem,
+                                      const rdt_config *config, const rdt_launch *launch,
+                                      rdt_kernel **out, redtune_error *err) {
     const worker *self = user;
     return rdt_builder_make(self->builder, self->context, family, problem, config, launch, out,
                             err);
@@ -67,7 +67,7 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
     const rdt_local_parts parts = {
         .context = self->context,
         .codegen = self->codegen,
-        .make = make_kernel,
+        .make = make_own_kernel,
         .user = self,
         .nvml = self->nvml,
         .at = at,
@@ -87,7 +87,7 @@ static redtune_status open_gpu(worker *self, rdt_ready *ready, redtune_error *er
     return status;
 }
 
-static redtune_status set_up(worker *self, rdt_ready *ready, redtune_error *err) {
+static redtune_status set_up_worker(worker *self, rdt_ready *ready, redtune_error *err) {
     redtune_status status = rdt_builder_create(&self->log, &self->builder, err);
     if (!status && *self->hello.kernel_cache)
         status = rdt_builder_set_cache(self->builder, self->hello.kernel_cache, err);
@@ -114,7 +114,7 @@ static void close_worker(worker *self) {
 static redtune_status work(worker *self, redtune_error *err) {
     rdt_ready ready;
     memset(&ready, 0, sizeof ready);
-    redtune_status status = set_up(self, &ready, &ready.error);
+    redtune_status status = set_up_worker(self, &ready, &ready.error);
     rdt_wire_put(&self->wire, &ready, sizeof ready);
     rdt_wire_send(&self->wire, RDT_MESSAGE_READY, -1);
     if (status) return REDTUNE_OK; /* it is told */
