@@ -1,4 +1,9 @@
-/* Exchange: taking rows of other databases in, taking that back, and writing rows out. */
+/* Exchange: taking rows of other databases in, taking that back, and writing rows out.
+ *
+ * Incoming rows fill a temporary table, and SQL adds those that differ from every row that is
+ * there in all columns except ids and import. So import and merge are unions, whatever the order
+ * of the files. An import gives its rows its id, and undo deletes the rows with the highest one.
+ * Writing out sorts the rows: equal sets give equal bytes. */
 #define _POSIX_C_SOURCE 200809L
 #include "cache/exchange.h"
 

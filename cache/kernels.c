@@ -1,4 +1,9 @@
-/* Kernels: the kernel cache, a local and disposable SQLite file of compiled kernels. */
+/* Kernels: the kernel cache, a local and disposable SQLite file of compiled kernels.
+ *
+ * Nothing is synced, so any byte may be wrong after a power cut. Each row has a hash of its
+ * content, and one that does not match counts as a miss. A file in which damage was seen is
+ * emptied by the next put. A put is tried as it is, after looking again, after emptying, and in a
+ * new file; then the cache does without it. */
 #include "cache/kernels.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
-/* Rows: measurements in memory, from one database or several, and what wins among them. */
+/* Rows: measurements in memory, from one database or several, and what wins among them.
+ *
+ * A group is the rows of one problem, cache state, GPU model and version of the templates. Rows
+ * are sorted by group, then by age, then by content and never by where a row came from: so the
+ * same rows give the same winner and the same bytes, whatever database they lie in. */
 #include "cache/rows.h"
 
 #include <stdlib.h>

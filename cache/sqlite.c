@@ -1,5 +1,9 @@
 /* Sqlite: what both database files have in common: guarded connections, statements prepared on
- * first use, and errors that name the file, SQLite's reason and a remedy. */
+ * first use, and errors that name the file, SQLite's reason and a remedy.
+ *
+ * A file is looked at before SQLite opens it: it must be regular, its header must have the kind's
+ * application_id and a known version. Waiting for a lock is done here, by looking often, because
+ * SQLite's own waits grow and starve a writer among many. */
 #define _POSIX_C_SOURCE 200809L
 #include "cache/sqlite.h"
 

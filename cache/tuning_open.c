@@ -1,5 +1,10 @@
-/* Tuning open: opening a tuning database: for writing, with the schema that it lacks; for reading,
- * without a trace; and what becomes of a write that was cut short. */
+/* Tuning open: opening a tuning database for writing, for reading, or as a copy.
+ *
+ * For writing, an empty file gets the schema and an older one is migrated, both under the file's
+ * lock and after looking again, since another process may have done it. For reading nothing is
+ * written: an older file is migrated in a copy in memory. A journal that a killed writer left is
+ * rolled back by the next one to open the file, except by readers on a network file system, where
+ * that writer may live. */
 #include <stdlib.h>
 #include "base/file.h"
 #include "base/network.h"

@@ -1,4 +1,9 @@
-/* Untrusted: reading rows from bytes that anybody may have made. */
+/* Untrusted: reading rows from bytes that anybody may have made.
+ *
+ * The bytes are read whole and opened in memory. An authorizer allows only reading the schema's
+ * own tables, limits are set on all that SQLite counts, and a progress handler burns fuel that
+ * grows with the length: a loop through pages runs out of it. The schema's text is compared before
+ * any row is read, and each row must pass the same check as one that is stored. */
 #define _POSIX_C_SOURCE 200809L
 #include "cache/untrusted.h"
 

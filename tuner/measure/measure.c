@@ -1,4 +1,10 @@
-/* Measure: the time of one call of a kernel, from events around replayed graphs. */
+/* Measure: the time of one call of a kernel, from events around replayed graphs.
+ *
+ * An interval must be long against the timer's resolution, so a graph holds up to 32 calls, 60 us
+ * together. Calls of a cold cache must not find their input in L2, so each has its own part of the
+ * dense pool; calls of a warm one take turns through a few parts that stay in L2. Addresses of
+ * code, input and scratch decide a few per cent: copies of the kernel take turns within a graph,
+ * and each variant of a measurement lies elsewhere. */
 #include "tuner/measure/measure.h"
 
 #include <stdio.h>

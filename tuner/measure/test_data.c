@@ -1,5 +1,10 @@
-/* Test data: test data for which the result of an op is known exactly, whatever the order in which
- * the elements are combined. */
+/* Test data: elements whose result is known exactly in any order of combining.
+ *
+ * Element i is a function of i alone, repeated after a prime period, so a part of the input can be
+ * evaluated anywhere. The results of one period's parts are kept as a binary heap over leaves of
+ * 256 elements: any range is whole periods and at most two walks down the heap. Floats are chosen
+ * such that every partial sum fits the accumulator; thin says how many of them are zero for that.
+ */
 #include "tuner/measure/test_data.h"
 
 #include <math.h>

@@ -1,4 +1,11 @@
-/* Verify: whether a kernel gives the exact result, before it may be timed. */
+/* Verify: whether a kernel gives the exact result, before it may be timed.
+ *
+ * A check is an input, a count and the expected result. All checks of a kernel are launched before
+ * any result is read. Each output has poison behind it, which must survive, and the scratch must
+ * be zero again afterwards. Four kinds of checks: test data at counts around warp, tile and grid;
+ * one element that decides, at every boundary; the same just outside the input, where it must not
+ * be seen; a NaN in each part of an element's way. The grid is cut to three blocks for them, which
+ * brings its boundaries near the beginning. */
 #include "tuner/measure/verify.h"
 
 #include <inttypes.h>

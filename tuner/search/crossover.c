@@ -1,5 +1,10 @@
 /* Crossover: between two neighbouring sizes with different winners, the size at which one takes
- * over from the other. */
+ * over from the other.
+ *
+ * The runtime takes the nearest measured size on a log scale. So this bisects that scale: it
+ * compares both winners at the ends, then in the middle, and goes on in the half in which the
+ * faster one changes. Each middle is searched in full, since configs that tie at both ends may
+ * differ between them. */
 #include "tuner/search/crossover.h"
 
 #include <math.h>

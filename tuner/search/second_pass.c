@@ -1,5 +1,10 @@
-/* Second pass: a second look at a problem that was searched, with what was found at the next larger
- * size since. */
+/* Second pass: a problem that was searched, looked at again with the best configs of the next
+ * larger size.
+ *
+ * A sweep goes up, so a search knows only smaller sizes. This pass goes down and carries the
+ * winners the other way. It opens a search on the configs that the first one measured and the lent
+ * ones, and runs the rounds anew. Where nothing lent is new, all is known and nothing is measured.
+ */
 #include "tuner/search/second_pass.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
-/* Seeds: what was best on problems like the one at hand, as a start for its search. */
+/* Seeds: the best configs of problems like this one, as a start for its search.
+ *
+ * From each such problem come its best configs, the best of each kind (the values that have
+ * names), and, if its size differs, the best ones with a single parameter a step towards this
+ * size. They are interleaved: the best of every problem come before the next best of any, because
+ * a search may stop after the first few. */
 #include "tuner/search/seeds.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
-/* Sweep: the problems of one class, searched one after another. */
+/* Sweep: the problems of one class, searched by size from the smallest up.
+ *
+ * Each search is seeded by the best configs nearby: the same size in the other cache state, the
+ * same size of a class like it, the next smaller and the next larger size that are known. A
+ * problem whose trials already have the strategy's last round is not searched. The second pass
+ * then goes from the largest size down, so every size has seen both neighbours, and the crossovers
+ * come last. All that a step reads is in the trials that were stored before it: so a sweep that
+ * was stopped asks, when it is run again, for exactly the candidates that it had not measured. */
 #include "tuner/search/sweep.h"
 
 #include <inttypes.h>

@@ -1,4 +1,11 @@
-/* Compile pool: worker processes that compile kernels into the kernel cache in advance. */
+/* Compile pool: worker processes that compile kernels into the kernel cache in advance.
+ *
+ * One list holds every kernel that was ever asked for, each once. A kernel is open, taken by a
+ * worker, or done. rank orders the open ones: it is the number of the last call that asked for
+ * them soon, and 0 for those that are only likely. The highest rank is taken first; rank 0 only
+ * while a fourth of the workers stays free. One thread starts workers, feeds them and ends them.
+ * Other threads only add to the list and wait on it, under the lock. A worker that dies takes its
+ * kernel with it as done: the GPU's worker compiles that one itself and finds the reason. */
 #define _GNU_SOURCE
 #include "tuner/workers/compile_pool.h"
 

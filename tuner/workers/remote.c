@@ -1,4 +1,11 @@
-/* Remote: an evaluator whose work is done by a worker process. */
+/* Remote: an evaluator whose work is done by a worker process.
+ *
+ * A request is one message: problem, candidates, and for timing their verdicts. The worker answers
+ * AT i before each step of candidate i, VERDICT i after it, and at last DONE with the times, FAULT
+ * i if the context is spoilt, or FAILED. So the candidate that was last named is to blame when the
+ * worker is silent or ends. Verifying goes on behind it with another worker. Timing takes turns,
+ * so it begins again with each candidate alone. A worker that ends by itself is no proof: the
+ * candidate is asked for once more, alone. */
 #include "tuner/workers/remote.h"
 
 #include <stdio.h>

@@ -1,4 +1,9 @@
-/* Supervisor: the worker process of one GPU. */
+/* Supervisor: the worker process of one GPU.
+ *
+ * It is started without waiting: HELLO goes out and READY is awaited when the worker is first
+ * needed, so several GPUs open at the same time. A worker that ends before READY is started again,
+ * three times at most. One with other templates than the last is refused, because its kernels
+ * would be others. Listening wakes up every 20 ms to ask whether the tune is to stop. */
 #include "tuner/workers/supervisor.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
-/* Wire: messages, each a kind and some bytes, between a tune and one of its worker processes. */
+/* Wire: messages, each a kind and some bytes, between a tune and one of its worker processes.
+ *
+ * A message is a header (magic, kind, length) and its bytes, over a stream socket. Incoming bytes
+ * are collected in one buffer until a whole message is there. The message given out points into it
+ * and stays valid until the next receive. A wrong magic or length breaks the wire for good: after
+ * it no boundary can be trusted. */
 #define _GNU_SOURCE
 #include "tuner/workers/wire.h"
 

@@ -1,4 +1,10 @@
-/* Layers: the databases that are read one over another, those of the user first. */
+/* Layers: the databases that are read one over another, those of the user first.
+ *
+ * The first path alone is written. Paths up to `own` are the user's: a failure there is an error.
+ * Below them come the system's and redtune's own: a failure is a warning, and their rows count as
+ * measured here. A user's database on a network file system gets this host's own file above it, so
+ * that no two hosts write one file. Rows of all layers are read as one set; the rule of the winner
+ * decides, not the layer. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/records/layers.h"
 

@@ -1,4 +1,9 @@
-/* Select: which config serves a problem, from the winners of the tuning database. */
+/* Select: which config serves a problem, from the winners of the tuning database.
+ *
+ * Winners are read once for each class and kept in memory. The nearest one that the templates
+ * still allow serves. Nearness compares, in this order: the GPU (0 for the same model, then
+ * architecture, then bandwidth and SMs), the count on a log scale per SM, whether the templates
+ * are these, and age. */
 #include "api/records/select.h"
 
 #include <math.h>

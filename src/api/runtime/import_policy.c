@@ -1,5 +1,10 @@
-/* Import policy: imported measurements are hints, which are verified on this GPU before they serve.
- */
+/* Import policy: imported measurements are hints, verified on this GPU before they serve.
+ *
+ * An attempt measures the hint's config and the default at the hint's count, or at the largest
+ * power of two that fits into a quarter of the free memory. Both trials are stored as measured
+ * here, and the winners are forgotten. So there is no second rule for trust: the config is
+ * selected again, now among measurements of this machine. A config that the templates call a waste
+ * is not tried on more than 16 MiB, where it could take a thousand times as long. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/import_policy.h"
 

@@ -1,4 +1,8 @@
-/* Plan cache: what was chosen for a problem and which kernel in the cache it is. */
+/* Plan cache: the config chosen for a problem, its launch and its kernel's key.
+ *
+ * A cached plan is a struct in the kernel cache, whose key is a hash of all that choosing depends
+ * on (plan_cache.h lists it). Nothing in it is checked against the world again except NVRTC's
+ * file, whose version the kernel's key contains and which only loading NVRTC would tell. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/plan_cache.h"
 

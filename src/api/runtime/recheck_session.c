@@ -1,4 +1,9 @@
-/* Recheck session: an evaluator in which configs are tried again that were measured before. */
+/* Recheck session: an evaluator in which configs are measured again, in this process or in a
+ * worker's.
+ *
+ * In this process it is a local evaluator in the caller's context; in a worker, a remote one.
+ * Kernels are compiled here in both cases, and their time is taken off the clock: a limit on
+ * verifying must not depend on what the kernel cache has. */
 #include "api/runtime/recheck_session.h"
 
 #include "base/clock.h"

@@ -1,5 +1,10 @@
-/* Scratch pool: one piece of scratch, and the store that all of a workspace's scratch blocks
- * belong to. */
+/* Scratch pool: the scratch blocks of one workspace, and which of them are free.
+ *
+ * Every block is on the list of made ones, and at most on one of two others: free, or retired (its
+ * stream is gone, its last launch may still run). Retired blocks are freed 16 at a time, because
+ * freeing waits for the GPU. A block that a graph holds is on neither list: a CUDA user object
+ * puts it back when the graph and all that was made of it are gone. That may be after
+ * redtune_close, so the pool counts its holders and the last one frees it. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/scratch_pool.h"
 
@@ -8,13 +13,11 @@
 #include "gpu/stream.h"
 #include "model/launch.h"
 
-/* So many scratch blocks of streams that are gone wait until they are freed together. */
+/* Blocks that are freed together. */
 enum { RETIRED_MAX = 16 };
 
-/* Outlives the workspace while graphs hold scratch blocks: their destructors run whenever the
- * graphs end, and put a scratch block back without calling CUDA, which a destructor must not. The
- * lock guards the lists only and is never held over a call of CUDA's, since a destructor takes it,
- * too. */
+/* The lock guards the lists, and is never held over a call of CUDA's: a user object's destructor
+ * takes it too, and must not call CUDA. */
 struct rdt_scratch_pool {
     const rdt_context *context;
     CUstream stream; /* for clearing new scratch blocks */

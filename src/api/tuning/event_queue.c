@@ -1,4 +1,8 @@
-/* Event queue: what the threads of a tune have to tell, kept for the thread that called. */
+/* Event queue: what the threads of a tune report, kept for the thread that called.
+ *
+ * Results and lines queue up in order. Progress does not: only the latest counts. The caller's
+ * hooks run on the delivering thread alone, outside the lock, and their answer sets `stop`, which
+ * every thread asks. */
 #include "api/tuning/event_queue.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* Session: a tune on one GPU or several, by worker processes or in this one.
  *
- * With a worker, each GPU has a device worker: a thread that starts the GPU's worker, and a device
- * tuner of problems. Device workers of equal models form a work queue, which shares a list of
- * problems. The thread that called looks after the event queue. Without one, that thread is the
- * only device worker, and the GPU is rt's. */
+ * Each GPU has a device worker: a thread that owns the GPU's worker process and a device tuner.
+ * The calling thread starts them, waits until all have answered, forms a work queue for each GPU
+ * model, lets them go, and delivers their events until all have ended. The event queue's lock
+ * guards the flags and the work queues. A device worker that fails stops the event queue, which
+ * ends the others. Without a worker program the calling thread is the only device worker, and the
+ * GPU is rt's. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/tuning/session.h"
 

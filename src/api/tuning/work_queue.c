@@ -1,4 +1,8 @@
-/* Work queue: the problems that GPUs of one model share, and which of them each does next. */
+/* Work queue: the problems that GPUs of one model share, and which of them each does next.
+ *
+ * A part lies within a class. With one GPU each class is one part; with several there are at least
+ * two parts per GPU, so that all are busy to the end. The GPU that ends the last part of a cut
+ * class gets the whole class once more, to join it: second pass and crossovers over the cuts. */
 #include "api/tuning/work_queue.h"
 
 #include <stdlib.h>
