@@ -4,8 +4,8 @@
 #include "sim.h"
 
 /* Four of the SMs of a data-centre GPU of compute capability 9.0, with their share of its memory
-   bandwidth and cache. */
-const struct sim_machine sim_machine_default = {
+ * bandwidth and cache. */
+const sim_machine sim_machine_default = {
     .capability = 90,
     .sm_count = 4,
     .sm_threads = 2048,
@@ -33,7 +33,7 @@ static double most(double a, double b) {
     return a > b ? a : b;
 }
 
-double sim_machine_time_ns(const struct sim_machine *machine, const struct redtune_sim_counters *c,
+double sim_machine_time_ns(const sim_machine *machine, const struct redtune_sim_counters *c,
                            uint32_t resident_blocks) {
     if (!c->blocks || !resident_blocks) return 0;
     double blocks = (double)c->blocks, sms = machine->sm_count;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-struct sim_machine {
+typedef struct sim_machine {
     uint32_t capability; /* 90 for 9.0 */
     uint32_t sm_count;
     uint32_t sm_threads; /* resident at once */
@@ -26,13 +26,13 @@ struct sim_machine {
     double node_ns;           /* of a graph's node */
     double copy_ns;           /* of a copy or memset, besides its bytes */
     double host_bytes_per_ns; /* between host and device */
-};
+} sim_machine;
 
-extern const struct sim_machine sim_machine_default;
+extern const sim_machine sim_machine_default;
 
 /* The modelled time of a launch, less what it costs to start it. */
 struct redtune_sim_counters;
-double sim_machine_time_ns(const struct sim_machine *machine,
-                           const struct redtune_sim_counters *counters, uint32_t resident_blocks);
+double sim_machine_time_ns(const sim_machine *machine, const struct redtune_sim_counters *counters,
+                           uint32_t resident_blocks);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-static CUresult allocate(CUdeviceptr *out, size_t bytes, enum sim_owner owner) {
-    const struct sim_config *config = &sim_state.config;
+static CUresult allocate(CUdeviceptr *out, size_t bytes, sim_owner owner) {
+    const sim_config *config = &sim_state.config;
     if (!out || !bytes) return CUDA_ERROR_INVALID_VALUE;
     uint64_t room = config->settings.machine.memory_bytes - sim_state.memory.used_bytes;
     if (config->alloc_max_bytes && bytes > config->alloc_max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     if (owner == SIM_OWNER_DEVICE && bytes > room) return CUDA_ERROR_OUT_OF_MEMORY;
-    struct sim_alloc *alloc = sim_memory_get(&sim_state.memory, bytes, owner);
+    sim_alloc *alloc = sim_memory_get(&sim_state.memory, bytes, owner);
     if (!alloc) return CUDA_ERROR_OUT_OF_MEMORY;
     alloc->context = sim_context_current();
     *out = alloc->address;
@@ -31,9 +31,9 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream) {
     SIM_ENTRY(allocate_async(out, bytes, stream));
 }
 
-static CUresult release(CUdeviceptr address, enum sim_owner owner) {
+static CUresult release(CUdeviceptr address, sim_owner owner) {
     if (!address) return CUDA_SUCCESS;
-    struct sim_alloc *alloc = sim_memory_at(&sim_state.memory, address);
+    sim_alloc *alloc = sim_memory_at(&sim_state.memory, address);
     if (!alloc || alloc->owner != owner) return CUDA_ERROR_INVALID_VALUE;
     sim_memory_free(&sim_state.memory, alloc);
     return CUDA_SUCCESS;
@@ -89,7 +89,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
 }
 
 static CUresult get_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr at) {
-    const struct sim_alloc *alloc = sim_memory_find(&sim_state.memory, at, 0);
+    const sim_alloc *alloc = sim_memory_find(&sim_state.memory, at, 0);
     if (!data) return CUDA_ERROR_INVALID_VALUE;
     if (!alloc) return CUDA_ERROR_INVALID_VALUE;
     bool is_host = alloc->owner == SIM_OWNER_HOST;
@@ -133,30 +133,30 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 }
 
 /* Copies and memsets that wait run as others do; the gate has seen earlier errors already. */
-static CUresult submit(struct sim_work work, CUstream handle) {
+static CUresult submit(sim_work work, CUstream handle) {
     struct CUstream_st *stream = sim_stream_find(handle);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     return sim_work_submit(stream, &work);
 }
 
-static struct sim_work to_device(CUdeviceptr to, const void *from, size_t bytes) {
-    return (struct sim_work){.kind = SIM_WORK_COPY, .to = to, .from_host = from, .bytes = bytes};
+static sim_work to_device(CUdeviceptr to, const void *from, size_t bytes) {
+    return (sim_work){.kind = SIM_WORK_COPY, .to = to, .from_host = from, .bytes = bytes};
 }
 
-static struct sim_work to_host(void *to, CUdeviceptr from, size_t bytes) {
-    return (struct sim_work){.kind = SIM_WORK_COPY, .to_host = to, .from = from, .bytes = bytes};
+static sim_work to_host(void *to, CUdeviceptr from, size_t bytes) {
+    return (sim_work){.kind = SIM_WORK_COPY, .to_host = to, .from = from, .bytes = bytes};
 }
 
-static struct sim_work on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return (struct sim_work){.kind = SIM_WORK_COPY, .to = to, .from = from, .bytes = bytes};
+static sim_work on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return (sim_work){.kind = SIM_WORK_COPY, .to = to, .from = from, .bytes = bytes};
 }
 
-static struct sim_work set(CUdeviceptr to, uint32_t value, uint32_t element_bytes, size_t count) {
-    return (struct sim_work){.kind = SIM_WORK_MEMSET,
-                             .to = to,
-                             .value = value,
-                             .element_bytes = element_bytes,
-                             .bytes = count * element_bytes};
+static sim_work set(CUdeviceptr to, uint32_t value, uint32_t element_bytes, size_t count) {
+    return (sim_work){.kind = SIM_WORK_MEMSET,
+                      .to = to,
+                      .value = value,
+                      .element_bytes = element_bytes,
+                      .bytes = count * element_bytes};
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {

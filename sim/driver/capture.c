@@ -33,7 +33,7 @@ static CUresult add_tips(struct CUstream_st *stream, struct CUgraphNode_st *cons
     return CUDA_SUCCESS;
 }
 
-static bool is_open(const struct sim_capture *capture) {
+static bool is_open(const sim_capture *capture) {
     return capture && capture->spoilt == CUDA_SUCCESS;
 }
 
@@ -41,9 +41,9 @@ static bool is_open(const struct sim_capture *capture) {
 CUresult sim_capture_check_unsafe(void) {
     CUresult rc = CUDA_SUCCESS;
     if (sim_thread.mode == CU_STREAM_CAPTURE_MODE_RELAXED) return rc;
-    for (struct sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
+    for (sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
         if (handle->kind != SIM_HANDLE_STREAM) continue;
-        struct sim_capture *capture = ((struct CUstream_st *)handle)->capture;
+        sim_capture *capture = ((struct CUstream_st *)handle)->capture;
         if (!is_open(capture)) continue;
         bool own = capture->thread == &sim_thread;
         bool global = sim_thread.mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
@@ -63,7 +63,7 @@ CUresult sim_capture_check_stream(struct CUstream_st *stream) {
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
     if (stream != stream->handle.context->null_stream) return CUDA_SUCCESS;
-    for (struct sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
+    for (sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
         struct CUstream_st *other = (struct CUstream_st *)handle;
         if (handle->kind != SIM_HANDLE_STREAM || !is_open(other->capture)) continue;
         if (handle->context != stream->handle.context) continue;
@@ -74,8 +74,8 @@ CUresult sim_capture_check_stream(struct CUstream_st *stream) {
     return CUDA_SUCCESS;
 }
 
-CUresult sim_capture_add(struct CUstream_st *stream, struct sim_work *work) {
-    struct sim_capture *capture = stream->capture;
+CUresult sim_capture_add(struct CUstream_st *stream, sim_work *work) {
+    sim_capture *capture = stream->capture;
     struct CUgraphNode_st *node = NULL;
     if (!is_open(capture)) {
         sim_work_drop(work);
@@ -129,8 +129,8 @@ static void leave(struct CUstream_st *stream) {
 }
 
 /* Ends the capture for all that take part. The graph is the caller's afterwards. */
-static void end_capture(struct sim_capture *capture) {
-    for (struct sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
+static void end_capture(sim_capture *capture) {
+    for (sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
         if (handle->kind == SIM_HANDLE_STREAM) {
             struct CUstream_st *stream = (struct CUstream_st *)handle;
             if (stream->capture == capture) leave(stream);
@@ -144,7 +144,7 @@ static void end_capture(struct sim_capture *capture) {
 }
 
 void sim_capture_drop_stream(struct CUstream_st *stream) {
-    struct sim_capture *capture = stream->capture;
+    sim_capture *capture = stream->capture;
     if (!capture) return;
     if (capture->origin == stream) {
         struct CUgraph_st *graph = capture->graph;
@@ -165,15 +165,15 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode) {
     if (stream == stream->handle.context->null_stream) {
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    struct sim_capture *capture = calloc(1, sizeof *capture);
+    sim_capture *capture = calloc(1, sizeof *capture);
     struct CUgraph_st *graph = capture ? sim_graph_make(stream->handle.context) : NULL;
     if (!graph) {
         free(capture);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     graph->is_captured_into = true;
-    *capture = (struct sim_capture){++sim_state.next_id, graph,        stream, mode,
-                                    &sim_thread,         CUDA_SUCCESS, 1};
+    *capture =
+        (sim_capture){++sim_state.next_id, graph, stream, mode, &sim_thread, CUDA_SUCCESS, 1};
     stream->capture = capture;
     return CUDA_SUCCESS;
 }
@@ -183,7 +183,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
 }
 
 /* Every node of the other streams must lie behind a tip of the origin's by now. */
-static bool is_joined(const struct sim_capture *capture) {
+static bool is_joined(const sim_capture *capture) {
     const struct CUgraph_st *graph = capture->graph;
     if (capture->streams == 1) return true;
     for (size_t i = 0; i < graph->node_count; i++) {
@@ -206,7 +206,7 @@ static CUresult end(CUstream handle, CUgraph *out) {
     struct CUstream_st *stream = sim_stream_find(handle);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    struct sim_capture *capture = stream->capture;
+    sim_capture *capture = stream->capture;
     *out = NULL;
     if (!capture) return CUDA_ERROR_ILLEGAL_STATE;
     if (capture->origin != stream) {
@@ -292,8 +292,8 @@ static CUresult update(CUstream handle, CUgraphNode *nodes, size_t count, unsign
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (size_t i = 0; i < count; i++) {
-        bool own =
-            sim_handle_is(nodes[i], SIM_HANDLE_NODE) && nodes[i]->graph == stream->capture->graph;
+        bool own = sim_state_handle_is(nodes[i], SIM_HANDLE_NODE) &&
+                   nodes[i]->graph == stream->capture->graph;
         if (!own) return CUDA_ERROR_INVALID_VALUE;
     }
     return flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES

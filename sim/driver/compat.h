@@ -11,7 +11,7 @@ typedef enum CUdriverProcAddressQueryResult_enum {
     CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
 } CUdriverProcAddressQueryResult;
 
-typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+struct CUDA_KERNEL_NODE_PARAMS_v2_st {
     CUfunction func;
     unsigned int gridDimX;
     unsigned int gridDimY;
@@ -36,7 +36,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
 #endif
 
 #if CUDA_VERSION < 12030
-typedef struct CUgraphEdgeData_st {
+struct CUgraphEdgeData_st {
     unsigned char from_port;
     unsigned char to_port;
     unsigned char type;

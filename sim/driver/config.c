@@ -54,12 +54,12 @@ static bool take_number(const char *text, uint64_t *out) {
     return *end == '\0';
 }
 
-static bool set_seed(struct sim_config *config, const char *value) {
+static bool set_seed(sim_config *config, const char *value) {
     return take_number(value, &config->settings.seed);
 }
 
 /* "all", "none" or names, with "-" before one to take it out of all */
-static bool set_checks(struct sim_config *config, const char *value) {
+static bool set_checks(sim_config *config, const char *value) {
     char part[32];
     uint32_t all = 0, bits = ALWAYS;
     for (int i = 0; i < CHECKS; i++) all |= checks[i].bits;
@@ -78,30 +78,30 @@ static bool set_checks(struct sim_config *config, const char *value) {
     return *value == '\0';
 }
 
-static bool set_report(struct sim_config *config, const char *value) {
+static bool set_report(sim_config *config, const char *value) {
     if (strlen(value) >= sizeof config->report) return false;
     strcpy(config->report, value);
     return true;
 }
 
-static bool set_limit(struct sim_config *config, const char *value) {
+static bool set_limit(sim_config *config, const char *value) {
     return take_number(value, &config->settings.limit_instructions);
 }
 
-static bool set_idle(struct sim_config *config, const char *value) {
+static bool set_idle(sim_config *config, const char *value) {
     return take_number(value, &config->settings.limit_idle);
 }
 
-static bool set_memory(struct sim_config *config, const char *value) {
+static bool set_memory(sim_config *config, const char *value) {
     return take_number(value, &config->settings.machine.memory_bytes);
 }
 
-static bool set_alloc_max(struct sim_config *config, const char *value) {
+static bool set_alloc_max(sim_config *config, const char *value) {
     return take_number(value, &config->alloc_max_bytes);
 }
 
 /* 90, 9.0 and sm_90 */
-static bool set_capability(struct sim_config *config, const char *value) {
+static bool set_capability(sim_config *config, const char *value) {
     if (strncmp(value, "sm_", 3) == 0) value += 3;
     char *end = NULL;
     unsigned long number = strtoul(value, &end, 10);
@@ -114,42 +114,42 @@ static bool set_capability(struct sim_config *config, const char *value) {
     return true;
 }
 
-static bool set_sms(struct sim_config *config, const char *value) {
+static bool set_sms(sim_config *config, const char *value) {
     uint64_t count = 0;
     if (!take_number(value, &count) || count < 1 || count > 1024) return false;
     config->settings.machine.sm_count = (uint32_t)count;
     return true;
 }
 
-static bool set_devices(struct sim_config *config, const char *value) {
+static bool set_devices(sim_config *config, const char *value) {
     uint64_t count = 0;
     if (!take_number(value, &count) || count > SIM_DEVICES_MAX) return false;
     config->device_count = (int)count;
     return true;
 }
 
-static bool set_models(struct sim_config *config, const char *value) {
+static bool set_models(sim_config *config, const char *value) {
     uint64_t count = 0;
     if (!take_number(value, &count) || count < 1 || count > SIM_DEVICES_MAX) return false;
     config->model_count = (int)count;
     return true;
 }
 
-static bool set_driver(struct sim_config *config, const char *value) {
+static bool set_driver(sim_config *config, const char *value) {
     uint64_t version = 0;
     if (!take_number(value, &version) || version < 11000 || version > 13000) return false;
     config->driver_version = (int)version;
     return true;
 }
 
-static bool set_late(struct sim_config *config, const char *value) {
+static bool set_late(sim_config *config, const char *value) {
     uint64_t late = 0;
     if (!take_number(value, &late) || late > 1) return false;
     config->late = late;
     return true;
 }
 
-static bool set_exit_code(struct sim_config *config, const char *value) {
+static bool set_exit_code(sim_config *config, const char *value) {
     uint64_t code = 0;
     if (!take_number(value, &code) || code > 255) return false;
     config->exit_code = (int)code;
@@ -157,7 +157,7 @@ static bool set_exit_code(struct sim_config *config, const char *value) {
 }
 
 /* name:number:error[:once|on|sticky], … */
-static bool set_fail(struct sim_config *config, const char *value) {
+static bool set_fail(sim_config *config, const char *value) {
     static const char *const modes[] = {"once", "on", "sticky"};
     char part[128];
     config->fail_count = 0;
@@ -165,13 +165,13 @@ static bool set_fail(struct sim_config *config, const char *value) {
         char error[64], mode[16] = "once";
         unsigned long long number = 0;
         if (config->fail_count == SIM_RULES_MAX) return false;
-        struct sim_rule rule = {.mode = SIM_RULE_ONCE};
+        sim_rule rule = {.mode = SIM_RULE_ONCE};
         int fields = sscanf(part, "%63[^:]:%llu:%63[^:]:%15s", rule.name, &number, error, mode);
         if (fields < 3 || number == 0 || !sim_error_parse(error, &rule.error)) return false;
         bool known = false;
         for (int i = 0; i < 3; i++) {
             if (strcmp(mode, modes[i]) != 0) continue;
-            rule.mode = (enum sim_rule_mode)i;
+            rule.mode = (sim_rule_mode)i;
             known = true;
         }
         size_t length = strlen(rule.name);
@@ -186,11 +186,11 @@ static bool set_fail(struct sim_config *config, const char *value) {
 }
 
 /* number:hang|trap|wrong|timeout, … */
-static bool set_launch(struct sim_config *config, const char *value) {
+static bool set_launch(sim_config *config, const char *value) {
     char part[64];
     config->launch_fault_count = 0;
     while (next_part(&value, part, sizeof part)) {
-        struct sim_rule rule = {0};
+        sim_rule rule = {0};
         unsigned long long number = 0;
         if (config->launch_fault_count == SIM_RULES_MAX) return false;
         if (sscanf(part, "%llu:%15s", &number, rule.name) != 2 || number == 0) return false;
@@ -205,7 +205,7 @@ static bool set_launch(struct sim_config *config, const char *value) {
 
 static const struct {
     const char *name;
-    bool (*set)(struct sim_config *config, const char *value);
+    bool (*set)(sim_config *config, const char *value);
     const char *initial, *takes;
 } variables[] = {
     {"REDTUNE_SIM_SEED", set_seed, "0", "a number"},
@@ -227,7 +227,7 @@ static const struct {
     {"REDTUNE_SIM_LATE", set_late, "0", "0 or 1"},
 };
 
-static void set_initial(struct sim_config *config) {
+static void set_initial(sim_config *config) {
     memset(config, 0, sizeof *config);
     config->settings.machine = sim_machine_default;
     config->settings.limit_instructions = LIMIT_INSTRUCTIONS;
@@ -237,10 +237,10 @@ static void set_initial(struct sim_config *config) {
     }
 }
 
-bool sim_config_set(struct sim_config *config, const char *name, const char *value) {
+bool sim_config_set(sim_config *config, const char *name, const char *value) {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         if (strcmp(variables[i].name, name) != 0) continue;
-        struct sim_config trial = *config, initial;
+        sim_config trial = *config, initial;
         if (!value) {
             set_initial(&initial);
             if (variables[i].initial) return variables[i].set(config, variables[i].initial);
@@ -258,8 +258,8 @@ bool sim_config_set(struct sim_config *config, const char *name, const char *val
 }
 
 /* A value that cannot be used makes cuInit fail, with words that name it: a run under other
-   settings than were asked for would answer another question. */
-void sim_config_read(struct sim_config *config) {
+ * settings than were asked for would answer another question. */
+void sim_config_read(sim_config *config) {
     set_initial(config);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = getenv(variables[i].name);
@@ -271,7 +271,7 @@ void sim_config_read(struct sim_config *config) {
 }
 
 /* An entry point may stand in the table by two names. */
-static bool is_named(const struct sim_entry *entry, const char *name) {
+static bool is_named(const sim_entry *entry, const char *name) {
     for (uint32_t i = 0; i < sim_entry_count; i++) {
         bool same = strcmp(sim_entry_table[i].symbol, entry->symbol) == 0;
         if (same && strcmp(sim_entry_table[i].base, name) == 0) return true;
@@ -279,10 +279,10 @@ static bool is_named(const struct sim_entry *entry, const char *name) {
     return false;
 }
 
-CUresult sim_config_fault(const struct sim_entry *entry, uint64_t calls_of_it, uint64_t calls,
+CUresult sim_config_fault(const sim_entry *entry, uint64_t calls_of_it, uint64_t calls,
                           bool *is_sticky) {
     for (uint32_t i = 0; i < sim_state.config.fail_count; i++) {
-        const struct sim_rule *rule = &sim_state.config.fails[i];
+        const sim_rule *rule = &sim_state.config.fails[i];
         bool any = strcmp(rule->name, "*") == 0;
         if (!any && !is_named(entry, rule->name)) continue;
         uint64_t number = any ? calls : calls_of_it;

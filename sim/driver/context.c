@@ -7,7 +7,7 @@
 /* Another thread may have ended the context meanwhile. */
 struct CUctx_st *sim_context_current(void) {
     struct CUctx_st *top = sim_thread.depth ? sim_thread.stack[sim_thread.depth - 1] : NULL;
-    return sim_handle_is(top, SIM_HANDLE_CONTEXT) ? top : NULL;
+    return sim_state_handle_is(top, SIM_HANDLE_CONTEXT) ? top : NULL;
 }
 
 CUresult sim_context_fail(struct CUctx_st *context, CUresult error) {
@@ -29,12 +29,12 @@ static struct CUctx_st *make_context(CUdevice device, bool is_primary) {
         free(context);
         return NULL;
     }
-    sim_handle_put(&context->handle, SIM_HANDLE_CONTEXT);
+    sim_state_handle_put(&context->handle, SIM_HANDLE_CONTEXT);
     context->handle.context = context;
     return context;
 }
 
-static void destroy_handle(struct sim_handle *handle) {
+static void destroy_handle(sim_handle *handle) {
     switch (handle->kind) {
     case SIM_HANDLE_MODULE:
         sim_module_unload((struct CUmod_st *)handle);
@@ -49,7 +49,7 @@ static void destroy_handle(struct sim_handle *handle) {
         sim_graph_destroy((struct CUgraph_st *)handle);
         break;
     case SIM_HANDLE_EXEC:
-        sim_exec_destroy((struct CUgraphExec_st *)handle);
+        sim_graph_exec_destroy((struct CUgraphExec_st *)handle);
         break;
     default:
         break; /* functions go with their module, nodes with their graph */
@@ -57,8 +57,8 @@ static void destroy_handle(struct sim_handle *handle) {
 }
 
 /* Graphs first: they hold on to modules. */
-static void destroy_all(struct CUctx_st *context, enum sim_handle_kind kind) {
-    struct sim_handle *handle = sim_state.handles;
+static void destroy_all(struct CUctx_st *context, sim_handle_kind kind) {
+    sim_handle *handle = sim_state.handles;
     while (handle) {
         if (handle->kind == kind && handle->context == context) {
             destroy_handle(handle);
@@ -71,15 +71,15 @@ static void destroy_all(struct CUctx_st *context, enum sim_handle_kind kind) {
 
 static void free_memory(struct CUctx_st *context) {
     for (uint32_t i = sim_state.memory.count; i-- > 0;) {
-        struct sim_alloc *alloc = sim_state.memory.allocs[i];
+        sim_alloc *alloc = sim_state.memory.allocs[i];
         if (alloc->context == context) sim_memory_free(&sim_state.memory, alloc);
     }
 }
 
 static void destroy_context(struct CUctx_st *context) {
     sim_late_run();
-    static const enum sim_handle_kind order[] = {
-        SIM_HANDLE_EXEC, SIM_HANDLE_EVENT, SIM_HANDLE_STREAM, SIM_HANDLE_GRAPH, SIM_HANDLE_MODULE};
+    static const sim_handle_kind order[] = {SIM_HANDLE_EXEC, SIM_HANDLE_EVENT, SIM_HANDLE_STREAM,
+                                            SIM_HANDLE_GRAPH, SIM_HANDLE_MODULE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) destroy_all(context, order[i]);
     free_memory(context);
     for (uint32_t i = 0; i < SIM_DEVICES_MAX; i++) {
@@ -92,12 +92,12 @@ static void destroy_context(struct CUctx_st *context) {
         sim_thread.depth--;
         i--;
     }
-    sim_handle_drop(&context->handle);
+    sim_state_handle_drop(&context->handle);
     free(context);
 }
 
 void sim_context_end_all(void) {
-    struct sim_handle *handle = sim_state.handles;
+    sim_handle *handle = sim_state.handles;
     while (handle) {
         if (handle->kind == SIM_HANDLE_CONTEXT) {
             destroy_context((struct CUctx_st *)handle);
@@ -106,7 +106,7 @@ void sim_context_end_all(void) {
             handle = handle->next;
         }
     }
-    sim_user_object_destroy_all();
+    sim_object_destroy_all();
     sim_stream_free_spares();
 }
 
@@ -181,7 +181,7 @@ CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int 
 }
 
 static CUresult destroy(CUcontext context) {
-    if (!sim_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!sim_state_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
     if (context->is_primary) return CUDA_ERROR_INVALID_CONTEXT;
     if (!context->sticky && !context->pending) sim_report_leaks(context);
     destroy_context(context);
@@ -203,7 +203,8 @@ CUresult cuCtxGetCurrent(CUcontext *out) {
 }
 
 static CUresult set_current(CUcontext context) {
-    if (context && !sim_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context && !sim_state_handle_is(context, SIM_HANDLE_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
     if (sim_thread.depth) sim_thread.depth--;
     return context ? push(context) : CUDA_SUCCESS;
 }
@@ -213,7 +214,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 static CUresult push_current(CUcontext context) {
-    if (!sim_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!sim_state_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
     return push(context);
 }
 
@@ -246,7 +247,7 @@ CUresult cuCtxGetDevice(CUdevice *out) {
 static CUresult get_id(CUcontext context, unsigned long long *out) {
     if (!context) context = sim_context_current();
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!sim_state_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
     *out = context->id;
     return CUDA_SUCCESS;
 }

@@ -101,15 +101,15 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
 }
 
 /* A bus of 1024 bits, at the rate that gives the machine's bandwidth with two transfers a cycle:
-   what programs work out from the two is then the same. */
+ * what programs work out from the two is then the same. */
 enum { BUS_BITS = 1024 };
 
-static int memory_khz(const struct sim_machine *machine) {
+static int memory_khz(const sim_machine *machine) {
     return (int)(machine->memory_bytes_per_ns * 1e6 / (2.0 * BUS_BITS / 8));
 }
 
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device) {
-    const struct sim_machine *machine = &sim_state.config.settings.machine;
+    const sim_machine *machine = &sim_state.config.settings.machine;
     const struct {
         CUdevice_attribute attribute;
         int value;

@@ -16,7 +16,7 @@ static const struct sim_need_info {
     [SIM_NEED_SAFE_SYNC] = {true, true, true, true},
 };
 
-const struct sim_entry sim_entry_table[] = {
+const sim_entry sim_entry_table[] = {
 #define X(base, symbol, version, need)                                                             \
     {#base, #symbol, (void (*)(void))symbol, version, SIM_NEED_##need},
     SIM_ENTRY_LIST(X)
@@ -44,7 +44,7 @@ static CUresult check_context(const struct sim_need_info *need, const char *base
         bool asks = strstr(base, "Query") != NULL;
         if (asks) return CUDA_ERROR_NOT_READY;
         if (strcmp(base, "cuEventElapsedTime") == 0) return CUDA_ERROR_NOT_READY;
-        CUresult rc = sim_hang();
+        CUresult rc = sim_stream_hang();
         if (rc != CUDA_SUCCESS) return rc;
     }
     if (need->sync && context->pending) context->sticky = context->pending;
@@ -60,7 +60,7 @@ CUresult sim_entry_enter(const char *symbol) {
         sim_state.is_configured = true;
     }
     uint32_t index = find_entry(symbol);
-    const struct sim_entry *entry = &sim_entry_table[index];
+    const sim_entry *entry = &sim_entry_table[index];
     const struct sim_need_info *need = &needs[entry->need];
     sim_state.calls++;
     sim_state.calls_by_entry[index]++;
@@ -87,11 +87,11 @@ CUresult sim_entry_leave(CUresult rc) {
 
 static CUresult get_address(const char *name, void **out, int version,
                             CUdriverProcAddressQueryResult *status) {
-    const struct sim_entry *best = NULL;
+    const sim_entry *best = NULL;
     bool exists = false;
     if (!name || !out) return CUDA_ERROR_INVALID_VALUE;
     for (uint32_t i = 0; i < sim_entry_count; i++) {
-        const struct sim_entry *entry = &sim_entry_table[i];
+        const sim_entry *entry = &sim_entry_table[i];
         if (strcmp(entry->base, name) != 0) continue;
         exists = true;
         if (entry->version <= version) best = entry;

@@ -11,17 +11,17 @@
 
 #include <stdint.h>
 
-enum sim_need {
+typedef enum sim_need {
     SIM_NEED_NOTHING,
     SIM_NEED_INIT,
     SIM_NEED_CONTEXT, /* a current one, without an error that has been seen */
     SIM_NEED_SYNC,    /* likewise; and errors of earlier launches are seen here */
     SIM_NEED_SAFE,    /* as CONTEXT, and no stream may be capturing */
     SIM_NEED_SAFE_SYNC
-};
+} sim_need;
 
 /* X(base, symbol, first CUDA version that cuGetProcAddress gives it for, need). The versions of
-   one base stand together, oldest first. */
+ * one base stand together, oldest first. */
 #define SIM_ENTRY_LIST(X)                                                                          \
     X(cuInit, cuInit, 2000, NOTHING)                                                               \
     X(cuDriverGetVersion, cuDriverGetVersion, 2020, NOTHING)                                       \
@@ -122,20 +122,20 @@ enum sim_need {
     X(cuEventElapsedTime, cuEventElapsedTime_v2, 12080, SYNC)                                      \
     X(cuEventDestroy, cuEventDestroy_v2, 4000, CONTEXT)
 
-struct sim_entry {
+typedef struct sim_entry {
     const char *base;
     const char *symbol;
     void (*function)(void);
     int version;
-    uint8_t need; /* enum sim_need */
-};
+    uint8_t need; /* sim_need */
+} sim_entry;
 
-extern const struct sim_entry sim_entry_table[];
+extern const sim_entry sim_entry_table[];
 extern const uint32_t sim_entry_count;
 
 /* Opens the gate for the calling function: takes the driver's lock, counts the call, and gives
-   the error that it has to fail with at once, if any. Every call of it is paired with
-   sim_entry_leave, which gives the lock back and returns what it is given. */
+ * the error that it has to fail with at once, if any. Every call of it is paired with
+ * sim_entry_leave, which gives the lock back and returns what it is given. */
 CUresult sim_entry_enter(const char *symbol);
 CUresult sim_entry_leave(CUresult rc);
 

@@ -7,7 +7,7 @@ static const double NS_PER_MS = 1e6;
 
 void sim_event_destroy(struct CUevent_st *event) {
     sim_capture_drop_event(event);
-    sim_handle_drop(&event->handle);
+    sim_state_handle_drop(&event->handle);
     free(event);
 }
 
@@ -17,7 +17,7 @@ static CUresult create(CUevent *out, unsigned int flags) {
     if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
     event->flags = flags;
     event->handle.context = sim_context_current();
-    sim_handle_put(&event->handle, SIM_HANDLE_EVENT);
+    sim_state_handle_put(&event->handle, SIM_HANDLE_EVENT);
     *out = event;
     return CUDA_SUCCESS;
 }
@@ -28,7 +28,7 @@ CUresult cuEventCreate(CUevent *out, unsigned int flags) {
 
 static CUresult record(CUevent event, CUstream handle) {
     struct CUstream_st *stream = sim_stream_find(handle);
-    if (!stream || !sim_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!stream || !sim_state_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) return sim_capture_record(stream, event);
     CUresult rc = sim_capture_check_stream(stream);
     if (rc != CUDA_SUCCESS) return rc;
@@ -44,7 +44,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 
 static CUresult wait_for(CUevent event) {
-    if (!sim_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     return event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
 }
 
@@ -56,7 +56,8 @@ CUresult cuEventQuery(CUevent event) {
 }
 
 static CUresult get_elapsed(float *out, CUevent start, CUevent end) {
-    bool known = sim_handle_is(start, SIM_HANDLE_EVENT) && sim_handle_is(end, SIM_HANDLE_EVENT);
+    bool known =
+        sim_state_handle_is(start, SIM_HANDLE_EVENT) && sim_state_handle_is(end, SIM_HANDLE_EVENT);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (!known || !start->is_recorded || !end->is_recorded) return CUDA_ERROR_INVALID_HANDLE;
     if (start->capture || end->capture) return CUDA_ERROR_CAPTURED_EVENT;
@@ -74,7 +75,7 @@ CUresult cuEventElapsedTime_v2(float *out, CUevent start, CUevent end) {
 }
 
 static CUresult destroy(CUevent event) {
-    if (!sim_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     sim_event_destroy(event);
     return CUDA_SUCCESS;
 }

@@ -7,26 +7,26 @@
 struct CUgraph_st *sim_graph_make(struct CUctx_st *context) {
     struct CUgraph_st *graph = calloc(1, sizeof *graph);
     if (!graph) return NULL;
-    sim_handle_put(&graph->handle, SIM_HANDLE_GRAPH);
+    sim_state_handle_put(&graph->handle, SIM_HANDLE_GRAPH);
     graph->handle.context = context;
     return graph;
 }
 
 static void destroy_node(struct CUgraphNode_st *node) {
     sim_work_drop(&node->work);
-    sim_handle_drop(&node->handle);
+    sim_state_handle_drop(&node->handle);
     free(node->behind);
     free(node);
 }
 
 void sim_graph_destroy(struct CUgraph_st *graph) {
     for (size_t i = 0; i < graph->node_count; i++) destroy_node(graph->nodes[i]);
-    sim_handle_drop(&graph->handle);
-    struct sim_object_share *shares = graph->shares;
+    sim_state_handle_drop(&graph->handle);
+    sim_object_share *shares = graph->shares;
     size_t count = graph->share_count;
     free(graph->nodes);
     free(graph);
-    sim_share_drop(shares, count);
+    sim_object_drop(shares, count);
 }
 
 static bool make_room(struct CUgraph_st *graph) {
@@ -40,7 +40,7 @@ static bool make_room(struct CUgraph_st *graph) {
 }
 
 CUresult sim_graph_add(struct CUgraph_st *graph, struct CUgraphNode_st *const *behind,
-                       size_t behind_count, struct sim_work *work, struct CUgraphNode_st **out) {
+                       size_t behind_count, sim_work *work, struct CUgraphNode_st **out) {
     struct CUgraphNode_st *node = calloc(1, sizeof *node);
     if (node) node->behind = malloc((behind_count + 1) * sizeof(*node->behind));
     if (!node || !node->behind || !make_room(graph)) {
@@ -57,7 +57,7 @@ CUresult sim_graph_add(struct CUgraph_st *graph, struct CUgraphNode_st *const *b
     node->graph = graph;
     node->work = *work;
     node->handle.context = graph->handle.context;
-    sim_handle_put(&node->handle, SIM_HANDLE_NODE);
+    sim_state_handle_put(&node->handle, SIM_HANDLE_NODE);
     graph->nodes[graph->node_count++] = node;
     *out = node;
     return CUDA_SUCCESS;
@@ -76,7 +76,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned int flags) {
 }
 
 static CUresult destroy(CUgraph graph) {
-    if (!sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_state_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
     if (graph->is_captured_into) return CUDA_ERROR_INVALID_VALUE;
     sim_graph_destroy(graph);
     return CUDA_SUCCESS;
@@ -88,14 +88,14 @@ CUresult cuGraphDestroy(CUgraph graph) {
 
 /* Takes over the work whether it goes well or not. */
 static CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind, size_t count,
-                         struct sim_work *work) {
+                         sim_work *work) {
     CUresult rc = CUDA_SUCCESS;
     if (!out || (count && !behind))
         rc = CUDA_ERROR_INVALID_VALUE;
-    else if (!sim_handle_is(graph, SIM_HANDLE_GRAPH))
+    else if (!sim_state_handle_is(graph, SIM_HANDLE_GRAPH))
         rc = CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
-        bool own = sim_handle_is(behind[i], SIM_HANDLE_NODE) && behind[i]->graph == graph;
+        bool own = sim_state_handle_is(behind[i], SIM_HANDLE_NODE) && behind[i]->graph == graph;
         if (!own) rc = CUDA_ERROR_INVALID_VALUE;
     }
     if (rc == CUDA_SUCCESS) rc = sim_work_check(work);
@@ -106,7 +106,7 @@ static CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *beh
 
 static CUresult add_kernel(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind, size_t count,
                            const CUDA_KERNEL_NODE_PARAMS_v2 *params) {
-    struct sim_work work;
+    sim_work work;
     if (!params) return CUDA_ERROR_INVALID_VALUE;
     CUresult rc = sim_launch_make(params, &work);
     return rc == CUDA_SUCCESS ? add_node(out, graph, behind, count, &work) : rc;
@@ -122,11 +122,11 @@ static CUresult add_memset(CUgraphNode *out, CUgraph graph, const CUgraphNode *b
     if (!params || params->height != 1) return CUDA_ERROR_INVALID_VALUE;
     unsigned int size = params->elementSize;
     if (size != 1 && size != 2 && size != 4) return CUDA_ERROR_INVALID_VALUE;
-    struct sim_work work = {.kind = SIM_WORK_MEMSET,
-                            .to = params->dst,
-                            .value = params->value,
-                            .element_bytes = size,
-                            .bytes = params->width * size};
+    sim_work work = {.kind = SIM_WORK_MEMSET,
+                     .to = params->dst,
+                     .value = params->value,
+                     .element_bytes = size,
+                     .bytes = params->width * size};
     return add_node(out, graph, behind, count, &work);
 }
 
@@ -139,7 +139,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
 
 static CUresult add_empty(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind,
                           size_t count) {
-    struct sim_work work = {.kind = SIM_WORK_EMPTY};
+    sim_work work = {.kind = SIM_WORK_EMPTY};
     return add_node(out, graph, behind, count, &work);
 }
 
@@ -149,7 +149,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode 
 }
 
 static CUresult get_nodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
-    if (!count || !sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
+    if (!count || !sim_state_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; nodes && i < *count; i++) {
         nodes[i] = i < graph->node_count ? graph->nodes[i] : NULL;
     }
@@ -163,7 +163,7 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
 
 static CUresult get_dependencies(CUgraphNode node, CUgraphNode *out, CUgraphEdgeData *edges,
                                  size_t *count) {
-    if (!count || !sim_handle_is(node, SIM_HANDLE_NODE)) return CUDA_ERROR_INVALID_VALUE;
+    if (!count || !sim_state_handle_is(node, SIM_HANDLE_NODE)) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; out && i < *count; i++) {
         out[i] = i < node->behind_count ? node->behind[i] : NULL;
         if (edges) memset(&edges[i], 0, sizeof edges[i]); /* no edge carries any data */
@@ -181,18 +181,18 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *out, CUgra
     SIM_ENTRY(get_dependencies(node, out, edges, count));
 }
 
-void sim_exec_destroy(struct CUgraphExec_st *exec) {
+void sim_graph_exec_destroy(struct CUgraphExec_st *exec) {
     for (size_t i = 0; i < exec->work_count; i++) sim_work_drop(&exec->works[i]);
-    sim_handle_drop(&exec->handle);
-    struct sim_object_share *shares = exec->shares;
+    sim_state_handle_drop(&exec->handle);
+    sim_object_share *shares = exec->shares;
     size_t count = exec->share_count;
     free(exec->works);
     free(exec);
-    sim_share_drop(shares, count);
+    sim_object_drop(shares, count);
 }
 
 /* The nodes in the order in which they are run: level by level, in each the newest first. It is one
-   that the dependencies allow, and seldom that of the calls. */
+ * that the dependencies allow, and seldom that of the calls. */
 static struct CUgraphNode_st **order_nodes(const struct CUgraph_st *graph) {
     size_t count = graph->node_count, *next = calloc(count + 2, sizeof *next);
     struct CUgraphNode_st **ordered = malloc((count + 1) * sizeof(*ordered));
@@ -210,12 +210,12 @@ static struct CUgraphNode_st **order_nodes(const struct CUgraph_st *graph) {
 }
 
 static CUresult instantiate(CUgraphExec *out, CUgraph graph) {
-    if (!out || !sim_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !sim_state_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
     if (graph->is_captured_into) return CUDA_ERROR_ILLEGAL_STATE;
     struct CUgraphExec_st *exec = calloc(1, sizeof *exec);
     if (!exec) return CUDA_ERROR_OUT_OF_MEMORY;
     exec->handle.context = graph->handle.context;
-    sim_handle_put(&exec->handle, SIM_HANDLE_EXEC);
+    sim_state_handle_put(&exec->handle, SIM_HANDLE_EXEC);
     exec->works = calloc(graph->node_count + 1, sizeof *exec->works);
     struct CUgraphNode_st **nodes = order_nodes(graph);
     CUresult rc = exec->works && nodes ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -225,12 +225,12 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph) {
     }
     free(nodes);
     if (rc == CUDA_SUCCESS) {
-        rc = sim_share_copy(&exec->shares, &exec->share_count, graph->shares, graph->share_count);
+        rc = sim_object_copy(&exec->shares, &exec->share_count, graph->shares, graph->share_count);
     }
     if (rc == CUDA_SUCCESS)
         *out = exec;
     else
-        sim_exec_destroy(exec);
+        sim_graph_exec_destroy(exec);
     return rc;
 }
 
@@ -240,7 +240,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned l
 }
 
 static CUresult upload(CUgraphExec exec, CUstream stream) {
-    if (!sim_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_state_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
     return sim_stream_find(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -248,8 +248,8 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
     SIM_ENTRY(upload(exec, stream));
 }
 
-static CUresult add_late(const struct CUstream_st *stream, const struct sim_work *from) {
-    struct sim_work work;
+static CUresult add_late(const struct CUstream_st *stream, const sim_work *from) {
+    sim_work work;
     CUresult rc = sim_work_copy(&work, from);
     return rc == CUDA_SUCCESS
                ? sim_late_add(stream, &work, sim_state.config.settings.machine.node_ns)
@@ -257,17 +257,17 @@ static CUresult add_late(const struct CUstream_st *stream, const struct sim_work
 }
 
 static CUresult launch(CUgraphExec exec, CUstream handle) {
-    const struct sim_machine *machine = &sim_state.config.settings.machine;
+    const sim_machine *machine = &sim_state.config.settings.machine;
     struct CUstream_st *stream = sim_stream_find(handle);
     CUresult rc = CUDA_SUCCESS;
-    if (!sim_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_state_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED; /* graphs inside graphs */
     rc = sim_capture_check_stream(stream);
     bool late = true;
     for (size_t i = 0; i < exec->work_count; i++) late &= sim_late_takes(stream, &exec->works[i]);
     if (!late) sim_late_run();
-    if (rc == CUDA_SUCCESS) sim_clock_advance(machine->launch_ns);
+    if (rc == CUDA_SUCCESS) sim_work_advance_clock(machine->launch_ns);
     for (size_t i = 0; i < exec->work_count && rc == CUDA_SUCCESS; i++) {
         const struct CUfunc_st *function = exec->works[i].function;
         if (function && function->module->is_unloaded) {
@@ -288,8 +288,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 
 static CUresult destroy_exec(CUgraphExec exec) {
-    if (!sim_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
-    sim_exec_destroy(exec);
+    if (!sim_state_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
+    sim_graph_exec_destroy(exec);
     return CUDA_SUCCESS;
 }
 

@@ -66,7 +66,7 @@ EXPORT uint64_t redtune_sim_calls(const char *entry_point) {
     pthread_mutex_lock(&sim_state.lock);
     if (strcmp(entry_point, "*") == 0) count = sim_state.calls;
     for (uint32_t i = 0; i < sim_entry_count; i++) {
-        const struct sim_entry *entry = &sim_entry_table[i];
+        const sim_entry *entry = &sim_entry_table[i];
         bool named =
             strcmp(entry->base, entry_point) == 0 || strcmp(entry->symbol, entry_point) == 0;
         if (named) count += sim_state.calls_by_entry[i];

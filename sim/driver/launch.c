@@ -6,9 +6,9 @@
 
 enum { GRID_YZ_MAX = 65535, BLOCK_Z_MAX = 64 };
 
-static CUresult check_shape(const struct sim_work *work) {
-    const struct sim_program *program = &work->function->program;
-    const struct sim_machine *machine = &sim_state.config.settings.machine;
+static CUresult check_shape(const sim_work *work) {
+    const sim_program *program = &work->function->program;
+    const sim_machine *machine = &sim_state.config.settings.machine;
     for (int i = 0; i < 3; i++) {
         if (!work->grid[i] || !work->block[i]) return CUDA_ERROR_INVALID_VALUE;
     }
@@ -28,7 +28,7 @@ static CUresult check_shape(const struct sim_work *work) {
 
 static const char *launch_fault(uint64_t number) {
     for (uint32_t i = 0; i < sim_state.config.launch_fault_count; i++) {
-        const struct sim_rule *rule = &sim_state.config.launches[i];
+        const sim_rule *rule = &sim_state.config.launches[i];
         if (rule->number == number) return rule->name;
     }
     return "";
@@ -47,16 +47,16 @@ static void add_counters(struct redtune_sim_counters *total,
 }
 
 /* Spoils a result as a broken kernel might: one bit of the last bytes that the launch stored. */
-static void spoil(const struct sim_grid *grid) {
+static void spoil(const sim_grid *grid) {
     if (!grid->last_store) return;
     uint32_t byte = grid->last_store_bytes > 1 ? grid->last_store_bytes - 2 : 0;
     grid->last_store[byte] ^= 0x10;
 }
 
-CUresult sim_launch_run(struct CUctx_st *context, const struct sim_work *work) {
-    struct sim_launch launch = {.program = &work->function->program,
-                                .dynamic_bytes = work->dynamic_bytes,
-                                .params = work->params};
+CUresult sim_launch_run(struct CUctx_st *context, const sim_work *work) {
+    sim_launch launch = {.program = &work->function->program,
+                         .dynamic_bytes = work->dynamic_bytes,
+                         .params = work->params};
     memcpy(launch.grid, work->grid, sizeof launch.grid);
     memcpy(launch.block, work->block, sizeof launch.block);
     const char *fault = launch_fault(++sim_state.launches);
@@ -64,13 +64,13 @@ CUresult sim_launch_run(struct CUctx_st *context, const struct sim_work *work) {
     if (strcmp(fault, "trap") == 0) return sim_context_fail(context, CUDA_ERROR_LAUNCH_FAILED);
     if (strcmp(fault, "timeout") == 0) return sim_context_fail(context, CUDA_ERROR_LAUNCH_TIMEOUT);
     if (sim_state.is_hung) return CUDA_SUCCESS;
-    struct sim_grid grid = {.launch = &launch,
-                            .settings = &sim_state.config.settings,
-                            .memory = &sim_state.memory,
-                            .start_ns = sim_state.now_ns};
+    sim_grid grid = {.launch = &launch,
+                     .settings = &sim_state.config.settings,
+                     .memory = &sim_state.memory,
+                     .start_ns = sim_state.now_ns};
     if (!sim_grid_run(&grid)) return sim_context_fail(context, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (strcmp(fault, "wrong") == 0) spoil(&grid);
-    sim_clock_advance(grid.counters.time_ns);
+    sim_work_advance_clock(grid.counters.time_ns);
     sim_state.last = grid.counters;
     sim_state.any_launch = true;
     add_counters(&sim_state.total, &grid.counters);
@@ -80,13 +80,13 @@ CUresult sim_launch_run(struct CUctx_st *context, const struct sim_work *work) {
 }
 
 /* The parameters as one block of bytes, from an array of pointers or from a buffer. */
-static CUresult take_params(struct sim_work *work, void **params, void **extra) {
-    const struct sim_program *program = &work->function->program;
+static CUresult take_params(sim_work *work, void **params, void **extra) {
+    const sim_program *program = &work->function->program;
     work->params = calloc(1, program->param_bytes + 1);
     if (!work->params) return CUDA_ERROR_OUT_OF_MEMORY;
     if (params && extra) return CUDA_ERROR_INVALID_VALUE;
     for (uint32_t i = 0; params && i < program->param_count; i++) {
-        const struct sim_param *param = &program->params[i];
+        const sim_param *param = &program->params[i];
         if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
         memcpy(work->params + param->offset_bytes, params[i], param->size_bytes);
     }
@@ -104,9 +104,9 @@ static CUresult take_params(struct sim_work *work, void **params, void **extra) 
 }
 
 /* Makes the work that the parameters of a launch or of a kernel node describe. */
-CUresult sim_launch_make(const CUDA_KERNEL_NODE_PARAMS_v2 *from, struct sim_work *out) {
+CUresult sim_launch_make(const CUDA_KERNEL_NODE_PARAMS_v2 *from, sim_work *out) {
     struct CUfunc_st *function = from->func;
-    if (!sim_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
     if (function->module->is_unloaded) {
         sim_report_misuse(CUDA_ERROR_INVALID_HANDLE,
                           "a launch of '%.100s', whose module was "
@@ -114,11 +114,11 @@ CUresult sim_launch_make(const CUDA_KERNEL_NODE_PARAMS_v2 *from, struct sim_work
                           function->program.name);
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    struct sim_work work = {.kind = SIM_WORK_KERNEL,
-                            .function = function,
-                            .grid = {from->gridDimX, from->gridDimY, from->gridDimZ},
-                            .block = {from->blockDimX, from->blockDimY, from->blockDimZ},
-                            .dynamic_bytes = from->sharedMemBytes};
+    sim_work work = {.kind = SIM_WORK_KERNEL,
+                     .function = function,
+                     .grid = {from->gridDimX, from->gridDimY, from->gridDimZ},
+                     .block = {from->blockDimX, from->blockDimY, from->blockDimZ},
+                     .dynamic_bytes = from->sharedMemBytes};
     sim_module_retain(function->module);
     CUresult rc = check_shape(&work);
     if (rc == CUDA_SUCCESS) rc = take_params(&work, from->kernelParams, from->extra);
@@ -130,7 +130,7 @@ CUresult sim_launch_make(const CUDA_KERNEL_NODE_PARAMS_v2 *from, struct sim_work
 }
 
 static CUresult launch(const CUDA_KERNEL_NODE_PARAMS_v2 *params, CUstream handle) {
-    struct sim_work work;
+    sim_work work;
     struct CUstream_st *stream = sim_stream_find(handle);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     CUresult rc = sim_launch_make(params, &work);
@@ -194,7 +194,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 
 static CUresult launch_host(CUstream handle, CUhostFn host, void *user) {
     struct CUstream_st *stream = sim_stream_find(handle);
-    struct sim_work work = {.kind = SIM_WORK_HOST, .host = host, .user = user};
+    sim_work work = {.kind = SIM_WORK_HOST, .host = host, .user = user};
     if (!host) return CUDA_ERROR_INVALID_VALUE;
     return stream ? sim_work_submit(stream, &work) : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -205,7 +205,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn host, void *user) {
 
 static CUresult get_occupancy(int *blocks, CUfunction function, int threads, size_t dynamic_bytes) {
     if (!blocks || threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
     bool fits = dynamic_bytes <= UINT32_MAX && (uint32_t)threads <= function->program.max_threads;
     *blocks =
         fits ? (int)sim_grid_blocks_per_sm(&sim_state.config.settings.machine, &function->program,

@@ -8,17 +8,16 @@
 enum { PTX_VERSION_MAX = 99, BINARY_VERSION = 90, DYNAMIC_BYTES_DEFAULT = 48 * 1024 };
 
 /* Gives the module's variables in global memory their addresses and initial values. Constants
-   live there too. */
+ * live there too. */
 static CUresult place_variables(struct CUmod_st *module) {
     uint32_t count = module->ast.variables.count;
     module->addresses = calloc(count + 1, sizeof *module->addresses);
     if (!module->addresses) return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
-        const struct sim_variable *variable =
-            SIM_ITEM(&module->ast.variables, struct sim_variable, i);
+        const sim_variable *variable = SIM_ITEM(&module->ast.variables, sim_variable, i);
         bool is_placed = variable->space == SIM_SPACE_GLOBAL || variable->space == SIM_SPACE_CONST;
         if (!is_placed) continue;
-        struct sim_alloc *alloc =
+        sim_alloc *alloc =
             sim_memory_get(&sim_state.memory, variable->size_bytes, SIM_OWNER_MODULE);
         if (!alloc) return CUDA_ERROR_OUT_OF_MEMORY;
         alloc->context = module->handle.context;
@@ -30,13 +29,12 @@ static CUresult place_variables(struct CUmod_st *module) {
     return CUDA_SUCCESS;
 }
 
-static CUresult decode_functions(struct CUmod_st *module, struct sim_problem *problem) {
+static CUresult decode_functions(struct CUmod_st *module, sim_problem *problem) {
     uint32_t count = module->ast.functions.count;
     module->functions = calloc(count + 1, sizeof *module->functions);
     if (!module->functions) return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
-        const struct sim_function *parsed =
-            SIM_ITEM(&module->ast.functions, struct sim_function, i);
+        const sim_function *parsed = SIM_ITEM(&module->ast.functions, sim_function, i);
         if (!parsed->statements.count) continue; /* only declared */
         struct CUfunc_st *function = calloc(1, sizeof *function);
         if (!function) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -44,7 +42,7 @@ static CUresult decode_functions(struct CUmod_st *module, struct sim_problem *pr
         function->module = module;
         function->dynamic_bytes_max = DYNAMIC_BYTES_DEFAULT;
         function->handle.context = module->handle.context;
-        sim_handle_put(&function->handle, SIM_HANDLE_FUNCTION);
+        sim_state_handle_put(&function->handle, SIM_HANDLE_FUNCTION);
         if (!sim_decode(&module->ast, i, module->addresses, &function->program, problem)) {
             return CUDA_ERROR_INVALID_PTX;
         }
@@ -59,28 +57,28 @@ void sim_module_retain(struct CUmod_st *module) {
 void sim_module_release(struct CUmod_st *module) {
     if (--module->references) return;
     for (uint32_t i = 0; i < module->function_count; i++) {
-        sim_handle_drop(&module->functions[i]->handle);
+        sim_state_handle_drop(&module->functions[i]->handle);
         free(module->functions[i]);
     }
     for (uint32_t i = 0; module->addresses && i < module->ast.variables.count; i++) {
-        struct sim_alloc *alloc =
+        sim_alloc *alloc =
             module->addresses[i] ? sim_memory_at(&sim_state.memory, module->addresses[i]) : NULL;
         if (alloc) sim_memory_free(&sim_state.memory, alloc);
     }
-    sim_handle_drop(&module->handle);
+    sim_state_handle_drop(&module->handle);
     free(module->functions);
     free(module->addresses);
-    sim_ast_free(&module->ast);
+    sim_parse_free(&module->ast);
     free(module);
 }
 
 void sim_module_unload(struct CUmod_st *module) {
-    sim_handle_drop(&module->handle); /* its handle ends now; graphs may keep the rest */
+    sim_state_handle_drop(&module->handle); /* its handle ends now; graphs may keep the rest */
     module->is_unloaded = true;
     sim_module_release(module);
 }
 
-static void note(char *log, size_t log_bytes, const struct sim_problem *problem) {
+static void note(char *log, size_t log_bytes, const sim_problem *problem) {
     if (!log || !log_bytes) return;
     if (problem->line) {
         snprintf(log, log_bytes, "ptx, line %u; error   : %s", problem->line, problem->text);
@@ -97,7 +95,7 @@ static bool is_binary(const unsigned char *image) {
     return is_elf || (image[0] == fat[0] && image[1] == fat[1] && image[2] == fat[2]);
 }
 
-static CUresult build(struct CUmod_st *module, const char *text, struct sim_problem *problem) {
+static CUresult build(struct CUmod_st *module, const char *text, sim_problem *problem) {
     uint32_t capability = sim_state.config.settings.machine.capability;
     if (!sim_parse(text, strlen(text), &module->ast, problem)) return CUDA_ERROR_INVALID_PTX;
     if (module->ast.version > PTX_VERSION_MAX) {
@@ -115,14 +113,14 @@ static CUresult build(struct CUmod_st *module, const char *text, struct sim_prob
 }
 
 static CUresult load(CUmodule *out, const void *image, char *log, size_t log_bytes) {
-    struct sim_problem problem = {0};
+    sim_problem problem = {0};
     if (!out || !image) return CUDA_ERROR_INVALID_VALUE;
     if (is_binary(image)) return CUDA_ERROR_NO_BINARY_FOR_GPU;
     struct CUmod_st *module = calloc(1, sizeof *module);
     if (!module) return CUDA_ERROR_OUT_OF_MEMORY;
     module->references = 1;
     module->handle.context = sim_context_current();
-    sim_handle_put(&module->handle, SIM_HANDLE_MODULE);
+    sim_state_handle_put(&module->handle, SIM_HANDLE_MODULE);
     CUresult rc = build(module, image, &problem);
     if (rc == CUDA_SUCCESS) {
         *out = module;
@@ -160,7 +158,7 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count
 }
 
 static CUresult unload(CUmodule module) {
-    if (!sim_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     sim_late_run();
     sim_module_unload(module);
     return CUDA_SUCCESS;
@@ -172,7 +170,7 @@ CUresult cuModuleUnload(CUmodule module) {
 
 static CUresult get_function(CUfunction *out, CUmodule module, const char *name) {
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     for (uint32_t i = 0; i < module->function_count; i++) {
         if (strcmp(module->functions[i]->program.name, name) != 0) continue;
         *out = module->functions[i];
@@ -187,10 +185,9 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 
 static CUresult get_global(CUdeviceptr *out, size_t *bytes, CUmodule module, const char *name) {
     if (!name) return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(module, SIM_HANDLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     for (uint32_t i = 0; i < module->ast.variables.count; i++) {
-        const struct sim_variable *variable =
-            SIM_ITEM(&module->ast.variables, struct sim_variable, i);
+        const sim_variable *variable = SIM_ITEM(&module->ast.variables, sim_variable, i);
         if (!module->addresses[i] || strcmp(variable->name, name) != 0) continue;
         if (out) *out = module->addresses[i];
         if (bytes) *bytes = variable->size_bytes;
@@ -205,8 +202,8 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *bytes, CUmodule module, 
 
 static CUresult get_attribute(int *value, CUfunction_attribute attribute, CUfunction function) {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    if (!sim_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
-    const struct sim_program *program = &function->program;
+    if (!sim_state_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
+    const sim_program *program = &function->program;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         *value = (int)program->max_threads;
@@ -241,8 +238,8 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
 }
 
 static CUresult set_attribute(CUfunction function, CUfunction_attribute attribute, int value) {
-    const struct sim_machine *machine = &sim_state.config.settings.machine;
-    if (!sim_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
+    const sim_machine *machine = &sim_state.config.settings.machine;
+    if (!sim_state_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
     if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
         return CUDA_ERROR_INVALID_VALUE;

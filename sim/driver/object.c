@@ -12,7 +12,7 @@ static void release_object(struct CUuserObject_st *object, unsigned int count) {
     }
     CUhostFn destroy = object->destroy;
     void *ptr = object->ptr;
-    sim_handle_drop(&object->handle);
+    sim_state_handle_drop(&object->handle);
     free(object);
     pthread_mutex_unlock(&sim_state.lock);
     bool was_inside = sim_thread.in_callback;
@@ -22,18 +22,18 @@ static void release_object(struct CUuserObject_st *object, unsigned int count) {
     pthread_mutex_lock(&sim_state.lock);
 }
 
-void sim_share_drop(struct sim_object_share *shares, size_t count) {
+void sim_object_drop(sim_object_share *shares, size_t count) {
     for (size_t i = 0; i < count; i++) release_object(shares[i].object, shares[i].count);
     free(shares);
 }
 
-CUresult sim_share_copy(struct sim_object_share **out, size_t *out_count,
-                        const struct sim_object_share *from, size_t count) {
+CUresult sim_object_copy(sim_object_share **out, size_t *out_count, const sim_object_share *from,
+                         size_t count) {
     if (!count) return CUDA_SUCCESS;
     *out = malloc(count * sizeof **out);
     if (!*out) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        (*out)[i] = (struct sim_object_share){from[i].object, 1};
+        (*out)[i] = (sim_object_share){from[i].object, 1};
         from[i].object->references++;
     }
     *out_count = count;
@@ -41,12 +41,12 @@ CUresult sim_share_copy(struct sim_object_share **out, size_t *out_count,
 }
 
 /* What outlives every context was never given back: its owner's destructors do not run. */
-void sim_user_object_destroy_all(void) {
-    struct sim_handle *handle = sim_state.handles;
+void sim_object_destroy_all(void) {
+    sim_handle *handle = sim_state.handles;
     while (handle) {
-        struct sim_handle *next = handle->next;
+        sim_handle *next = handle->next;
         if (handle->kind == SIM_HANDLE_USER_OBJECT) {
-            sim_handle_drop(handle);
+            sim_state_handle_drop(handle);
             free(handle);
         }
         handle = next;
@@ -62,7 +62,7 @@ static CUresult create(CUuserObject *out, void *ptr, CUhostFn destroy, unsigned 
     object->ptr = ptr;
     object->destroy = destroy;
     object->references = count;
-    sim_handle_put(&object->handle, SIM_HANDLE_USER_OBJECT);
+    sim_state_handle_put(&object->handle, SIM_HANDLE_USER_OBJECT);
     *out = object;
     return CUDA_SUCCESS;
 }
@@ -73,7 +73,7 @@ CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn destroy, unsi
 }
 
 static bool is_object(CUuserObject object) {
-    return sim_handle_is(object, SIM_HANDLE_USER_OBJECT);
+    return sim_state_handle_is(object, SIM_HANDLE_USER_OBJECT);
 }
 
 static CUresult retain(CUuserObject object, unsigned int count) {
@@ -98,14 +98,13 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
 
 static CUresult graph_retain(CUgraph graph, CUuserObject object, unsigned int count,
                              unsigned int flags) {
-    bool sane = sim_handle_is(graph, SIM_HANDLE_GRAPH) && is_object(object) && count &&
+    bool sane = sim_state_handle_is(graph, SIM_HANDLE_GRAPH) && is_object(object) && count &&
                 (flags & ~(unsigned int)CU_GRAPH_USER_OBJECT_MOVE) == 0;
     if (!sane) return CUDA_ERROR_INVALID_VALUE;
-    struct sim_object_share *shares =
-        realloc(graph->shares, (graph->share_count + 1) * sizeof *shares);
+    sim_object_share *shares = realloc(graph->shares, (graph->share_count + 1) * sizeof *shares);
     if (!shares) return CUDA_ERROR_OUT_OF_MEMORY;
     graph->shares = shares;
-    shares[graph->share_count++] = (struct sim_object_share){object, count};
+    shares[graph->share_count++] = (sim_object_share){object, count};
     bool moves = flags & CU_GRAPH_USER_OBJECT_MOVE; /* the caller's references become the graph's */
     if (!moves) object->references += count;
     return CUDA_SUCCESS;
@@ -117,10 +116,10 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned in
 }
 
 static CUresult graph_release(CUgraph graph, CUuserObject object, unsigned int count) {
-    bool sane = sim_handle_is(graph, SIM_HANDLE_GRAPH) && is_object(object) && count;
+    bool sane = sim_state_handle_is(graph, SIM_HANDLE_GRAPH) && is_object(object) && count;
     if (!sane) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < graph->share_count; i++) {
-        struct sim_object_share *share = &graph->shares[i];
+        sim_object_share *share = &graph->shares[i];
         if (share->object != object || share->count < count) continue;
         share->count -= count;
         if (!share->count) {

@@ -51,7 +51,7 @@ size_t sim_report_leaks(const struct CUctx_st *context) {
     size_t count = 0;
     if (!(sim_state.config.settings.checks >> REDTUNE_SIM_LEAK & 1)) return 0;
     for (uint32_t i = 0; i < sim_state.memory.count; i++) {
-        const struct sim_alloc *alloc = sim_state.memory.allocs[i];
+        const sim_alloc *alloc = sim_state.memory.allocs[i];
         if (alloc->owner == SIM_OWNER_MODULE || (context && alloc->context != context)) continue;
         report_leak("leak: %llu bytes of %s memory at 0x%llx were never freed",
                     (unsigned long long)alloc->size_bytes,
@@ -59,7 +59,7 @@ size_t sim_report_leaks(const struct CUctx_st *context) {
                     (unsigned long long)alloc->address);
         count++;
     }
-    for (const struct sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
+    for (const sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
         if (handle->kind != SIM_HANDLE_MODULE || (context && handle->context != context)) continue;
         const struct CUmod_st *module = (const struct CUmod_st *)handle;
         const char *entry =

@@ -14,21 +14,21 @@ struct CUstream_st *sim_stream_make(struct CUctx_st *context, unsigned int flags
     if (!stream) return NULL;
     *stream = (struct CUstream_st){.flags = flags};
     stream->id = ++sim_state.next_id;
-    sim_handle_put(&stream->handle, SIM_HANDLE_STREAM);
+    sim_state_handle_put(&stream->handle, SIM_HANDLE_STREAM);
     stream->handle.context = context;
     return stream;
 }
 
 void sim_stream_destroy(struct CUstream_st *stream) {
     sim_capture_drop_stream(stream);
-    sim_handle_drop(&stream->handle);
+    sim_state_handle_drop(&stream->handle);
     stream->handle.next = sim_state.spare_streams;
     sim_state.spare_streams = &stream->handle;
 }
 
 void sim_stream_free_spares(void) {
     while (sim_state.spare_streams) {
-        struct sim_handle *spare = sim_state.spare_streams;
+        sim_handle *spare = sim_state.spare_streams;
         sim_state.spare_streams = spare->next;
         free(spare);
     }
@@ -38,11 +38,11 @@ struct CUstream_st *sim_stream_find(CUstream stream) {
     struct CUctx_st *context = sim_context_current();
     if (!stream || stream == CU_STREAM_LEGACY) return context->null_stream;
     if (stream == CU_STREAM_PER_THREAD) return context->thread_stream;
-    return sim_handle_is(stream, SIM_HANDLE_STREAM) ? stream : NULL;
+    return sim_state_handle_is(stream, SIM_HANDLE_STREAM) ? stream : NULL;
 }
 
 /* A launch that hangs holds whoever waits for it, until the simulator is reset. */
-CUresult sim_hang(void) {
+CUresult sim_stream_hang(void) {
     enum { WAIT_US = 10000 };
     while (sim_state.is_hung) {
         pthread_mutex_unlock(&sim_state.lock);
@@ -71,7 +71,7 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
 
 static CUresult destroy(CUstream stream) {
     struct CUctx_st *context = sim_context_current();
-    if (!sim_handle_is(stream, SIM_HANDLE_STREAM)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!sim_state_handle_is(stream, SIM_HANDLE_STREAM)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream == context->null_stream || stream == context->thread_stream) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
@@ -99,7 +99,7 @@ CUresult cuStreamQuery(CUstream stream) {
 static CUresult wait_event(CUstream handle, CUevent event, unsigned int flags) {
     struct CUstream_st *stream = sim_stream_find(handle);
     if (flags & ~1u) return CUDA_ERROR_INVALID_VALUE;
-    if (!stream || !sim_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!stream || !sim_state_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     sim_late_run();
     return sim_capture_wait(stream, event);
 }

@@ -7,12 +7,12 @@
 
 enum { BANKS = 32, BANK_BYTES = 4, WAVE_BYTES = BANKS * BANK_BYTES };
 
-static const char *verb(const struct sim_access *access) {
+static const char *verb(const sim_access *access) {
     return access->is_atomic ? "updates" : access->writes ? "writes" : "reads";
 }
 
-static bool is_aligned(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
-                       const struct sim_access *access, const char *space) {
+static bool is_aligned(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access,
+                       const char *space) {
     if (access->address[lane] % access->bytes == 0) return true;
     sim_find(x, in, lane, REDTUNE_SIM_MISALIGNED,
              "%s %u bytes of %s memory at 0x%llx, which is no multiple of them", verb(access),
@@ -20,10 +20,9 @@ static bool is_aligned(struct sim_run *x, const struct sim_inst *in, uint32_t la
     return false;
 }
 
-static void find_outside(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
-                         const struct sim_access *access) {
+static void find_outside(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access) {
     uint64_t address = access->address[lane];
-    const struct sim_alloc *near = sim_memory_before(x->memory, address);
+    const sim_alloc *near = sim_memory_before(x->memory, address);
     uint64_t offset = near ? address - near->address : 0;
     char where[128] = "which no allocation holds";
     if (sim_memory_was_freed(x->memory, address)) {
@@ -37,8 +36,8 @@ static void find_outside(struct sim_run *x, const struct sim_inst *in, uint32_t 
 }
 
 /* What is to be known and remembered of one lane's bytes of global memory. */
-static bool check_global(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
-                         const struct sim_access *access, struct sim_alloc *alloc) {
+static bool check_global(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access,
+                         sim_alloc *alloc) {
     uint64_t offset = access->address[lane] - alloc->address;
     bool reads = !access->writes || access->is_atomic;
     if (reads && !sim_shadow_written(alloc, offset, access->bytes) &&
@@ -49,30 +48,29 @@ static bool check_global(struct sim_run *x, const struct sim_inst *in, uint32_t 
                  (unsigned long long)alloc->size_bytes)) {
         return false;
     }
-    if (sim_checks(x->grid, REDTUNE_SIM_GLOBAL_RACE)) {
+    if (sim_find_checks(x->grid, REDTUNE_SIM_GLOBAL_RACE)) {
         sim_order_global(x, in, lane, alloc, offset, access->bytes, access->writes);
     }
     if (access->writes) sim_shadow_put(alloc, offset, access->bytes);
     return !x->stops;
 }
 
-static void count_missed(struct sim_run *x, struct sim_alloc *alloc, uint64_t offset,
-                         uint64_t bytes) {
+static void count_missed(sim_run *x, sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
     uint64_t cache_bytes = x->grid->settings->machine.cache_bytes;
-    uint64_t missed = sim_cache_touch_range(x->memory, cache_bytes, alloc, offset, bytes);
+    uint64_t missed = sim_shadow_touch_range(x->memory, cache_bytes, alloc, offset, bytes);
     x->counters->memory_transactions += missed;
     x->warp->load_missed |= missed != 0;
 }
 
 /* All lanes in a row: the usual case, and the one that must be fast. */
-static bool reach_row(struct sim_run *x, const struct sim_inst *in, struct sim_access *access) {
+static bool reach_row(sim_run *x, const sim_inst *in, sim_access *access) {
     uint64_t first = access->address[0], bytes = (uint64_t)access->bytes * SIM_LANES;
     uint64_t apart = 0;
     for (uint32_t i = 0; i < SIM_LANES; i++) {
         apart |= access->address[i] ^ (first + (uint64_t)i * access->bytes);
     }
     if (apart || first % access->bytes || access->writes) return false;
-    struct sim_alloc *alloc = sim_memory_find(x->memory, first, bytes);
+    sim_alloc *alloc = sim_memory_find(x->memory, first, bytes);
     if (!alloc) return false;
     uint64_t offset = first - alloc->address;
     for (uint64_t p = offset / SIM_PAGE_BYTES; p <= (offset + bytes - 1) / SIM_PAGE_BYTES; p++) {
@@ -90,13 +88,12 @@ static bool reach_row(struct sim_run *x, const struct sim_inst *in, struct sim_a
 }
 
 /* The sectors that a request touches, each counted once. */
-struct sectors {
+typedef struct sectors {
     uint64_t found[SIM_LANES * 2];
     uint32_t count;
-};
+} sectors;
 
-static void add_sector(struct sim_run *x, struct sectors *sectors, struct sim_alloc *alloc,
-                       uint64_t address) {
+static void add_sector(sim_run *x, sectors *sectors, sim_alloc *alloc, uint64_t address) {
     uint64_t sector = address / SIM_SECTOR_BYTES;
     for (uint32_t i = sectors->count; i-- > 0;) {
         if (sectors->found[i] == sector) return;
@@ -107,9 +104,9 @@ static void add_sector(struct sim_run *x, struct sectors *sectors, struct sim_al
     count_missed(x, alloc, offset, 1);
 }
 
-static bool reach_global(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                         struct sim_access *access, struct sectors *sectors) {
-    struct sim_alloc *alloc = NULL;
+static bool reach_global(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access,
+                         sectors *sectors) {
+    sim_alloc *alloc = NULL;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
         uint64_t address = access->address[i];
@@ -130,8 +127,8 @@ static bool reach_global(struct sim_run *x, const struct sim_inst *in, uint32_t 
 }
 
 /* Passes over the banks: lanes that want different words of one bank take turns. Accesses of 8
-   and 16 bytes go in halves and quarters of a warp, as hardware does. */
-static uint32_t count_wavefronts(uint32_t lanes, const struct sim_access *access,
+ * and 16 bytes go in halves and quarters of a warp, as hardware does. */
+static uint32_t count_wavefronts(uint32_t lanes, const sim_access *access,
                                  const uint32_t *offsets) {
     uint32_t per_wave = access->bytes <= BANK_BYTES ? SIM_LANES : WAVE_BYTES / access->bytes;
     uint32_t words_each = access->bytes <= BANK_BYTES ? 1 : access->bytes / BANK_BYTES;
@@ -155,12 +152,11 @@ static uint32_t count_wavefronts(uint32_t lanes, const struct sim_access *access
     return total;
 }
 
-static bool reach_shared(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                         struct sim_access *access) {
-    const struct sim_program *program = x->grid->program;
-    enum sim_touch touch = access->is_atomic ? SIM_TOUCH_ATOMIC
-                           : access->writes  ? SIM_TOUCH_WRITE
-                                             : SIM_TOUCH_READ;
+static bool reach_shared(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
+    const sim_program *program = x->grid->program;
+    sim_touch touch = access->is_atomic ? SIM_TOUCH_ATOMIC
+                      : access->writes  ? SIM_TOUCH_WRITE
+                                        : SIM_TOUCH_READ;
     uint32_t offsets[SIM_LANES] = {0};
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
@@ -187,8 +183,7 @@ static bool reach_shared(struct sim_run *x, const struct sim_inst *in, uint32_t 
     return true;
 }
 
-static bool reach_local(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                        struct sim_access *access) {
+static bool reach_local(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     uint32_t room = x->grid->program->local_bytes;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
@@ -207,7 +202,7 @@ static bool reach_local(struct sim_run *x, const struct sim_inst *in, uint32_t l
 }
 
 /* Lanes of a generic access may each mean another space. */
-static uint32_t lanes_in_window(uint32_t lanes, const struct sim_access *access, uint64_t window) {
+static uint32_t lanes_in_window(uint32_t lanes, const sim_access *access, uint64_t window) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < SIM_LANES; i++) {
         found |= (uint32_t)((access->address[i] & SIM_WINDOW_MASK) == window) << i;
@@ -215,8 +210,7 @@ static uint32_t lanes_in_window(uint32_t lanes, const struct sim_access *access,
     return found & lanes;
 }
 
-bool sim_access_reach(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                      struct sim_access *access) {
+bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     uint32_t shared = 0, local = 0;
     if (in->space == SIM_SPACE_GENERIC) {
         shared = lanes_in_window(lanes, access, SIM_WINDOW_SHARED);
@@ -237,7 +231,7 @@ bool sim_access_reach(struct sim_run *x, const struct sim_inst *in, uint32_t lan
     x->counters->global_bytes += (uint64_t)__builtin_popcount(global) * access->bytes;
     x->warp->load_pending |= !access->writes || access->is_atomic;
     if (global == UINT32_MAX && reach_row(x, in, access)) return true;
-    struct sectors sectors = {.count = 0};
+    sectors sectors = {.count = 0};
     if (!reach_global(x, in, global, access, &sectors)) return false;
     x->counters->global_transactions += sectors.count;
     return true;

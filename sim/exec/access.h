@@ -4,17 +4,16 @@
 
 #include "exec/run.h"
 
-struct sim_access {
+typedef struct sim_access {
     uint64_t address[SIM_LANES];  /* as the instruction forms it */
     unsigned char *at[SIM_LANES]; /* where the bytes are */
     uint32_t bytes;               /* per lane */
     bool writes;
     bool is_atomic;
-};
+} sim_access;
 
 /* Finds the bytes of every lane given, checks that it may touch them, remembers that it did and
-   counts the transactions. false: the launch is over. */
-bool sim_access_reach(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                      struct sim_access *access);
+ * counts the transactions. false: the launch is over. */
+bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access);
 
 #endif

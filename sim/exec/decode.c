@@ -14,11 +14,11 @@ enum {
     SM_REGISTERS = 65536 /* on every architecture so far */
 };
 
-static const struct sim_op_table *const tables[] = {
+static const sim_op_table *const tables[] = {
     &sim_ops_integer, &sim_ops_bits, &sim_ops_float, &sim_ops_double, &sim_ops_half,
 };
 
-bool sim_decode_fail(struct sim_decoder *d, const char *format, ...) {
+bool sim_decode_fail(sim_decoder *d, const char *format, ...) {
     char why[128];
     va_list args;
     va_start(args, format);
@@ -31,21 +31,21 @@ bool sim_decode_fail(struct sim_decoder *d, const char *format, ...) {
     return false;
 }
 
-bool sim_decode_no_memory(struct sim_decoder *d) {
+bool sim_decode_no_memory(sim_decoder *d) {
     snprintf(d->problem->text, sizeof d->problem->text, "cannot decode '%s': no memory",
              d->function->name);
     d->problem->line = 0;
     return false;
 }
 
-bool sim_decode_unknown(struct sim_decoder *d) {
+bool sim_decode_unknown(sim_decoder *d) {
     return sim_decode_fail(d, "unknown to the simulator");
 }
 
-static void split_opcode(struct sim_text text, struct sim_opcode *out) {
+static void split_opcode(sim_text text, sim_opcode *out) {
     memset(out, 0, sizeof *out);
-    struct sim_text *part = &out->root;
-    *part = (struct sim_text){text.at, 0};
+    sim_text *part = &out->root;
+    *part = (sim_text){text.at, 0};
     for (uint32_t i = 0; i < text.length; i++) {
         if (text.at[i] != '.') {
             part->length++;
@@ -56,38 +56,38 @@ static void split_opcode(struct sim_text text, struct sim_opcode *out) {
             continue;
         }
         part = &out->mods[out->count++];
-        *part = (struct sim_text){text.at + i + 1, 0};
+        *part = (sim_text){text.at + i + 1, 0};
     }
 }
 
-bool sim_opcode_take(struct sim_opcode *opcode, const char *mod) {
+bool sim_decode_take(sim_opcode *opcode, const char *mod) {
     for (uint32_t i = 0; i < opcode->count; i++) {
-        if (opcode->taken >> i & 1 || !sim_text_equal(opcode->mods[i], mod)) continue;
+        if (opcode->taken >> i & 1 || !sim_arena_text_equal(opcode->mods[i], mod)) continue;
         opcode->taken |= 1u << i;
         return true;
     }
     return false;
 }
 
-bool sim_opcode_take_any(struct sim_opcode *opcode, const char *const *mods, uint32_t count) {
+bool sim_decode_take_any(sim_opcode *opcode, const char *const *mods, uint32_t count) {
     bool taken = false;
-    for (uint32_t i = 0; i < count; i++) taken |= sim_opcode_take(opcode, mods[i]);
+    for (uint32_t i = 0; i < count; i++) taken |= sim_decode_take(opcode, mods[i]);
     return taken;
 }
 
-enum sim_type sim_opcode_take_type(struct sim_opcode *opcode) {
+sim_type sim_decode_take_type(sim_opcode *opcode) {
     for (uint32_t i = 0; i < opcode->count; i++) {
         if (opcode->taken >> i & 1) continue;
         for (int type = SIM_TYPE_NONE + 1; type < SIM_TYPE_COUNT; type++) {
-            if (!sim_text_equal(opcode->mods[i], sim_type_table[type].name)) continue;
+            if (!sim_arena_text_equal(opcode->mods[i], sim_type_table[type].name)) continue;
             opcode->taken |= 1u << i;
-            return (enum sim_type)type;
+            return (sim_type)type;
         }
     }
     return SIM_TYPE_NONE;
 }
 
-bool sim_opcode_done(const struct sim_opcode *opcode) {
+bool sim_decode_done(const sim_opcode *opcode) {
     return opcode->taken == (1u << opcode->count) - 1;
 }
 
@@ -98,21 +98,21 @@ static uint32_t hash_name(const char *name, uint32_t length) {
 }
 
 /* The tables are constant, so each decoding indexes them for itself. */
-static bool index_ops(struct sim_decoder *d) {
+static bool index_ops(sim_decoder *d) {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         for (uint32_t i = 0; i < tables[t]->count; i++) {
-            const struct sim_op *op = &tables[t]->ops[i];
-            struct sim_op_slot *slot = sim_arena_get(&d->ast->arena, sizeof *slot);
+            const sim_op *op = &tables[t]->ops[i];
+            sim_op_slot *slot = sim_arena_get(&d->ast->arena, sizeof *slot);
             if (!slot) return sim_decode_no_memory(d);
             uint32_t bucket = hash_name(op->name, (uint32_t)strlen(op->name));
-            *slot = (struct sim_op_slot){op, d->ops[bucket]};
+            *slot = (sim_op_slot){op, d->ops[bucket]};
             d->ops[bucket] = slot;
         }
     }
     return true;
 }
 
-static uint8_t take_flags(struct sim_opcode *opcode) {
+static uint8_t take_flags(sim_opcode *opcode) {
     static const struct {
         const char *mod;
         uint8_t flag;
@@ -122,13 +122,13 @@ static uint8_t take_flags(struct sim_opcode *opcode) {
     };
     uint8_t found = 0;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (sim_opcode_take(opcode, flags[i].mod)) found |= flags[i].flag;
+        if (sim_decode_take(opcode, flags[i].mod)) found |= flags[i].flag;
     }
     return found;
 }
 
 /* An instruction of the tables: its name without the flags says everything. */
-static bool decode_plain(struct sim_decoder *d) {
+static bool decode_plain(sim_decoder *d) {
     char name[80];
     uint32_t length = 0;
     uint8_t flags = take_flags(&d->opcode);
@@ -142,7 +142,7 @@ static bool decode_plain(struct sim_decoder *d) {
         length += d->opcode.mods[i].length;
     }
     name[length] = '\0';
-    const struct sim_op_slot *slot = d->ops[hash_name(name, length)];
+    const sim_op_slot *slot = d->ops[hash_name(name, length)];
     while (slot && strcmp(slot->op->name, name) != 0) slot = slot->next;
     if (!slot) return sim_decode_unknown(d);
     d->inst.run = flags ? slot->op->run_flagged : slot->op->run;
@@ -151,7 +151,7 @@ static bool decode_plain(struct sim_decoder *d) {
     return sim_decode_pattern(d, slot->op->pattern);
 }
 
-static bool decode_statement(struct sim_decoder *d, const struct sim_statement *statement) {
+static bool decode_statement(sim_decoder *d, const sim_statement *statement) {
     d->statement = statement;
     split_opcode(statement->opcode, &d->opcode);
     memset(&d->inst, 0, sizeof d->inst);
@@ -163,11 +163,11 @@ static bool decode_statement(struct sim_decoder *d, const struct sim_statement *
         if (!sim_decode_register(d, statement->guard, &predicate)) return false;
         d->inst.guard = predicate << 1 | statement->guard_negated;
     }
-    sim_form *form = sim_form_find(d->opcode.root);
-    if (!form) form = sim_form_memory_find(d->opcode.root);
-    if (!form) form = sim_form_warp_find(d->opcode.root);
+    sim_form *form = sim_decode_form_find(d->opcode.root);
+    if (!form) form = sim_decode_memory_find(d->opcode.root);
+    if (!form) form = sim_decode_warp_find(d->opcode.root);
     if (!(form ? form(d) : decode_plain(d))) return false;
-    struct sim_inst *slot = sim_list_push(&d->ast->arena, &d->insts);
+    sim_inst *slot = sim_arena_push(&d->ast->arena, &d->insts);
     if (!slot) return sim_decode_no_memory(d);
     *slot = d->inst;
     return true;
@@ -178,13 +178,13 @@ static uint64_t align_up(uint64_t value, uint64_t align) {
 }
 
 /* Gives the entry's shared and local variables their places. Those in shared memory get gaps
-   between them, so that running out of one is found before it reaches the next. */
-static bool place_variables(struct sim_decoder *d, uint64_t *places) {
-    struct sim_program *program = d->program;
+ * between them, so that running out of one is found before it reaches the next. */
+static bool place_variables(sim_decoder *d, uint64_t *places) {
+    sim_program *program = d->program;
     uint64_t shared = 0, named = 0, local = 0;
     for (uint32_t i = 0; i < d->function->variables.count; i++) {
         uint32_t index = *SIM_ITEM(&d->function->variables, uint32_t, i);
-        struct sim_variable *variable = SIM_ITEM(&d->ast->variables, struct sim_variable, index);
+        sim_variable *variable = SIM_ITEM(&d->ast->variables, sim_variable, index);
         if (places[index] != UINT64_MAX) continue;
         if (variable->space == SIM_SPACE_LOCAL) {
             places[index] = align_up(local, variable->align_bytes);
@@ -205,7 +205,7 @@ static bool place_variables(struct sim_decoder *d, uint64_t *places) {
     program->shared_named_bytes = (uint32_t)named;
     program->local_bytes = (uint32_t)align_up(local, 16);
     for (uint32_t i = 0; i < d->ast->variables.count; i++) {
-        struct sim_variable *variable = SIM_ITEM(&d->ast->variables, struct sim_variable, i);
+        sim_variable *variable = SIM_ITEM(&d->ast->variables, sim_variable, i);
         bool is_dynamic = variable->space == SIM_SPACE_SHARED && !variable->size_bytes;
         if (is_dynamic) places[i] = program->shared_bytes; /* behind all the others */
         bool elsewhere = variable->space == SIM_SPACE_GLOBAL || variable->space == SIM_SPACE_CONST;
@@ -214,13 +214,13 @@ static bool place_variables(struct sim_decoder *d, uint64_t *places) {
     return true;
 }
 
-static bool mark_shared(struct sim_decoder *d, const uint64_t *places) {
-    struct sim_program *program = d->program;
+static bool mark_shared(sim_decoder *d, const uint64_t *places) {
+    sim_program *program = d->program;
     program->shared_valid = sim_arena_get(&d->ast->arena, program->shared_bytes + 1);
     if (!program->shared_valid) return sim_decode_no_memory(d);
     for (uint32_t i = 0; i < d->function->variables.count; i++) {
         uint32_t index = *SIM_ITEM(&d->function->variables, uint32_t, i);
-        struct sim_variable *variable = SIM_ITEM(&d->ast->variables, struct sim_variable, index);
+        sim_variable *variable = SIM_ITEM(&d->ast->variables, sim_variable, index);
         if (variable->space != SIM_SPACE_SHARED) continue;
         if (!variable->size_bytes) program->uses_dynamic_shared = true;
         memset(program->shared_valid + places[index], 1, variable->size_bytes);
@@ -229,27 +229,27 @@ static bool mark_shared(struct sim_decoder *d, const uint64_t *places) {
 }
 
 /* Labels were kept as label numbers; an entry's last label may stand behind its last statement. */
-static bool resolve_targets(struct sim_decoder *d) {
+static bool resolve_targets(sim_decoder *d) {
     for (uint32_t i = 0; i < d->insts.count; i++) {
-        struct sim_inst *inst = SIM_ITEM(&d->insts, struct sim_inst, i);
+        sim_inst *inst = SIM_ITEM(&d->insts, sim_inst, i);
         if (inst->flow != SIM_FLOW_BRANCH) continue;
-        inst->target = SIM_ITEM(&d->function->labels, struct sim_label, inst->target)->statement;
+        inst->target = SIM_ITEM(&d->function->labels, sim_label, inst->target)->statement;
     }
     for (uint32_t i = 0; i < d->targets.count; i++) {
         uint32_t *target = SIM_ITEM(&d->targets, uint32_t, i);
-        *target = SIM_ITEM(&d->function->labels, struct sim_label, *target)->statement;
+        *target = SIM_ITEM(&d->function->labels, sim_label, *target)->statement;
     }
     return true;
 }
 
 /* An entry may end without ret: an exit behind its last statement serves that and late labels. */
-static bool decode_statements(struct sim_decoder *d) {
+static bool decode_statements(sim_decoder *d) {
     for (uint32_t i = 0; i < d->function->statements.count; i++) {
-        if (!decode_statement(d, SIM_ITEM(&d->function->statements, struct sim_statement, i))) {
+        if (!decode_statement(d, SIM_ITEM(&d->function->statements, sim_statement, i))) {
             return false;
         }
     }
-    struct sim_inst *last = sim_list_push(&d->ast->arena, &d->insts);
+    sim_inst *last = sim_arena_push(&d->ast->arena, &d->insts);
     if (!last) return sim_decode_no_memory(d);
     last->flow = SIM_FLOW_EXIT;
     last->run = sim_step_nothing;
@@ -258,7 +258,7 @@ static bool decode_statements(struct sim_decoder *d) {
 }
 
 /* The estimate, within what a thread can have at all and what the entry's own limit of threads
-   leaves it: a compiler would rather spill than make an entry that cannot be launched. */
+ * leaves it: a compiler would rather spill than make an entry that cannot be launched. */
 static uint32_t limit_registers(uint32_t estimate, uint32_t max_threads) {
     uint32_t most = REGISTERS_MAX;
     if (max_threads) {
@@ -268,8 +268,8 @@ static uint32_t limit_registers(uint32_t estimate, uint32_t max_threads) {
     return estimate < most ? estimate : most;
 }
 
-static bool fill_program(struct sim_decoder *d) {
-    struct sim_program *program = d->program;
+static bool fill_program(sim_decoder *d) {
+    sim_program *program = d->program;
     program->name = d->function->name;
     program->insts = d->insts.items;
     program->inst_count = d->insts.count;
@@ -295,15 +295,15 @@ static bool fill_program(struct sim_decoder *d) {
     return true;
 }
 
-bool sim_decode(struct sim_ast *ast, uint32_t index, const uint64_t *addresses,
-                struct sim_program *out, struct sim_problem *problem) {
-    struct sim_decoder d = {.ast = ast, .program = out, .problem = problem};
+bool sim_decode(sim_ast *ast, uint32_t index, const uint64_t *addresses, sim_program *out,
+                sim_problem *problem) {
+    sim_decoder d = {.ast = ast, .program = out, .problem = problem};
     memset(out, 0, sizeof *out);
     memset(problem, 0, sizeof *problem);
-    d.function = SIM_ITEM(&ast->functions, struct sim_function, index);
-    d.insts.item_bytes = sizeof(struct sim_inst);
+    d.function = SIM_ITEM(&ast->functions, sim_function, index);
+    d.insts.item_bytes = sizeof(sim_inst);
     d.constants.item_bytes = sizeof(uint64_t);
-    d.specials.item_bytes = sizeof(struct sim_special_row);
+    d.specials.item_bytes = sizeof(sim_special_row);
     d.targets.item_bytes = sizeof(uint32_t);
     out->predicate_count = 1; /* 0 is always true */
     uint64_t *places = sim_arena_get(&ast->arena, ((size_t)ast->variables.count + 1) * 8);

@@ -29,10 +29,10 @@ static const char *const cache_mods[] = {
     "mmio",
 };
 
-static bool take_space(struct sim_opcode *opcode, enum sim_space *out) {
+static bool take_space(sim_opcode *opcode, sim_space *out) {
     static const struct {
         const char *name;
-        enum sim_space space;
+        sim_space space;
     } spaces[] = {
         {"global", SIM_SPACE_GLOBAL},      {"shared", SIM_SPACE_SHARED},
         {"shared::cta", SIM_SPACE_SHARED}, {"local", SIM_SPACE_LOCAL},
@@ -40,7 +40,7 @@ static bool take_space(struct sim_opcode *opcode, enum sim_space *out) {
         {"param::entry", SIM_SPACE_PARAM},
     };
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-        if (!sim_opcode_take(opcode, spaces[i].name)) continue;
+        if (!sim_decode_take(opcode, spaces[i].name)) continue;
         *out = spaces[i].space;
         return true;
     }
@@ -49,33 +49,33 @@ static bool take_space(struct sim_opcode *opcode, enum sim_space *out) {
 }
 
 /* Whether the access is one that other blocks may meet: relaxed and above, wider than a block. */
-static enum sim_order take_order(struct sim_opcode *opcode, uint8_t *fences) {
+static sim_order take_order(sim_opcode *opcode, uint8_t *fences) {
     static const char *const scopes[] = {"gpu", "sys", "cluster"};
     bool strong = false, names_order = false;
     for (uint32_t i = 0; i < opcode->count; i++) {
-        if (sim_text_equal(opcode->mods[i], "volatile") ||
-            sim_text_equal(opcode->mods[i], "mmio")) {
+        if (sim_arena_text_equal(opcode->mods[i], "volatile") ||
+            sim_arena_text_equal(opcode->mods[i], "mmio")) {
             strong = true;
         }
-        if (sim_text_equal(opcode->mods[i], "relaxed")) names_order = true;
+        if (sim_arena_text_equal(opcode->mods[i], "relaxed")) names_order = true;
     }
-    if (sim_opcode_take(opcode, "acquire")) names_order = true, *fences |= SIM_FENCE_AFTER;
-    if (sim_opcode_take(opcode, "release")) names_order = true, *fences |= SIM_FENCE_BEFORE;
-    if (sim_opcode_take(opcode, "acq_rel")) {
+    if (sim_decode_take(opcode, "acquire")) names_order = true, *fences |= SIM_FENCE_AFTER;
+    if (sim_decode_take(opcode, "release")) names_order = true, *fences |= SIM_FENCE_BEFORE;
+    if (sim_decode_take(opcode, "acq_rel")) {
         names_order = true;
         *fences |= SIM_FENCE_BEFORE | SIM_FENCE_AFTER;
     }
-    bool is_narrow = sim_opcode_take(opcode, "cta");
-    sim_opcode_take_any(opcode, scopes, 3);
+    bool is_narrow = sim_decode_take(opcode, "cta");
+    sim_decode_take_any(opcode, scopes, 3);
     if (is_narrow) *fences = 0;
     return strong || (names_order && !is_narrow) ? SIM_STRONG : SIM_WEAK;
 }
 
 /* [register + offset], [variable + offset] or [number] into ref[slot] and imm */
-static bool take_address(struct sim_decoder *d, uint32_t index, uint32_t slot) {
-    const struct sim_operand *operand = sim_decode_operand(d, index);
+static bool take_address(sim_decoder *d, uint32_t index, uint32_t slot) {
+    const sim_operand *operand = sim_decode_operand(d, index);
     if (operand->kind != SIM_OPERAND_ADDRESS) return sim_decode_fail(d, "no address in brackets");
-    struct sim_operand base = *operand;
+    sim_operand base = *operand;
     base.kind = operand->base;
     d->inst.imm = operand->bits;
     if (base.kind == SIM_OPERAND_VAR) {
@@ -93,12 +93,11 @@ static bool take_address(struct sim_decoder *d, uint32_t index, uint32_t slot) {
 }
 
 /* ld.param: kernels read their parameters by name and constant offset only. */
-static bool take_param(struct sim_decoder *d) {
-    const struct sim_operand *operand = sim_decode_operand(d, 1);
+static bool take_param(sim_decoder *d) {
+    const sim_operand *operand = sim_decode_operand(d, 1);
     bool named = operand->kind == SIM_OPERAND_ADDRESS && operand->base == SIM_OPERAND_PARAM;
     if (!named) return sim_decode_fail(d, "a parameter that is not named");
-    const struct sim_param *param =
-        SIM_ITEM(&d->function->params, struct sim_param, operand->index);
+    const sim_param *param = SIM_ITEM(&d->function->params, sim_param, operand->index);
     uint64_t size = (uint64_t)d->inst.bytes * d->inst.count;
     bool fits = operand->bits <= param->size_bytes && size <= param->size_bytes - operand->bits;
     if (!fits) return sim_decode_fail(d, "reads past the end of its parameter");
@@ -108,9 +107,8 @@ static bool take_param(struct sim_decoder *d) {
 }
 
 /* The registers or values of a load or store, from ref[first] on. */
-static bool take_elements(struct sim_decoder *d, uint32_t index, enum sim_type type,
-                          bool is_destination) {
-    const struct sim_operand *operand = sim_decode_operand(d, index);
+static bool take_elements(sim_decoder *d, uint32_t index, sim_type type, bool is_destination) {
+    const sim_operand *operand = sim_decode_operand(d, index);
     bool is_vector = operand->kind == SIM_OPERAND_VECTOR;
     uint32_t given = is_vector ? operand->count : 1;
     bool is_wide = type == SIM_B128;
@@ -121,8 +119,8 @@ static bool take_elements(struct sim_decoder *d, uint32_t index, enum sim_type t
     bool is_float = sim_type_table[type].class == SIM_FLOAT;
     char literal = bits == 64 ? (is_float ? 'e' : 'l') : bits == 32 ? (is_float ? 'f' : 'i') : 'h';
     for (uint32_t i = 0; i < given; i++) {
-        struct sim_operand element =
-            is_vector ? *SIM_ITEM(&d->function->operands, struct sim_operand, operand->index + i)
+        sim_operand element =
+            is_vector ? *SIM_ITEM(&d->function->operands, sim_operand, operand->index + i)
                       : *operand;
         char letter = is_wide ? 'q' : element.kind == SIM_OPERAND_IMM ? literal : 'b';
         if (is_destination) letter = (char)(letter - 'a' + 'A');
@@ -137,25 +135,25 @@ static bool take_elements(struct sim_decoder *d, uint32_t index, enum sim_type t
     return true;
 }
 
-static uint32_t take_vector(struct sim_opcode *opcode) {
-    if (sim_opcode_take(opcode, "v2")) return 2;
-    if (sim_opcode_take(opcode, "v4")) return 4;
-    return sim_opcode_take(opcode, "v8") ? 8 : 1;
+static uint32_t take_vector(sim_opcode *opcode) {
+    if (sim_decode_take(opcode, "v2")) return 2;
+    if (sim_decode_take(opcode, "v4")) return 4;
+    return sim_decode_take(opcode, "v8") ? 8 : 1;
 }
 
-static bool decode_access(struct sim_decoder *d, bool is_load) {
-    enum sim_space space;
+static bool decode_access(sim_decoder *d, bool is_load) {
+    sim_space space;
     uint8_t fences = 0;
     d->inst.order = (uint8_t)take_order(&d->opcode, &fences);
     d->inst.mode = fences;
     take_space(&d->opcode, &space);
-    bool has_policy = sim_opcode_take(&d->opcode, "L2::cache_hint");
-    sim_opcode_take_any(&d->opcode, cache_mods, sizeof cache_mods / sizeof *cache_mods);
+    bool has_policy = sim_decode_take(&d->opcode, "L2::cache_hint");
+    sim_decode_take_any(&d->opcode, cache_mods, sizeof cache_mods / sizeof *cache_mods);
     d->inst.count = take_vector(&d->opcode);
     d->inst.space = (uint8_t)space;
-    enum sim_type type = sim_opcode_take_type(&d->opcode);
-    const struct sim_type_info *info = &sim_type_table[type];
-    bool known = type && info->bits >= 8 && sim_opcode_done(&d->opcode) &&
+    sim_type type = sim_decode_take_type(&d->opcode);
+    const sim_type_info *info = &sim_type_table[type];
+    bool known = type && info->bits >= 8 && sim_decode_done(&d->opcode) &&
                  info->bits * d->inst.count <= 256 && !(type == SIM_B128 && d->inst.count > 1);
     bool writable = space != SIM_SPACE_CONST && space != SIM_SPACE_PARAM;
     if (!known || (!is_load && !writable)) return sim_decode_unknown(d);
@@ -169,16 +167,16 @@ static bool decode_access(struct sim_decoder *d, bool is_load) {
     return take_address(d, is_load ? 1 : 0, d->inst.count);
 }
 
-static bool decode_load(struct sim_decoder *d) {
+static bool decode_load(sim_decoder *d) {
     return decode_access(d, true);
 }
-static bool decode_store(struct sim_decoder *d) {
+static bool decode_store(sim_decoder *d) {
     return decode_access(d, false);
 }
 
 static const struct {
     const char *name;
-    enum sim_atomic op;
+    sim_atomic op;
     const char *types; /* those it has, each between blanks */
 } atomics[] = {
     {"add", SIM_ATOMIC_ADD, " u32 s32 u64 s64 f32 f64 f16 bf16 f16x2 bf16x2 "},
@@ -193,9 +191,9 @@ static const struct {
     {"cas", SIM_ATOMIC_CAS, " b16 b32 b64 b128 "},
 };
 
-static bool take_atomic_type(struct sim_decoder *d, uint32_t op) {
+static bool take_atomic_type(sim_decoder *d, uint32_t op) {
     char wanted[12] = " ";
-    enum sim_type type = sim_opcode_take_type(&d->opcode);
+    sim_type type = sim_decode_take_type(&d->opcode);
     if (!type) return false;
     strcat(strcat(wanted, sim_type_table[type].name), " ");
     d->inst.count = type;
@@ -204,22 +202,22 @@ static bool take_atomic_type(struct sim_decoder *d, uint32_t op) {
 }
 
 /* atom.global.add.u32 d, [a], b[, c] and red.global.add.u32 [a], b */
-static bool decode_atomic(struct sim_decoder *d) {
-    bool has_result = sim_text_equal(d->opcode.root, "atom");
-    enum sim_space space;
+static bool decode_atomic(sim_decoder *d) {
+    bool has_result = sim_arena_text_equal(d->opcode.root, "atom");
+    sim_space space;
     uint8_t fences = 0;
     bool known = false;
     uint32_t op = 0;
     d->inst.order = (uint8_t)take_order(&d->opcode, &fences);
-    sim_opcode_take(&d->opcode, "relaxed");
-    sim_opcode_take(&d->opcode, "noftz");
+    sim_decode_take(&d->opcode, "relaxed");
+    sim_decode_take(&d->opcode, "noftz");
     take_space(&d->opcode, &space);
     for (uint32_t i = 0; i < sizeof atomics / sizeof *atomics && !known; i++) {
-        known = sim_opcode_take(&d->opcode, atomics[i].name);
+        known = sim_decode_take(&d->opcode, atomics[i].name);
         if (known) op = i;
     }
     known = known && space != SIM_SPACE_LOCAL && space != SIM_SPACE_CONST &&
-            space != SIM_SPACE_PARAM && take_atomic_type(d, op) && sim_opcode_done(&d->opcode);
+            space != SIM_SPACE_PARAM && take_atomic_type(d, op) && sim_decode_done(&d->opcode);
     if (!known) return sim_decode_unknown(d);
     uint32_t first = has_result, values = atomics[op].op == SIM_ATOMIC_CAS ? 2 : 1;
     if (!sim_decode_count(d, first + 1 + values, first + 1 + values)) return false;
@@ -228,7 +226,7 @@ static bool decode_atomic(struct sim_decoder *d) {
     d->inst.mode = (uint8_t)(atomics[op].op | (has_result ? 0 : SIM_ATOMIC_NO_RESULT));
     d->inst.order = SIM_STRONG;
     d->inst.result_bits = fences;
-    const struct sim_type_info *info = &sim_type_table[d->inst.count];
+    const sim_type_info *info = &sim_type_table[d->inst.count];
     bool is_float = info->class == SIM_FLOAT && info->bits >= 32 && d->inst.count != SIM_F16X2;
     char letter = info->bits == 128  ? 'q'
                   : info->bits == 64 ? (is_float ? 'e' : 'l')
@@ -244,37 +242,37 @@ static bool decode_atomic(struct sim_decoder *d) {
 }
 
 /* membar.gl, fence.acq_rel.gpu: one of a block's own scope orders nothing between blocks. */
-static bool decode_fence(struct sim_decoder *d) {
+static bool decode_fence(sim_decoder *d) {
     static const char *const narrow[] = {"cta"};
     static const char *const wide[] = {"gl", "gpu", "sys", "cluster"};
     static const char *const orders[] = {"sc", "acq_rel", "acquire", "release"};
-    bool is_narrow = sim_opcode_take_any(&d->opcode, narrow, 1);
-    bool is_wide = sim_opcode_take_any(&d->opcode, wide, 4);
-    sim_opcode_take_any(&d->opcode, orders, 4);
-    if (is_narrow == is_wide || !sim_opcode_done(&d->opcode)) return sim_decode_unknown(d);
+    bool is_narrow = sim_decode_take_any(&d->opcode, narrow, 1);
+    bool is_wide = sim_decode_take_any(&d->opcode, wide, 4);
+    sim_decode_take_any(&d->opcode, orders, 4);
+    if (is_narrow == is_wide || !sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
     d->inst.run = is_wide ? sim_step_fence : sim_step_nothing;
     return sim_decode_count(d, 0, 0);
 }
 
 /* Hints: they move nothing that a program can see. */
-static bool decode_hint(struct sim_decoder *d) {
-    enum sim_space space;
+static bool decode_hint(sim_decoder *d) {
+    sim_space space;
     static const char *const mods[] = {
         "L1", "L2", "L2::128B", "L2::evict_normal", "L2::evict_last", "L2::evict_first"};
     take_space(&d->opcode, &space);
-    sim_opcode_take_any(&d->opcode, mods, sizeof mods / sizeof *mods);
-    if (!sim_opcode_done(&d->opcode)) return sim_decode_unknown(d);
+    sim_decode_take_any(&d->opcode, mods, sizeof mods / sizeof *mods);
+    if (!sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
     d->inst.run = sim_step_nothing;
     return sim_decode_count(d, 1, 2);
 }
 
 /* createpolicy.fractional.L2::evict_first.b64 d[, fraction]: a policy is a hint, and 0 serves. */
-static bool decode_policy(struct sim_decoder *d) {
+static bool decode_policy(sim_decoder *d) {
     static const char *const mods[] = {"fractional",       "b64",
                                        "L2::evict_last",   "L2::evict_first",
                                        "L2::evict_normal", "L2::evict_unchanged"};
-    sim_opcode_take_any(&d->opcode, mods, sizeof mods / sizeof *mods);
-    if (!sim_opcode_done(&d->opcode)) return sim_decode_unknown(d);
+    sim_decode_take_any(&d->opcode, mods, sizeof mods / sizeof *mods);
+    if (!sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
     d->inst.run = sim_step_zero;
     return sim_decode_count(d, 1, 2) && sim_decode_ref(d, sim_decode_operand(d, 0), 'L', 0);
 }
@@ -296,9 +294,9 @@ static const struct {
     {"createpolicy", decode_policy},
 };
 
-sim_form *sim_form_memory_find(struct sim_text root) {
+sim_form *sim_decode_memory_find(sim_text root) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (sim_text_equal(root, forms[i].root)) return forms[i].form;
+        if (sim_arena_text_equal(root, forms[i].root)) return forms[i].form;
     }
     return NULL;
 }

@@ -25,25 +25,25 @@ static const struct letter *find_letter(char c) {
     return NULL;
 }
 
-const struct sim_operand *sim_decode_operand(struct sim_decoder *d, uint32_t index) {
-    return SIM_ITEM(&d->function->operands, struct sim_operand, d->statement->operands + index);
+const sim_operand *sim_decode_operand(sim_decoder *d, uint32_t index) {
+    return SIM_ITEM(&d->function->operands, sim_operand, d->statement->operands + index);
 }
 
-bool sim_decode_count(struct sim_decoder *d, uint32_t least, uint32_t most) {
+bool sim_decode_count(sim_decoder *d, uint32_t least, uint32_t most) {
     uint32_t count = d->statement->operand_count;
     if (count >= least && count <= most) return true;
     return sim_decode_fail(d, "%u operands where %u should stand", count, least);
 }
 
-static uint32_t register_bits(struct sim_decoder *d, uint32_t reg) {
-    return sim_type_table[SIM_ITEM(&d->function->regs, struct sim_reg, reg)->type].bits;
+static uint32_t register_bits(sim_decoder *d, uint32_t reg) {
+    return sim_type_table[SIM_ITEM(&d->function->regs, sim_reg, reg)->type].bits;
 }
 
-uint32_t sim_decode_bits(struct sim_decoder *d, const struct sim_operand *operand) {
+uint32_t sim_decode_bits(sim_decoder *d, const sim_operand *operand) {
     return operand->kind == SIM_OPERAND_REG ? register_bits(d, operand->index) : 0;
 }
 
-bool sim_decode_register(struct sim_decoder *d, uint32_t reg, uint32_t *out) {
+bool sim_decode_register(sim_decoder *d, uint32_t reg, uint32_t *out) {
     uint32_t *place = &d->registers[reg];
     uint32_t bits = register_bits(d, reg);
     if (*place == SIM_NONE && bits == 1) {
@@ -59,40 +59,40 @@ bool sim_decode_register(struct sim_decoder *d, uint32_t reg, uint32_t *out) {
     return true;
 }
 
-bool sim_decode_constant(struct sim_decoder *d, uint64_t value, sim_ref *out) {
+bool sim_decode_constant(sim_decoder *d, uint64_t value, sim_ref *out) {
     uint32_t bucket = (uint32_t)((value * 0x9E3779B97F4A7C15ull) >> 40) % SIM_CONSTANT_BUCKETS;
-    struct sim_constant_slot *slot = d->values[bucket];
+    sim_constant_slot *slot = d->values[bucket];
     while (slot && slot->value != value) slot = slot->next;
     if (!slot) {
         slot = sim_arena_get(&d->ast->arena, sizeof *slot);
-        uint64_t *constant = sim_list_push(&d->ast->arena, &d->constants);
+        uint64_t *constant = sim_arena_push(&d->ast->arena, &d->constants);
         if (!slot || !constant) return sim_decode_no_memory(d);
         *constant = value;
-        *slot = (struct sim_constant_slot){value, d->constants.count - 1, d->values[bucket]};
+        *slot = (sim_constant_slot){value, d->constants.count - 1, d->values[bucket]};
         d->values[bucket] = slot;
     }
     *out = slot->index << 1 | 1;
     return true;
 }
 
-static bool special_row(struct sim_decoder *d, uint32_t special, sim_ref *out) {
+static bool special_row(sim_decoder *d, uint32_t special, sim_ref *out) {
     for (uint32_t i = 0; i < d->specials.count; i++) {
-        struct sim_special_row *known = SIM_ITEM(&d->specials, struct sim_special_row, i);
+        sim_special_row *known = SIM_ITEM(&d->specials, sim_special_row, i);
         if (known->special != special) continue;
         *out = known->row << 1;
         return true;
     }
-    struct sim_special_row *added = sim_list_push(&d->ast->arena, &d->specials);
+    sim_special_row *added = sim_arena_push(&d->ast->arena, &d->specials);
     if (!added) return sim_decode_no_memory(d);
     d->row_words[d->program->row_count] = 0; /* hardware keeps these elsewhere */
-    *added = (struct sim_special_row){special, d->program->row_count++};
+    *added = (sim_special_row){special, d->program->row_count++};
     *out = added->row << 1;
     return true;
 }
 
 /* A literal as an operand of so many bits holds it. */
-static bool literal_bits(struct sim_decoder *d, const struct sim_operand *operand,
-                         const struct letter *letter, uint64_t *out) {
+static bool literal_bits(sim_decoder *d, const sim_operand *operand, const struct letter *letter,
+                         uint64_t *out) {
     uint64_t bits = operand->bits;
     float narrow = 0;
     double wide = 0;
@@ -118,8 +118,8 @@ static bool literal_bits(struct sim_decoder *d, const struct sim_operand *operan
     return true;
 }
 
-static bool value_ref(struct sim_decoder *d, const struct sim_operand *operand,
-                      const struct letter *letter, sim_ref *out) {
+static bool value_ref(sim_decoder *d, const sim_operand *operand, const struct letter *letter,
+                      sim_ref *out) {
     uint64_t bits = 0;
     switch (operand->kind) {
     case SIM_OPERAND_IMM:
@@ -138,8 +138,8 @@ static bool value_ref(struct sim_decoder *d, const struct sim_operand *operand,
     }
 }
 
-static bool predicate_ref(struct sim_decoder *d, const struct sim_operand *operand,
-                          bool is_destination, sim_ref *out) {
+static bool predicate_ref(sim_decoder *d, const sim_operand *operand, bool is_destination,
+                          sim_ref *out) {
     uint32_t predicate = 0;
     if (operand->kind == SIM_OPERAND_IMM && !is_destination) {
         *out = (operand->bits == 0) ^ (uint32_t)operand->negated; /* of the one that is true */
@@ -154,8 +154,8 @@ static bool predicate_ref(struct sim_decoder *d, const struct sim_operand *opera
 }
 
 /* A pair p|q takes two slots; a single p leaves the second at 0, which nothing writes. */
-static bool pair_ref(struct sim_decoder *d, const struct sim_operand *operand, uint32_t slot) {
-    struct sim_operand single = *operand;
+static bool pair_ref(sim_decoder *d, const sim_operand *operand, uint32_t slot) {
+    sim_operand single = *operand;
     single.pair = SIM_NONE;
     d->inst.ref[slot + 1] = 0;
     if (operand->kind == SIM_OPERAND_SINK) {
@@ -169,7 +169,7 @@ static bool pair_ref(struct sim_decoder *d, const struct sim_operand *operand, u
     return predicate_ref(d, &single, true, &d->inst.ref[slot + 1]);
 }
 
-static void mark_ref(struct sim_decoder *d, uint32_t slot, bool is_destination, bool is_wide) {
+static void mark_ref(sim_decoder *d, uint32_t slot, bool is_destination, bool is_wide) {
     uint16_t mask = (uint16_t)((is_wide ? 3u : 1u) << slot);
     if (is_destination)
         d->inst.row_defs |= mask;
@@ -177,8 +177,7 @@ static void mark_ref(struct sim_decoder *d, uint32_t slot, bool is_destination, 
         d->inst.row_uses |= mask;
 }
 
-bool sim_decode_ref(struct sim_decoder *d, const struct sim_operand *operand, char c,
-                    uint32_t slot) {
+bool sim_decode_ref(sim_decoder *d, const sim_operand *operand, char c, uint32_t slot) {
     const struct letter *letter = find_letter(c);
     bool is_destination = c >= 'A' && c <= 'Z';
     if (c == 'R') return pair_ref(d, operand, slot);
@@ -202,7 +201,7 @@ bool sim_decode_ref(struct sim_decoder *d, const struct sim_operand *operand, ch
     return true;
 }
 
-bool sim_decode_pattern(struct sim_decoder *d, const char *pattern) {
+bool sim_decode_pattern(sim_decoder *d, const char *pattern) {
     uint32_t count = (uint32_t)strlen(pattern);
     if (!sim_decode_count(d, count, count)) return false;
     for (uint32_t i = 0, slot = 0; i < count; i++) {

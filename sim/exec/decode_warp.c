@@ -4,22 +4,22 @@
 #include <string.h>
 
 /* The index of the modifier that stands there, of count; -1: none. */
-static int take_one(struct sim_opcode *opcode, const char *const *names, int count) {
+static int take_one(sim_opcode *opcode, const char *const *names, int count) {
     for (int i = 0; i < count; i++) {
-        if (sim_opcode_take(opcode, names[i])) return i;
+        if (sim_decode_take(opcode, names[i])) return i;
     }
     return -1;
 }
 
-static bool take_mask(struct sim_decoder *d, uint32_t index) {
+static bool take_mask(sim_decoder *d, uint32_t index) {
     d->inst.flow = SIM_FLOW_COLLECTIVE;
     return sim_decode_ref(d, sim_decode_operand(d, index), 'i', SIM_REF_MASK);
 }
 
 /* d or d|p: the row into ref[0], the predicate into ref[1], 0 when there is none */
-static bool take_row_and_predicate(struct sim_decoder *d, char letter) {
-    struct sim_operand row = *sim_decode_operand(d, 0);
-    struct sim_operand predicate = row;
+static bool take_row_and_predicate(sim_decoder *d, char letter) {
+    sim_operand row = *sim_decode_operand(d, 0);
+    sim_operand predicate = row;
     predicate.index = row.pair;
     predicate.pair = SIM_NONE;
     predicate.kind = SIM_OPERAND_REG;
@@ -30,11 +30,11 @@ static bool take_row_and_predicate(struct sim_decoder *d, char letter) {
 }
 
 /* shfl.sync.down.b32 d|p, a, b, c, mask */
-static bool decode_shfl(struct sim_decoder *d) {
+static bool decode_shfl(sim_decoder *d) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
     int mode = take_one(&d->opcode, modes, 4);
-    bool known = sim_opcode_take(&d->opcode, "sync") && sim_opcode_take(&d->opcode, "b32") &&
-                 mode >= 0 && sim_opcode_done(&d->opcode);
+    bool known = sim_decode_take(&d->opcode, "sync") && sim_decode_take(&d->opcode, "b32") &&
+                 mode >= 0 && sim_decode_done(&d->opcode);
     if (!known) return sim_decode_unknown(d);
     if (!sim_decode_count(d, 5, 5)) return false;
     d->inst.run = sim_step_shuffle;
@@ -47,13 +47,13 @@ static bool decode_shfl(struct sim_decoder *d) {
 }
 
 /* vote.sync.any.pred d, a, mask; vote.sync.ballot.b32 d, a, mask */
-static bool decode_vote(struct sim_decoder *d) {
+static bool decode_vote(sim_decoder *d) {
     static const char *const modes[] = {"all", "any", "uni", "ballot"};
     int mode = take_one(&d->opcode, modes, 4);
     bool is_ballot = mode == SIM_VOTE_BALLOT;
-    bool known = mode >= 0 && sim_opcode_take(&d->opcode, "sync") &&
-                 sim_opcode_take(&d->opcode, is_ballot ? "b32" : "pred") &&
-                 sim_opcode_done(&d->opcode);
+    bool known = mode >= 0 && sim_decode_take(&d->opcode, "sync") &&
+                 sim_decode_take(&d->opcode, is_ballot ? "b32" : "pred") &&
+                 sim_decode_done(&d->opcode);
     if (!known) return sim_decode_unknown(d);
     d->inst.run = sim_step_vote;
     d->inst.mode = (uint8_t)mode;
@@ -63,12 +63,12 @@ static bool decode_vote(struct sim_decoder *d) {
 }
 
 /* match.any.sync.b32 d, a, mask; match.all.sync.b64 d|p, a, mask */
-static bool decode_match(struct sim_decoder *d) {
+static bool decode_match(sim_decoder *d) {
     static const char *const modes[] = {"any", "all"};
     int mode = take_one(&d->opcode, modes, 2);
-    bool is_wide = sim_opcode_take(&d->opcode, "b64");
-    bool known = mode >= 0 && sim_opcode_take(&d->opcode, "sync") &&
-                 (is_wide || sim_opcode_take(&d->opcode, "b32")) && sim_opcode_done(&d->opcode);
+    bool is_wide = sim_decode_take(&d->opcode, "b64");
+    bool known = mode >= 0 && sim_decode_take(&d->opcode, "sync") &&
+                 (is_wide || sim_decode_take(&d->opcode, "b32")) && sim_decode_done(&d->opcode);
     if (!known) return sim_decode_unknown(d);
     d->inst.run = sim_step_match;
     d->inst.mode = (uint8_t)mode;
@@ -77,13 +77,13 @@ static bool decode_match(struct sim_decoder *d) {
 }
 
 /* redux.sync.add.u32 d, a, mask; redux.sync.min.NaN.f32 */
-static bool decode_redux(struct sim_decoder *d) {
+static bool decode_redux(sim_decoder *d) {
     static const char *const modes[] = {"add", "min", "max", "and", "or", "xor"};
     int mode = take_one(&d->opcode, modes, 6);
-    bool is_absolute = sim_opcode_take(&d->opcode, "abs");
-    bool keeps_nan = sim_opcode_take(&d->opcode, "NaN");
-    enum sim_type type = sim_opcode_take_type(&d->opcode);
-    bool known = mode >= 0 && sim_opcode_take(&d->opcode, "sync") && sim_opcode_done(&d->opcode);
+    bool is_absolute = sim_decode_take(&d->opcode, "abs");
+    bool keeps_nan = sim_decode_take(&d->opcode, "NaN");
+    sim_type type = sim_decode_take_type(&d->opcode);
+    bool known = mode >= 0 && sim_decode_take(&d->opcode, "sync") && sim_decode_done(&d->opcode);
     bool is_bitwise = mode >= SIM_REDUCE_AND, is_float = type == SIM_F32;
     bool fits = is_bitwise ? type == SIM_B32 : type == SIM_U32 || type == SIM_S32 || is_float;
     if (is_float ? mode == SIM_REDUCE_ADD : is_absolute || keeps_nan) fits = false;
@@ -97,8 +97,8 @@ static bool decode_redux(struct sim_decoder *d) {
 }
 
 /* elect.sync d|p, mask */
-static bool decode_elect(struct sim_decoder *d) {
-    if (!sim_opcode_take(&d->opcode, "sync") || !sim_opcode_done(&d->opcode)) {
+static bool decode_elect(sim_decoder *d) {
+    if (!sim_decode_take(&d->opcode, "sync") || !sim_decode_done(&d->opcode)) {
         return sim_decode_unknown(d);
     }
     if (!sim_decode_count(d, 2, 2)) return false;
@@ -106,7 +106,7 @@ static bool decode_elect(struct sim_decoder *d) {
     if (sim_decode_operand(d, 0)->kind != SIM_OPERAND_SINK) {
         return take_row_and_predicate(d, 'I') && take_mask(d, 1);
     }
-    struct sim_operand predicate = *sim_decode_operand(d, 0);
+    sim_operand predicate = *sim_decode_operand(d, 0);
     if (predicate.pair == SIM_NONE) return sim_decode_fail(d, "no destination");
     predicate.index = predicate.pair;
     predicate.pair = SIM_NONE;
@@ -115,8 +115,8 @@ static bool decode_elect(struct sim_decoder *d) {
     return sim_decode_ref(d, &predicate, 'P', 1) && take_mask(d, 1);
 }
 
-static bool decode_activemask(struct sim_decoder *d) {
-    if (!sim_opcode_take(&d->opcode, "b32") || !sim_opcode_done(&d->opcode)) {
+static bool decode_activemask(sim_decoder *d) {
+    if (!sim_decode_take(&d->opcode, "b32") || !sim_decode_done(&d->opcode)) {
         return sim_decode_unknown(d);
     }
     d->inst.run = sim_step_activemask;
@@ -124,12 +124,12 @@ static bool decode_activemask(struct sim_decoder *d) {
 }
 
 /* bar.red.popc.u32 d, a[, b], p and bar.red.or.pred d, a[, b], p */
-static bool decode_bar_red(struct sim_decoder *d) {
+static bool decode_bar_red(sim_decoder *d) {
     static const char *const modes[] = {"popc", "and", "or"};
     int mode = take_one(&d->opcode, modes, 3);
     bool counts = mode == 0;
-    bool known = mode >= 0 && sim_opcode_take(&d->opcode, counts ? "u32" : "pred") &&
-                 sim_opcode_done(&d->opcode);
+    bool known = mode >= 0 && sim_decode_take(&d->opcode, counts ? "u32" : "pred") &&
+                 sim_decode_done(&d->opcode);
     if (!known) return sim_decode_unknown(d);
     if (!sim_decode_count(d, 3, 4)) return false;
     bool has_count = d->statement->operand_count == 4;
@@ -142,21 +142,21 @@ static bool decode_bar_red(struct sim_decoder *d) {
 }
 
 /* bar.sync a[, b]; bar.arrive a, b; bar.warp.sync mask; and the same as barrier */
-static bool decode_bar(struct sim_decoder *d) {
-    sim_opcode_take(&d->opcode, "cta");
-    sim_opcode_take(&d->opcode, "aligned");
+static bool decode_bar(sim_decoder *d) {
+    sim_decode_take(&d->opcode, "cta");
+    sim_decode_take(&d->opcode, "aligned");
     d->inst.run = sim_step_nothing;
-    if (sim_opcode_take(&d->opcode, "warp")) {
+    if (sim_decode_take(&d->opcode, "warp")) {
         d->inst.run = sim_step_warp_sync;
-        bool known = sim_opcode_take(&d->opcode, "sync") && sim_opcode_done(&d->opcode);
+        bool known = sim_decode_take(&d->opcode, "sync") && sim_decode_done(&d->opcode);
         if (!known) return sim_decode_unknown(d);
         return sim_decode_count(d, 1, 1) && take_mask(d, 0);
     }
     d->inst.flow = SIM_FLOW_BARRIER;
-    if (sim_opcode_take(&d->opcode, "red")) return decode_bar_red(d);
-    bool arrives = sim_opcode_take(&d->opcode, "arrive");
-    if (!arrives && !sim_opcode_take(&d->opcode, "sync")) return sim_decode_unknown(d);
-    if (!sim_opcode_done(&d->opcode)) return sim_decode_unknown(d);
+    if (sim_decode_take(&d->opcode, "red")) return decode_bar_red(d);
+    bool arrives = sim_decode_take(&d->opcode, "arrive");
+    if (!arrives && !sim_decode_take(&d->opcode, "sync")) return sim_decode_unknown(d);
+    if (!sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
     if (!sim_decode_count(d, arrives ? 2 : 1, 2)) return false;
     d->inst.mode = arrives ? SIM_BARRIER_ARRIVE : SIM_BARRIER_SYNC;
     d->inst.count = d->statement->operand_count == 2;
@@ -173,9 +173,9 @@ static const struct {
     {"bar", decode_bar},     {"barrier", decode_bar},
 };
 
-sim_form *sim_form_warp_find(struct sim_text root) {
+sim_form *sim_decode_warp_find(sim_text root) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (sim_text_equal(root, forms[i].root)) return forms[i].form;
+        if (sim_arena_text_equal(root, forms[i].root)) return forms[i].form;
     }
     return NULL;
 }

@@ -25,23 +25,23 @@ static const int errors[] = {
 
 enum { SOURCE_SHOWN = 60 }; /* of a long path, its end */
 
-int sim_kind_error(int kind) {
+int sim_find_error(int kind) {
     return errors[kind];
 }
 
-bool sim_checks(const struct sim_grid *grid, int kind) {
+bool sim_find_checks(const sim_grid *grid, int kind) {
     return grid->settings->checks >> kind & 1;
 }
 
-static const char *file_name(const struct sim_program *program, uint32_t number) {
+static const char *file_name(const sim_program *program, uint32_t number) {
     for (uint32_t i = 0; i < program->file_count; i++) {
         if (program->files[i].number == number) return program->files[i].name;
     }
     return "";
 }
 
-static void place(struct redtune_sim_finding *finding, const struct sim_run *x,
-                  const struct sim_inst *in, uint32_t lane) {
+static void place(struct redtune_sim_finding *finding, const sim_run *x, const sim_inst *in,
+                  uint32_t lane) {
     const uint32_t *shape = x->grid->launch->block;
     uint32_t thread = x->warp->index * SIM_LANES + lane;
     snprintf(finding->kernel, sizeof finding->kernel, "%s", x->grid->program->name);
@@ -55,9 +55,8 @@ static void place(struct redtune_sim_finding *finding, const struct sim_run *x,
              file_name(x->grid->program, in->source_file));
 }
 
-bool sim_find(struct sim_run *x, const struct sim_inst *in, uint32_t lane, int kind,
-              const char *format, ...) {
-    if (!sim_checks(x->grid, kind)) return false;
+bool sim_find(sim_run *x, const sim_inst *in, uint32_t lane, int kind, const char *format, ...) {
+    if (!sim_find_checks(x->grid, kind)) return false;
     x->stops = true;
     struct redtune_sim_finding *finding = &x->grid->finding;
     if (finding->kind) return true; /* the first one counts */

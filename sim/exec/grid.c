@@ -1,5 +1,5 @@
 /* Owns a launch: the slots that blocks run in, the order in which warps get their turns, and the
-   end, good or bad. */
+ * end, good or bad. */
 #include "exec/lanes.h"
 #include "exec/order.h"
 #include "exec/run.h"
@@ -11,7 +11,7 @@
 
 enum { TURN = 4096, TURN_BITS_LEAST = 3, TURN_BITS_MOST = 12 };
 
-static uint64_t next_random(struct sim_grid *grid) {
+static uint64_t next_random(sim_grid *grid) {
     uint64_t z = grid->random += 0x9E3779B97F4A7C15ull; /* splitmix64 */
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -22,9 +22,8 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-uint32_t sim_grid_blocks_per_sm(const struct sim_machine *machine,
-                                const struct sim_program *program, uint32_t threads,
-                                uint32_t dynamic_bytes) {
+uint32_t sim_grid_blocks_per_sm(const sim_machine *machine, const sim_program *program,
+                                uint32_t threads, uint32_t dynamic_bytes) {
     uint32_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
     uint32_t blocks = least(machine->sm_blocks, machine->sm_threads / (warps * SIM_LANES));
     uint32_t registers = (program->register_count + 7) / 8 * 8;
@@ -34,9 +33,9 @@ uint32_t sim_grid_blocks_per_sm(const struct sim_machine *machine,
     return blocks;
 }
 
-static void free_slots(struct sim_grid *grid) {
+static void free_slots(sim_grid *grid) {
     for (uint32_t s = 0; grid->blocks && s < grid->block_count; s++) {
-        struct sim_block *block = &grid->blocks[s];
+        sim_block *block = &grid->blocks[s];
         if (block->warps) free(block->warps[0].rows);
         if (block->warps) free(block->warps[0].predicates);
         free(block->warps);
@@ -48,8 +47,8 @@ static void free_slots(struct sim_grid *grid) {
     grid->blocks = NULL;
 }
 
-static bool make_slot(struct sim_grid *grid, struct sim_block *block) {
-    const struct sim_program *program = grid->program;
+static bool make_slot(sim_grid *grid, sim_block *block) {
+    const sim_program *program = grid->program;
     uint32_t warps = (grid->threads + SIM_LANES - 1) / SIM_LANES;
     size_t rows = (size_t)(program->row_count ? program->row_count : 1) * SIM_LANES;
     block->warp_count = warps;
@@ -72,9 +71,9 @@ static bool make_slot(struct sim_grid *grid, struct sim_block *block) {
     return false;
 }
 
-static bool make_slots(struct sim_grid *grid) {
-    const struct sim_machine *machine = &grid->settings->machine;
-    const struct sim_launch *launch = grid->launch;
+static bool make_slots(sim_grid *grid) {
+    const sim_machine *machine = &grid->settings->machine;
+    const sim_launch *launch = grid->launch;
     uint32_t per_sm =
         sim_grid_blocks_per_sm(machine, grid->program, grid->threads, launch->dynamic_bytes);
     uint64_t slots = (uint64_t)(per_sm ? per_sm : 1) * machine->sm_count;
@@ -89,8 +88,8 @@ static bool make_slots(struct sim_grid *grid) {
     return true;
 }
 
-static uint64_t special_value(const struct sim_grid *grid, const struct sim_block *block,
-                              uint32_t thread, enum sim_special special) {
+static uint64_t special_value(const sim_grid *grid, const sim_block *block, uint32_t thread,
+                              sim_special special) {
     const uint32_t *shape = grid->launch->block;
     uint32_t lane = thread % SIM_LANES, bit = 1u << lane;
     switch (special) {
@@ -143,13 +142,13 @@ static uint64_t special_value(const struct sim_grid *grid, const struct sim_bloc
     }
 }
 
-static void start_warp(struct sim_grid *grid, struct sim_block *block, struct sim_warp *warp) {
-    const struct sim_program *program = grid->program;
+static void start_warp(sim_grid *grid, sim_block *block, sim_warp *warp) {
+    const sim_program *program = grid->program;
     uint32_t first = warp->index * SIM_LANES;
     uint32_t rest = grid->threads - first;
     warp->live = rest >= SIM_LANES ? UINT32_MAX : (1u << rest) - 1;
     warp->group_count = 1;
-    warp->groups[0] = (struct sim_group){0, warp->live, SIM_GROUP_RUNS};
+    warp->groups[0] = (sim_group){0, warp->live, SIM_GROUP_RUNS};
     warp->crowded_turns = 0;
     warp->at_barrier = warp->load_pending = warp->load_missed = false;
     warp->sync_count = warp->full_sync_clock = 0;
@@ -160,12 +159,12 @@ static void start_warp(struct sim_grid *grid, struct sim_block *block, struct si
         uint64_t *row = warp->rows + (size_t)program->specials[s].row * SIM_LANES;
         for (uint32_t i = 0; i < SIM_LANES; i++) {
             row[i] = (uint32_t)special_value(grid, block, first + i,
-                                             (enum sim_special)program->specials[s].special);
+                                             (sim_special)program->specials[s].special);
         }
     }
 }
 
-static void start_block(struct sim_grid *grid, struct sim_block *block) {
+static void start_block(sim_grid *grid, sim_block *block) {
     const uint32_t *shape = grid->launch->grid;
     uint64_t index = grid->next_block++;
     block->is_busy = true;
@@ -182,7 +181,7 @@ static void start_block(struct sim_grid *grid, struct sim_block *block) {
     grid->counters.warps += block->warp_count;
 }
 
-static bool can_run(const struct sim_warp *warp) {
+static bool can_run(const sim_warp *warp) {
     for (uint32_t i = 0; i < warp->group_count; i++) {
         if (warp->groups[i].state == SIM_GROUP_RUNS) return true;
     }
@@ -190,19 +189,19 @@ static bool can_run(const struct sim_warp *warp) {
 }
 
 /* Seed 0 gives long turns of one length; any other, turns of every length from 8 up. */
-static uint32_t turn_length(struct sim_grid *grid) {
+static uint32_t turn_length(sim_grid *grid) {
     if (!grid->settings->seed) return TURN;
     uint64_t random = next_random(grid);
     uint32_t bits = TURN_BITS_LEAST + (uint32_t)(random % (TURN_BITS_MOST - TURN_BITS_LEAST + 1));
     return (1u << bits) + (uint32_t)(random >> 32 & ((1u << bits) - 1));
 }
 
-static void find_stuck(struct sim_grid *grid, struct sim_block *block, int kind, const char *what) {
+static void find_stuck(sim_grid *grid, sim_block *block, int kind, const char *what) {
     for (uint32_t w = 0; w < block->warp_count; w++) {
-        struct sim_warp *warp = &block->warps[w];
+        sim_warp *warp = &block->warps[w];
         if (!warp->live || !warp->group_count) continue;
-        struct sim_run x = {.warp = warp, .block = block, .grid = grid};
-        const struct sim_group *group = &warp->groups[0];
+        sim_run x = {.warp = warp, .block = block, .grid = grid};
+        const sim_group *group = &warp->groups[0];
         sim_find(&x, &grid->program->insts[group->pc], (uint32_t)__builtin_ctz(group->lanes), kind,
                  "%s", what);
         return;
@@ -210,12 +209,12 @@ static void find_stuck(struct sim_grid *grid, struct sim_block *block, int kind,
 }
 
 /* One turn for each warp of the block that can run. false: none can, and none ever will. */
-static bool run_block(struct sim_grid *grid, struct sim_block *block) {
+static bool run_block(sim_grid *grid, sim_block *block) {
     uint32_t count = block->warp_count;
     uint32_t first = grid->settings->seed ? (uint32_t)(next_random(grid) % count) : 0;
     bool ran = false;
     for (uint32_t k = 0; k < count && !grid->finding.kind; k++) {
-        struct sim_warp *warp = &block->warps[(first + k) % count];
+        sim_warp *warp = &block->warps[(first + k) % count];
         if (!warp->live || !can_run(warp)) continue;
         ran = true;
         sim_warp_run(grid, block, warp, turn_length(grid));
@@ -223,8 +222,8 @@ static bool run_block(struct sim_grid *grid, struct sim_block *block) {
     return ran;
 }
 
-static void check_limits(struct sim_grid *grid, struct sim_block *block) {
-    const struct sim_settings *settings = grid->settings;
+static void check_limits(sim_grid *grid, sim_block *block) {
+    const sim_settings *settings = grid->settings;
     if (grid->finding.kind) return;
     if (grid->tick - grid->progress_tick > settings->limit_idle) {
         find_stuck(grid, block, REDTUNE_SIM_HANG, "waits in a loop, and nothing else goes on");
@@ -233,12 +232,12 @@ static void check_limits(struct sim_grid *grid, struct sim_block *block) {
     }
 }
 
-static void run_slots(struct sim_grid *grid) {
+static void run_slots(sim_grid *grid) {
     while (grid->done_blocks < grid->total_blocks && !grid->finding.kind) {
         for (uint32_t k = 0; k < grid->block_count && !grid->finding.kind; k++) {
             uint32_t slot = k; /* in turn, or with a seed whichever comes up */
             if (grid->settings->seed) slot = (uint32_t)(next_random(grid) % grid->block_count);
-            struct sim_block *block = &grid->blocks[slot];
+            sim_block *block = &grid->blocks[slot];
             if (!block->is_busy && grid->next_block < grid->total_blocks) start_block(grid, block);
             if (!block->is_busy) continue;
             bool ran = run_block(grid, block);
@@ -255,8 +254,8 @@ static void run_slots(struct sim_grid *grid) {
     }
 }
 
-bool sim_grid_run(struct sim_grid *grid) {
-    const struct sim_launch *launch = grid->launch;
+bool sim_grid_run(sim_grid *grid) {
+    const sim_launch *launch = grid->launch;
     grid->program = launch->program;
     grid->threads = launch->block[0] * launch->block[1] * launch->block[2];
     grid->total_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];

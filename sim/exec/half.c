@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-const struct sim_half_format sim_f16_format = {5, 10, 0x7fff};
-const struct sim_half_format sim_bf16_format = {8, 7, 0x7fff};
+const sim_half_format sim_f16_format = {5, 10, 0x7fff};
+const sim_half_format sim_bf16_format = {8, 7, 0x7fff};
 
-double sim_half_to_double(uint16_t half, const struct sim_half_format *format) {
+double sim_half_to_double(uint16_t half, const sim_half_format *format) {
     int bias = (1 << (format->exponent_bits - 1)) - 1;
     int exponent = half >> format->mantissa_bits & ((1 << format->exponent_bits) - 1);
     int mantissa = half & ((1 << format->mantissa_bits) - 1);
@@ -28,7 +28,7 @@ static bool rounds_up(double rest, bool is_odd, bool is_negative, uint8_t flags)
     return rest > 0.5 || (rest == 0.5 && is_odd);
 }
 
-uint16_t sim_half_from_double(double value, const struct sim_half_format *format, uint8_t flags) {
+uint16_t sim_half_from_double(double value, const sim_half_format *format, uint8_t flags) {
     if (isnan(value)) return format->nan;
     bool is_negative = signbit(value);
     uint16_t sign = is_negative ? 0x8000 : 0;
@@ -59,7 +59,7 @@ uint16_t sim_half_from_double(double value, const struct sim_half_format *format
 }
 
 /* result is rounded to nearest and misses the exact value by error: move it, if it is even, to
-   the odd neighbour on the other side of the exact value. */
+ * the odd neighbour on the other side of the exact value. */
 static double make_odd(double result, double error) {
     uint64_t bits;
     if (error == 0 || !isfinite(result)) return result;
@@ -72,7 +72,7 @@ static double make_odd(double result, double error) {
     return result;
 }
 
-double sim_odd_add(double a, double b) {
+double sim_half_odd_add(double a, double b) {
     double sum = a + b;
     double part = sum - a;
     double error = (a - (sum - part)) + (b - part); /* Knuth's two-sum: exact */
@@ -80,6 +80,6 @@ double sim_odd_add(double a, double b) {
 }
 
 /* The products of 16-bit floats are exact in double, so only the sum rounds. */
-double sim_odd_fma(double a, double b, double c) {
-    return sim_odd_add(a * b, c);
+double sim_half_odd_fma(double a, double b, double c) {
+    return sim_half_odd_add(a * b, c);
 }

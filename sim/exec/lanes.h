@@ -33,16 +33,16 @@ enum { SIM_ALL_LANES_COUNT = 32 };
         }                                                                                          \
     } while (0)
 
-static inline uint64_t *sim_row(const struct sim_run *x, sim_ref ref) {
+static inline uint64_t *sim_row(const sim_run *x, sim_ref ref) {
     return x->rows[ref & 1] + (size_t)(ref >> 1) * SIM_LANES;
 }
 
-static inline uint32_t sim_mask(const struct sim_run *x, sim_ref ref) {
+static inline uint32_t sim_mask(const sim_run *x, sim_ref ref) {
     return x->predicates[ref >> 1] ^ (0u - (ref & 1));
 }
 
 /* Predicate 0 is what an absent destination names: it stays true. */
-static inline void sim_mask_put(struct sim_run *x, sim_ref ref, uint32_t lanes, uint32_t value) {
+static inline void sim_mask_put(sim_run *x, sim_ref ref, uint32_t lanes, uint32_t value) {
     if (!(ref >> 1)) return;
     uint32_t *mask = &x->predicates[ref >> 1];
     *mask = (*mask & ~lanes) | (value & lanes);
@@ -74,23 +74,23 @@ static inline uint64_t sim_f64_bits(double value) {
 }
 
 /* Steps of one, two and three sources: RESULT is an expression of a, b and c, which READ has
-   turned into values; it gives the bits to keep. */
+ * turned into values; it gives the bits to keep. */
 #define SIM_STEP1(name, READ, RESULT)                                                              \
-    static void name(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {               \
+    static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                             \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]);                                               \
         SIM_FOR_LANES(i, lanes, READ(a, pa[i]); d[i] = (RESULT));                                  \
     }
 
 #define SIM_STEP2(name, READ, RESULT)                                                              \
-    static void name(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {               \
+    static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                             \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]), *pb = sim_row(x, in->ref[2]);                 \
         SIM_FOR_LANES(i, lanes, READ(a, pa[i]); READ(b, pb[i]); d[i] = (RESULT));                  \
     }
 
 #define SIM_STEP3(name, READ, RESULT)                                                              \
-    static void name(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {               \
+    static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                             \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]), *pb = sim_row(x, in->ref[2]);                 \
         const uint64_t *pc = sim_row(x, in->ref[3]);                                               \

@@ -8,22 +8,22 @@ enum { RESERVED_REGISTERS = 10 }; /* what hardware takes for addressing and the 
 /* Sets larger than this many bits are not worth it: only text made to be hostile has them. */
 static const uint64_t SET_BITS_MAX = 1ull << 26;
 
-struct flow_block {
+typedef struct flow_block {
     uint32_t first, last; /* instructions, both inside */
     uint64_t *used;       /* rows read before this block writes them */
     uint64_t *defined;
     uint64_t *in, *out;
-};
+} flow_block;
 
-struct analysis {
-    struct sim_decoder *d;
-    struct sim_inst *insts;
+typedef struct analysis {
+    sim_decoder *d;
+    sim_inst *insts;
     uint32_t inst_count, row_count, words;
-    struct flow_block *blocks;
+    flow_block *blocks;
     uint32_t block_count;
     uint32_t *block_of;    /* per instruction; of those that start one */
     uint32_t *start, *end; /* per row: where it lives first and last; SIM_NONE: nowhere */
-};
+} analysis;
 
 static bool has_bit(const uint64_t *set, uint32_t bit) {
     return set[bit / 64] >> (bit % 64) & 1;
@@ -37,29 +37,29 @@ static bool is_row(sim_ref ref) {
 }
 
 /* Where control can go from an instruction besides the next one. */
-static uint32_t target_count(const struct sim_inst *inst) {
+static uint32_t target_count(const sim_inst *inst) {
     return inst->flow == SIM_FLOW_BRANCH ? 1 : inst->flow == SIM_FLOW_TABLE ? inst->count : 0;
 }
 
-static uint32_t target_at(const struct analysis *a, const struct sim_inst *inst, uint32_t i) {
+static uint32_t target_at(const analysis *a, const sim_inst *inst, uint32_t i) {
     return inst->flow == SIM_FLOW_BRANCH ? inst->target
                                          : *SIM_ITEM(&a->d->targets, uint32_t, inst->target + i);
 }
 
-static bool falls_through(const struct sim_inst *inst) {
+static bool falls_through(const sim_inst *inst) {
     bool leaves =
         inst->flow == SIM_FLOW_EXIT || inst->flow == SIM_FLOW_TRAP || target_count(inst) > 0;
     return !leaves || inst->guard != 0;
 }
 
-static bool find_blocks(struct analysis *a) {
-    struct sim_arena *arena = &a->d->ast->arena;
+static bool find_blocks(analysis *a) {
+    sim_arena *arena = &a->d->ast->arena;
     uint8_t *leads = sim_arena_get(arena, a->inst_count + 1);
     a->block_of = sim_arena_get(arena, (a->inst_count + 1) * sizeof *a->block_of);
     if (!leads || !a->block_of) return false;
     leads[0] = 1;
     for (uint32_t i = 0; i < a->inst_count; i++) {
-        const struct sim_inst *inst = &a->insts[i];
+        const sim_inst *inst = &a->insts[i];
         for (uint32_t t = 0; t < target_count(inst); t++) leads[target_at(a, inst, t)] = 1;
         if (target_count(inst) || !falls_through(inst)) leads[i + 1] = 1;
     }
@@ -72,7 +72,7 @@ static bool find_blocks(struct analysis *a) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < a->inst_count; i++) {
         if (leads[i]) {
-            struct flow_block *block = &a->blocks[at];
+            flow_block *block = &a->blocks[at];
             block->first = i;
             block->used = sets + (size_t)at * a->words * 4;
             block->defined = block->used + a->words;
@@ -86,11 +86,11 @@ static bool find_blocks(struct analysis *a) {
 }
 
 /* A write under a guard leaves the other lanes' values, so it counts as a read as well. */
-static void find_uses(struct analysis *a) {
+static void find_uses(analysis *a) {
     for (uint32_t b = 0; b < a->block_count; b++) {
-        struct flow_block *block = &a->blocks[b];
+        flow_block *block = &a->blocks[b];
         for (uint32_t i = block->first; i <= block->last; i++) {
-            const struct sim_inst *inst = &a->insts[i];
+            const sim_inst *inst = &a->insts[i];
             uint32_t reads = inst->row_uses | (inst->guard ? inst->row_defs : 0u);
             for (uint32_t r = 0; r < SIM_INST_REFS; r++) {
                 sim_ref ref = inst->ref[r];
@@ -104,7 +104,7 @@ static void find_uses(struct analysis *a) {
     }
 }
 
-static bool flow_into(struct analysis *a, struct flow_block *block, uint32_t successor) {
+static bool flow_into(analysis *a, flow_block *block, uint32_t successor) {
     const uint64_t *in = a->blocks[successor].in;
     bool changed = false;
     for (uint32_t w = 0; w < a->words; w++) {
@@ -114,13 +114,13 @@ static bool flow_into(struct analysis *a, struct flow_block *block, uint32_t suc
     return changed;
 }
 
-static void find_live(struct analysis *a) {
+static void find_live(analysis *a) {
     bool changed = true;
     while (changed) {
         changed = false;
         for (uint32_t b = a->block_count; b-- > 0;) {
-            struct flow_block *block = &a->blocks[b];
-            const struct sim_inst *last = &a->insts[block->last];
+            flow_block *block = &a->blocks[b];
+            const sim_inst *last = &a->insts[block->last];
             for (uint32_t t = 0; t < target_count(last); t++) {
                 changed |= flow_into(a, block, a->block_of[target_at(a, last, t)]);
             }
@@ -136,37 +136,37 @@ static void find_live(struct analysis *a) {
     }
 }
 
-static void extend(struct analysis *a, uint32_t row, uint32_t at) {
+static void extend(analysis *a, uint32_t row, uint32_t at) {
     if (a->start[row] == SIM_NONE || at < a->start[row]) a->start[row] = at;
     if (a->end[row] == SIM_NONE || at > a->end[row]) a->end[row] = at;
 }
 
-static void find_intervals(struct analysis *a) {
+static void find_intervals(analysis *a) {
     for (uint32_t b = 0; b < a->block_count; b++) {
-        struct flow_block *block = &a->blocks[b];
+        flow_block *block = &a->blocks[b];
         for (uint32_t row = 0; row < a->row_count; row++) {
             if (has_bit(block->in, row)) extend(a, row, block->first);
             if (has_bit(block->out, row)) extend(a, row, block->last);
         }
     }
     for (uint32_t i = 0; i < a->inst_count; i++) {
-        const struct sim_inst *inst = &a->insts[i];
+        const sim_inst *inst = &a->insts[i];
         uint32_t named = inst->row_uses | inst->row_defs;
         for (uint32_t r = 0; r < SIM_INST_REFS; r++) {
             if (named >> r & 1 && is_row(inst->ref[r])) extend(a, inst->ref[r] >> 1, i);
         }
     }
     for (uint32_t i = 0; i < a->d->specials.count; i++) {
-        uint32_t row = SIM_ITEM(&a->d->specials, struct sim_special_row, i)->row;
+        uint32_t row = SIM_ITEM(&a->d->specials, sim_special_row, i)->row;
         extend(a, row, 0);
         extend(a, row, a->inst_count - 1);
     }
 }
 
 /* Hands out places in the order of the text: a place is free again behind its value's last use,
-   so no instruction writes a row that it reads unless the text says so. */
-static bool assign(struct analysis *a, uint32_t *place, uint32_t *place_count, uint32_t *peak) {
-    struct sim_arena *arena = &a->d->ast->arena;
+ * so no instruction writes a row that it reads unless the text says so. */
+static bool assign(analysis *a, uint32_t *place, uint32_t *place_count, uint32_t *peak) {
+    sim_arena *arena = &a->d->ast->arena;
     size_t rows = (size_t)a->row_count + 1, insts = (size_t)a->inst_count + 1;
     uint32_t *first_start = sim_arena_get(arena, insts * 4);
     uint32_t *first_end = sim_arena_get(arena, insts * 4);
@@ -196,9 +196,9 @@ static bool assign(struct analysis *a, uint32_t *place, uint32_t *place_count, u
     return true;
 }
 
-static void rename_rows(struct analysis *a, const uint32_t *place) {
+static void rename_rows(analysis *a, const uint32_t *place) {
     for (uint32_t i = 0; i < a->inst_count; i++) {
-        struct sim_inst *inst = &a->insts[i];
+        sim_inst *inst = &a->insts[i];
         uint32_t named = inst->row_uses | inst->row_defs;
         for (uint32_t r = 0; r < SIM_INST_REFS; r++) {
             sim_ref *ref = &inst->ref[r];
@@ -206,16 +206,16 @@ static void rename_rows(struct analysis *a, const uint32_t *place) {
         }
     }
     for (uint32_t i = 0; i < a->d->specials.count; i++) {
-        struct sim_special_row *special = SIM_ITEM(&a->d->specials, struct sim_special_row, i);
+        sim_special_row *special = SIM_ITEM(&a->d->specials, sim_special_row, i);
         special->row = place[special->row];
     }
 }
 
-bool sim_liveness_pack(struct sim_decoder *d) {
-    struct analysis a = {.d = d,
-                         .insts = d->insts.items,
-                         .inst_count = d->insts.count,
-                         .row_count = d->program->row_count};
+bool sim_liveness_pack(sim_decoder *d) {
+    analysis a = {.d = d,
+                  .insts = d->insts.items,
+                  .inst_count = d->insts.count,
+                  .row_count = d->program->row_count};
     d->program->register_count = RESERVED_REGISTERS + d->program->row_count;
     if (a.row_count == 0) return true;
     if (!find_blocks(&a)) return sim_decode_no_memory(d);
@@ -238,13 +238,13 @@ bool sim_liveness_pack(struct sim_decoder *d) {
     return true;
 }
 
-bool sim_liveness_mark_waits(struct sim_decoder *d) {
+bool sim_liveness_mark_waits(sim_decoder *d) {
     uint32_t words = (d->program->row_count + 63) / 64;
     uint64_t *pending = sim_arena_get(&d->ast->arena, ((size_t)words + 1) * 8);
     if (!pending) return sim_decode_no_memory(d);
     bool any = false;
     for (uint32_t i = 0; i < d->insts.count; i++) {
-        struct sim_inst *inst = SIM_ITEM(&d->insts, struct sim_inst, i);
+        sim_inst *inst = SIM_ITEM(&d->insts, sim_inst, i);
         uint32_t named = inst->row_uses | inst->row_defs;
         for (uint32_t r = 0; r < SIM_INST_REFS && any; r++) {
             sim_ref ref = inst->ref[r];

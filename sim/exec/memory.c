@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* Beyond what any host pointer can be on the machines that this runs on, so that neither side
-   can use the other's by mistake. */
+ * can use the other's by mistake. */
 static const uint64_t FIRST_ADDRESS = 0xA00000000000ull;
 enum { ALIGN_BYTES = 512, GAP_BYTES = 1 << 20, HOST_ALIGN_BYTES = 64 };
 
-static uint32_t find_index(const struct sim_memory *memory, uint64_t address) {
+static uint32_t find_index(const sim_memory *memory, uint64_t address) {
     uint32_t low = 0, high = memory->count;
     while (low < high) { /* the first that starts behind the address */
         uint32_t middle = low + (high - low) / 2;
@@ -21,26 +21,25 @@ static uint32_t find_index(const struct sim_memory *memory, uint64_t address) {
     return low;
 }
 
-struct sim_alloc *sim_memory_before(const struct sim_memory *memory, uint64_t address) {
+sim_alloc *sim_memory_before(const sim_memory *memory, uint64_t address) {
     uint32_t index = find_index(memory, address);
     return index ? memory->allocs[index - 1] : NULL;
 }
 
-struct sim_alloc *sim_memory_find(const struct sim_memory *memory, uint64_t address,
-                                  uint64_t bytes) {
-    struct sim_alloc *alloc = sim_memory_before(memory, address);
+sim_alloc *sim_memory_find(const sim_memory *memory, uint64_t address, uint64_t bytes) {
+    sim_alloc *alloc = sim_memory_before(memory, address);
     if (!alloc) return NULL;
     uint64_t offset = address - alloc->address;
     bool inside = offset <= alloc->size_bytes && bytes <= alloc->size_bytes - offset;
     return inside ? alloc : NULL;
 }
 
-struct sim_alloc *sim_memory_at(const struct sim_memory *memory, uint64_t address) {
-    struct sim_alloc *alloc = sim_memory_before(memory, address);
+sim_alloc *sim_memory_at(const sim_memory *memory, uint64_t address) {
+    sim_alloc *alloc = sim_memory_before(memory, address);
     return alloc && alloc->address == address ? alloc : NULL;
 }
 
-bool sim_memory_was_freed(const struct sim_memory *memory, uint64_t address) {
+bool sim_memory_was_freed(const sim_memory *memory, uint64_t address) {
     uint32_t kept = memory->freed_count < SIM_FREED_KEPT ? memory->freed_count : SIM_FREED_KEPT;
     for (uint32_t i = 0; i < kept; i++) {
         uint64_t offset = address - memory->freed[i].address;
@@ -51,10 +50,10 @@ bool sim_memory_was_freed(const struct sim_memory *memory, uint64_t address) {
     return false;
 }
 
-static bool make_room(struct sim_memory *memory) {
+static bool make_room(sim_memory *memory) {
     if (memory->count < memory->room) return true;
     uint32_t room = memory->room ? memory->room * 2 : 64;
-    struct sim_alloc **allocs = realloc(memory->allocs, room * sizeof *allocs);
+    sim_alloc **allocs = realloc(memory->allocs, room * sizeof *allocs);
     if (!allocs) return false;
     memory->allocs = allocs;
     memory->room = room;
@@ -62,13 +61,13 @@ static bool make_room(struct sim_memory *memory) {
 }
 
 /* calloc keeps the pages of a large allocation unused until something writes them. */
-static unsigned char *get_host(uint64_t bytes, enum sim_owner owner) {
+static unsigned char *get_host(uint64_t bytes, sim_owner owner) {
     if (owner != SIM_OWNER_HOST) return calloc(1, bytes + HOST_ALIGN_BYTES);
     uint64_t rounded = (bytes + HOST_ALIGN_BYTES - 1) & ~(uint64_t)(HOST_ALIGN_BYTES - 1);
     return aligned_alloc(HOST_ALIGN_BYTES, rounded);
 }
 
-static void destroy(struct sim_alloc *alloc) {
+static void destroy(sim_alloc *alloc) {
     for (uint64_t i = 0; alloc->pages && i < alloc->page_count; i++) {
         free(alloc->pages[i].written);
         free(alloc->pages[i].tags);
@@ -78,8 +77,8 @@ static void destroy(struct sim_alloc *alloc) {
     free(alloc);
 }
 
-struct sim_alloc *sim_memory_get(struct sim_memory *memory, uint64_t bytes, enum sim_owner owner) {
-    struct sim_alloc *alloc = calloc(1, sizeof *alloc);
+sim_alloc *sim_memory_get(sim_memory *memory, uint64_t bytes, sim_owner owner) {
+    sim_alloc *alloc = calloc(1, sizeof *alloc);
     if (!alloc || !make_room(memory)) goto failed;
     alloc->size_bytes = bytes;
     alloc->owner = owner;
@@ -108,18 +107,18 @@ failed:
     return NULL;
 }
 
-void sim_memory_free(struct sim_memory *memory, struct sim_alloc *alloc) {
+void sim_memory_free(sim_memory *memory, sim_alloc *alloc) {
     uint32_t index = find_index(memory, alloc->address) - 1;
     memmove(&memory->allocs[index], &memory->allocs[index + 1],
             (memory->count - index - 1) * sizeof *memory->allocs);
     memory->count--;
     if (alloc->owner != SIM_OWNER_HOST) memory->used_bytes -= alloc->size_bytes;
     memory->freed[memory->freed_count++ % SIM_FREED_KEPT] =
-        (struct sim_range){alloc->address, alloc->size_bytes};
+        (sim_range){alloc->address, alloc->size_bytes};
     destroy(alloc);
 }
 
-void sim_memory_free_all(struct sim_memory *memory) {
+void sim_memory_free_all(sim_memory *memory) {
     for (uint32_t i = 0; i < memory->count; i++) destroy(memory->allocs[i]);
     free(memory->allocs);
     memset(memory, 0, sizeof *memory);

@@ -1,5 +1,5 @@
 /* Device memory: allocations in an address space of their own, with a shadow of what is known
-   about their bytes. */
+ * about their bytes. */
 #ifndef SIM_EXEC_MEMORY_H
 #define SIM_EXEC_MEMORY_H
 
@@ -9,39 +9,39 @@
 
 enum { SIM_PAGE_BYTES = 4096, SIM_SECTOR_BYTES = 32, SIM_FREED_KEPT = 64 };
 
-enum sim_page_state { SIM_PAGE_RAW, SIM_PAGE_MIXED, SIM_PAGE_WRITTEN };
+typedef enum sim_page_state { SIM_PAGE_RAW, SIM_PAGE_MIXED, SIM_PAGE_WRITTEN } sim_page_state;
 
-struct sim_global_tag;
+typedef struct sim_global_tag sim_global_tag;
 
-struct sim_page {
-    uint64_t *written;           /* of a mixed page: a bit per byte */
-    struct sim_global_tag *tags; /* per byte: who wrote it in launch tags_launch; NULL: nobody */
+typedef struct sim_page {
+    uint64_t *written;    /* of a mixed page: a bit per byte */
+    sim_global_tag *tags; /* per byte: who wrote it in launch tags_launch; NULL: nobody */
     uint64_t tags_launch;
     uint64_t cache_stamp; /* memory.traffic when the cache last saw the page */
     uint64_t cached[2];   /* a bit per sector */
-    uint8_t state;        /* enum sim_page_state */
-};
+    uint8_t state;        /* sim_page_state */
+} sim_page;
 
-enum sim_owner { SIM_OWNER_DEVICE, SIM_OWNER_HOST, SIM_OWNER_MODULE };
+typedef enum sim_owner { SIM_OWNER_DEVICE, SIM_OWNER_HOST, SIM_OWNER_MODULE } sim_owner;
 
-struct sim_alloc {
+typedef struct sim_alloc {
     uint64_t address;
     uint64_t size_bytes;
     unsigned char *host;
-    struct sim_page *pages;
+    sim_page *pages;
     uint64_t page_count;
-    enum sim_owner owner;
+    sim_owner owner;
     const void *context; /* whom to tell when it leaks */
-};
+} sim_alloc;
 
-struct sim_range {
+typedef struct sim_range {
     uint64_t address;
     uint64_t size_bytes;
-};
+} sim_range;
 
 /* Valid when zeroed. */
-struct sim_memory {
-    struct sim_alloc **allocs; /* by address */
+typedef struct sim_memory {
+    sim_alloc **allocs; /* by address */
     uint32_t count;
     uint32_t room;
     uint64_t next_address;
@@ -49,35 +49,34 @@ struct sim_memory {
     uint64_t traffic;      /* bytes that came from memory to the cache, ever */
     uint64_t launch;       /* number of the launch that runs; tags of others are stale */
     uint64_t tagged_pages; /* of this launch */
-    struct sim_range freed[SIM_FREED_KEPT];
+    sim_range freed[SIM_FREED_KEPT];
     uint32_t freed_count;
-};
+} sim_memory;
 
 /* NULL: no memory on this machine. Host memory keeps its own address and is never unwritten. */
-struct sim_alloc *sim_memory_get(struct sim_memory *memory, uint64_t bytes, enum sim_owner owner);
-void sim_memory_free(struct sim_memory *memory, struct sim_alloc *alloc);
-void sim_memory_free_all(struct sim_memory *memory);
+sim_alloc *sim_memory_get(sim_memory *memory, uint64_t bytes, sim_owner owner);
+void sim_memory_free(sim_memory *memory, sim_alloc *alloc);
+void sim_memory_free_all(sim_memory *memory);
 
 /* The allocation that holds all of the bytes; NULL: none does. */
-struct sim_alloc *sim_memory_find(const struct sim_memory *memory, uint64_t address,
-                                  uint64_t bytes);
+sim_alloc *sim_memory_find(const sim_memory *memory, uint64_t address, uint64_t bytes);
 /* The one that starts there; NULL: none. */
-struct sim_alloc *sim_memory_at(const struct sim_memory *memory, uint64_t address);
+sim_alloc *sim_memory_at(const sim_memory *memory, uint64_t address);
 /* The nearest one that starts at or before the address; NULL: none. */
-struct sim_alloc *sim_memory_before(const struct sim_memory *memory, uint64_t address);
-bool sim_memory_was_freed(const struct sim_memory *memory, uint64_t address);
+sim_alloc *sim_memory_before(const sim_memory *memory, uint64_t address);
+bool sim_memory_was_freed(const sim_memory *memory, uint64_t address);
 
 /* Which bytes were ever written. put: false when there is no memory to remember it. */
-bool sim_shadow_put(struct sim_alloc *alloc, uint64_t offset, uint64_t bytes);
-bool sim_shadow_written(const struct sim_alloc *alloc, uint64_t offset, uint64_t bytes);
-bool sim_shadow_copy(struct sim_alloc *to, uint64_t to_offset, const struct sim_alloc *from,
-                     uint64_t from_offset, uint64_t bytes);
+bool sim_shadow_put(sim_alloc *alloc, uint64_t offset, uint64_t bytes);
+bool sim_shadow_written(const sim_alloc *alloc, uint64_t offset, uint64_t bytes);
+bool sim_shadow_copy(sim_alloc *to, uint64_t to_offset, const sim_alloc *from, uint64_t from_offset,
+                     uint64_t bytes);
 
 /* Has the cache see sectors first to last of one page; gives how many came from memory. */
-uint32_t sim_cache_touch(struct sim_memory *memory, uint64_t cache_bytes, struct sim_page *page,
-                         uint32_t first, uint32_t last);
+uint32_t sim_shadow_touch(sim_memory *memory, uint64_t cache_bytes, sim_page *page, uint32_t first,
+                          uint32_t last);
 /* A copy or memset goes through the cache as well. */
-uint64_t sim_cache_touch_range(struct sim_memory *memory, uint64_t cache_bytes,
-                               struct sim_alloc *alloc, uint64_t offset, uint64_t bytes);
+uint64_t sim_shadow_touch_range(sim_memory *memory, uint64_t cache_bytes, sim_alloc *alloc,
+                                uint64_t offset, uint64_t bytes);
 
 #endif

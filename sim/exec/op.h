@@ -5,23 +5,23 @@
 #include "exec/program.h"
 
 /* One instruction by its full name, less .ftz, .sat and the rounding. pattern names the operands:
-   a capital is a destination, a small letter a source, of
-     h 16 bits, i 32 bits, l 64 bits, f f32, e f64, g f16 or bf16, q 128 bits, b 8 to 64 bits;
-     P a predicate, R a predicate or a pair p|q, p a predicate source that may be negated. */
-struct sim_op {
+ * a capital is a destination, a small letter a source, of
+ * h 16 bits, i 32 bits, l 64 bits, f f32, e f64, g f16 or bf16, q 128 bits, b 8 to 64 bits;
+ * P a predicate, R a predicate or a pair p|q, p a predicate source that may be negated. */
+typedef struct sim_op {
     const char *name;
     const char *pattern;
     sim_step *run;
     sim_step *run_flagged; /* with .ftz, .sat or a rounding; NULL: there is no such form */
-};
+} sim_op;
 
-struct sim_op_table {
-    const struct sim_op *ops;
+typedef struct sim_op_table {
+    const sim_op *ops;
     uint32_t count;
-};
+} sim_op_table;
 
 /* One per file of steps. */
-extern const struct sim_op_table sim_ops_integer, sim_ops_bits, sim_ops_float, sim_ops_double,
+extern const sim_op_table sim_ops_integer, sim_ops_bits, sim_ops_float, sim_ops_double,
     sim_ops_half;
 
 #define SIM_OP_TABLE(array)                                                                        \
@@ -49,7 +49,7 @@ enum {
     SIM_ATOMIC_OTHER = 5
 };
 
-enum sim_atomic {
+typedef enum sim_atomic {
     SIM_ATOMIC_ADD,
     SIM_ATOMIC_INC,
     SIM_ATOMIC_DEC,
@@ -61,41 +61,46 @@ enum sim_atomic {
     SIM_ATOMIC_EXCH,
     SIM_ATOMIC_CAS,
     SIM_ATOMIC_NO_RESULT = 128 /* added for red */
-};
+} sim_atomic;
 
-enum sim_shuffle { SIM_SHUFFLE_UP, SIM_SHUFFLE_DOWN, SIM_SHUFFLE_BFLY, SIM_SHUFFLE_IDX };
-enum sim_vote { SIM_VOTE_ALL, SIM_VOTE_ANY, SIM_VOTE_UNI, SIM_VOTE_BALLOT };
-enum sim_reduce {
+typedef enum sim_shuffle {
+    SIM_SHUFFLE_UP,
+    SIM_SHUFFLE_DOWN,
+    SIM_SHUFFLE_BFLY,
+    SIM_SHUFFLE_IDX
+} sim_shuffle;
+typedef enum sim_vote { SIM_VOTE_ALL, SIM_VOTE_ANY, SIM_VOTE_UNI, SIM_VOTE_BALLOT } sim_vote;
+typedef enum sim_reduce {
     SIM_REDUCE_ADD,
     SIM_REDUCE_MIN,
     SIM_REDUCE_MAX,
     SIM_REDUCE_AND,
     SIM_REDUCE_OR,
     SIM_REDUCE_XOR
-};
-enum sim_barrier {
+} sim_reduce;
+typedef enum sim_barrier {
     SIM_BARRIER_SYNC,
     SIM_BARRIER_ARRIVE,
     SIM_BARRIER_POPC,
     SIM_BARRIER_AND,
     SIM_BARRIER_OR
-};
-enum sim_boolean { SIM_BOOL_NONE, SIM_BOOL_AND, SIM_BOOL_OR, SIM_BOOL_XOR };
+} sim_barrier;
+typedef enum sim_boolean { SIM_BOOL_NONE, SIM_BOOL_AND, SIM_BOOL_OR, SIM_BOOL_XOR } sim_boolean;
 
 /* How a cvt rounds to an integral value. */
-enum sim_integral {
+typedef enum sim_integral {
     SIM_INTEGRAL_NONE,
     SIM_INTEGRAL_RN,
     SIM_INTEGRAL_RZ,
     SIM_INTEGRAL_RM,
     SIM_INTEGRAL_RP
-};
+} sim_integral;
 
 /* inst.mode of a fence, and of memory accesses with one inside. */
 enum { SIM_FENCE_BEFORE = 1, SIM_FENCE_AFTER = 2 };
 
 /* The comparison of a setp or set by its name, such as "lt". NULL: there is no such one. */
-sim_compare *sim_compare_find(struct sim_text comparison, enum sim_type type);
+sim_compare *sim_op_compare_find(sim_text comparison, sim_type type);
 sim_step sim_step_setp, sim_step_set;
 
 #endif

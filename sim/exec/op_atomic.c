@@ -10,18 +10,18 @@ static float flush(float value) {
     return fabsf(value) < 0x1p-126f ? copysignf(0.0f, value) : value;
 }
 
-static uint16_t add_half(uint16_t a, uint16_t b, const struct sim_half_format *format) {
-    double sum = sim_odd_add(sim_half_to_double(a, format), sim_half_to_double(b, format));
+static uint16_t add_half(uint16_t a, uint16_t b, const sim_half_format *format) {
+    double sum = sim_half_odd_add(sim_half_to_double(a, format), sim_half_to_double(b, format));
     return sim_half_from_double(sum, format, 0);
 }
 
-static uint64_t add_pair(uint64_t a, uint64_t b, const struct sim_half_format *format) {
+static uint64_t add_pair(uint64_t a, uint64_t b, const sim_half_format *format) {
     uint64_t high = add_half((uint16_t)(a >> 16), (uint16_t)(b >> 16), format);
     return high << 16 | add_half((uint16_t)a, (uint16_t)b, format);
 }
 
 /* f32 sums in global memory flush subnormals, those in shared memory do not. */
-static uint64_t add(enum sim_type type, uint64_t a, uint64_t b, bool flushes) {
+static uint64_t add(sim_type type, uint64_t a, uint64_t b, bool flushes) {
     float narrow = 0;
     double wide = 0;
     switch (type) {
@@ -46,13 +46,12 @@ static uint64_t add(enum sim_type type, uint64_t a, uint64_t b, bool flushes) {
     }
 }
 
-static bool is_less(enum sim_type type, uint64_t a, uint64_t b) {
+static bool is_less(sim_type type, uint64_t a, uint64_t b) {
     if (type == SIM_S32) return (int32_t)a < (int32_t)b;
     return type == SIM_S64 ? (int64_t)a < (int64_t)b : a < b;
 }
 
-static uint64_t combine(enum sim_atomic op, enum sim_type type, uint64_t old, uint64_t value,
-                        bool flushes) {
+static uint64_t combine(sim_atomic op, sim_type type, uint64_t old, uint64_t value, bool flushes) {
     switch (op) {
     case SIM_ATOMIC_ADD:
         return add(type, old, value, flushes);
@@ -76,9 +75,8 @@ static uint64_t combine(enum sim_atomic op, enum sim_type type, uint64_t old, ui
 }
 
 /* One lane's turn, on up to two words of 64 bits. */
-static void update(struct sim_run *x, const struct sim_inst *in, uint32_t lane, unsigned char *at,
-                   bool flushes) {
-    enum sim_atomic op = (enum sim_atomic)(in->mode & ~SIM_ATOMIC_NO_RESULT);
+static void update(sim_run *x, const sim_inst *in, uint32_t lane, unsigned char *at, bool flushes) {
+    sim_atomic op = (sim_atomic)(in->mode & ~SIM_ATOMIC_NO_RESULT);
     uint32_t words = in->bytes > 8 ? 2 : 1, bytes = in->bytes / words;
     uint64_t old[2] = {0}, value[2] = {0}, other[2] = {0};
     for (uint32_t w = 0; w < words; w++) {
@@ -90,15 +88,15 @@ static void update(struct sim_run *x, const struct sim_inst *in, uint32_t lane, 
     for (uint32_t w = 0; w < words; w++) {
         uint64_t result = op == SIM_ATOMIC_CAS
                               ? (equal ? other[w] : old[w])
-                              : combine(op, (enum sim_type)in->count, old[w], value[w], flushes);
+                              : combine(op, (sim_type)in->count, old[w], value[w], flushes);
         if (memcmp(at + w * 8, &result, bytes) != 0) x->grid->progress_tick = x->grid->tick;
         memcpy(at + w * 8, &result, bytes);
         if (in->row_defs) sim_row(x, in->ref[w])[lane] = old[w];
     }
 }
 
-void sim_step_atomic(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
-    struct sim_access access = {.bytes = in->bytes, .writes = true, .is_atomic = true};
+void sim_step_atomic(sim_run *x, const sim_inst *in, uint32_t lanes) {
+    sim_access access = {.bytes = in->bytes, .writes = true, .is_atomic = true};
     const uint64_t *base = sim_row(x, in->ref[SIM_ATOMIC_ADDRESS]);
     for (uint32_t i = 0; i < SIM_LANES; i++) access.address[i] = base[i] + in->imm;
     if (in->result_bits & SIM_FENCE_BEFORE) sim_order_fence(x);

@@ -106,18 +106,18 @@ static inline uint64_t insert(uint64_t a, uint64_t b, uint32_t at, uint32_t leng
     return b;
 }
 
-static void bfi(struct sim_run *x, const struct sim_inst *in, uint32_t lanes, uint32_t bits) {
+static void bfi(sim_run *x, const sim_inst *in, uint32_t lanes, uint32_t bits) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
     const uint64_t *at = sim_row(x, in->ref[3]), *length = sim_row(x, in->ref[4]);
     SIM_FOR_LANES(i, lanes, d[i] = insert(a[i], b[i], (uint32_t)at[i], (uint32_t)length[i], bits));
 }
 
-static void bfi_32(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void bfi_32(sim_run *x, const sim_inst *in, uint32_t lanes) {
     bfi(x, in, lanes, 32);
 }
 
-static void bfi_64(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void bfi_64(sim_run *x, const sim_inst *in, uint32_t lanes) {
     bfi(x, in, lanes, 64);
 }
 
@@ -174,7 +174,7 @@ SIM_STEP3(prmt_ecr, SIM_READ_U32, permute(a, b, prmt_modes[4][c & 3]))
 SIM_STEP3(prmt_rc16, SIM_READ_U32, permute(a, b, prmt_modes[5][c & 3]))
 
 /* lop3: bit k of the table is the result where a, b and c have the bits of k. */
-static void lop3(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void lop3(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
     const uint64_t *c = sim_row(x, in->ref[3]);
@@ -188,7 +188,7 @@ static void lop3(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
         } d[i] = result);
 }
 
-static void selp(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void selp(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
     uint32_t chosen = sim_mask(x, in->ref[3]);
@@ -199,19 +199,19 @@ static void selp(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
 SIM_STEP3(slct_s32, SIM_READ_U64, (int32_t)c >= 0 ? a : b)
 SIM_STEP3(slct_f32, SIM_READ_U64, sim_f32(c) >= 0.0f ? a : b)
 
-static void and_pred(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void and_pred(sim_run *x, const sim_inst *in, uint32_t lanes) {
     sim_mask_put(x, in->ref[0], lanes, sim_mask(x, in->ref[1]) & sim_mask(x, in->ref[2]));
 }
 
-static void or_pred(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void or_pred(sim_run *x, const sim_inst *in, uint32_t lanes) {
     sim_mask_put(x, in->ref[0], lanes, sim_mask(x, in->ref[1]) | sim_mask(x, in->ref[2]));
 }
 
-static void xor_pred(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void xor_pred(sim_run *x, const sim_inst *in, uint32_t lanes) {
     sim_mask_put(x, in->ref[0], lanes, sim_mask(x, in->ref[1]) ^ sim_mask(x, in->ref[2]));
 }
 
-static void not_pred(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static void not_pred(sim_run *x, const sim_inst *in, uint32_t lanes) {
     sim_mask_put(x, in->ref[0], lanes, ~sim_mask(x, in->ref[1]));
 }
 
@@ -224,7 +224,7 @@ static void not_pred(struct sim_run *x, const struct sim_inst *in, uint32_t lane
 #define SELP(type, pattern)                                                                        \
     { "selp." type, pattern, selp, NULL }
 
-static const struct sim_op ops[] = {
+static const sim_op ops[] = {
     LOGIC(and),
     LOGIC(or),
     LOGIC(xor),
@@ -308,4 +308,4 @@ static const struct sim_op ops[] = {
     {"slct.f32.f32", "Ffff", slct_f32, slct_f32},
 };
 
-const struct sim_op_table sim_ops_bits = SIM_OP_TABLE(ops);
+const sim_op_table sim_ops_bits = SIM_OP_TABLE(ops);

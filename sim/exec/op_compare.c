@@ -46,7 +46,7 @@ FLOATING(f64, double, sim_f64)
 FLOATING(f16, double, F16)
 FLOATING(bf16, double, BF16)
 
-enum column { U, S16, S32, S64, FLT, DBL, HALF, BRAIN, COLUMNS };
+typedef enum column { U, S16, S32, S64, FLT, DBL, HALF, BRAIN, COLUMNS } column;
 
 #define ROW_INTEGER(name)                                                                          \
     {                                                                                              \
@@ -79,7 +79,7 @@ static const struct {
     ROW_FLOAT(num),       ROW_FLOAT(nan),
 };
 
-static int column_of(enum sim_type type) {
+static int column_of(sim_type type) {
     switch (type) {
     case SIM_B16:
     case SIM_B32:
@@ -107,11 +107,11 @@ static int column_of(enum sim_type type) {
     }
 }
 
-sim_compare *sim_compare_find(struct sim_text comparison, enum sim_type type) {
+sim_compare *sim_op_compare_find(sim_text comparison, sim_type type) {
     int column = column_of(type);
     if (column < 0) return NULL;
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
-        if (sim_text_equal(comparison, comparisons[i].name)) {
+        if (sim_arena_text_equal(comparison, comparisons[i].name)) {
             return comparisons[i].by_column[column];
         }
     }
@@ -125,7 +125,7 @@ static void flush_row(const uint64_t *from, uint64_t *to) {
     }
 }
 
-static uint32_t compare(struct sim_run *x, const struct sim_inst *in, sim_ref a, sim_ref b) {
+static uint32_t compare(sim_run *x, const sim_inst *in, sim_ref a, sim_ref b) {
     if (!(in->flags & SIM_FLAG_FTZ)) return in->compare(sim_row(x, a), sim_row(x, b));
     uint64_t fa[SIM_LANES], fb[SIM_LANES];
     flush_row(sim_row(x, a), fa);
@@ -133,7 +133,7 @@ static uint32_t compare(struct sim_run *x, const struct sim_inst *in, sim_ref a,
     return in->compare(fa, fb);
 }
 
-static uint32_t combine(enum sim_boolean how, uint32_t result, uint32_t with) {
+static uint32_t combine(sim_boolean how, uint32_t result, uint32_t with) {
     switch (how) {
     case SIM_BOOL_AND:
         return result & with;
@@ -147,17 +147,17 @@ static uint32_t combine(enum sim_boolean how, uint32_t result, uint32_t with) {
 }
 
 /* p is the comparison, q its opposite, both combined with c. */
-void sim_step_setp(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_setp(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint32_t result = compare(x, in, in->ref[2], in->ref[3]);
     uint32_t with = in->mode ? sim_mask(x, in->ref[4]) : 0;
-    sim_mask_put(x, in->ref[0], lanes, combine((enum sim_boolean)in->mode, result, with));
-    sim_mask_put(x, in->ref[1], lanes, combine((enum sim_boolean)in->mode, ~result, with));
+    sim_mask_put(x, in->ref[0], lanes, combine((sim_boolean)in->mode, result, with));
+    sim_mask_put(x, in->ref[1], lanes, combine((sim_boolean)in->mode, ~result, with));
 }
 
-void sim_step_set(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_set(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     uint32_t result = compare(x, in, in->ref[1], in->ref[2]);
     uint32_t with = in->mode ? sim_mask(x, in->ref[3]) : 0;
-    result = combine((enum sim_boolean)in->mode, result, with);
+    result = combine((sim_boolean)in->mode, result, with);
     SIM_FOR_LANES(i, lanes, d[i] = result >> i & 1 ? in->imm : 0);
 }

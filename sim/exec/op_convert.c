@@ -7,16 +7,16 @@
 
 static const uint64_t F64_NAN = 0xfff8000000000000ull;
 
-static enum sim_type to_type(const struct sim_inst *in) {
-    return (enum sim_type)(in->imm & 0xff);
+static sim_type to_type(const sim_inst *in) {
+    return (sim_type)(in->imm & 0xff);
 }
-static enum sim_type from_type(const struct sim_inst *in) {
-    return (enum sim_type)(in->imm >> 8);
+static sim_type from_type(const sim_inst *in) {
+    return (sim_type)(in->imm >> 8);
 }
-static uint32_t bits_of(enum sim_type type) {
+static uint32_t bits_of(sim_type type) {
     return sim_type_table[type].bits;
 }
-static bool is_signed(enum sim_type type) {
+static bool is_signed(sim_type type) {
     return sim_type_table[type].class == SIM_SIGNED;
 }
 
@@ -33,7 +33,7 @@ static inline uint64_t unsigned_part(uint64_t value, uint32_t shift) {
 }
 
 /* Reads at the source's width and sign, cuts to the destination's, and widens to its register. */
-void sim_step_convert_integer(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_convert_integer(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     uint32_t from = 64 - bits_of(from_type(in)), to = 64 - bits_of(to_type(in));
@@ -51,7 +51,7 @@ void sim_step_convert_integer(struct sim_run *x, const struct sim_inst *in, uint
     }
 }
 
-static uint64_t saturate(uint64_t value, bool from_signed, enum sim_type to) {
+static uint64_t saturate(uint64_t value, bool from_signed, sim_type to) {
     uint32_t bits = bits_of(to);
     uint64_t most = is_signed(to) ? low_bits(bits - 1) : low_bits(bits);
     if (from_signed && (int64_t)value < 0) {
@@ -62,7 +62,7 @@ static uint64_t saturate(uint64_t value, bool from_signed, enum sim_type to) {
     return value > most ? most : value;
 }
 
-void sim_step_convert_saturate(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_convert_saturate(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     uint32_t shift = 64 - bits_of(from_type(in));
@@ -75,13 +75,13 @@ void sim_step_convert_saturate(struct sim_run *x, const struct sim_inst *in, uin
     }
 }
 
-static double flush(double value, enum sim_type type) {
+static double flush(double value, sim_type type) {
     bool is_small = type == SIM_F32 && fabs(value) < 0x1p-126;
     return is_small ? copysign(0.0, value) : value;
 }
 
 /* Every narrower format fits into double exactly. */
-static double read_float(uint64_t bits, enum sim_type type, bool ftz) {
+static double read_float(uint64_t bits, sim_type type, bool ftz) {
     double value = type == SIM_F64   ? sim_f64(bits)
                    : type == SIM_F32 ? (double)sim_f32(bits)
                    : type == SIM_F16 ? sim_half_to_double((uint16_t)bits, &sim_f16_format)
@@ -89,7 +89,7 @@ static double read_float(uint64_t bits, enum sim_type type, bool ftz) {
     return ftz ? flush(value, type) : value;
 }
 
-static double make_integral(double value, enum sim_integral how) {
+static double make_integral(double value, sim_integral how) {
     switch (how) {
     case SIM_INTEGRAL_RN:
         return nearbyint(value);
@@ -105,8 +105,8 @@ static double make_integral(double value, enum sim_integral how) {
 }
 
 /* Out of range becomes the nearest there is. A NaN becomes 0 where f32 and f16 go to 32 bits and
-   less, and otherwise the most negative value, taken as bits. */
-static uint64_t float_to_bits(double value, enum sim_type to, enum sim_type from) {
+ * less, and otherwise the most negative value, taken as bits. */
+static uint64_t float_to_bits(double value, sim_type to, sim_type from) {
     uint32_t bits = bits_of(to);
     if (isnan(value)) {
         if (bits < 64 && from != SIM_F64) return 0;
@@ -122,13 +122,13 @@ static uint64_t float_to_bits(double value, enum sim_type to, enum sim_type from
     return value >= ldexp(1.0, (int)bits) ? low_bits(bits) : (uint64_t)value;
 }
 
-void sim_step_float_to_integer(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_float_to_integer(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
         double value = read_float(a[i], from_type(in), in->flags & SIM_FLAG_FTZ);
-        value = make_integral(value, (enum sim_integral)in->mode);
+        value = make_integral(value, (sim_integral)in->mode);
         d[i] = float_to_bits(value, to_type(in), from_type(in)) & low_bits(in->result_bits);
     }
 }
@@ -158,17 +158,17 @@ static double integer_as_double(uint64_t value, bool negative) {
     return negative ? -(double)magnitude : (double)magnitude;
 }
 
-static uint64_t half_bits(double value, enum sim_type type, uint8_t flags) {
-    const struct sim_half_format *format = type == SIM_F16 ? &sim_f16_format : &sim_bf16_format;
+static uint64_t half_bits(double value, sim_type type, uint8_t flags) {
+    const sim_half_format *format = type == SIM_F16 ? &sim_f16_format : &sim_bf16_format;
     uint8_t rounding = flags & SIM_FLAG_ROUND;
     if (flags & SIM_FLAG_SAT) value = value >= 1.0 ? 1.0 : value > 0.0 ? value : 0.0;
     return sim_half_from_double(value, format, rounding);
 }
 
-void sim_step_integer_to_float(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_integer_to_float(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
-    enum sim_type to = to_type(in);
+    sim_type to = to_type(in);
     uint32_t shift = 64 - bits_of(from_type(in));
     bool from_signed = is_signed(from_type(in));
     fesetround(rounding_of(in->flags));
@@ -189,7 +189,7 @@ void sim_step_integer_to_float(struct sim_run *x, const struct sim_inst *in, uin
     fesetround(FE_TONEAREST);
 }
 
-static uint64_t float_bits(double value, enum sim_type to, uint8_t flags) {
+static uint64_t float_bits(double value, sim_type to, uint8_t flags) {
     if (to == SIM_F64) return clean_f64(value, flags);
     if (to != SIM_F32) return half_bits(value, to, flags);
     if (flags & SIM_FLAG_FTZ) value = flush(value, SIM_F32); /* what is too small before rounding */
@@ -197,7 +197,7 @@ static uint64_t float_bits(double value, enum sim_type to, uint8_t flags) {
 }
 
 /* Between f64 and others a NaN keeps its sign and the upper bits of its payload. */
-static uint64_t pass_nan(uint64_t bits, enum sim_type to, enum sim_type from, bool ftz) {
+static uint64_t pass_nan(uint64_t bits, sim_type to, sim_type from, bool ftz) {
     static const struct {
         uint8_t bits, mantissa;
     } formats[SIM_TYPE_COUNT] = {[SIM_F16] = {16, 10}, [SIM_F32] = {32, 23}, [SIM_F64] = {64, 52}};
@@ -212,10 +212,10 @@ static uint64_t pass_nan(uint64_t bits, enum sim_type to, enum sim_type from, bo
     return sign << (formats[to].bits - 1) | exponent | payload;
 }
 
-void sim_step_float_to_float(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_float_to_float(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
-    enum sim_type to = to_type(in), from = from_type(in);
+    sim_type to = to_type(in), from = from_type(in);
     bool ftz = in->flags & SIM_FLAG_FTZ, saturates = in->flags & SIM_FLAG_SAT;
     bool has_payload = (to == SIM_F64 || from == SIM_F64) && to != SIM_BF16 && !saturates;
     fesetround(rounding_of(in->flags)); /* nearest, where the value becomes integral as well */
@@ -227,7 +227,7 @@ void sim_step_float_to_float(struct sim_run *x, const struct sim_inst *in, uint3
         } else if (from == SIM_BF16 && to == SIM_F32 && !in->flags) {
             d[i] = (a[i] & 0xffff) << 16; /* hardware only shifts, NaN or not */
         } else {
-            value = make_integral(value, (enum sim_integral)in->mode);
+            value = make_integral(value, (sim_integral)in->mode);
             d[i] = float_bits(value, to, in->flags);
         }
     }
@@ -235,7 +235,7 @@ void sim_step_float_to_float(struct sim_run *x, const struct sim_inst *in, uint3
 }
 
 /* cvt.f32.f16, which every sum of halves is full of: exact, and without a branch. */
-void sim_step_widen_f16(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_widen_f16(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     SIM_FOR_LANES(i, lanes, uint32_t magnitude = (uint32_t)a[i] & 0x7fff;
@@ -246,7 +246,7 @@ void sim_step_widen_f16(struct sim_run *x, const struct sim_inst *in, uint32_t l
 }
 
 /* Between f32 and f64, to nearest. Rows with a NaN take the long way. */
-void sim_step_widen_f32(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_widen_f32(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]), nans = 0;
     const uint64_t *a = sim_row(x, in->ref[1]);
     for (uint32_t i = 0; i < SIM_LANES; i++) nans |= (a[i] & 0x7fffffff) > 0x7f800000;
@@ -257,7 +257,7 @@ void sim_step_widen_f32(struct sim_run *x, const struct sim_inst *in, uint32_t l
     SIM_FOR_LANES(i, lanes, d[i] = sim_f64_bits((double)sim_f32(a[i])));
 }
 
-void sim_step_narrow_f64(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_narrow_f64(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]), nans = 0;
     const uint64_t *a = sim_row(x, in->ref[1]);
     for (uint32_t i = 0; i < SIM_LANES; i++) nans |= (a[i] << 1) > 0x7ffull << 53;
@@ -269,10 +269,10 @@ void sim_step_narrow_f64(struct sim_run *x, const struct sim_inst *in, uint32_t 
 }
 
 /* cvt.rn.f16x2.f32 d, a, b: a is the upper half */
-void sim_step_pack_halves(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_pack_halves(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
-    enum sim_type to = in->mode ? SIM_BF16 : SIM_F16;
+    sim_type to = in->mode ? SIM_BF16 : SIM_F16;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
         uint64_t high = half_bits(sim_f32(a[i]), to, in->flags);

@@ -8,7 +8,7 @@
 #define F64_QUIET 0x0008000000000000ull
 
 /* Hardware hands a NaN of the sources on, made quiet; which of several depends on the
-   instruction, and each of these looks at its arguments from the last to the first. */
+ * instruction, and each of these looks at its arguments from the last to the first. */
 static inline uint64_t pass(uint64_t otherwise, double source) {
     return source != source ? sim_f64_bits(source) | F64_QUIET : otherwise;
 }
@@ -34,7 +34,7 @@ static int rounding_of(uint8_t flags) {
 
 /* f64 knows roundings, and neither flushing nor saturation; rcp.approx.ftz is its own form. */
 #define FLAGGED(name, step)                                                                        \
-    static void name##_flagged(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {     \
+    static void name##_flagged(sim_run *x, const sim_inst *in, uint32_t lanes) {                   \
         fesetround(rounding_of(in->flags));                                                        \
         step(x, in, lanes);                                                                        \
         fesetround(FE_TONEAREST);                                                                  \
@@ -88,7 +88,7 @@ SIM_STEP1(rsqrt_approx_f64, SIM_READ_F64,
           keep1(sim_f64(sim_f64_bits(flush(1.0 / sqrt(flush(a)))) & 0xffffffff00000000ull), a))
 
 #define TESTP(name, expression)                                                                    \
-    static void testp_##name(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {       \
+    static void testp_##name(sim_run *x, const sim_inst *in, uint32_t lanes) {                     \
         const uint64_t *p = sim_row(x, in->ref[1]);                                                \
         uint32_t result = 0;                                                                       \
         for (uint32_t i = 0; i < SIM_LANES; i++) {                                                 \
@@ -108,7 +108,7 @@ TESTP(subnormal, fpclassify(a) == FP_SUBNORMAL)
 #define BOTH(name, pattern, step)                                                                  \
     { name, pattern, step, step##_flagged }
 
-static const struct sim_op ops[] = {
+static const sim_op ops[] = {
     BOTH("add.f64", "Eee", add_f64),
     BOTH("sub.f64", "Eee", sub_f64),
     BOTH("mul.f64", "Eee", mul_f64),
@@ -132,4 +132,4 @@ static const struct sim_op ops[] = {
     {"testp.subnormal.f64", "Pe", testp_subnormal, NULL},
 };
 
-const struct sim_op_table sim_ops_double = SIM_OP_TABLE(ops);
+const sim_op_table sim_ops_double = SIM_OP_TABLE(ops);

@@ -37,7 +37,7 @@ static inline uint64_t finish(float value, bool ftz, uint8_t flags) {
 }
 
 #define FLAGGED(name, body)                                                                        \
-    static void name##_flagged(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {     \
+    static void name##_flagged(sim_run *x, const sim_inst *in, uint32_t lanes) {                   \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]), *pb = sim_row(x, in->ref[2]);                 \
         const uint64_t *pc = sim_row(x, in->ref[3]);                                               \
@@ -111,7 +111,7 @@ FLOAT1(neg_f32, -a)
 SIM_STEP2(copysign_f32, SIM_READ_U32, (a & 0x80000000u) | (b & 0x7fffffffu))
 
 #define TESTP(name, expression)                                                                    \
-    static void testp_##name(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {       \
+    static void testp_##name(sim_run *x, const sim_inst *in, uint32_t lanes) {                     \
         const uint64_t *p = sim_row(x, in->ref[1]);                                                \
         uint32_t result = 0;                                                                       \
         for (uint32_t i = 0; i < SIM_LANES; i++) {                                                 \
@@ -131,7 +131,7 @@ TESTP(subnormal, fpclassify(a) == FP_SUBNORMAL)
 #define BOTH(name, pattern, step)                                                                  \
     { name, pattern, step, step##_flagged }
 
-static const struct sim_op ops[] = {
+static const sim_op ops[] = {
     BOTH("add.f32", "Fff", add_f32),
     BOTH("sub.f32", "Fff", sub_f32),
     BOTH("mul.f32", "Fff", mul_f32),
@@ -165,4 +165,4 @@ static const struct sim_op ops[] = {
     {"testp.subnormal.f32", "Pf", testp_subnormal, NULL},
 };
 
-const struct sim_op_table sim_ops_float = SIM_OP_TABLE(ops);
+const sim_op_table sim_ops_float = SIM_OP_TABLE(ops);

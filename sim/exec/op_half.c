@@ -8,10 +8,10 @@
 typedef double operation(double a, double b, double c);
 
 static double add(double a, double b, double c) {
-    return (void)c, sim_odd_add(a, b);
+    return (void)c, sim_half_odd_add(a, b);
 }
 static double sub(double a, double b, double c) {
-    return (void)c, sim_odd_add(a, -b);
+    return (void)c, sim_half_odd_add(a, -b);
 }
 static double mul(double a, double b, double c) {
     return (void)c, a * b;
@@ -41,12 +41,12 @@ static double most_nan(double a, double b, double c) {
     return isnan(a) || isnan(b) ? (double)NAN : most(a, b, c);
 }
 
-static double flush(double value, const struct sim_half_format *format) {
+static double flush(double value, const sim_half_format *format) {
     double normal = ldexp(1.0, 2 - (1 << (format->exponent_bits - 1)));
     return fabs(value) < normal ? copysign(0.0, value) : value;
 }
 
-static uint16_t apply(operation *run, const struct sim_half_format *format, const uint16_t *v,
+static uint16_t apply(operation *run, const sim_half_format *format, const uint16_t *v,
                       uint8_t flags) {
     double values[3];
     for (int i = 0; i < 3; i++) {
@@ -63,8 +63,8 @@ static uint16_t apply(operation *run, const struct sim_half_format *format, cons
     return bits;
 }
 
-static void run_halves(struct sim_run *x, const struct sim_inst *in, uint32_t lanes, operation *run,
-                       const struct sim_half_format *format) {
+static void run_halves(sim_run *x, const sim_inst *in, uint32_t lanes, operation *run,
+                       const sim_half_format *format) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
     const uint64_t *c = sim_row(x, in->ref[3]);
@@ -82,18 +82,18 @@ static void run_halves(struct sim_run *x, const struct sim_inst *in, uint32_t la
 
 /* A single half runs as a pair whose upper part is dropped. */
 #define HALF(name, operation)                                                                      \
-    static void name##_f16x2(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {       \
+    static void name##_f16x2(sim_run *x, const sim_inst *in, uint32_t lanes) {                     \
         run_halves(x, in, lanes, operation, &sim_f16_format);                                      \
     }                                                                                              \
-    static void name##_bf16x2(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {      \
+    static void name##_bf16x2(sim_run *x, const sim_inst *in, uint32_t lanes) {                    \
         run_halves(x, in, lanes, operation, &sim_bf16_format);                                     \
     }                                                                                              \
-    static void name##_f16(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {         \
+    static void name##_f16(sim_run *x, const sim_inst *in, uint32_t lanes) {                       \
         name##_f16x2(x, in, lanes);                                                                \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         SIM_FOR_LANES(i, lanes, d[i] &= 0xffff);                                                   \
     }                                                                                              \
-    static void name##_bf16(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {        \
+    static void name##_bf16(sim_run *x, const sim_inst *in, uint32_t lanes) {                      \
         name##_bf16x2(x, in, lanes);                                                               \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         SIM_FOR_LANES(i, lanes, d[i] &= 0xffff);                                                   \
@@ -102,7 +102,7 @@ static void run_halves(struct sim_run *x, const struct sim_inst *in, uint32_t la
 HALF(add, add)
 HALF(sub, sub)
 HALF(mul, mul)
-HALF(fma, sim_odd_fma)
+HALF(fma, sim_half_odd_fma)
 HALF(min, least)
 HALF(max, most)
 HALF(min_nan, least_nan)
@@ -136,7 +136,7 @@ SIM_STEP1(neg_bf16x2, SIM_READ_U32, change_signs(a, 0xffff, 0x8000, 0x7f80))
         name ".bf16x2", pair, step##_bf16x2, step##_bf16x2                                         \
     }
 
-static const struct sim_op ops[] = {
+static const sim_op ops[] = {
     ALL("add", add, "Hhh", "Iii"),         ALL("sub", sub, "Hhh", "Iii"),
     ALL("mul", mul, "Hhh", "Iii"),         ALL("fma", fma, "Hhhh", "Iiii"),
     ALL("min", min, "Hhh", "Iii"),         ALL("max", max, "Hhh", "Iii"),
@@ -144,4 +144,4 @@ static const struct sim_op ops[] = {
     ALL("abs", abs, "Hh", "Ii"),           ALL("neg", neg, "Hh", "Ii"),
 };
 
-const struct sim_op_table sim_ops_half = SIM_OP_TABLE(ops);
+const sim_op_table sim_ops_half = SIM_OP_TABLE(ops);

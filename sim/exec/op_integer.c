@@ -183,7 +183,7 @@ SIM_STEP3(dp2a_hi_ss, SIM_READ_U32, dot2(a, b >> 16, c, true, true))
         name ".s32.s32", "Iiii", step##_ss, NULL                                                   \
     }
 
-static const struct sim_op ops[] = {
+static const sim_op ops[] = {
     {"add.u16", "Hhh", add_16, NULL},
     {"add.s16", "Hhh", add_16, NULL},
     {"add.u32", "Iii", add_32, NULL},
@@ -230,4 +230,4 @@ static const struct sim_op ops[] = {
     DOT("dp2a.hi", dp2a_hi),
 };
 
-const struct sim_op_table sim_ops_integer = SIM_OP_TABLE(ops);
+const sim_op_table sim_ops_integer = SIM_OP_TABLE(ops);

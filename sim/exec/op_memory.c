@@ -17,8 +17,7 @@
                       memcpy(access->at[i] + e * sizeof v, &v, sizeof v));                         \
     }
 
-static void gather(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                   const struct sim_access *access) {
+static void gather(sim_run *x, const sim_inst *in, uint32_t lanes, const sim_access *access) {
     switch (in->bytes) {
     case 1:
         GATHER(uint8_t) break;
@@ -38,8 +37,7 @@ static void gather(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
     }
 }
 
-static void scatter(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                    struct sim_access *access) {
+static void scatter(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     switch (in->bytes) {
     case 1:
         SCATTER(uint8_t) break;
@@ -52,14 +50,14 @@ static void scatter(struct sim_run *x, const struct sim_inst *in, uint32_t lanes
     }
 }
 
-static void read_addresses(const struct sim_run *x, const struct sim_inst *in, uint32_t slot,
-                           struct sim_access *access) {
+static void read_addresses(const sim_run *x, const sim_inst *in, uint32_t slot,
+                           sim_access *access) {
     const uint64_t *base = sim_row(x, in->ref[slot]);
     for (uint32_t i = 0; i < SIM_LANES; i++) access->address[i] = base[i] + in->imm;
 }
 
 /* Whether the warp read this place among its last strong reads; remembers it. */
-static bool is_repeated(struct sim_warp *warp, uint64_t place) {
+static bool is_repeated(sim_warp *warp, uint64_t place) {
     for (uint32_t i = 0; i < SIM_SPIN_KEYS; i++)
         if (warp->spin_keys[i] == place) return true;
     warp->spin_keys[warp->spin_next++ % SIM_SPIN_KEYS] = place;
@@ -67,9 +65,9 @@ static bool is_repeated(struct sim_warp *warp, uint64_t place) {
 }
 
 /* A strong read that returns to the same place over and over only waits: it is neither progress nor
-   worth a whole turn, and how often it does so is the interpreter's schedule, not the clock's. */
-static void after_strong_read(struct sim_run *x, const struct sim_inst *in,
-                              const struct sim_access *access, uint32_t lanes) {
+ * worth a whole turn, and how often it does so is the interpreter's schedule, not the clock's. */
+static void after_strong_read(sim_run *x, const sim_inst *in, const sim_access *access,
+                              uint32_t lanes) {
     enum { SPIN_BUDGET = 16 };
     uint32_t lane = (uint32_t)__builtin_ctz(lanes);
     if (!is_repeated(x->warp, access->address[lane] * 31 + in->line)) {
@@ -81,8 +79,8 @@ static void after_strong_read(struct sim_run *x, const struct sim_inst *in,
     sim_order_strong_read(x);
 }
 
-void sim_step_load(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
-    struct sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = false};
+void sim_step_load(sim_run *x, const sim_inst *in, uint32_t lanes) {
+    sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = false};
     bool is_strong = in->order == SIM_STRONG && in->space != SIM_SPACE_SHARED;
     read_addresses(x, in, in->count, &access);
     if (!sim_access_reach(x, in, lanes, &access)) return;
@@ -94,8 +92,8 @@ void sim_step_load(struct sim_run *x, const struct sim_inst *in, uint32_t lanes)
     if (in->mode & SIM_FENCE_AFTER) sim_order_fence(x);
 }
 
-void sim_step_store(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
-    struct sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = true};
+void sim_step_store(sim_run *x, const sim_inst *in, uint32_t lanes) {
+    sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = true};
     read_addresses(x, in, in->count, &access);
     if (in->mode & SIM_FENCE_BEFORE) sim_order_fence(x);
     if (!sim_access_reach(x, in, lanes, &access)) return;
@@ -108,13 +106,13 @@ void sim_step_store(struct sim_run *x, const struct sim_inst *in, uint32_t lanes
     x->grid->progress_tick = x->grid->tick;
 }
 
-void sim_step_fence(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_fence(sim_run *x, const sim_inst *in, uint32_t lanes) {
     (void)in, (void)lanes;
     x->counters->fences++;
     sim_order_fence(x);
 }
 
-void sim_step_param(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_param(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const unsigned char *params = x->grid->launch->params + in->imm;
     for (uint32_t e = 0; e < in->count; e++) {
         uint64_t *d = sim_row(x, in->ref[e]), bits = 0;
@@ -127,13 +125,13 @@ void sim_step_param(struct sim_run *x, const struct sim_inst *in, uint32_t lanes
     }
 }
 
-void sim_step_window(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_window(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     SIM_FOR_LANES(i, lanes, d[i] = a[i] + in->imm);
 }
 
-void sim_step_is_space(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_is_space(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *a = sim_row(x, in->ref[1]);
     uint64_t window = in->space == SIM_SPACE_SHARED  ? SIM_WINDOW_SHARED
                       : in->space == SIM_SPACE_LOCAL ? SIM_WINDOW_LOCAL

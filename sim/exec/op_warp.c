@@ -4,8 +4,7 @@
 #include <math.h>
 
 /* The lanes that meet under one mask. Halves of a warp may meet apart at one instruction. */
-static uint32_t peers_of(struct sim_run *x, const struct sim_inst *in, uint32_t lanes,
-                         uint32_t lane) {
+static uint32_t peers_of(sim_run *x, const sim_inst *in, uint32_t lanes, uint32_t lane) {
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
     uint32_t peers = 0;
     for (uint32_t i = 0; i < SIM_LANES; i++) {
@@ -15,7 +14,7 @@ static uint32_t peers_of(struct sim_run *x, const struct sim_inst *in, uint32_t 
 }
 
 /* false: the launch is over, since a lane names a mask without itself. */
-static bool masks_hold(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static bool masks_hold(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
@@ -30,7 +29,7 @@ static bool masks_hold(struct sim_run *x, const struct sim_inst *in, uint32_t la
 }
 
 /* Where a lane reads from; its own lane when the source is out of range. */
-static uint32_t source_lane(enum sim_shuffle mode, uint32_t lane, uint32_t b, uint32_t c,
+static uint32_t source_lane(sim_shuffle mode, uint32_t lane, uint32_t b, uint32_t c,
                             bool *in_range) {
     uint32_t clamp = c & 31, segment = c >> 8 & 31;
     uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
@@ -57,7 +56,7 @@ static uint32_t source_lane(enum sim_shuffle mode, uint32_t lane, uint32_t b, ui
     return *in_range ? (uint32_t)from : lane;
 }
 
-void sim_step_shuffle(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t source[SIM_LANES];
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *b = sim_row(x, in->ref[3]), *c = sim_row(x, in->ref[4]);
@@ -69,7 +68,7 @@ void sim_step_shuffle(struct sim_run *x, const struct sim_inst *in, uint32_t lan
         uint32_t i = (uint32_t)__builtin_ctz(rest);
         bool in_range = false;
         uint32_t from =
-            source_lane((enum sim_shuffle)in->mode, i, (uint32_t)b[i], (uint32_t)c[i], &in_range);
+            source_lane((sim_shuffle)in->mode, i, (uint32_t)b[i], (uint32_t)c[i], &in_range);
         uint32_t present = lanes & (uint32_t)masks[i];
         if (!(present >> from & 1) &&
             sim_find(x, in, i, REDTUNE_SIM_BAD_MASK,
@@ -85,7 +84,7 @@ void sim_step_shuffle(struct sim_run *x, const struct sim_inst *in, uint32_t lan
     x->counters->shuffles++;
 }
 
-static uint32_t vote(enum sim_vote mode, uint32_t peers, uint32_t votes) {
+static uint32_t vote(sim_vote mode, uint32_t peers, uint32_t votes) {
     switch (mode) {
     case SIM_VOTE_ALL:
         return votes == peers;
@@ -98,13 +97,13 @@ static uint32_t vote(enum sim_vote mode, uint32_t peers, uint32_t votes) {
     }
 }
 
-void sim_step_vote(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_vote(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint32_t given = sim_mask(x, in->ref[1]);
     if (!masks_hold(x, in, lanes)) return;
     for (uint32_t rest = lanes; rest;) {
         uint32_t peers = peers_of(x, in, lanes, (uint32_t)__builtin_ctz(rest));
         rest &= peers ? ~peers : rest - 1;
-        uint32_t result = vote((enum sim_vote)in->mode, peers, given & peers);
+        uint32_t result = vote((sim_vote)in->mode, peers, given & peers);
         if (in->mode == SIM_VOTE_BALLOT) {
             uint64_t *d = sim_row(x, in->ref[0]);
             SIM_FOR_LANES(i, peers, d[i] = result);
@@ -115,7 +114,7 @@ void sim_step_vote(struct sim_run *x, const struct sim_inst *in, uint32_t lanes)
     x->counters->shuffles++;
 }
 
-void sim_step_match(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_match(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t value[SIM_LANES];
     uint64_t *d = sim_row(x, in->ref[0]);
     memcpy(value, sim_row(x, in->ref[2]), sizeof value);
@@ -132,7 +131,7 @@ void sim_step_match(struct sim_run *x, const struct sim_inst *in, uint32_t lanes
     x->counters->shuffles++;
 }
 
-static uint32_t reduce_float(const struct sim_inst *in, uint32_t a, uint32_t b) {
+static uint32_t reduce_float(const sim_inst *in, uint32_t a, uint32_t b) {
     float va = sim_f32(a), vb = sim_f32(b);
     bool keeps_nan = in->imm & 2;
     if (in->imm & 1) va = fabsf(va), vb = fabsf(vb);
@@ -145,10 +144,10 @@ static uint32_t reduce_float(const struct sim_inst *in, uint32_t a, uint32_t b) 
     return (uint32_t)sim_f32_bits(takes_a ? va : vb);
 }
 
-static uint32_t reduce(const struct sim_inst *in, uint32_t a, uint32_t b) {
+static uint32_t reduce(const sim_inst *in, uint32_t a, uint32_t b) {
     if (in->count == SIM_F32) return reduce_float(in, a, b);
     bool less = in->count == SIM_S32 ? (int32_t)a < (int32_t)b : a < b;
-    switch ((enum sim_reduce)in->mode) {
+    switch ((sim_reduce)in->mode) {
     case SIM_REDUCE_ADD:
         return a + b;
     case SIM_REDUCE_MIN:
@@ -164,7 +163,7 @@ static uint32_t reduce(const struct sim_inst *in, uint32_t a, uint32_t b) {
     }
 }
 
-void sim_step_reduce(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_reduce(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]), value[SIM_LANES];
     memcpy(value, sim_row(x, in->ref[1]), sizeof value);
     if (!masks_hold(x, in, lanes)) return;
@@ -183,7 +182,7 @@ void sim_step_reduce(struct sim_run *x, const struct sim_inst *in, uint32_t lane
 }
 
 /* The lowest of the lanes is the leader. */
-void sim_step_elect(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_elect(sim_run *x, const sim_inst *in, uint32_t lanes) {
     if (!masks_hold(x, in, lanes)) return;
     for (uint32_t rest = lanes; rest;) {
         uint32_t peers = peers_of(x, in, lanes, (uint32_t)__builtin_ctz(rest));
@@ -197,15 +196,15 @@ void sim_step_elect(struct sim_run *x, const struct sim_inst *in, uint32_t lanes
     }
 }
 
-void sim_warp_log_sync(struct sim_run *x, uint32_t lanes) {
-    struct sim_warp *warp = x->warp;
+void sim_warp_log_sync(sim_run *x, uint32_t lanes) {
+    sim_warp *warp = x->warp;
     warp->syncs[warp->sync_count++ % SIM_SYNC_LOG] =
-        (struct sim_sync){++x->block->clock, lanes, x->grid->tick};
+        (sim_sync){++x->block->clock, lanes, x->grid->tick};
     if ((lanes & warp->live) == warp->live) warp->full_sync_clock = x->block->clock;
 }
 
 /* bar.warp.sync: what its lanes did to memory before is seen by all of them behind. */
-void sim_step_warp_sync(struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+void sim_step_warp_sync(sim_run *x, const sim_inst *in, uint32_t lanes) {
     if (!masks_hold(x, in, lanes)) return;
     for (uint32_t rest = lanes; rest;) {
         uint32_t peers = peers_of(x, in, lanes, (uint32_t)__builtin_ctz(rest));

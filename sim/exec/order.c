@@ -8,7 +8,7 @@ static const uint64_t LOGGED_BLOCKS_MAX = 1u << 22;
 static const uint64_t TAGGED_PAGES_MAX = 4096; /* 256 MiB of tags */
 
 /* NULL: the grid is too large to follow, or there is no memory; then nothing is checked. */
-static struct sim_order_log *log_of(struct sim_grid *grid, uint64_t block, bool makes) {
+static sim_order_log *log_of(sim_grid *grid, uint64_t block, bool makes) {
     if (!grid->orders) {
         if (!makes || grid->total_blocks > LOGGED_BLOCKS_MAX) return NULL;
         grid->orders = calloc(grid->total_blocks, sizeof *grid->orders);
@@ -20,39 +20,39 @@ static struct sim_order_log *log_of(struct sim_grid *grid, uint64_t block, bool 
     return grid->orders[block];
 }
 
-void sim_order_free(struct sim_grid *grid) {
+void sim_order_free(sim_grid *grid) {
     for (uint64_t i = 0; grid->orders && i < grid->total_blocks; i++) free(grid->orders[i]);
     free(grid->orders);
     grid->orders = NULL;
 }
 
-void sim_order_fence(struct sim_run *x) {
-    struct sim_order_log *log = log_of(x->grid, x->block->index, true);
+void sim_order_fence(sim_run *x) {
+    sim_order_log *log = log_of(x->grid, x->block->index, true);
     if (!log) return;
     log->fence_tick = x->grid->tick;
     log->acquire_tick = log->read_tick;
 }
 
-void sim_order_strong_read(struct sim_run *x) {
-    struct sim_order_log *log = log_of(x->grid, x->block->index, true);
+void sim_order_strong_read(sim_run *x) {
+    sim_order_log *log = log_of(x->grid, x->block->index, true);
     if (log) log->read_tick = x->grid->tick;
 }
 
-void sim_order_strong_write(struct sim_run *x) {
-    struct sim_order_log *log = log_of(x->grid, x->block->index, true);
+void sim_order_strong_write(sim_run *x) {
+    sim_order_log *log = log_of(x->grid, x->block->index, true);
     if (!log || !log->fence_tick) return;
     uint32_t count = log->release_count;
     if (count && log->releases[count - 1].fence_tick >= log->fence_tick) return;
     if (count == SIM_RELEASES) count--; /* the early ones matter more than the late */
-    log->releases[count] = (struct sim_release){log->fence_tick, x->grid->tick};
+    log->releases[count] = (sim_release){log->fence_tick, x->grid->tick};
     log->release_count = count + 1;
 }
 
 /* Whether what block from did at tick is published, and block to has seen that it is. A strong
-   access needs no fence of its own behind the read: a warp never runs ahead of a branch. */
-static bool is_published(struct sim_run *x, uint64_t from, uint64_t tick, bool is_strong) {
-    const struct sim_order_log *writer = log_of(x->grid, from, false);
-    const struct sim_order_log *reader = log_of(x->grid, x->block->index, false);
+ * access needs no fence of its own behind the read: a warp never runs ahead of a branch. */
+static bool is_published(sim_run *x, uint64_t from, uint64_t tick, bool is_strong) {
+    const sim_order_log *writer = log_of(x->grid, from, false);
+    const sim_order_log *reader = log_of(x->grid, x->block->index, false);
     if (!writer || !reader) return false;
     uint64_t seen = is_strong ? reader->read_tick : reader->acquire_tick;
     for (uint32_t i = 0; i < writer->release_count; i++) {
@@ -62,24 +62,23 @@ static bool is_published(struct sim_run *x, uint64_t from, uint64_t tick, bool i
 }
 
 /* Whether syncs of the warp behind the given time bring lane from's access before lane to's. */
-static bool is_synced(const struct sim_warp *warp, uint32_t from, uint32_t to, uint64_t time,
+static bool is_synced(const sim_warp *warp, uint32_t from, uint32_t to, uint64_t time,
                       bool is_tick) {
     uint32_t reached = from;
     uint32_t kept = warp->sync_count < SIM_SYNC_LOG ? warp->sync_count : SIM_SYNC_LOG;
     if (warp->sync_count > SIM_SYNC_LOG) {
-        const struct sim_sync *oldest = &warp->syncs[warp->sync_count % SIM_SYNC_LOG];
+        const sim_sync *oldest = &warp->syncs[warp->sync_count % SIM_SYNC_LOG];
         if ((is_tick ? oldest->tick : oldest->clock) > time) return true; /* forgotten: lenient */
     }
     for (uint32_t i = warp->sync_count - kept; i < warp->sync_count; i++) {
-        const struct sim_sync *sync = &warp->syncs[i % SIM_SYNC_LOG];
+        const sim_sync *sync = &warp->syncs[i % SIM_SYNC_LOG];
         bool is_later = is_tick ? sync->tick > time : sync->clock > time;
         if (is_later && (sync->lanes & reached)) reached |= sync->lanes;
     }
     return (reached & to) == to;
 }
 
-static bool is_ordered(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
-                       const struct sim_global_tag *tag) {
+static bool is_ordered(sim_run *x, const sim_inst *in, uint32_t lane, const sim_global_tag *tag) {
     uint64_t writer = tag->block - 1u;
     bool both_strong = in->order == SIM_STRONG && tag->order == SIM_STRONG;
     if (both_strong) return true;
@@ -92,7 +91,7 @@ static bool is_ordered(struct sim_run *x, const struct sim_inst *in, uint32_t la
     return is_synced(x->warp, 1u << tag->thread % SIM_LANES, 1u << lane, tag->tick, true);
 }
 
-static struct sim_global_tag *tags_of(struct sim_memory *memory, struct sim_page *page) {
+static sim_global_tag *tags_of(sim_memory *memory, sim_page *page) {
     if (sim_order_tagged(memory, page)) return page->tags;
     if (memory->tagged_pages >= TAGGED_PAGES_MAX) return NULL;
     if (!page->tags) page->tags = malloc(SIM_PAGE_BYTES * sizeof *page->tags);
@@ -103,12 +102,12 @@ static struct sim_global_tag *tags_of(struct sim_memory *memory, struct sim_page
     return page->tags;
 }
 
-void sim_order_global(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
-                      struct sim_alloc *alloc, uint64_t offset, uint32_t bytes, bool writes) {
-    struct sim_page *page = &alloc->pages[offset / SIM_PAGE_BYTES];
-    struct sim_global_tag *tags = writes                              ? tags_of(x->memory, page)
-                                  : sim_order_tagged(x->memory, page) ? page->tags
-                                                                      : NULL;
+void sim_order_global(sim_run *x, const sim_inst *in, uint32_t lane, sim_alloc *alloc,
+                      uint64_t offset, uint32_t bytes, bool writes) {
+    sim_page *page = &alloc->pages[offset / SIM_PAGE_BYTES];
+    sim_global_tag *tags = writes                              ? tags_of(x->memory, page)
+                           : sim_order_tagged(x->memory, page) ? page->tags
+                                                               : NULL;
     if (!tags) return; /* accesses are aligned, so none crosses a page */
     tags += offset % SIM_PAGE_BYTES;
     uint32_t thread = x->warp->index * SIM_LANES + lane;
@@ -124,21 +123,21 @@ void sim_order_global(struct sim_run *x, const struct sim_inst *in, uint32_t lan
             return;
         }
         if (!writes) continue;
-        tags[i] = (struct sim_global_tag){x->grid->tick, (uint32_t)x->block->index + 1,
-                                          (uint16_t)thread, in->order};
+        tags[i] = (sim_global_tag){x->grid->tick, (uint32_t)x->block->index + 1, (uint16_t)thread,
+                                   in->order};
     }
 }
 
-static void find_shared(struct sim_run *x, const struct sim_inst *in, uint32_t lane,
-                        uint32_t offset, enum sim_touch touch, const char *what, uint32_t other) {
+static void find_shared(sim_run *x, const sim_inst *in, uint32_t lane, uint32_t offset,
+                        sim_touch touch, const char *what, uint32_t other) {
     sim_find(x, in, lane, REDTUNE_SIM_SHARED_RACE,
              "%s shared memory at offset %u that thread %u %s with no barrier between",
              touch == SIM_TOUCH_READ ? "reads" : "writes", offset, other, what);
 }
 
 /* Whether the last write of the byte comes before an access by lane of this warp. */
-static bool write_is_ordered(const struct sim_run *x, const struct sim_shared_tag *tag,
-                             uint32_t lane, enum sim_touch touch) {
+static bool write_is_ordered(const sim_run *x, const sim_shared_tag *tag, uint32_t lane,
+                             sim_touch touch) {
     uint32_t thread = x->warp->index * SIM_LANES + lane;
     if (tag->write_clock < x->block->barrier_clock || tag->write_thread == thread) return true;
     if (touch == SIM_TOUCH_ATOMIC && tag->write_atomic) return true;
@@ -148,8 +147,8 @@ static bool write_is_ordered(const struct sim_run *x, const struct sim_shared_ta
 }
 
 /* Likewise for the reads since the last barrier; *other is one that does not. */
-static bool reads_are_ordered(const struct sim_run *x, const struct sim_shared_tag *tag,
-                              uint32_t lane, uint32_t *other) {
+static bool reads_are_ordered(const sim_run *x, const sim_shared_tag *tag, uint32_t lane,
+                              uint32_t *other) {
     if (tag->read_clock < x->block->barrier_clock || !tag->read_lanes) return true;
     uint32_t others = tag->read_lanes;
     if (tag->read_warp == x->warp->index) others &= ~(1u << lane);
@@ -165,7 +164,7 @@ static bool reads_are_ordered(const struct sim_run *x, const struct sim_shared_t
     return true;
 }
 
-static void put_read(const struct sim_run *x, struct sim_shared_tag *tag, uint32_t lane) {
+static void put_read(const sim_run *x, sim_shared_tag *tag, uint32_t lane) {
     bool is_fresh =
         tag->read_clock < x->block->barrier_clock || !tag->read_lanes ||
         (tag->read_warp == x->warp->index && tag->read_clock < x->warp->full_sync_clock);
@@ -180,12 +179,12 @@ static void put_read(const struct sim_run *x, struct sim_shared_tag *tag, uint32
     tag->read_clock = x->block->clock;
 }
 
-void sim_order_shared(struct sim_run *x, const struct sim_inst *in, uint32_t lane, uint32_t offset,
-                      uint32_t bytes, enum sim_touch touch) {
+void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, uint32_t offset,
+                      uint32_t bytes, sim_touch touch) {
     bool reads = touch != SIM_TOUCH_WRITE, writes = touch != SIM_TOUCH_READ;
-    bool races = sim_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
+    bool races = sim_find_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
     for (uint32_t i = 0; i < bytes; i++) {
-        struct sim_shared_tag *tag = &x->block->tags[offset + i];
+        sim_shared_tag *tag = &x->block->tags[offset + i];
         bool written = tag->write_clock >= x->block->start_clock;
         uint32_t other = 0;
         if (reads && !written &&

@@ -4,16 +4,16 @@
 
 #include "ptx/ast.h"
 
-struct sim_run;
-struct sim_inst;
+typedef struct sim_run sim_run;
+typedef struct sim_inst sim_inst;
 
 /* Executes one instruction for the given lanes of a warp. */
-typedef void sim_step(struct sim_run *x, const struct sim_inst *in, uint32_t lanes);
+typedef void sim_step(sim_run *x, const sim_inst *in, uint32_t lanes);
 
 /* A general operand is a row of 32 values of 64 bits: (row << 1) of the warp's registers, or
-   (row << 1 | 1) of the program's constants. A value narrower than 64 bits is kept with zeros
-   above it. A predicate operand is a mask of 32 lanes: (index << 1), with | 1 its negation;
-   predicate 0 is always true. */
+ * (row << 1 | 1) of the program's constants. A value narrower than 64 bits is kept with zeros
+ * above it. A predicate operand is a mask of 32 lanes: (index << 1), with | 1 its negation;
+ * predicate 0 is always true. */
 typedef uint32_t sim_ref;
 
 enum { SIM_LANES = 32, SIM_INST_REFS = 10 };
@@ -21,7 +21,7 @@ enum { SIM_LANES = 32, SIM_INST_REFS = 10 };
 /* The lanes for which a comparison of two rows holds. */
 typedef uint32_t sim_compare(const uint64_t *a, const uint64_t *b);
 
-enum sim_flow {
+typedef enum sim_flow {
     SIM_FLOW_NEXT,
     SIM_FLOW_BRANCH, /* to target */
     SIM_FLOW_TABLE,  /* to targets[value of ref[0]], count of them */
@@ -29,20 +29,21 @@ enum sim_flow {
     SIM_FLOW_BARRIER,    /* bar: the block's */
     SIM_FLOW_COLLECTIVE, /* a .sync of a warp: waits for the lanes of its mask */
     SIM_FLOW_TRAP
-};
+} sim_flow;
 
-enum sim_flag {
+typedef enum sim_flag {
     SIM_FLAG_RZ = 1,
     SIM_FLAG_RM = 2,
     SIM_FLAG_RP = 4,
     SIM_FLAG_ROUND = SIM_FLAG_RZ | SIM_FLAG_RM | SIM_FLAG_RP, /* none of them: nearest even */
     SIM_FLAG_FTZ = 8,
     SIM_FLAG_SAT = 16
-};
+} sim_flag;
 
-enum sim_order { SIM_WEAK, SIM_STRONG }; /* of a memory access: STRONG is relaxed and above */
+/* Of a memory access: STRONG is relaxed and above. */
+typedef enum sim_order { SIM_WEAK, SIM_STRONG } sim_order;
 
-struct sim_inst {
+typedef struct sim_inst {
     sim_step *run;
     sim_compare *compare;
     sim_ref ref[SIM_INST_REFS];
@@ -52,10 +53,10 @@ struct sim_inst {
     uint64_t imm;        /* address offset, lookup table, … */
     uint32_t target;     /* instruction, or the first of program.targets */
     uint32_t count;      /* of vector elements, or of targets */
-    uint8_t flow;        /* enum sim_flow */
-    uint8_t flags;       /* enum sim_flag */
-    uint8_t space;       /* enum sim_space */
-    uint8_t order;       /* enum sim_order */
+    uint8_t flow;        /* sim_flow */
+    uint8_t flags;       /* sim_flag */
+    uint8_t space;       /* sim_space */
+    uint8_t order;       /* sim_order */
     uint8_t bytes;       /* of a memory element */
     uint8_t mode;        /* what the step itself distinguishes */
     uint8_t sign_shift;  /* 64 - bits of a signed value to widen; 0: unsigned */
@@ -64,23 +65,23 @@ struct sim_inst {
     uint32_t line;       /* of the PTX text */
     uint32_t source_file;
     uint32_t source_line;
-};
+} sim_inst;
 
-struct sim_special_row {
-    uint32_t special; /* enum sim_special */
+typedef struct sim_special_row {
+    uint32_t special; /* sim_special */
     uint32_t row;
-};
+} sim_special_row;
 
-struct sim_program {
+typedef struct sim_program {
     const char *name;
-    struct sim_inst *insts;
+    sim_inst *insts;
     uint32_t inst_count;
     uint32_t row_count;
     uint32_t predicate_count;
     uint64_t *constants; /* rows of SIM_LANES */
     uint32_t constant_count;
     uint32_t *targets;
-    struct sim_special_row *specials;
+    sim_special_row *specials;
     uint32_t special_count;
     uint32_t register_count;     /* 32-bit ones a thread would take: an estimate */
     uint32_t max_threads;        /* of a block */
@@ -89,12 +90,12 @@ struct sim_program {
     unsigned char *shared_valid; /* per byte of shared_bytes: belongs to a variable */
     bool uses_dynamic_shared;
     uint32_t local_bytes; /* per thread */
-    const struct sim_param *params;
+    const sim_param *params;
     uint32_t param_count;
     uint32_t param_bytes;
-    const struct sim_file *files;
+    const sim_file *files;
     uint32_t file_count;
-};
+} sim_program;
 
 /* Generic addresses: a window of one space has its number in the top byte. */
 #define SIM_WINDOW_SHIFT  56
@@ -103,8 +104,8 @@ struct sim_program {
 #define SIM_WINDOW_MASK   (0xffull << SIM_WINDOW_SHIFT)
 
 /* Decodes the index-th entry of ast into the ast's own arena. addresses holds that of every
-   variable of the ast in global memory. false: *problem says why. */
-bool sim_decode(struct sim_ast *ast, uint32_t index, const uint64_t *addresses,
-                struct sim_program *out, struct sim_problem *problem);
+ * variable of the ast in global memory. false: *problem says why. */
+bool sim_decode(sim_ast *ast, uint32_t index, const uint64_t *addresses, sim_program *out,
+                sim_problem *problem);
 
 #endif

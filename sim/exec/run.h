@@ -7,40 +7,40 @@
 #include "machine.h"
 #include "sim.h"
 
-enum sim_group_state {
+typedef enum sim_group_state {
     SIM_GROUP_RUNS,
     SIM_GROUP_SYNCS,  /* waits for other lanes of its warp at a collective */
     SIM_GROUP_BARRIER /* waits at a barrier of its block */
-};
+} sim_group_state;
 
 /* Lanes of one warp that stand at the same instruction. */
-struct sim_group {
+typedef struct sim_group {
     uint32_t pc;
     uint32_t lanes;
-    uint32_t state; /* enum sim_group_state */
-};
+    uint32_t state; /* sim_group_state */
+} sim_group;
 
 /* One bar.warp.sync, for telling which accesses of a warp's lanes it orders. */
-struct sim_sync {
+typedef struct sim_sync {
     uint32_t clock; /* of the block */
     uint32_t lanes;
     uint64_t tick; /* of the launch */
-};
+} sim_sync;
 
 enum { SIM_SYNC_LOG = 64, SIM_BARRIERS = 16 };
 
 enum { SIM_SPIN_KEYS = 4 };
 
-struct sim_warp {
+typedef struct sim_warp {
     uint64_t *rows;
     uint32_t *predicates;
     uint32_t index; /* in its block */
     uint32_t live;  /* lanes that have not exited */
     uint32_t group_count;
-    uint32_t crowded_turns;                 /* those that ended with several groups able to run */
-    bool at_barrier;                        /* all of its lanes are */
-    struct sim_group groups[SIM_LANES + 2]; /* two more while lanes move between them */
-    struct sim_sync syncs[SIM_SYNC_LOG]; /* a ring: the newest at (sync_count - 1) % SIM_SYNC_LOG */
+    uint32_t crowded_turns;          /* those that ended with several groups able to run */
+    bool at_barrier;                 /* all of its lanes are */
+    sim_group groups[SIM_LANES + 2]; /* two more while lanes move between them */
+    sim_sync syncs[SIM_SYNC_LOG];    /* a ring: the newest at (sync_count - 1) % SIM_SYNC_LOG */
     uint32_t sync_count;
     uint32_t full_sync_clock; /* of the last one with all live lanes */
     bool load_pending;        /* since the last instruction that waited */
@@ -50,63 +50,64 @@ struct sim_warp {
     uint64_t spin_keys[SIM_SPIN_KEYS];
     uint32_t spin_next;
     double wait_ns;
-};
+} sim_warp;
 
-struct sim_block_barrier {
+typedef struct sim_block_barrier {
     uint32_t arrived; /* threads, by whole warps */
     uint32_t pc;      /* of the first warp to arrive */
     uint32_t popc;
     bool all, any;
-};
+} sim_block_barrier;
 
-struct sim_shared_tag;
+typedef struct sim_shared_tag sim_shared_tag;
+typedef struct sim_order_log sim_order_log;
 
 /* A slot in which blocks run, one after the other. */
-struct sim_block {
+typedef struct sim_block {
     bool is_busy;
     uint32_t slot;
     uint32_t live_warps;
     uint32_t warp_count;
     uint64_t index; /* in the grid */
     uint32_t at[3];
-    struct sim_warp *warps;
+    sim_warp *warps;
     unsigned char *shared;
-    struct sim_shared_tag *tags; /* per byte of shared */
+    sim_shared_tag *tags; /* per byte of shared */
     unsigned char *local;
     uint32_t clock;         /* counts barriers and syncs: when accesses to shared memory happen */
     uint32_t start_clock;   /* when the block started: what was written before is not its own */
     uint32_t barrier_clock; /* when all of the block last met */
     uint64_t barrier_tick;  /* likewise in the launch's ticks */
-    struct sim_block_barrier barriers[SIM_BARRIERS];
-    struct sim_order_log *order; /* its fences and strong accesses; NULL: none yet */
-};
+    sim_block_barrier barriers[SIM_BARRIERS];
+    sim_order_log *order; /* its fences and strong accesses; NULL: none yet */
+} sim_block;
 
 /* How a grid is launched. */
-struct sim_launch {
-    const struct sim_program *program;
+typedef struct sim_launch {
+    const sim_program *program;
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t dynamic_bytes;
     const unsigned char *params;
-};
+} sim_launch;
 
 /* What the launch is run with; the driver fills it from its settings. */
-struct sim_settings {
-    struct sim_machine machine;
+typedef struct sim_settings {
+    sim_machine machine;
     uint64_t seed;
     uint32_t checks;             /* bits 1 << enum redtune_sim_kind */
     uint64_t limit_instructions; /* of lanes; a launch beyond it hangs */
     uint64_t limit_idle;         /* instructions of warps without any progress */
-};
+} sim_settings;
 
-struct sim_grid {
-    const struct sim_launch *launch;
-    const struct sim_program *program;
-    const struct sim_settings *settings;
-    struct sim_memory *memory;
+typedef struct sim_grid {
+    const sim_launch *launch;
+    const sim_program *program;
+    const sim_settings *settings;
+    sim_memory *memory;
     struct redtune_sim_counters counters;
     struct redtune_sim_finding finding; /* kind REDTUNE_SIM_NONE: none, the launch goes on */
-    struct sim_block *blocks;           /* resident ones */
+    sim_block *blocks;                  /* resident ones */
     uint32_t block_count;               /* slots */
     uint32_t threads;                   /* of a block */
     uint32_t shared_total;              /* bytes of a block's shared memory, with the gaps */
@@ -119,48 +120,46 @@ struct sim_grid {
     double start_ns;           /* the device's clock at the launch */
     unsigned char *last_store; /* to global memory, for a fault to spoil; NULL: none */
     uint32_t last_store_bytes;
-    struct sim_order_log **orders; /* per block of the grid; NULL: none has fenced yet */
-};
+    sim_order_log **orders; /* per block of the grid; NULL: none has fenced yet */
+} sim_grid;
 
 /* One warp while it runs. */
-struct sim_run {
+typedef struct sim_run {
     uint64_t *rows[2]; /* the warp's registers, the program's constants */
     uint32_t *predicates;
-    struct sim_warp *warp;
-    struct sim_block *block;
-    struct sim_grid *grid;
-    struct sim_memory *memory;
+    sim_warp *warp;
+    sim_block *block;
+    sim_grid *grid;
+    sim_memory *memory;
     struct redtune_sim_counters *counters;
     uint32_t budget; /* instructions left of this turn */
     bool stops;      /* the launch is over: there is a finding */
-};
+} sim_run;
 
 /* Runs a whole launch. grid's launch, settings, memory and start_ns are set, the rest zeroed.
-   false: no memory for it; otherwise grid->finding and grid->counters say how it went. */
-bool sim_grid_run(struct sim_grid *grid);
+ * false: no memory for it; otherwise grid->finding and grid->counters say how it went. */
+bool sim_grid_run(sim_grid *grid);
 
 /* How many blocks of the program an SM holds at once; 0: not even one. */
-uint32_t sim_grid_blocks_per_sm(const struct sim_machine *machine,
-                                const struct sim_program *program, uint32_t threads,
-                                uint32_t dynamic_bytes);
+uint32_t sim_grid_blocks_per_sm(const sim_machine *machine, const sim_program *program,
+                                uint32_t threads, uint32_t dynamic_bytes);
 
 /* Runs one warp for a while. */
-void sim_warp_run(struct sim_grid *grid, struct sim_block *block, struct sim_warp *warp,
-                  uint32_t budget);
+void sim_warp_run(sim_grid *grid, sim_block *block, sim_warp *warp, uint32_t budget);
 
 /* Remembers that the lanes met: what they did to memory before comes before what follows. */
-void sim_warp_log_sync(struct sim_run *x, uint32_t lanes);
+void sim_warp_log_sync(sim_run *x, uint32_t lanes);
 
 /* A group of the warp has come to the barrier at pc. */
-void sim_barrier_arrive(struct sim_run *x, const struct sim_inst *in, uint32_t pc);
-void sim_barrier_warp_left(struct sim_grid *grid, struct sim_block *block);
+void sim_block_barrier_arrive(sim_run *x, const sim_inst *in, uint32_t pc);
+void sim_block_warp_left(sim_grid *grid, sim_block *block);
 
 /* Records what lane of the warp did at the instruction, unless its check is off, and stops the
-   launch. true: it stops. */
-bool sim_find(struct sim_run *x, const struct sim_inst *in, uint32_t lane, int kind,
-              const char *format, ...) __attribute__((format(printf, 5, 6)));
+ * launch. true: it stops. */
+bool sim_find(sim_run *x, const sim_inst *in, uint32_t lane, int kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
-bool sim_checks(const struct sim_grid *grid, int kind);
-int sim_kind_error(int kind);
+bool sim_find_checks(const sim_grid *grid, int kind);
+int sim_find_error(int kind);
 
 #endif

@@ -7,7 +7,7 @@
 enum { WORDS = SIM_PAGE_BYTES / 64, SECTORS = SIM_PAGE_BYTES / SIM_SECTOR_BYTES };
 
 /* Bytes of the page that belong to the allocation: the last page may be short. */
-static uint64_t page_bytes(const struct sim_alloc *alloc, uint64_t page) {
+static uint64_t page_bytes(const sim_alloc *alloc, uint64_t page) {
     uint64_t rest = alloc->size_bytes - page * SIM_PAGE_BYTES;
     return rest < SIM_PAGE_BYTES ? rest : SIM_PAGE_BYTES;
 }
@@ -20,8 +20,8 @@ static uint64_t word_mask(uint32_t word, uint32_t first, uint32_t end) {
     return below & ~((1ull << from) - 1);
 }
 
-static bool put_in_page(struct sim_alloc *alloc, uint64_t index, uint32_t first, uint32_t end) {
-    struct sim_page *page = &alloc->pages[index];
+static bool put_in_page(sim_alloc *alloc, uint64_t index, uint32_t first, uint32_t end) {
+    sim_page *page = &alloc->pages[index];
     if (page->state == SIM_PAGE_WRITTEN) return true;
     if (first == 0 && end >= page_bytes(alloc, index)) {
         page->state = SIM_PAGE_WRITTEN;
@@ -38,9 +38,8 @@ static bool put_in_page(struct sim_alloc *alloc, uint64_t index, uint32_t first,
     return true;
 }
 
-static bool written_in_page(const struct sim_alloc *alloc, uint64_t index, uint32_t first,
-                            uint32_t end) {
-    const struct sim_page *page = &alloc->pages[index];
+static bool written_in_page(const sim_alloc *alloc, uint64_t index, uint32_t first, uint32_t end) {
+    const sim_page *page = &alloc->pages[index];
     if (page->state != SIM_PAGE_MIXED) return page->state == SIM_PAGE_WRITTEN;
     for (uint32_t word = first / 64; word * 64 < end; word++) {
         uint64_t mask = word_mask(word, first, end);
@@ -49,7 +48,7 @@ static bool written_in_page(const struct sim_alloc *alloc, uint64_t index, uint3
     return true;
 }
 
-bool sim_shadow_put(struct sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
+bool sim_shadow_put(sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
     while (bytes) {
         uint64_t index = offset / SIM_PAGE_BYTES;
         uint32_t first = (uint32_t)(offset % SIM_PAGE_BYTES);
@@ -62,7 +61,7 @@ bool sim_shadow_put(struct sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
     return true;
 }
 
-bool sim_shadow_written(const struct sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
+bool sim_shadow_written(const sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
     while (bytes) {
         uint64_t index = offset / SIM_PAGE_BYTES;
         uint32_t first = (uint32_t)(offset % SIM_PAGE_BYTES);
@@ -76,8 +75,8 @@ bool sim_shadow_written(const struct sim_alloc *alloc, uint64_t offset, uint64_t
 }
 
 /* Byte by byte only where a page is mixed: copies between devices' buffers are rare. */
-bool sim_shadow_copy(struct sim_alloc *to, uint64_t to_offset, const struct sim_alloc *from,
-                     uint64_t from_offset, uint64_t bytes) {
+bool sim_shadow_copy(sim_alloc *to, uint64_t to_offset, const sim_alloc *from, uint64_t from_offset,
+                     uint64_t bytes) {
     if (sim_shadow_written(from, from_offset, bytes)) return sim_shadow_put(to, to_offset, bytes);
     for (uint64_t i = 0; i < bytes; i++) {
         if (!sim_shadow_written(from, from_offset + i, 1)) continue;
@@ -87,9 +86,9 @@ bool sim_shadow_copy(struct sim_alloc *to, uint64_t to_offset, const struct sim_
 }
 
 /* A page stays cached while no more than the cache's size has come in since it was last used:
-   an approximation of least-recently-used that needs no list. */
-uint32_t sim_cache_touch(struct sim_memory *memory, uint64_t cache_bytes, struct sim_page *page,
-                         uint32_t first, uint32_t last) {
+ * an approximation of least-recently-used that needs no list. */
+uint32_t sim_shadow_touch(sim_memory *memory, uint64_t cache_bytes, sim_page *page, uint32_t first,
+                          uint32_t last) {
     if (memory->traffic - page->cache_stamp > cache_bytes) {
         page->cached[0] = page->cached[1] = 0;
     }
@@ -106,8 +105,8 @@ uint32_t sim_cache_touch(struct sim_memory *memory, uint64_t cache_bytes, struct
     return missed;
 }
 
-uint64_t sim_cache_touch_range(struct sim_memory *memory, uint64_t cache_bytes,
-                               struct sim_alloc *alloc, uint64_t offset, uint64_t bytes) {
+uint64_t sim_shadow_touch_range(sim_memory *memory, uint64_t cache_bytes, sim_alloc *alloc,
+                                uint64_t offset, uint64_t bytes) {
     uint64_t missed = 0;
     if (!bytes) return 0;
     uint64_t first = offset / SIM_SECTOR_BYTES, last = (offset + bytes - 1) / SIM_SECTOR_BYTES;
@@ -115,8 +114,8 @@ uint64_t sim_cache_touch_range(struct sim_memory *memory, uint64_t cache_bytes,
         uint64_t page = first / SECTORS;
         uint64_t end = (page + 1) * SECTORS - 1;
         uint64_t to = last < end ? last : end;
-        missed += sim_cache_touch(memory, cache_bytes, &alloc->pages[page],
-                                  (uint32_t)(first % SECTORS), (uint32_t)(to % SECTORS));
+        missed += sim_shadow_touch(memory, cache_bytes, &alloc->pages[page],
+                                   (uint32_t)(first % SECTORS), (uint32_t)(to % SECTORS));
         first = to + 1;
     }
     return missed;

@@ -3,13 +3,13 @@
 #include "exec/run.h"
 
 /* Of the turns that end with its lanes apart, a warp begins every so many with the group that is
-   furthest ahead, so that lanes which wait in a loop for others of their warp do not keep those
-   from running. */
+ * furthest ahead, so that lanes which wait in a loop for others of their warp do not keep those
+ * from running. */
 enum { FAIR_TURN = 4 };
 
-static void count_waits(struct sim_run *x) {
-    struct sim_warp *warp = x->warp;
-    const struct sim_machine *machine = &x->grid->settings->machine;
+static void count_waits(sim_run *x) {
+    sim_warp *warp = x->warp;
+    const sim_machine *machine = &x->grid->settings->machine;
     if (!warp->load_pending) return;
     x->counters->memory_waits++;
     if (!warp->load_missed) x->counters->cache_waits++;
@@ -18,10 +18,10 @@ static void count_waits(struct sim_run *x) {
 }
 
 /* The group to run: the one furthest behind, which the others then wait for; NULL: none can. */
-static struct sim_group *choose_group(struct sim_warp *warp, bool fair) {
-    struct sim_group *chosen = NULL;
+static sim_group *choose_group(sim_warp *warp, bool fair) {
+    sim_group *chosen = NULL;
     for (uint32_t i = 0; i < warp->group_count; i++) {
-        struct sim_group *group = &warp->groups[i];
+        sim_group *group = &warp->groups[i];
         if (group->state != SIM_GROUP_RUNS) continue;
         bool better = !chosen || (fair ? group->pc > chosen->pc : group->pc < chosen->pc);
         if (better) chosen = group;
@@ -30,25 +30,25 @@ static struct sim_group *choose_group(struct sim_warp *warp, bool fair) {
 }
 
 /* Where the group next meets another one that runs. */
-static uint32_t meeting_pc(const struct sim_warp *warp, const struct sim_group *group) {
+static uint32_t meeting_pc(const sim_warp *warp, const sim_group *group) {
     uint32_t nearest = UINT32_MAX;
     for (uint32_t i = 0; i < warp->group_count; i++) {
-        const struct sim_group *other = &warp->groups[i];
+        const sim_group *other = &warp->groups[i];
         if (other == group || other->state != SIM_GROUP_RUNS || other->pc <= group->pc) continue;
         if (other->pc < nearest) nearest = other->pc;
     }
     return nearest;
 }
 
-static void drop_group(struct sim_warp *warp, struct sim_group *group) {
+static void drop_group(sim_warp *warp, sim_group *group) {
     *group = warp->groups[--warp->group_count];
 }
 
 /* Joins groups that stand at one instruction in one state. */
-static void merge_groups(struct sim_warp *warp) {
+static void merge_groups(sim_warp *warp) {
     for (uint32_t i = 0; i < warp->group_count; i++) {
         for (uint32_t k = i + 1; k < warp->group_count;) {
-            struct sim_group *a = &warp->groups[i], *b = &warp->groups[k];
+            sim_group *a = &warp->groups[i], *b = &warp->groups[k];
             if (a->pc == b->pc && a->state == b->state) {
                 a->lanes |= b->lanes;
                 drop_group(warp, b);
@@ -60,26 +60,25 @@ static void merge_groups(struct sim_warp *warp) {
 }
 
 /* Lanes are never in two groups, so there is always room for one more. */
-static void add_group(struct sim_warp *warp, uint32_t pc, uint32_t lanes, uint32_t state) {
-    if (lanes) warp->groups[warp->group_count++] = (struct sim_group){pc, lanes, state};
+static void add_group(sim_warp *warp, uint32_t pc, uint32_t lanes, uint32_t state) {
+    if (lanes) warp->groups[warp->group_count++] = (sim_group){pc, lanes, state};
 }
 
-static void exit_lanes(struct sim_run *x, uint32_t lanes) {
-    struct sim_warp *warp = x->warp;
+static void exit_lanes(sim_run *x, uint32_t lanes) {
+    sim_warp *warp = x->warp;
     warp->live &= ~lanes;
     x->grid->progress_tick = x->grid->tick;
     /* Those who wait at a collective or a barrier may have waited for these lanes only. */
     for (uint32_t i = 0; i < warp->group_count; i++) {
-        struct sim_group *group = &warp->groups[i];
+        sim_group *group = &warp->groups[i];
         if (group->state == SIM_GROUP_SYNCS) group->state = SIM_GROUP_RUNS;
         if (group->state == SIM_GROUP_BARRIER && group->lanes == warp->live) {
-            sim_barrier_arrive(x, &x->grid->program->insts[group->pc], group->pc);
+            sim_block_barrier_arrive(x, &x->grid->program->insts[group->pc], group->pc);
         }
     }
 }
 
-static void branch(struct sim_run *x, struct sim_group *group, const struct sim_inst *in,
-                   uint32_t taken) {
+static void branch(sim_run *x, sim_group *group, const sim_inst *in, uint32_t taken) {
     x->counters->branches++;
     if (taken == group->lanes) {
         group->pc = in->target;
@@ -94,8 +93,7 @@ static void branch(struct sim_run *x, struct sim_group *group, const struct sim_
 }
 
 /* brx.idx: an index beyond the table is undefined, and found here. */
-static void branch_table(struct sim_run *x, struct sim_group *group, const struct sim_inst *in,
-                         uint32_t active) {
+static void branch_table(sim_run *x, sim_group *group, const sim_inst *in, uint32_t active) {
     const uint64_t *index = sim_row(x, in->ref[0]);
     const uint32_t *targets = x->grid->program->targets + in->target;
     uint32_t passing = group->lanes & ~active, pc = group->pc;
@@ -124,7 +122,7 @@ static void branch_table(struct sim_run *x, struct sim_group *group, const struc
 }
 
 /* The lanes at a collective whose peers are all there. */
-static uint32_t ready_lanes(const struct sim_run *x, const struct sim_inst *in, uint32_t lanes) {
+static uint32_t ready_lanes(const sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
     uint32_t ready = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
@@ -134,13 +132,13 @@ static uint32_t ready_lanes(const struct sim_run *x, const struct sim_inst *in, 
     return ready;
 }
 
-static bool waits_at_sync(const struct sim_run *x, const struct sim_group *group) {
+static bool waits_at_sync(const sim_run *x, const sim_group *group) {
     return group->state == SIM_GROUP_SYNCS &&
            x->grid->program->insts[group->pc].run == sim_step_warp_sync;
 }
 
 /* bar.warp.sync may be met at different instructions: the lanes that wait at any. */
-static uint32_t lanes_at_syncs(const struct sim_run *x) {
+static uint32_t lanes_at_syncs(const sim_run *x) {
     uint32_t lanes = 0;
     for (uint32_t i = 0; i < x->warp->group_count; i++) {
         if (waits_at_sync(x, &x->warp->groups[i])) lanes |= x->warp->groups[i].lanes;
@@ -149,10 +147,10 @@ static uint32_t lanes_at_syncs(const struct sim_run *x) {
 }
 
 /* Lets those who wait elsewhere for the lanes of mask go on; gives who they are. */
-static uint32_t release_syncs(struct sim_run *x, uint32_t mask) {
+static uint32_t release_syncs(sim_run *x, uint32_t mask) {
     uint32_t released = 0;
     for (uint32_t i = 0; i < x->warp->group_count; i++) {
-        struct sim_group *other = &x->warp->groups[i];
+        sim_group *other = &x->warp->groups[i];
         if (!waits_at_sync(x, other) || (other->lanes & ~mask)) continue;
         other->state = SIM_GROUP_RUNS;
         other->pc++;
@@ -161,9 +159,9 @@ static uint32_t release_syncs(struct sim_run *x, uint32_t mask) {
     return released;
 }
 
-static void join_waiting(struct sim_warp *warp, struct sim_group *group) {
+static void join_waiting(sim_warp *warp, sim_group *group) {
     for (uint32_t i = 0; i < warp->group_count; i++) {
-        struct sim_group *other = &warp->groups[i];
+        sim_group *other = &warp->groups[i];
         bool joins = other != group && other->state == SIM_GROUP_SYNCS && other->pc == group->pc;
         if (!joins) continue;
         group->lanes |= other->lanes;
@@ -172,9 +170,9 @@ static void join_waiting(struct sim_warp *warp, struct sim_group *group) {
 }
 
 /* The group, at a collective with all its lanes active: runs it for those whose peers are there,
-   and leaves the others waiting. */
-static void meet(struct sim_run *x, struct sim_group *group, const struct sim_inst *in) {
-    struct sim_warp *warp = x->warp;
+ * and leaves the others waiting. */
+static void meet(sim_run *x, sim_group *group, const sim_inst *in) {
+    sim_warp *warp = x->warp;
     bool is_sync = in->run == sim_step_warp_sync;
     join_waiting(warp, group);
     uint32_t elsewhere = is_sync ? lanes_at_syncs(x) : 0;
@@ -201,7 +199,7 @@ static void meet(struct sim_run *x, struct sim_group *group, const struct sim_in
 }
 
 /* A group that arrives where not all of its lanes take part lets the others pass first. */
-static bool split_passing(struct sim_run *x, struct sim_group *group, uint32_t active) {
+static bool split_passing(sim_run *x, sim_group *group, uint32_t active) {
     uint32_t passing = group->lanes & ~active;
     if (!passing) return false;
     if (active)
@@ -213,10 +211,9 @@ static bool split_passing(struct sim_run *x, struct sim_group *group, uint32_t a
 }
 
 /* What changes the groups; afterwards the group at hand has to be chosen anew. */
-static void flow(struct sim_run *x, struct sim_group *group, const struct sim_inst *in,
-                 uint32_t active) {
+static void flow(sim_run *x, sim_group *group, const sim_inst *in, uint32_t active) {
     uint32_t pc = group->pc;
-    switch ((enum sim_flow)in->flow) {
+    switch ((sim_flow)in->flow) {
     case SIM_FLOW_BRANCH:
         branch(x, group, in, active);
         break;
@@ -243,7 +240,7 @@ static void flow(struct sim_run *x, struct sim_group *group, const struct sim_in
         if (!split_passing(x, group, active)) {
             group->state = SIM_GROUP_BARRIER;
             merge_groups(x->warp);
-            sim_barrier_arrive(x, in, pc);
+            sim_block_barrier_arrive(x, in, pc);
         }
         break;
     default:
@@ -252,13 +249,13 @@ static void flow(struct sim_run *x, struct sim_group *group, const struct sim_in
 }
 
 /* Runs a group until it ends, parts, meets another or has had its turn. */
-static void run_group(struct sim_run *x, struct sim_group *group) {
-    const struct sim_inst *insts = x->grid->program->insts;
+static void run_group(sim_run *x, sim_group *group) {
+    const sim_inst *insts = x->grid->program->insts;
     struct redtune_sim_counters *counters = x->counters;
     uint32_t stop = meeting_pc(x->warp, group), lanes = group->lanes, pc = group->pc;
     uint32_t lane_count = (uint32_t)__builtin_popcount(lanes);
     while (x->budget && pc != stop) {
-        const struct sim_inst *in = &insts[pc];
+        const sim_inst *in = &insts[pc];
         uint32_t active = lanes & sim_mask(x, in->guard);
         x->budget--;
         x->grid->tick++;
@@ -288,20 +285,19 @@ static void run_group(struct sim_run *x, struct sim_group *group) {
     group->pc = pc;
 }
 
-void sim_warp_run(struct sim_grid *grid, struct sim_block *block, struct sim_warp *warp,
-                  uint32_t budget) {
-    struct sim_run x = {.rows = {warp->rows, grid->program->constants},
-                        .predicates = warp->predicates,
-                        .warp = warp,
-                        .block = block,
-                        .grid = grid,
-                        .memory = grid->memory,
-                        .counters = &grid->counters,
-                        .budget = budget};
+void sim_warp_run(sim_grid *grid, sim_block *block, sim_warp *warp, uint32_t budget) {
+    sim_run x = {.rows = {warp->rows, grid->program->constants},
+                 .predicates = warp->predicates,
+                 .warp = warp,
+                 .block = block,
+                 .grid = grid,
+                 .memory = grid->memory,
+                 .counters = &grid->counters,
+                 .budget = budget};
     bool fair = warp->crowded_turns % FAIR_TURN == FAIR_TURN - 1;
     while (x.budget && !x.stops) {
         merge_groups(warp);
-        struct sim_group *group = choose_group(warp, fair);
+        sim_group *group = choose_group(warp, fair);
         if (!group) break;
         run_group(&x, group);
     }
@@ -311,6 +307,6 @@ void sim_warp_run(struct sim_grid *grid, struct sim_block *block, struct sim_war
             grid->counters.longest_warp_ns = warp->wait_ns;
         }
         block->live_warps--;
-        sim_barrier_warp_left(grid, block);
+        sim_block_warp_left(grid, block);
     }
 }

@@ -6,18 +6,18 @@
 
 enum { CHUNK_BYTES = 64 * 1024, ALIGN_BYTES = 16 };
 
-struct sim_chunk {
+typedef struct sim_chunk {
     struct sim_chunk *next;
     size_t padding; /* keeps data aligned to ALIGN_BYTES */
     unsigned char data[];
-};
+} sim_chunk;
 
-void *sim_arena_get(struct sim_arena *arena, size_t bytes) {
+void *sim_arena_get(sim_arena *arena, size_t bytes) {
     if (bytes > SIZE_MAX / 2) return NULL;
     bytes = (bytes + ALIGN_BYTES - 1) & ~(size_t)(ALIGN_BYTES - 1);
     if (!arena->chunks || bytes > arena->room_bytes - arena->used_bytes) {
         size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        struct sim_chunk *chunk = calloc(1, sizeof *chunk + room);
+        sim_chunk *chunk = calloc(1, sizeof *chunk + room);
         if (!chunk) return NULL;
         chunk->next = arena->chunks;
         arena->chunks = chunk;
@@ -29,16 +29,16 @@ void *sim_arena_get(struct sim_arena *arena, size_t bytes) {
     return at;
 }
 
-void sim_arena_free(struct sim_arena *arena) {
+void sim_arena_free(sim_arena *arena) {
     while (arena->chunks) {
-        struct sim_chunk *next = arena->chunks->next;
+        sim_chunk *next = arena->chunks->next;
         free(arena->chunks);
         arena->chunks = next;
     }
     memset(arena, 0, sizeof *arena);
 }
 
-void *sim_list_push(struct sim_arena *arena, struct sim_list *list) {
+void *sim_arena_push(sim_arena *arena, sim_list *list) {
     if (list->count == list->room) {
         uint32_t room = list->room ? list->room * 2 : 16;
         if (room < list->room) return NULL;
@@ -51,11 +51,11 @@ void *sim_list_push(struct sim_arena *arena, struct sim_list *list) {
     return (unsigned char *)list->items + (size_t)list->count++ * list->item_bytes;
 }
 
-bool sim_text_equal(struct sim_text text, const char *other) {
+bool sim_arena_text_equal(sim_text text, const char *other) {
     return strlen(other) == text.length && memcmp(text.at, other, text.length) == 0;
 }
 
-char *sim_text_copy(struct sim_arena *arena, struct sim_text text) {
+char *sim_arena_text_copy(sim_arena *arena, sim_text text) {
     char *copy = sim_arena_get(arena, (size_t)text.length + 1);
     if (copy) memcpy(copy, text.at, text.length);
     return copy;

@@ -6,38 +6,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sim_chunk;
+typedef struct sim_chunk sim_chunk;
 
 /* Valid when zeroed. */
-struct sim_arena {
-    struct sim_chunk *chunks;
+typedef struct sim_arena {
+    sim_chunk *chunks;
     size_t used_bytes;
     size_t room_bytes;
-};
+} sim_arena;
 
 /* Zeroed memory, aligned for any type; NULL when there is none. */
-void *sim_arena_get(struct sim_arena *arena, size_t bytes);
+void *sim_arena_get(sim_arena *arena, size_t bytes);
 
-void sim_arena_free(struct sim_arena *arena);
+void sim_arena_free(sim_arena *arena);
 
 /* A list that grows inside an arena. Valid when zeroed, apart from item_bytes. */
-struct sim_list {
+typedef struct sim_list {
     void *items;
     uint32_t count;
     uint32_t room;
     uint32_t item_bytes;
-};
+} sim_list;
 
 /* A zeroed new last item; NULL when there is no memory. Earlier items may move. */
-void *sim_list_push(struct sim_arena *arena, struct sim_list *list);
+void *sim_arena_push(sim_arena *arena, sim_list *list);
 
 /* A slice of the PTX text. */
-struct sim_text {
+typedef struct sim_text {
     const char *at;
     uint32_t length;
-};
+} sim_text;
 
-bool sim_text_equal(struct sim_text text, const char *other);
-char *sim_text_copy(struct sim_arena *arena, struct sim_text text);
+bool sim_arena_text_equal(sim_text text, const char *other);
+char *sim_arena_text_copy(sim_arena *arena, sim_text text);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { NUMBER_BYTES_MAX = 64 };
 
-void sim_lex_start(struct sim_lexer *lexer, const char *text, size_t bytes) {
+void sim_lex_start(sim_lexer *lexer, const char *text, size_t bytes) {
     lexer->at = text;
     lexer->end = text + bytes;
     lexer->line = 1;
@@ -21,11 +21,11 @@ static bool is_name_part(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
 }
 
-static char peek(const struct sim_lexer *lexer, size_t ahead) {
+static char peek(const sim_lexer *lexer, size_t ahead) {
     return (size_t)(lexer->end - lexer->at) > ahead ? lexer->at[ahead] : '\0';
 }
 
-static void skip_block_comment(struct sim_lexer *lexer) {
+static void skip_block_comment(sim_lexer *lexer) {
     lexer->at += 2;
     while (lexer->at < lexer->end) {
         if (peek(lexer, 0) == '*' && peek(lexer, 1) == '/') {
@@ -36,7 +36,7 @@ static void skip_block_comment(struct sim_lexer *lexer) {
     }
 }
 
-static void skip_blank(struct sim_lexer *lexer) {
+static void skip_blank(sim_lexer *lexer) {
     while (lexer->at < lexer->end) {
         char c = *lexer->at;
         if (c == '\n') {
@@ -54,7 +54,7 @@ static void skip_blank(struct sim_lexer *lexer) {
     }
 }
 
-static void take_name(struct sim_lexer *lexer, struct sim_token *token) {
+static void take_name(sim_lexer *lexer, sim_token *token) {
     const char *start = lexer->at++;
     while (lexer->at < lexer->end) {
         if (is_name_part(*lexer->at)) {
@@ -71,7 +71,7 @@ static void take_name(struct sim_lexer *lexer, struct sim_token *token) {
 }
 
 /* 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX give the bits of a float exactly. */
-static bool take_float_bits(struct sim_lexer *lexer, struct sim_token *token) {
+static bool take_float_bits(sim_lexer *lexer, sim_token *token) {
     char mark = (char)tolower((unsigned char)peek(lexer, 1));
     size_t digits = mark == 'f' ? 8 : mark == 'd' ? 16 : 0;
     if (peek(lexer, 0) != '0' || !digits) return false;
@@ -88,13 +88,13 @@ static bool take_float_bits(struct sim_lexer *lexer, struct sim_token *token) {
     return true;
 }
 
-static void take_decimal_float(struct sim_token *token, const char *digits) {
+static void take_decimal_float(sim_token *token, const char *digits) {
     double value = strtod(digits, NULL);
     token->kind = SIM_TOKEN_F64;
     memcpy(&token->bits, &value, sizeof value);
 }
 
-static void take_number(struct sim_lexer *lexer, struct sim_token *token) {
+static void take_number(sim_lexer *lexer, sim_token *token) {
     if (take_float_bits(lexer, token)) return;
     char digits[NUMBER_BYTES_MAX];
     size_t count = 0;
@@ -122,7 +122,7 @@ static void take_number(struct sim_lexer *lexer, struct sim_token *token) {
     if (rest && *rest && !has_suffix) token->kind = SIM_TOKEN_BAD;
 }
 
-static void take_string(struct sim_lexer *lexer, struct sim_token *token) {
+static void take_string(sim_lexer *lexer, sim_token *token) {
     const char *start = ++lexer->at;
     while (lexer->at < lexer->end && *lexer->at != '"' && *lexer->at != '\n') lexer->at++;
     token->kind = peek(lexer, 0) == '"' ? SIM_TOKEN_STRING : SIM_TOKEN_BAD;
@@ -132,8 +132,8 @@ static void take_string(struct sim_lexer *lexer, struct sim_token *token) {
     if (token->kind == SIM_TOKEN_STRING) lexer->at++;
 }
 
-struct sim_token sim_lex_next(struct sim_lexer *lexer) {
-    struct sim_token token = {.kind = SIM_TOKEN_END};
+sim_token sim_lex_next(sim_lexer *lexer) {
+    sim_token token = {.kind = SIM_TOKEN_END};
     skip_blank(lexer);
     token.line = lexer->line;
     token.text.at = lexer->at;

@@ -4,7 +4,7 @@
 
 #include "ptx/arena.h"
 
-enum sim_token_kind {
+typedef enum sim_token_kind {
     SIM_TOKEN_END,
     SIM_TOKEN_NAME,    /* name, %register, $label, .directive, opcode with its modifiers */
     SIM_TOKEN_INTEGER, /* value in bits */
@@ -13,23 +13,23 @@ enum sim_token_kind {
     SIM_TOKEN_STRING,  /* text is what stands between the quotes */
     SIM_TOKEN_MARK,    /* one character of punctuation, in mark */
     SIM_TOKEN_BAD      /* no token starts here; mark holds the character */
-};
+} sim_token_kind;
 
-struct sim_token {
-    enum sim_token_kind kind;
+typedef struct sim_token {
+    sim_token_kind kind;
     char mark;
     uint32_t line;
     uint64_t bits;
-    struct sim_text text;
-};
+    sim_text text;
+} sim_token;
 
-struct sim_lexer {
+typedef struct sim_lexer {
     const char *at;
     const char *end;
     uint32_t line;
-};
+} sim_lexer;
 
-void sim_lex_start(struct sim_lexer *lexer, const char *text, size_t bytes);
-struct sim_token sim_lex_next(struct sim_lexer *lexer);
+void sim_lex_start(sim_lexer *lexer, const char *text, size_t bytes);
+sim_token sim_lex_next(sim_lexer *lexer);
 
 #endif

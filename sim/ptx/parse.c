@@ -10,7 +10,7 @@
 
 enum { PARAM_BYTES_MAX = 32764, THREADS_MAX = 1024 };
 
-bool sim_parse_fail(struct sim_parser *p, uint32_t line, const char *format, ...) {
+bool sim_parse_fail(sim_parser *p, uint32_t line, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(p->problem->text, sizeof p->problem->text, format, args);
@@ -19,12 +19,12 @@ bool sim_parse_fail(struct sim_parser *p, uint32_t line, const char *format, ...
     return false;
 }
 
-bool sim_parse_no_memory(struct sim_parser *p) {
+bool sim_parse_no_memory(sim_parser *p) {
     return sim_parse_fail(p, p->token.line, "cannot hold the module: no memory");
 }
 
-bool sim_parse_unexpected(struct sim_parser *p, const char *wanted) {
-    const struct sim_token *token = &p->token;
+bool sim_parse_unexpected(sim_parser *p, const char *wanted) {
+    const sim_token *token = &p->token;
     if (token->kind == SIM_TOKEN_END) {
         return sim_parse_fail(p, token->line, "the text ends where %s should stand", wanted);
     }
@@ -33,30 +33,30 @@ bool sim_parse_unexpected(struct sim_parser *p, const char *wanted) {
                           wanted);
 }
 
-void sim_parse_step(struct sim_parser *p) {
+void sim_parse_step(sim_parser *p) {
     p->token = sim_lex_next(&p->lexer);
 }
 
-bool sim_parse_is_mark(const struct sim_parser *p, char mark) {
+bool sim_parse_is_mark(const sim_parser *p, char mark) {
     return p->token.kind == SIM_TOKEN_MARK && p->token.mark == mark;
 }
 
-bool sim_parse_is_name(const struct sim_parser *p, const char *name) {
-    return p->token.kind == SIM_TOKEN_NAME && sim_text_equal(p->token.text, name);
+bool sim_parse_is_name(const sim_parser *p, const char *name) {
+    return p->token.kind == SIM_TOKEN_NAME && sim_arena_text_equal(p->token.text, name);
 }
 
-bool sim_parse_take_mark(struct sim_parser *p, char mark) {
+bool sim_parse_take_mark(sim_parser *p, char mark) {
     if (!sim_parse_is_mark(p, mark)) return false;
     sim_parse_step(p);
     return true;
 }
 
-bool sim_parse_expect(struct sim_parser *p, char mark) {
+bool sim_parse_expect(sim_parser *p, char mark) {
     char wanted[4] = {'\'', mark, '\'', '\0'};
     return sim_parse_take_mark(p, mark) || sim_parse_unexpected(p, wanted);
 }
 
-bool sim_parse_integer(struct sim_parser *p, uint64_t *out) {
+bool sim_parse_integer(sim_parser *p, uint64_t *out) {
     bool negative = sim_parse_take_mark(p, '-');
     if (p->token.kind != SIM_TOKEN_INTEGER) return sim_parse_unexpected(p, "an integer");
     *out = negative ? 0 - p->token.bits : p->token.bits;
@@ -64,7 +64,7 @@ bool sim_parse_integer(struct sim_parser *p, uint64_t *out) {
     return true;
 }
 
-bool sim_parse_skip_braces(struct sim_parser *p) {
+bool sim_parse_skip_braces(sim_parser *p) {
     if (!sim_parse_expect(p, '{')) return false;
     uint32_t depth = 1;
     while (depth) {
@@ -76,23 +76,23 @@ bool sim_parse_skip_braces(struct sim_parser *p) {
     return true;
 }
 
-enum sim_type sim_parse_type(struct sim_text name) {
+sim_type sim_parse_type(sim_text name) {
     if (name.length < 2 || name.at[0] != '.') return SIM_TYPE_NONE;
-    struct sim_text bare = {name.at + 1, name.length - 1};
+    sim_text bare = {name.at + 1, name.length - 1};
     for (int type = SIM_TYPE_NONE + 1; type < SIM_TYPE_COUNT; type++) {
-        if (sim_text_equal(bare, sim_type_table[type].name)) return (enum sim_type)type;
+        if (sim_arena_text_equal(bare, sim_type_table[type].name)) return (sim_type)type;
     }
     return SIM_TYPE_NONE;
 }
 
-bool sim_parse_file(struct sim_parser *p) {
+bool sim_parse_file(sim_parser *p) {
     uint64_t number = 0, ignored = 0;
     if (!sim_parse_integer(p, &number)) return false;
     if (p->token.kind != SIM_TOKEN_STRING) return sim_parse_unexpected(p, "a file name");
-    struct sim_file *file = sim_list_push(&p->ast->arena, &p->ast->files);
+    sim_file *file = sim_arena_push(&p->ast->arena, &p->ast->files);
     if (!file) return sim_parse_no_memory(p);
     file->number = (uint32_t)number;
-    file->name = sim_text_copy(&p->ast->arena, p->token.text);
+    file->name = sim_arena_text_copy(&p->ast->arena, p->token.text);
     if (!file->name) return sim_parse_no_memory(p);
     sim_parse_step(p);
     while (sim_parse_take_mark(p, ',')) {
@@ -102,14 +102,14 @@ bool sim_parse_file(struct sim_parser *p) {
 }
 
 /* .param .u64 [.ptr .global .align 8] name[bytes] */
-static bool take_param(struct sim_parser *p) {
+static bool take_param(sim_parser *p) {
     if (!sim_parse_is_name(p, ".param")) return sim_parse_unexpected(p, "'.param'");
     sim_parse_step(p);
     uint64_t align = 0, count = 1;
-    enum sim_type type = SIM_TYPE_NONE;
+    sim_type type = SIM_TYPE_NONE;
     bool is_pointer = false;
     while (p->token.kind == SIM_TOKEN_NAME && p->token.text.at[0] == '.') {
-        enum sim_type named = sim_parse_type(p->token.text);
+        sim_type named = sim_parse_type(p->token.text);
         bool is_align = sim_parse_is_name(p, ".align");
         if (sim_parse_is_name(p, ".ptr")) is_pointer = true; /* what follows is of the pointee */
         sim_parse_step(p);
@@ -121,11 +121,11 @@ static bool take_param(struct sim_parser *p) {
     if (p->token.kind != SIM_TOKEN_NAME || !type || sim_type_table[type].bits < 8) {
         return sim_parse_unexpected(p, "a parameter's type and name");
     }
-    struct sim_symbol *symbol =
+    sim_symbol *symbol =
         sim_symbol_put(p->symbols, &p->ast->arena, p->token.text, SIM_SYMBOL_PARAM);
-    struct sim_param *param = sim_list_push(&p->ast->arena, &p->function->params);
+    sim_param *param = sim_arena_push(&p->ast->arena, &p->function->params);
     if (!symbol || !param) return sim_parse_no_memory(p);
-    param->name = sim_text_copy(&p->ast->arena, p->token.text);
+    param->name = sim_arena_text_copy(&p->ast->arena, p->token.text);
     symbol->index = p->function->params.count - 1;
     uint32_t line = p->token.line;
     sim_parse_step(p);
@@ -147,7 +147,7 @@ static bool take_param(struct sim_parser *p) {
     return param->name || sim_parse_no_memory(p);
 }
 
-static bool take_params(struct sim_parser *p) {
+static bool take_params(sim_parser *p) {
     if (!sim_parse_take_mark(p, '(')) return true; /* an entry without parameters */
     if (sim_parse_take_mark(p, ')')) return true;
     do {
@@ -157,7 +157,7 @@ static bool take_params(struct sim_parser *p) {
 }
 
 /* .maxntid 256, 1, 1 and its like, between the parameters and the body */
-static bool take_limits(struct sim_parser *p) {
+static bool take_limits(sim_parser *p) {
     while (p->token.kind == SIM_TOKEN_NAME && p->token.text.at[0] == '.') {
         uint32_t line = p->token.line;
         bool threads = sim_parse_is_name(p, ".maxntid") || sim_parse_is_name(p, ".reqntid");
@@ -178,19 +178,19 @@ static bool take_limits(struct sim_parser *p) {
     return true;
 }
 
-static bool take_entry(struct sim_parser *p) {
+static bool take_entry(sim_parser *p) {
     if (p->token.kind != SIM_TOKEN_NAME) return sim_parse_unexpected(p, "an entry's name");
-    struct sim_function *function = sim_list_push(&p->ast->arena, &p->ast->functions);
+    sim_function *function = sim_arena_push(&p->ast->arena, &p->ast->functions);
     if (!function) return sim_parse_no_memory(p);
     p->function = function;
-    function->name = sim_text_copy(&p->ast->arena, p->token.text);
+    function->name = sim_arena_text_copy(&p->ast->arena, p->token.text);
     if (!function->name) return sim_parse_no_memory(p);
     function->line = p->token.line;
-    function->params.item_bytes = sizeof(struct sim_param);
-    function->regs.item_bytes = sizeof(struct sim_reg);
-    function->labels.item_bytes = sizeof(struct sim_label);
-    function->statements.item_bytes = sizeof(struct sim_statement);
-    function->operands.item_bytes = sizeof(struct sim_operand);
+    function->params.item_bytes = sizeof(sim_param);
+    function->regs.item_bytes = sizeof(sim_reg);
+    function->labels.item_bytes = sizeof(sim_label);
+    function->statements.item_bytes = sizeof(sim_statement);
+    function->operands.item_bytes = sizeof(sim_operand);
     function->variables.item_bytes = sizeof(uint32_t);
     p->source_file = p->source_line = 0;
     sim_parse_step(p);
@@ -202,7 +202,7 @@ static bool take_entry(struct sim_parser *p) {
 }
 
 /* A device function that nothing inlined: skipped, since a call to it is refused there. */
-static bool skip_function(struct sim_parser *p) {
+static bool skip_function(sim_parser *p) {
     while (p->token.kind != SIM_TOKEN_END) {
         if (sim_parse_is_mark(p, '{')) return sim_parse_skip_braces(p);
         if (sim_parse_take_mark(p, ';')) return true;
@@ -211,7 +211,7 @@ static bool skip_function(struct sim_parser *p) {
     return sim_parse_unexpected(p, "a function's body");
 }
 
-static bool take_version(struct sim_parser *p) {
+static bool take_version(sim_parser *p) {
     double value = 0;
     if (p->token.kind == SIM_TOKEN_F64) {
         memcpy(&value, &p->token.bits, sizeof value);
@@ -226,10 +226,10 @@ static bool take_version(struct sim_parser *p) {
     return true;
 }
 
-static bool take_target(struct sim_parser *p) {
+static bool take_target(sim_parser *p) {
     do {
         if (p->token.kind != SIM_TOKEN_NAME) return sim_parse_unexpected(p, "a target");
-        struct sim_text name = p->token.text;
+        sim_text name = p->token.text;
         if (name.length > 3 && memcmp(name.at, "sm_", 3) == 0) {
             uint32_t target = 0;
             for (uint32_t i = 3; i < name.length && i < 7; i++) {
@@ -243,14 +243,14 @@ static bool take_target(struct sim_parser *p) {
     return true;
 }
 
-static bool take_address_size(struct sim_parser *p) {
+static bool take_address_size(sim_parser *p) {
     uint64_t bits = 0;
     uint32_t line = p->token.line;
     if (!sim_parse_integer(p, &bits)) return false;
     return bits == 64 || sim_parse_fail(p, line, "only 64-bit addresses are simulated");
 }
 
-static bool take_section(struct sim_parser *p) {
+static bool take_section(sim_parser *p) {
     sim_parse_step(p);
     return sim_parse_skip_braces(p);
 }
@@ -258,14 +258,14 @@ static bool take_section(struct sim_parser *p) {
 /* Directives of the module's own level, after their name has been stepped over. */
 static const struct {
     const char *name;
-    bool (*take)(struct sim_parser *p);
+    bool (*take)(sim_parser *p);
 } module_directives[] = {
     {".version", take_version}, {".target", take_target}, {".address_size", take_address_size},
     {".file", sim_parse_file},  {".entry", take_entry},   {".func", skip_function},
     {".section", take_section}, {".loc", sim_parse_loc},
 };
 
-static bool take_directive(struct sim_parser *p) {
+static bool take_directive(sim_parser *p) {
     bool is_extern = false;
     while (sim_parse_is_name(p, ".visible") || sim_parse_is_name(p, ".extern") ||
            sim_parse_is_name(p, ".weak") || sim_parse_is_name(p, ".common")) {
@@ -284,15 +284,14 @@ static bool take_directive(struct sim_parser *p) {
     return sim_parse_unexpected(p, "a known directive");
 }
 
-static bool parse(const char *text, size_t bytes, struct sim_ast *ast,
-                  struct sim_problem *problem) {
+static bool parse(const char *text, size_t bytes, sim_ast *ast, sim_problem *problem) {
     memset(ast, 0, sizeof *ast);
     memset(problem, 0, sizeof *problem);
-    ast->functions.item_bytes = sizeof(struct sim_function);
-    ast->variables.item_bytes = sizeof(struct sim_variable);
-    ast->files.item_bytes = sizeof(struct sim_file);
-    struct sim_parser p = {.ast = ast, .problem = problem};
-    p.forwards.item_bytes = sizeof(struct sim_forward);
+    ast->functions.item_bytes = sizeof(sim_function);
+    ast->variables.item_bytes = sizeof(sim_variable);
+    ast->files.item_bytes = sizeof(sim_file);
+    sim_parser p = {.ast = ast, .problem = problem};
+    p.forwards.item_bytes = sizeof(sim_forward);
     p.symbols = calloc(1, sizeof *p.symbols);
     if (!p.symbols) return sim_parse_no_memory(&p);
     sim_lex_start(&p.lexer, text, bytes);
@@ -307,7 +306,7 @@ static bool parse(const char *text, size_t bytes, struct sim_ast *ast,
 }
 
 /* PTX has decimal points in every locale. */
-bool sim_parse(const char *text, size_t bytes, struct sim_ast *ast, struct sim_problem *problem) {
+bool sim_parse(const char *text, size_t bytes, sim_ast *ast, sim_problem *problem) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = uselocale(c);
     bool good = parse(text, bytes, ast, problem);
@@ -316,6 +315,6 @@ bool sim_parse(const char *text, size_t bytes, struct sim_ast *ast, struct sim_p
     return good;
 }
 
-void sim_ast_free(struct sim_ast *ast) {
+void sim_parse_free(sim_ast *ast) {
     sim_arena_free(&ast->arena);
 }

@@ -8,19 +8,18 @@
 enum { REGISTERS_MAX = 1 << 18, SCOPES_MAX = 32 };
 
 /* .reg .b32 %r<168>; or .reg .b32 a, b; */
-static bool take_registers(struct sim_parser *p) {
+static bool take_registers(sim_parser *p) {
     sim_parse_step(p);
-    enum sim_type type =
-        p->token.kind == SIM_TOKEN_NAME ? sim_parse_type(p->token.text) : SIM_TYPE_NONE;
+    sim_type type = p->token.kind == SIM_TOKEN_NAME ? sim_parse_type(p->token.text) : SIM_TYPE_NONE;
     if (!type) return sim_parse_unexpected(p, "a register's type");
     sim_parse_step(p);
     do {
         if (p->token.kind != SIM_TOKEN_NAME) return sim_parse_unexpected(p, "a register's name");
-        struct sim_text name = p->token.text;
+        sim_text name = p->token.text;
         sim_parse_step(p);
         bool is_range = sim_parse_take_mark(p, '<');
-        struct sim_symbol *symbol = sim_symbol_put(p->symbols, &p->ast->arena, name,
-                                                   is_range ? SIM_SYMBOL_RANGE : SIM_SYMBOL_REG);
+        sim_symbol *symbol = sim_symbol_put(p->symbols, &p->ast->arena, name,
+                                            is_range ? SIM_SYMBOL_RANGE : SIM_SYMBOL_REG);
         if (!symbol) return sim_parse_no_memory(p);
         symbol->type = (uint8_t)type;
         if (is_range) {
@@ -33,7 +32,7 @@ static bool take_registers(struct sim_parser *p) {
             symbol->slots = sim_arena_get(&p->ast->arena, (size_t)count * sizeof *symbol->slots);
             if (!symbol->slots) return sim_parse_no_memory(p);
         } else {
-            struct sim_reg *reg = sim_list_push(&p->ast->arena, &p->function->regs);
+            sim_reg *reg = sim_arena_push(&p->ast->arena, &p->function->regs);
             if (!reg) return sim_parse_no_memory(p);
             reg->type = (uint8_t)type;
             symbol->index = p->function->regs.count - 1;
@@ -42,14 +41,14 @@ static bool take_registers(struct sim_parser *p) {
     return sim_parse_expect(p, ';');
 }
 
-static bool define_label(struct sim_parser *p, struct sim_text name, struct sim_label **out) {
-    struct sim_symbol *symbol = sim_symbol_find(p->symbols, name);
+static bool define_label(sim_parser *p, sim_text name, sim_label **out) {
+    sim_symbol *symbol = sim_symbol_find(p->symbols, name);
     if (symbol && symbol->depth == p->symbols->depth) {
         return sim_parse_fail(p, p->token.line, "'%.*s' is defined twice",
                               name.length > 80 ? 80 : (int)name.length, name.at);
     }
     symbol = sim_symbol_put(p->symbols, &p->ast->arena, name, SIM_SYMBOL_LABEL);
-    struct sim_label *label = sim_list_push(&p->ast->arena, &p->function->labels);
+    sim_label *label = sim_arena_push(&p->ast->arena, &p->function->labels);
     if (!symbol || !label) return sim_parse_no_memory(p);
     symbol->index = p->function->labels.count - 1;
     label->statement = p->function->statements.count;
@@ -59,55 +58,54 @@ static bool define_label(struct sim_parser *p, struct sim_text name, struct sim_
 }
 
 /* label: .branchtargets L1, L2; */
-static bool take_branch_targets(struct sim_parser *p, struct sim_label *label) {
+static bool take_branch_targets(sim_parser *p, sim_label *label) {
     sim_parse_step(p);
-    uint32_t at = (uint32_t)(label - SIM_ITEM(&p->function->labels, struct sim_label, 0));
+    uint32_t at = (uint32_t)(label - SIM_ITEM(&p->function->labels, sim_label, 0));
     uint32_t first = p->function->operands.count, count = 0;
     do {
-        struct sim_operand *operand = sim_list_push(&p->ast->arena, &p->function->operands);
+        sim_operand *operand = sim_arena_push(&p->ast->arena, &p->function->operands);
         if (!operand) return sim_parse_no_memory(p);
         uint32_t index = p->function->operands.count - 1;
-        struct sim_operand value = {.kind = SIM_OPERAND_LABEL, .pair = SIM_NONE};
+        sim_operand value = {.kind = SIM_OPERAND_LABEL, .pair = SIM_NONE};
         if (p->token.kind != SIM_TOKEN_NAME) return sim_parse_unexpected(p, "a label");
-        struct sim_forward *forward = sim_list_push(&p->ast->arena, &p->forwards);
+        sim_forward *forward = sim_arena_push(&p->ast->arena, &p->forwards);
         if (!forward) return sim_parse_no_memory(p);
-        *forward = (struct sim_forward){
+        *forward = (sim_forward){
             p->token.text, {".branchtargets", 14}, index, p->token.line, p->symbols->depth};
-        *SIM_ITEM(&p->function->operands, struct sim_operand, index) = value;
+        *SIM_ITEM(&p->function->operands, sim_operand, index) = value;
         sim_parse_step(p);
         count++;
     } while (sim_parse_take_mark(p, ','));
-    label = SIM_ITEM(&p->function->labels, struct sim_label, at);
+    label = SIM_ITEM(&p->function->labels, sim_label, at);
     label->targets = first;
     label->target_count = count;
     return sim_parse_expect(p, ';');
 }
 
-static bool take_guard(struct sim_parser *p, struct sim_statement *statement) {
+static bool take_guard(sim_parser *p, sim_statement *statement) {
     statement->guard = SIM_NONE;
     if (!sim_parse_take_mark(p, '@')) return true;
     statement->guard_negated = sim_parse_take_mark(p, '!');
-    struct sim_operand operand;
+    sim_operand operand;
     uint32_t line = p->token.line;
     if (!sim_parse_operand(p, &operand)) return false;
-    bool is_predicate =
-        operand.kind == SIM_OPERAND_REG && operand.pair == SIM_NONE &&
-        SIM_ITEM(&p->function->regs, struct sim_reg, operand.index)->type == SIM_PRED;
+    bool is_predicate = operand.kind == SIM_OPERAND_REG && operand.pair == SIM_NONE &&
+                        SIM_ITEM(&p->function->regs, sim_reg, operand.index)->type == SIM_PRED;
     if (!is_predicate) return sim_parse_fail(p, line, "a guard that is no predicate");
     statement->guard = operand.index;
     return true;
 }
 
 /* What went wrong among the operands, with the instruction that it went wrong in. */
-static bool name_opcode(struct sim_parser *p, struct sim_text opcode) {
+static bool name_opcode(sim_parser *p, sim_text opcode) {
     char why[160];
     int length = opcode.length > 64 ? 64 : (int)opcode.length;
     snprintf(why, sizeof why, "%.150s", p->problem->text);
     return sim_parse_fail(p, p->problem->line, "instruction '%.*s': %s", length, opcode.at, why);
 }
 
-static bool take_statement(struct sim_parser *p) {
-    struct sim_statement statement = {.line = p->token.line};
+static bool take_statement(sim_parser *p) {
+    sim_statement statement = {.line = p->token.line};
     if (!take_guard(p, &statement)) return false;
     bool is_opcode =
         p->token.kind == SIM_TOKEN_NAME && p->token.text.at[0] >= 'a' && p->token.text.at[0] <= 'z';
@@ -118,29 +116,28 @@ static bool take_statement(struct sim_parser *p) {
     statement.source_line = p->source_line;
     sim_parse_step(p);
     if (!sim_parse_operands(p, &statement)) return name_opcode(p, statement.opcode);
-    struct sim_statement *slot = sim_list_push(&p->ast->arena, &p->function->statements);
+    sim_statement *slot = sim_arena_push(&p->ast->arena, &p->function->statements);
     if (!slot) return sim_parse_no_memory(p);
     *slot = statement;
     return true;
 }
 
 /* Fills in the labels that this scope defines; those left over belong to the scope around it. */
-static bool close_scope(struct sim_parser *p, uint32_t first_forward, bool is_outermost) {
+static bool close_scope(sim_parser *p, uint32_t first_forward, bool is_outermost) {
     uint32_t kept = first_forward;
     for (uint32_t i = first_forward; i < p->forwards.count; i++) {
-        struct sim_forward forward = *SIM_ITEM(&p->forwards, struct sim_forward, i);
-        struct sim_symbol *symbol = sim_symbol_find(p->symbols, forward.name);
+        sim_forward forward = *SIM_ITEM(&p->forwards, sim_forward, i);
+        sim_symbol *symbol = sim_symbol_find(p->symbols, forward.name);
         bool here = symbol && symbol->depth == p->symbols->depth;
         if (here && symbol->kind == SIM_SYMBOL_LABEL) {
-            SIM_ITEM(&p->function->operands, struct sim_operand, forward.operand)->index =
-                symbol->index;
+            SIM_ITEM(&p->function->operands, sim_operand, forward.operand)->index = symbol->index;
         } else if (is_outermost) {
             int length = forward.name.length > 80 ? 80 : (int)forward.name.length;
             int opcode = forward.opcode.length > 64 ? 64 : (int)forward.opcode.length;
             return sim_parse_fail(p, forward.line, "instruction '%.*s': '%.*s' is not defined",
                                   opcode, forward.opcode.at, length, forward.name.at);
         } else {
-            *SIM_ITEM(&p->forwards, struct sim_forward, kept++) = forward;
+            *SIM_ITEM(&p->forwards, sim_forward, kept++) = forward;
         }
     }
     p->forwards.count = kept;
@@ -148,7 +145,7 @@ static bool close_scope(struct sim_parser *p, uint32_t first_forward, bool is_ou
     return true;
 }
 
-static bool skip_pragma(struct sim_parser *p) {
+static bool skip_pragma(sim_parser *p) {
     while (!sim_parse_is_mark(p, ';')) {
         if (p->token.kind == SIM_TOKEN_END) return sim_parse_unexpected(p, "';'");
         sim_parse_step(p);
@@ -157,7 +154,7 @@ static bool skip_pragma(struct sim_parser *p) {
     return true;
 }
 
-static bool take_body_directive(struct sim_parser *p) {
+static bool take_body_directive(sim_parser *p) {
     if (sim_parse_is_name(p, ".reg")) return take_registers(p);
     if (sim_parse_is_name(p, ".pragma")) return skip_pragma(p);
     if (sim_parse_is_name(p, ".shared") || sim_parse_is_name(p, ".local")) {
@@ -171,13 +168,13 @@ static bool take_body_directive(struct sim_parser *p) {
 }
 
 /* A label, a directive or an instruction: not a brace. */
-static bool take_line(struct sim_parser *p) {
+static bool take_line(sim_parser *p) {
     bool is_name = p->token.kind == SIM_TOKEN_NAME;
-    struct sim_lexer ahead = p->lexer;
-    struct sim_token next = is_name ? sim_lex_next(&ahead) : p->token;
+    sim_lexer ahead = p->lexer;
+    sim_token next = is_name ? sim_lex_next(&ahead) : p->token;
     if (is_name && next.kind == SIM_TOKEN_MARK && next.mark == ':') {
-        struct sim_text name = p->token.text;
-        struct sim_label *label = NULL;
+        sim_text name = p->token.text;
+        sim_label *label = NULL;
         sim_parse_step(p);
         sim_parse_step(p);
         if (!define_label(p, name, &label)) return false;
@@ -188,7 +185,7 @@ static bool take_line(struct sim_parser *p) {
     return take_statement(p);
 }
 
-bool sim_parse_body(struct sim_parser *p) {
+bool sim_parse_body(sim_parser *p) {
     uint32_t first_forward[SCOPES_MAX];
     uint32_t depth = 0;
     p->forwards.count = 0;

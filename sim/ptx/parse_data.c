@@ -7,7 +7,7 @@ static const uint64_t SIZE_MAX_BYTES = 1u << 28;
 
 static const struct {
     const char *name;
-    enum sim_space space;
+    sim_space space;
 } spaces[] = {
     {".global", SIM_SPACE_GLOBAL},
     {".const", SIM_SPACE_CONST},
@@ -16,7 +16,7 @@ static const struct {
 };
 
 /* .loc 1 40 2[, function_name $L__info_string0[+4], inlined_at 1 73 1] */
-bool sim_parse_loc(struct sim_parser *p) {
+bool sim_parse_loc(sim_parser *p) {
     uint64_t file = 0, line = 0, ignored = 0;
     if (!sim_parse_integer(p, &file) || !sim_parse_integer(p, &line)) return false;
     if (!sim_parse_integer(p, &ignored)) return false;
@@ -41,7 +41,7 @@ bool sim_parse_loc(struct sim_parser *p) {
 }
 
 /* A float literal's bits as the variable's own type holds them. */
-static uint64_t convert_literal(const struct sim_token *token, enum sim_type type) {
+static uint64_t convert_literal(const sim_token *token, sim_type type) {
     double wide = 0;
     float narrow = 0;
     uint32_t bits = 0;
@@ -54,8 +54,7 @@ static uint64_t convert_literal(const struct sim_token *token, enum sim_type typ
     return token->bits;
 }
 
-static bool take_value(struct sim_parser *p, struct sim_variable *variable, enum sim_type type,
-                       uint64_t *filled) {
+static bool take_value(sim_parser *p, sim_variable *variable, sim_type type, uint64_t *filled) {
     bool negative = sim_parse_take_mark(p, '-');
     bool is_literal = p->token.kind == SIM_TOKEN_INTEGER || p->token.kind == SIM_TOKEN_F32 ||
                       p->token.kind == SIM_TOKEN_F64;
@@ -73,7 +72,7 @@ static bool take_value(struct sim_parser *p, struct sim_variable *variable, enum
 }
 
 /* = 5 or = {1, 2, {3, 4}}: inner braces of whole rows change nothing. */
-static bool take_initial(struct sim_parser *p, struct sim_variable *variable, enum sim_type type) {
+static bool take_initial(sim_parser *p, sim_variable *variable, sim_type type) {
     variable->initial = sim_arena_get(&p->ast->arena, variable->size_bytes);
     if (!variable->initial) return sim_parse_no_memory(p);
     uint64_t filled = 0;
@@ -87,7 +86,7 @@ static bool take_initial(struct sim_parser *p, struct sim_variable *variable, en
 }
 
 /* name[2][4]; sets the size from the type's */
-static bool take_extent(struct sim_parser *p, struct sim_variable *variable, enum sim_type type) {
+static bool take_extent(sim_parser *p, sim_variable *variable, sim_type type) {
     uint64_t size = sim_type_table[type].bits / 8u;
     while (sim_parse_take_mark(p, '[')) {
         uint64_t count = 0;
@@ -105,16 +104,15 @@ static bool take_extent(struct sim_parser *p, struct sim_variable *variable, enu
     return true;
 }
 
-static bool put_variable(struct sim_parser *p, struct sim_variable **out) {
-    struct sim_symbol *symbol =
-        sim_symbol_put(p->symbols, &p->ast->arena, p->token.text, SIM_SYMBOL_VAR);
-    struct sim_variable *variable = sim_list_push(&p->ast->arena, &p->ast->variables);
+static bool put_variable(sim_parser *p, sim_variable **out) {
+    sim_symbol *symbol = sim_symbol_put(p->symbols, &p->ast->arena, p->token.text, SIM_SYMBOL_VAR);
+    sim_variable *variable = sim_arena_push(&p->ast->arena, &p->ast->variables);
     if (!symbol || !variable) return sim_parse_no_memory(p);
     symbol->index = p->ast->variables.count - 1;
-    variable->name = sim_text_copy(&p->ast->arena, p->token.text);
+    variable->name = sim_arena_text_copy(&p->ast->arena, p->token.text);
     if (!variable->name) return sim_parse_no_memory(p);
     if (p->function) {
-        uint32_t *used = sim_list_push(&p->ast->arena, &p->function->variables);
+        uint32_t *used = sim_arena_push(&p->ast->arena, &p->function->variables);
         if (!used) return sim_parse_no_memory(p);
         *used = symbol->index;
     }
@@ -122,8 +120,8 @@ static bool put_variable(struct sim_parser *p, struct sim_variable **out) {
     return true;
 }
 
-bool sim_parse_variable(struct sim_parser *p, bool is_extern) {
-    enum sim_space space = SIM_SPACE_GENERIC;
+bool sim_parse_variable(sim_parser *p, bool is_extern) {
+    sim_space space = SIM_SPACE_GENERIC;
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (sim_parse_is_name(p, spaces[i].name)) space = spaces[i].space;
     }
@@ -133,8 +131,7 @@ bool sim_parse_variable(struct sim_parser *p, bool is_extern) {
         sim_parse_step(p);
         if (!sim_parse_integer(p, &align)) return false;
     }
-    enum sim_type type =
-        p->token.kind == SIM_TOKEN_NAME ? sim_parse_type(p->token.text) : SIM_TYPE_NONE;
+    sim_type type = p->token.kind == SIM_TOKEN_NAME ? sim_parse_type(p->token.text) : SIM_TYPE_NONE;
     if (!type || sim_type_table[type].bits < 8) return sim_parse_unexpected(p, "a variable's type");
     uint32_t unit = sim_type_table[type].bits / 8u;
     if (!align) align = unit;
@@ -143,7 +140,7 @@ bool sim_parse_variable(struct sim_parser *p, bool is_extern) {
     }
     sim_parse_step(p);
     if (p->token.kind != SIM_TOKEN_NAME) return sim_parse_unexpected(p, "a variable's name");
-    struct sim_variable *variable = NULL;
+    sim_variable *variable = NULL;
     if (!put_variable(p, &variable)) return false;
     variable->space = (uint8_t)space;
     variable->is_extern = is_extern;

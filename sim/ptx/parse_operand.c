@@ -14,7 +14,7 @@ static const char *const special_names[SIM_SPECIAL_COUNT] = {
 enum { WARP_LANES = 32 };
 
 /* %r12 of .reg .b32 %r<168>; NULL: no range holds it. */
-static struct sim_symbol *find_range(struct sim_parser *p, struct sim_text name, uint32_t *index) {
+static sim_symbol *find_range(sim_parser *p, sim_text name, uint32_t *index) {
     uint64_t value = 0, scale = 1;
     for (uint32_t split = name.length; split-- > 1 && scale < 10000000;) {
         char digit = name.at[split];
@@ -22,8 +22,8 @@ static struct sim_symbol *find_range(struct sim_parser *p, struct sim_text name,
         value += scale * (uint64_t)(digit - '0');
         scale *= 10;
         if (digit == '0' && split + 1 < name.length) continue; /* no leading zeros */
-        struct sim_text prefix = {name.at, split};
-        struct sim_symbol *symbol = sim_symbol_find(p->symbols, prefix);
+        sim_text prefix = {name.at, split};
+        sim_symbol *symbol = sim_symbol_find(p->symbols, prefix);
         if (symbol && symbol->kind == SIM_SYMBOL_RANGE && value < symbol->count) {
             *index = (uint32_t)value;
             return symbol;
@@ -32,10 +32,9 @@ static struct sim_symbol *find_range(struct sim_parser *p, struct sim_text name,
     return NULL;
 }
 
-static bool use_range(struct sim_parser *p, struct sim_symbol *range, uint32_t index,
-                      struct sim_operand *out) {
+static bool use_range(sim_parser *p, sim_symbol *range, uint32_t index, sim_operand *out) {
     if (!range->slots[index]) {
-        struct sim_reg *reg = sim_list_push(&p->ast->arena, &p->function->regs);
+        sim_reg *reg = sim_arena_push(&p->ast->arena, &p->function->regs);
         if (!reg) return sim_parse_no_memory(p);
         reg->type = range->type;
         range->slots[index] = p->function->regs.count;
@@ -45,8 +44,7 @@ static bool use_range(struct sim_parser *p, struct sim_symbol *range, uint32_t i
     return true;
 }
 
-static bool use_symbol(struct sim_parser *p, const struct sim_symbol *symbol,
-                       struct sim_operand *out) {
+static bool use_symbol(sim_parser *p, const sim_symbol *symbol, sim_operand *out) {
     static const uint8_t kinds[] = {
         [SIM_SYMBOL_REG] = SIM_OPERAND_REG,
         [SIM_SYMBOL_VAR] = SIM_OPERAND_VAR,
@@ -57,15 +55,15 @@ static bool use_symbol(struct sim_parser *p, const struct sim_symbol *symbol,
     out->kind = kinds[symbol->kind];
     out->index = symbol->index;
     if (symbol->kind != SIM_SYMBOL_VAR) return true;
-    uint32_t *used = sim_list_push(&p->ast->arena, &p->function->variables);
+    uint32_t *used = sim_arena_push(&p->ast->arena, &p->function->variables);
     if (!used) return sim_parse_no_memory(p);
     *used = symbol->index;
     return true;
 }
 
-static bool use_special(struct sim_text name, struct sim_operand *out) {
+static bool use_special(sim_text name, sim_operand *out) {
     for (uint32_t i = 0; i < SIM_SPECIAL_COUNT; i++) {
-        if (!sim_text_equal(name, special_names[i])) continue;
+        if (!sim_arena_text_equal(name, special_names[i])) continue;
         out->kind = SIM_OPERAND_SPECIAL;
         out->index = i;
         return true;
@@ -74,18 +72,18 @@ static bool use_special(struct sim_text name, struct sim_operand *out) {
 }
 
 /* The name at the token: a register, variable, special register, or a label still to come. */
-static bool take_operand_name(struct sim_parser *p, struct sim_operand *out) {
-    struct sim_text name = p->token.text;
+static bool take_operand_name(sim_parser *p, sim_operand *out) {
+    sim_text name = p->token.text;
     uint32_t line = p->token.line, index = 0;
-    if (sim_text_equal(name, "_")) {
+    if (sim_arena_text_equal(name, "_")) {
         out->kind = SIM_OPERAND_SINK;
-    } else if (sim_text_equal(name, "WARP_SZ")) {
+    } else if (sim_arena_text_equal(name, "WARP_SZ")) {
         out->kind = SIM_OPERAND_IMM;
         out->number = SIM_UNSIGNED;
         out->bits = WARP_LANES;
     } else {
-        struct sim_symbol *symbol = sim_symbol_find(p->symbols, name);
-        struct sim_symbol *range = symbol ? NULL : find_range(p, name, &index);
+        sim_symbol *symbol = sim_symbol_find(p->symbols, name);
+        sim_symbol *range = symbol ? NULL : find_range(p, name, &index);
         if (symbol) {
             if (!use_symbol(p, symbol, out)) return false;
         } else if (range) {
@@ -102,10 +100,10 @@ static bool take_operand_name(struct sim_parser *p, struct sim_operand *out) {
     return true;
 }
 
-static bool take_literal(struct sim_parser *p, struct sim_operand *out) {
+static bool take_literal(sim_parser *p, sim_operand *out) {
     bool negative = sim_parse_take_mark(p, '-');
     bool inverted = !negative && sim_parse_take_mark(p, '~');
-    const struct sim_token *token = &p->token;
+    const sim_token *token = &p->token;
     out->kind = SIM_OPERAND_IMM;
     out->bits = token->bits;
     out->number = SIM_UNSIGNED;
@@ -124,14 +122,14 @@ static bool take_literal(struct sim_parser *p, struct sim_operand *out) {
 }
 
 /* + 4, +-4 or - 4 behind a name; *bits stays as it is when none stands there. */
-static bool take_offset(struct sim_parser *p, uint64_t *bits) {
+static bool take_offset(sim_parser *p, uint64_t *bits) {
     if (sim_parse_is_mark(p, '-')) return sim_parse_integer(p, bits);
     if (!sim_parse_take_mark(p, '+')) return true;
     return sim_parse_integer(p, bits);
 }
 
-static bool take_address(struct sim_parser *p, struct sim_operand *out) {
-    struct sim_operand inner = {.pair = SIM_NONE};
+static bool take_address(sim_parser *p, sim_operand *out) {
+    sim_operand inner = {.pair = SIM_NONE};
     sim_parse_step(p);
     uint32_t line = p->token.line;
     bool is_name = p->token.kind == SIM_TOKEN_NAME;
@@ -146,14 +144,14 @@ static bool take_address(struct sim_parser *p, struct sim_operand *out) {
     return sim_parse_expect(p, ']');
 }
 
-static bool take_vector(struct sim_parser *p, struct sim_operand *out) {
-    struct sim_operand parts[SIM_VECTOR_MAX];
+static bool take_vector(sim_parser *p, sim_operand *out) {
+    sim_operand parts[SIM_VECTOR_MAX];
     uint32_t count = 0;
     uint32_t line = p->token.line;
     sim_parse_step(p);
     do {
         if (count == SIM_VECTOR_MAX) return sim_parse_unexpected(p, "'}'");
-        struct sim_operand *part = &parts[count++];
+        sim_operand *part = &parts[count++];
         memset(part, 0, sizeof *part);
         part->pair = SIM_NONE;
         bool is_name = p->token.kind == SIM_TOKEN_NAME;
@@ -167,7 +165,7 @@ static bool take_vector(struct sim_parser *p, struct sim_operand *out) {
     out->index = p->function->operands.count;
     out->count = count;
     for (uint32_t i = 0; i < count; i++) {
-        struct sim_operand *slot = sim_list_push(&p->ast->arena, &p->function->operands);
+        sim_operand *slot = sim_arena_push(&p->ast->arena, &p->function->operands);
         if (!slot) return sim_parse_no_memory(p);
         *slot = parts[i];
     }
@@ -175,8 +173,8 @@ static bool take_vector(struct sim_parser *p, struct sim_operand *out) {
 }
 
 /* q of p|q */
-static bool take_pair(struct sim_parser *p, struct sim_operand *out) {
-    struct sim_operand second = {.pair = SIM_NONE};
+static bool take_pair(sim_parser *p, sim_operand *out) {
+    sim_operand second = {.pair = SIM_NONE};
     uint32_t line = p->token.line;
     if (p->token.kind != SIM_TOKEN_NAME) return sim_parse_unexpected(p, "a predicate");
     if (!take_operand_name(p, &second)) return false;
@@ -187,7 +185,7 @@ static bool take_pair(struct sim_parser *p, struct sim_operand *out) {
     return true;
 }
 
-bool sim_parse_operand(struct sim_parser *p, struct sim_operand *out) {
+bool sim_parse_operand(sim_parser *p, sim_operand *out) {
     memset(out, 0, sizeof *out);
     out->pair = SIM_NONE;
     if (sim_parse_is_mark(p, '[')) return take_address(p, out);
@@ -202,9 +200,9 @@ bool sim_parse_operand(struct sim_parser *p, struct sim_operand *out) {
     return out->kind != SIM_OPERAND_VAR || take_offset(p, &out->bits);
 }
 
-bool sim_parse_operands(struct sim_parser *p, struct sim_statement *statement) {
-    struct sim_operand found[SIM_OPERANDS_MAX];
-    struct sim_text labels[SIM_OPERANDS_MAX];
+bool sim_parse_operands(sim_parser *p, sim_statement *statement) {
+    sim_operand found[SIM_OPERANDS_MAX];
+    sim_text labels[SIM_OPERANDS_MAX];
     uint32_t count = 0;
     while (!sim_parse_is_mark(p, ';')) {
         if (count == SIM_OPERANDS_MAX) return sim_parse_unexpected(p, "';'");
@@ -216,14 +214,14 @@ bool sim_parse_operands(struct sim_parser *p, struct sim_statement *statement) {
     statement->operands = p->function->operands.count;
     statement->operand_count = (uint8_t)count;
     for (uint32_t i = 0; i < count; i++) {
-        struct sim_operand *slot = sim_list_push(&p->ast->arena, &p->function->operands);
+        sim_operand *slot = sim_arena_push(&p->ast->arena, &p->function->operands);
         if (!slot) return sim_parse_no_memory(p);
         *slot = found[i];
         if (found[i].kind != SIM_OPERAND_LABEL) continue;
-        struct sim_forward *forward = sim_list_push(&p->ast->arena, &p->forwards);
+        sim_forward *forward = sim_arena_push(&p->ast->arena, &p->forwards);
         if (!forward) return sim_parse_no_memory(p);
-        *forward = (struct sim_forward){labels[i], statement->opcode, statement->operands + i,
-                                        statement->line, p->symbols->depth};
+        *forward = (sim_forward){labels[i], statement->opcode, statement->operands + i,
+                                 statement->line, p->symbols->depth};
     }
     return sim_parse_expect(p, ';');
 }

@@ -33,11 +33,11 @@
     X(CLOCK64, "%clock64")                                                                         \
     X(GLOBALTIMER, "%globaltimer")
 
-enum sim_special {
+typedef enum sim_special {
 #define X(id, name) SIM_SPECIAL_##id,
     SIM_SPECIAL_LIST(X)
 #undef X
         SIM_SPECIAL_COUNT
-};
+} sim_special;
 
 #endif

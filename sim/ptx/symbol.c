@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static uint32_t hash_of(struct sim_text name) {
+static uint32_t hash_of(sim_text name) {
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (uint32_t i = 0; i < name.length; i++) {
         hash = (hash ^ (unsigned char)name.at[i]) * 16777619u;
@@ -11,15 +11,15 @@ static uint32_t hash_of(struct sim_text name) {
     return hash;
 }
 
-struct sim_symbol *sim_symbol_put(struct sim_symbols *symbols, struct sim_arena *arena,
-                                  struct sim_text name, enum sim_symbol_kind kind) {
-    struct sim_symbol *symbol = sim_arena_get(arena, sizeof *symbol);
+sim_symbol *sim_symbol_put(sim_symbols *symbols, sim_arena *arena, sim_text name,
+                           sim_symbol_kind kind) {
+    sim_symbol *symbol = sim_arena_get(arena, sizeof *symbol);
     if (!symbol) return NULL;
     symbol->name = name;
     symbol->hash = hash_of(name);
     symbol->kind = kind;
     symbol->depth = symbols->depth;
-    struct sim_symbol **bucket = &symbols->buckets[symbol->hash % SIM_SYMBOL_BUCKETS];
+    sim_symbol **bucket = &symbols->buckets[symbol->hash % SIM_SYMBOL_BUCKETS];
     symbol->next = *bucket;
     *bucket = symbol;
     symbol->older = symbols->newest;
@@ -27,9 +27,9 @@ struct sim_symbol *sim_symbol_put(struct sim_symbols *symbols, struct sim_arena 
     return symbol;
 }
 
-struct sim_symbol *sim_symbol_find(const struct sim_symbols *symbols, struct sim_text name) {
+sim_symbol *sim_symbol_find(const sim_symbols *symbols, sim_text name) {
     uint32_t hash = hash_of(name);
-    struct sim_symbol *symbol = symbols->buckets[hash % SIM_SYMBOL_BUCKETS];
+    sim_symbol *symbol = symbols->buckets[hash % SIM_SYMBOL_BUCKETS];
     for (; symbol; symbol = symbol->next) {
         if (symbol->hash == hash && symbol->name.length == name.length &&
             memcmp(symbol->name.at, name.at, name.length) == 0) {
@@ -39,13 +39,13 @@ struct sim_symbol *sim_symbol_find(const struct sim_symbols *symbols, struct sim
     return NULL;
 }
 
-void sim_symbol_enter(struct sim_symbols *symbols) {
+void sim_symbol_enter(sim_symbols *symbols) {
     symbols->depth++;
 }
 
-void sim_symbol_leave(struct sim_symbols *symbols) {
+void sim_symbol_leave(sim_symbols *symbols) {
     while (symbols->newest && symbols->newest->depth == symbols->depth) {
-        struct sim_symbol *symbol = symbols->newest;
+        sim_symbol *symbol = symbols->newest;
         symbols->buckets[symbol->hash % SIM_SYMBOL_BUCKETS] = symbol->next;
         symbols->newest = symbol->older;
     }

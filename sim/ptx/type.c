@@ -1,7 +1,7 @@
 /* Owns the table of PTX types. */
 #include "ptx/type.h"
 
-const struct sim_type_info sim_type_table[SIM_TYPE_COUNT] = {
+const sim_type_info sim_type_table[SIM_TYPE_COUNT] = {
 #define X(id, name, bits, class) [SIM_##id] = {name, bits, class},
     SIM_TYPE_LIST(X)
 #undef X

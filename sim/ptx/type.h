@@ -4,7 +4,14 @@
 
 #include <stdint.h>
 
-enum sim_class { SIM_BITS, SIM_UNSIGNED, SIM_SIGNED, SIM_FLOAT, SIM_BRAIN, SIM_PREDICATE };
+typedef enum sim_class {
+    SIM_BITS,
+    SIM_UNSIGNED,
+    SIM_SIGNED,
+    SIM_FLOAT,
+    SIM_BRAIN,
+    SIM_PREDICATE
+} sim_class;
 
 #define SIM_TYPE_LIST(X)                                                                           \
     X(PRED, "pred", 1, SIM_PREDICATE)                                                              \
@@ -28,21 +35,21 @@ enum sim_class { SIM_BITS, SIM_UNSIGNED, SIM_SIGNED, SIM_FLOAT, SIM_BRAIN, SIM_P
     X(BF16, "bf16", 16, SIM_BRAIN)                                                                 \
     X(BF16X2, "bf16x2", 32, SIM_BRAIN)
 
-enum sim_type {
+typedef enum sim_type {
     SIM_TYPE_NONE,
 #define X(id, name, bits, class) SIM_##id,
     SIM_TYPE_LIST(X)
 #undef X
         SIM_TYPE_COUNT
-};
+} sim_type;
 
-struct sim_type_info {
+typedef struct sim_type_info {
     const char *name;
     uint8_t bits;
-    uint8_t class; /* enum sim_class */
-};
+    uint8_t class; /* sim_class */
+} sim_type_info;
 
-/* Indexed by enum sim_type; entry SIM_TYPE_NONE has no name and no bits. */
-extern const struct sim_type_info sim_type_table[SIM_TYPE_COUNT];
+/* Indexed by sim_type; entry SIM_TYPE_NONE has no name and no bits. */
+extern const sim_type_info sim_type_table[SIM_TYPE_COUNT];
 
 #endif

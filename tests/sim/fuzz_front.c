@@ -6,15 +6,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-    struct sim_ast ast;
-    struct sim_problem problem;
+    sim_ast ast;
+    sim_problem problem;
     bool good = sim_parse((const char *)data, bytes, &ast, &problem);
     uint64_t *addresses = calloc(ast.variables.count + 1u, sizeof *addresses);
     for (uint32_t i = 0; good && addresses && i < ast.functions.count; i++) {
-        struct sim_program program;
+        sim_program program;
         good = sim_decode(&ast, i, addresses, &program, &problem);
     }
     free(addresses);
-    sim_ast_free(&ast);
+    sim_parse_free(&ast);
     return 0;
 }

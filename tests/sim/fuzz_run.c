@@ -7,19 +7,19 @@ enum { ROWS_MAX = 2048, PARAM_BYTES_MAX = 32768, INSTRUCTIONS_MAX = 20000, IDLE_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-static void run(const struct sim_program *program, struct sim_memory *memory, uint64_t address) {
+static void run(const sim_program *program, sim_memory *memory, uint64_t address) {
     static unsigned char params[PARAM_BYTES_MAX];
-    struct sim_settings settings = {.machine = sim_machine_default,
-                                    .seed = 1,
-                                    .checks = UINT32_MAX,
-                                    .limit_instructions = INSTRUCTIONS_MAX,
-                                    .limit_idle = IDLE_MAX};
-    struct sim_launch launch = {.program = program,
-                                .grid = {2, 1, 1},
-                                .block = {48, 1, 1},
-                                .dynamic_bytes = 64,
-                                .params = params};
-    struct sim_grid grid = {.launch = &launch, .settings = &settings, .memory = memory};
+    sim_settings settings = {.machine = sim_machine_default,
+                             .seed = 1,
+                             .checks = UINT32_MAX,
+                             .limit_instructions = INSTRUCTIONS_MAX,
+                             .limit_idle = IDLE_MAX};
+    sim_launch launch = {.program = program,
+                         .grid = {2, 1, 1},
+                         .block = {48, 1, 1},
+                         .dynamic_bytes = 64,
+                         .params = params};
+    sim_grid grid = {.launch = &launch, .settings = &settings, .memory = memory};
     settings.machine.sm_count = 1;
     for (uint32_t i = 0; i + 8 <= program->param_bytes; i += 8) {
         for (int byte = 0; byte < 8; byte++) params[i + byte] = address >> 8 * byte & 0xff;
@@ -28,23 +28,23 @@ static void run(const struct sim_program *program, struct sim_memory *memory, ui
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-    struct sim_ast ast;
-    struct sim_problem problem;
-    struct sim_memory memory = {0};
-    struct sim_alloc *alloc = sim_memory_get(&memory, 1000, SIM_OWNER_DEVICE);
+    sim_ast ast;
+    sim_problem problem;
+    sim_memory memory = {0};
+    sim_alloc *alloc = sim_memory_get(&memory, 1000, SIM_OWNER_DEVICE);
     bool good = alloc && sim_parse((const char *)data, bytes, &ast, &problem);
     if (!alloc) return 0;
     sim_shadow_put(alloc, 0, 500);
     uint64_t *addresses = calloc(ast.variables.count + 1u, sizeof *addresses);
     for (uint32_t i = 0; good && addresses && i < ast.functions.count; i++) {
-        struct sim_program program;
+        sim_program program;
         good = sim_decode(&ast, i, addresses, &program, &problem);
         bool is_small = good && program.row_count <= ROWS_MAX && program.local_bytes <= 1024 &&
                         program.predicate_count <= ROWS_MAX && program.shared_bytes <= 65536;
         if (is_small) run(&program, &memory, alloc->address);
     }
     free(addresses);
-    sim_ast_free(&ast);
+    sim_parse_free(&ast);
     sim_memory_free_all(&memory);
     return 0;
 }

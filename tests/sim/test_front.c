@@ -6,20 +6,20 @@
 static const char head[] = ".version 8.3\n.target sm_90\n.address_size 64\n";
 
 /* Parses and decodes every entry. */
-static bool compile(const char *text, size_t bytes, struct sim_problem *problem) {
-    struct sim_ast ast;
+static bool compile(const char *text, size_t bytes, sim_problem *problem) {
+    sim_ast ast;
     bool good = sim_parse(text, bytes, &ast, problem);
     uint64_t *addresses = calloc(ast.variables.count + 1u, sizeof *addresses);
     for (uint32_t i = 0; good && addresses && i < ast.functions.count; i++) {
-        struct sim_program program;
+        sim_program program;
         good = sim_decode(&ast, i, addresses, &program, problem);
     }
     free(addresses);
-    sim_ast_free(&ast);
+    sim_parse_free(&ast);
     return good;
 }
 
-static bool compile_body(const char *body, struct sim_problem *problem) {
+static bool compile_body(const char *body, sim_problem *problem) {
     char text[4096];
     snprintf(text, sizeof text,
              "%s.visible .entry k(.param .u64 p)\n{\n.reg .b32 %%r<4>; .reg .pred %%p<2>;"
@@ -29,7 +29,7 @@ static bool compile_body(const char *body, struct sim_problem *problem) {
 }
 
 static void refuse(const char *body, uint32_t line, const char *why) {
-    struct sim_problem problem;
+    sim_problem problem;
     CHECK(!compile_body(body, &problem));
     CHECK_EQUAL(problem.line, line);
     CHECK_CONTAINS(problem.text, why);
@@ -62,7 +62,7 @@ static void operands_have_to_fit(void) {
 }
 
 static void scopes_keep_their_names(void) {
-    struct sim_problem problem;
+    sim_problem problem;
     CHECK(compile_body("{ .reg .b32 q; mov.u32 q, 1; } { .reg .b64 q; mov.u64 q, 1; }"
                        "{ L: bra L; } { L: bra L; bra M; } M:",
                        &problem));
@@ -70,7 +70,7 @@ static void scopes_keep_their_names(void) {
 }
 
 static void module_has_to_say_what_it_is(void) {
-    struct sim_problem problem;
+    sim_problem problem;
     CHECK(!compile("", 0, &problem));
     CHECK_CONTAINS(problem.text, ".version");
     const char *narrow = ".version 8.3 .target sm_90 .address_size 32";
@@ -82,7 +82,7 @@ static void module_has_to_say_what_it_is(void) {
 }
 
 static void hostile_sizes_are_refused(void) {
-    struct sim_problem problem;
+    sim_problem problem;
     refuse(".reg .b32 %x<4000000000>;", 7, "registers");
     refuse(".shared .b8 s[99999999999];", 7, "too large");
     char text[256];
@@ -104,7 +104,7 @@ static char *read_file(const char *name, size_t *bytes) {
 static void whole_files_are_understood(void) {
     static const char *const names[] = {"kernels-nvrtc13-sm_90.ptx", "kernels-nvrtc13-sm_100.ptx",
                                         "kernels-nvrtc12-sm_75.ptx"};
-    struct sim_problem problem;
+    sim_problem problem;
     for (int i = 0; i < 3; i++) {
         size_t bytes = 0;
         char *text = read_file(names[i], &bytes);
@@ -116,7 +116,7 @@ static void whole_files_are_understood(void) {
 /* Text that ends anywhere is refused or taken, and never read past its end. */
 static void cut_text_is_survived(void) {
     size_t bytes = 0;
-    struct sim_problem problem;
+    sim_problem problem;
     char *text = read_file("kernels-nvrtc12-sm_75.ptx", &bytes);
     for (size_t end = 0; end < bytes; end += end < 4000 ? 7 : 1999) {
         char *copy = malloc(end + 1);
@@ -131,7 +131,7 @@ static void cut_text_is_survived(void) {
 /* Likewise text in which some bytes are others. */
 static void changed_text_is_survived(void) {
     size_t bytes = 0;
-    struct sim_problem problem;
+    sim_problem problem;
     char *text = read_file("kernels-nvrtc12-sm_75.ptx", &bytes);
     uint64_t state = 1;
     bytes = bytes > 16000 ? 16000 : bytes;
