@@ -1,4 +1,4 @@
-/* Owns the machine description and the clock: a launch's time as a function of its counters. */
+/* Machine: the machine description and the clock: a launch's time as a function of its counters. */
 #include "machine.h"
 
 #include "sim.h"
@@ -41,7 +41,7 @@ double sim_machine_time_ns(const sim_machine *machine, const struct redtune_sim_
     double waves = (double)((c->blocks + resident_blocks - 1) / resident_blocks);
     double resident_warps = (double)c->warps / blocks * resident_blocks;
 
-    /* What the parts would take if each worked alone. */
+    /* The times of the parts if each worked alone. */
     double shared_turns = (double)(c->shared_wavefronts - c->shared_requests);
     double issues = (double)c->warp_instructions + shared_turns;
     double issue_ns = issues / (machine->issue_per_cycle * machine->clock_ghz * busy_sms);

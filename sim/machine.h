@@ -1,4 +1,4 @@
-/* The machine that the clock models: a few figures, all of them in docs/sim.md. */
+/* Machine: the machine that the clock models: a few figures, all of them in docs/sim.md. */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
 

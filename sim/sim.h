@@ -1,4 +1,5 @@
-/* What libredtune-sim.so offers besides libcuda's entry points: counters, findings, settings. */
+/* Sim: the functions of libredtune-sim.so besides libcuda's entry points: counters, findings,
+ * settings. */
 #ifndef REDTUNE_SIM_H
 #define REDTUNE_SIM_H
 
@@ -12,7 +13,7 @@ extern "C" {
 /* A program that runs on the simulated driver finds these functions with dlsym in the library
    that it opened. All of them may be called from any thread; none needs a CUDA context. */
 
-/* What one launch did, or all of them together. Zeroed before anything ran. */
+/* Counts of one launch, or of all of them together. Zeroed before anything ran. */
 struct redtune_sim_counters {
     uint64_t launches;
     uint64_t blocks;
@@ -61,7 +62,7 @@ enum redtune_sim_kind {
     REDTUNE_SIM_MISUSE
 };
 
-/* What a check found. Fields that do not apply are 0 or empty. */
+/* A check's finding. Fields that do not apply are 0 or empty. */
 struct redtune_sim_finding {
     int kind;       /* enum redtune_sim_kind */
     int cuda_error; /* the CUresult that the driver reports for it */

@@ -1,4 +1,4 @@
-/* Owns the entry points of memory: allocating, copying and setting it. */
+/* Buffer: the entry points of memory: allocating, copying and setting it. */
 #include "driver/state.h"
 
 #include <stdlib.h>

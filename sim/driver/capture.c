@@ -1,4 +1,9 @@
-/* Owns stream capture: which streams take part, behind which nodes they stand, what spoils it. */
+/* Capture: stream capture: which streams take part, behind which nodes they stand, what spoils it.
+ *
+ * A capture has one graph. Each stream in it has tips, the nodes that its next node comes behind.
+ * An event that is recorded there takes a copy of the tips; a stream that waits for the event
+ * joins the capture and adds them to its own. An illegal call spoils the capture for all of them,
+ * and ending it reports that. */
 #include "driver/graph.h"
 
 #include <stdlib.h>

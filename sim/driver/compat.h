@@ -1,4 +1,4 @@
-/* What cuda.h of CUDA 11.8 and 12 lacks of the entry points, so that any of them will do. */
+/* Compat: the entry points that cuda.h of CUDA 11.8 and 12 lacks, so that any of them will do. */
 #ifndef SIM_DRIVER_COMPAT_H
 #define SIM_DRIVER_COMPAT_H
 

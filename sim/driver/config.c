@@ -1,4 +1,4 @@
-/* Owns the settings: the variables of the environment and the faults that they ask for. */
+/* Config: the settings: the variables of the environment and the faults that they ask for. */
 #include "driver/error.h"
 #include "driver/state.h"
 
@@ -29,7 +29,7 @@ static const struct {
 
 enum { CHECKS = sizeof checks / sizeof *checks };
 
-/* The next part of a list between commas; false: there is none. */
+/* The next part of a list between commas; false: at its end. */
 static bool next_part(const char **list, char *part, size_t part_bytes) {
     while (**list == ',' || **list == ' ') (*list)++;
     size_t length = strcspn(*list, ",");

@@ -1,4 +1,4 @@
-/* Owns contexts: primary and other, the stack of each thread, and errors that stay. */
+/* Context: contexts: primary and other, the stack of each thread, and errors that stay. */
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Owns what the simulated device says of itself. */
+/* Device: the simulated device's attributes. */
 #include "driver/state.h"
 
 #include <stdio.h>

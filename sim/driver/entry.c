@@ -1,4 +1,8 @@
-/* Owns the table of entry points and the gate that every call passes: lock, count, faults. */
+/* Entry: the table of entry points, and the gate that every call passes.
+ *
+ * The gate takes the one lock of the driver, counts the call, applies the faults that were asked
+ * for, and checks the call's needs: an initialised driver, a current context without a sticky
+ * error, no unsafe call during a capture. What lies behind it is single-threaded. */
 #include "driver/entry.h"
 
 #include "driver/state.h"

@@ -1,4 +1,4 @@
-/* libcuda's entry points as one table, and the gate that every call passes. */
+/* Entry: libcuda's entry points as one table, and the gate that every call passes. */
 #ifndef SIM_DRIVER_ENTRY_H
 #define SIM_DRIVER_ENTRY_H
 
@@ -139,7 +139,7 @@ extern const uint32_t sim_entry_count;
 CUresult sim_entry_enter(const char *symbol);
 CUresult sim_entry_leave(CUresult rc);
 
-/* What the calls inside stand for: CUDA_SUCCESS goes on to work. */
+/* The result of the gate's checks: CUDA_SUCCESS goes on to work. */
 #define SIM_ENTRY(work)                                                                            \
     do {                                                                                           \
         CUresult rc_ = sim_entry_enter(__func__);                                                  \

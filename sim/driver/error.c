@@ -1,4 +1,4 @@
-/* Owns the names and words of the driver's errors. */
+/* Error: the names and words of the driver's errors. */
 #include "driver/error.h"
 
 #include <stdlib.h>

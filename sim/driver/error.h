@@ -1,4 +1,4 @@
-/* The errors of the driver as one table of code and words. */
+/* Error: the errors of the driver as one table of code and words. */
 #ifndef SIM_DRIVER_ERROR_H
 #define SIM_DRIVER_ERROR_H
 

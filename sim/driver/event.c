@@ -1,4 +1,4 @@
-/* Owns events: marks on the modelled clock. */
+/* Event: events: marks on the modelled clock. */
 #include "driver/state.h"
 
 #include <stdlib.h>

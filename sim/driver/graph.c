@@ -1,4 +1,4 @@
-/* Owns graphs, their executable copies and the objects that live as long as they do. */
+/* Graph: graphs, their executable copies and the objects that live as long as they do. */
 #include "driver/graph.h"
 
 #include <stdlib.h>

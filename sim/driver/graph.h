@@ -1,4 +1,4 @@
-/* Graphs and captures: what graph.c and capture.c share. */
+/* Graph: graphs and captures, as graph.c and capture.c share them. */
 #ifndef SIM_DRIVER_GRAPH_H
 #define SIM_DRIVER_GRAPH_H
 

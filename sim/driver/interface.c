@@ -1,4 +1,4 @@
-/* Owns the functions of sim.h. */
+/* Interface: the functions of sim.h. */
 #include "driver/state.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Owns work that is run late (REDTUNE_SIM_LATE): each stream has a queue, and when a call comes
- * that waits, copies or records, the streams take turns, a piece of work each, the stream that came
- * last first. The order is one that CUDA allows, and none that a program may count on. */
+/* Late: work that is run late (REDTUNE_SIM_LATE): each stream has a queue, and when a call comes
+ * that waits, copies or records, the streams take turns, a piece of work each, the stream that
+ * came last first. The order is one that CUDA allows, and none that a program may count on. */
 #include "driver/state.h"
 
 #include <stdlib.h>

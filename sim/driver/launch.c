@@ -1,4 +1,4 @@
-/* Owns launches: their checks, their faults on demand, and what comes of their findings. */
+/* Launch: launches: their checks, their faults on demand, and their findings' errors. */
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Owns modules: PTX text to programs, and the variables that belong to it. */
+/* Module: modules: PTX text to programs, and the variables that belong to it. */
 #include "driver/state.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Owns user objects: what is destroyed when the last graph that holds it is gone. */
+/* Object: user objects, destroyed when the last graph that holds them is gone. */
 #include "driver/graph.h"
 
 #include <stdlib.h>
@@ -40,7 +40,8 @@ CUresult sim_object_copy(sim_object_share **out, size_t *out_count, const sim_ob
     return CUDA_SUCCESS;
 }
 
-/* What outlives every context was never given back: its owner's destructors do not run. */
+/* An object that outlives every context was never given back: its owner's destructors do not run.
+ */
 void sim_object_destroy_all(void) {
     sim_handle *handle = sim_state.handles;
     while (handle) {

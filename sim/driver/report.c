@@ -1,4 +1,4 @@
-/* Owns the log of findings: what it keeps, where it writes, and what leaks make of it. */
+/* Report: the log of findings: kept, written, and completed by leaks. */
 #include "driver/state.h"
 
 #include <stdarg.h>

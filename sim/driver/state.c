@@ -1,4 +1,4 @@
-/* Owns the driver's state: libcuda's functions take no handle for it, so it cannot be passed. */
+/* State: the driver's state. libcuda's functions take no handle for it, so it cannot be passed. */
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Everything that the driver remembers between calls. libcuda's interface passes no handle for
- * it, so it is the one mutable global, and state.c is the one file that holds it. */
+/* State: everything that the driver remembers between calls. libcuda's interface passes no handle
+ * for it, so it is the one mutable global, and state.c is the one file that holds it. */
 #ifndef SIM_DRIVER_STATE_H
 #define SIM_DRIVER_STATE_H
 
@@ -130,7 +130,7 @@ typedef struct sim_driver {
     size_t finding_count;
 } sim_driver;
 
-/* What belongs to a thread: contexts pushed, and how it takes others' captures. */
+/* A thread's state: contexts pushed, and how it takes others' captures. */
 typedef struct sim_caller {
     struct CUctx_st *stack[SIM_STACK_MAX];
     uint32_t depth;
@@ -192,7 +192,7 @@ typedef struct sim_work {
 /* Gives the work to the stream: it runs at once, or becomes a node of the stream's capture.
  * The stream takes over what the work owns. */
 CUresult sim_work_submit(struct CUstream_st *stream, sim_work *work);
-/* Lets the device's clock go on by so many ns. */
+/* Lets the device's clock go on by ns. */
 void sim_work_advance_clock(double ns);
 /* Runs it; costs start_ns besides. An error that hardware would only find later is the
  * context's, not the caller's. */

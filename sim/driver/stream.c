@@ -1,4 +1,4 @@
-/* Owns streams. Work runs when it is submitted, or late, in the order of its stream. */
+/* Stream: streams. Work runs when it is submitted, or late, in the order of its stream. */
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Owns the device's work: what runs when a stream or a graph comes to it, and the clock's share. */
+/* Work: the device's work: run when a stream or a graph comes to it, and its share of the clock.
+ */
 #include "driver/state.h"
 
 #include <math.h>

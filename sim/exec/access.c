@@ -1,4 +1,8 @@
-/* Owns the way from a lane's address to its bytes, with every check on that way. */
+/* Access: from a lane's address to its bytes, with every check on the way.
+ *
+ * The lanes of one instruction are resolved together: space, bounds, alignment, initialisation,
+ * order. Neighbouring lanes in one allocation look it up once. Transactions and bank passes
+ * are counted here from the same addresses. */
 #include "exec/access.h"
 
 #include "exec/order.h"
@@ -35,7 +39,7 @@ static void find_outside(sim_run *x, const sim_inst *in, uint32_t lane, const si
              verb(access), access->bytes, (unsigned long long)address, where);
 }
 
-/* What is to be known and remembered of one lane's bytes of global memory. */
+/* One lane's bytes of global memory. */
 static bool check_global(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access,
                          sim_alloc *alloc) {
     uint64_t offset = access->address[lane] - alloc->address;

@@ -1,4 +1,4 @@
-/* One access of a warp to memory, from its lanes' addresses to where their bytes are. */
+/* Access: one access of a warp to memory, from its lanes' addresses to their bytes. */
 #ifndef SIM_EXEC_ACCESS_H
 #define SIM_EXEC_ACCESS_H
 

@@ -1,4 +1,8 @@
-/* Owns the barriers of a block: who has arrived, and what it means that somebody cannot. */
+/* Block: the barriers of a block.
+ *
+ * A barrier counts whole warps that have arrived. It opens when all live warps are there. A warp
+ * that ends, or arrives at another barrier instruction, makes a barrier that can never open: that
+ * is a finding, and not a hang. */
 #include "exec/lanes.h"
 #include "exec/run.h"
 

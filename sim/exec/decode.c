@@ -1,4 +1,4 @@
-/* Owns the decoding of an entry: from statements to instructions that run. */
+/* Decode: the decoding of an entry: from statements to instructions that run. */
 #include "exec/decode.h"
 #include "ptx/special.h"
 

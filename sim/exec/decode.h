@@ -1,4 +1,5 @@
-/* What the files of the decoder share: its state, and how an opcode and its operands are taken. */
+/* Decode: the decoder's state, common to its files, and how an opcode and its operands are taken.
+ */
 #ifndef SIM_EXEC_DECODE_H
 #define SIM_EXEC_DECODE_H
 
@@ -56,7 +57,7 @@ sim_type sim_decode_take_type(sim_opcode *opcode);
 bool sim_decode_take_any(sim_opcode *opcode, const char *const *mods, uint32_t count);
 bool sim_decode_done(const sim_opcode *opcode);
 
-/* Operands of the statement at hand. index counts from 0. */
+/* Operands of the current statement. index counts from 0. */
 const sim_operand *sim_decode_operand(sim_decoder *d, uint32_t index);
 bool sim_decode_count(sim_decoder *d, uint32_t least, uint32_t most);
 

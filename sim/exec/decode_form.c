@@ -1,4 +1,4 @@
-/* Owns the decoding of moves, conversions, comparisons and control flow. */
+/* Decode form: the decoding of moves, conversions, comparisons and control flow. */
 #include "exec/decode.h"
 #include "ptx/special.h"
 

@@ -1,4 +1,4 @@
-/* Owns the decoding of loads, stores, atomics and fences. */
+/* Decode memory: the decoding of loads, stores, atomics and fences. */
 #include "exec/decode.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
-/* Owns the turning of operands into rows, predicates and constants. */
+/* Decode operand: the turning of operands into rows, predicates and constants. */
 #include "exec/decode.h"
 #include "ptx/special.h"
 
 #include <string.h>
 
-/* What each letter of a pattern asks of an operand. bits 0: any general register. */
+/* The meaning of each letter of a pattern. bits 0: any general register. */
 static const struct letter {
     char letter;
     uint8_t bits;
@@ -90,7 +90,7 @@ static bool special_row(sim_decoder *d, uint32_t special, sim_ref *out) {
     return true;
 }
 
-/* A literal as an operand of so many bits holds it. */
+/* A literal as an operand of `bits` bits holds it. */
 static bool literal_bits(sim_decoder *d, const sim_operand *operand, const struct letter *letter,
                          uint64_t *out) {
     uint64_t bits = operand->bits;

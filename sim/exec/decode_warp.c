@@ -1,4 +1,5 @@
-/* Owns the decoding of what lanes do together: shuffles, votes, reductions and barriers. */
+/* Decode warp: the decoding of collective instructions: shuffles, votes, reductions and barriers.
+ */
 #include "exec/decode.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static bool take_mask(sim_decoder *d, uint32_t index) {
     return sim_decode_ref(d, sim_decode_operand(d, index), 'i', SIM_REF_MASK);
 }
 
-/* d or d|p: the row into ref[0], the predicate into ref[1], 0 when there is none */
+/* d or d|p: the row into ref[0], the predicate into ref[1], 0 without one */
 static bool take_row_and_predicate(sim_decoder *d, char letter) {
     sim_operand row = *sim_decode_operand(d, 0);
     sim_operand predicate = row;

@@ -1,4 +1,4 @@
-/* Owns what a check says: the finding with its place in the grid, the PTX and the template. */
+/* Find: a check's finding, with its place in the grid, the PTX and the template. */
 #include "exec/run.h"
 
 #include <cuda.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What hardware would report; where it would notice nothing, the error of a failed launch. */
+/* The error that hardware would report; where it would notice nothing, that of a failed launch. */
 static const int errors[] = {
     [REDTUNE_SIM_NONE] = CUDA_SUCCESS,
     [REDTUNE_SIM_OUT_OF_BOUNDS] = CUDA_ERROR_ILLEGAL_ADDRESS,

@@ -1,5 +1,9 @@
-/* Owns a launch: the slots that blocks run in, the order in which warps get their turns, and the
- * end, good or bad. */
+/* Grid: a launch: the slots that blocks run in, the turns of warps, and the end, good or bad.
+ *
+ * As many blocks are resident as the machine's SMs hold. All warps of all resident blocks take
+ * turns, so blocks may wait for each other. A turn is a number of instructions; a seed shuffles
+ * the turns' order and length, and the same seed gives the same run. When nothing has
+ * progressed for a limit of ticks, the launch is a deadlock or a hang. */
 #include "exec/lanes.h"
 #include "exec/order.h"
 #include "exec/run.h"

@@ -1,4 +1,4 @@
-/* Owns the 16-bit floating formats. */
+/* Half: the 16-bit floating formats. */
 #include "exec/half.h"
 
 #include <math.h>

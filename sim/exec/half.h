@@ -1,4 +1,4 @@
-/* The 16-bit floating formats: to double exactly, and from double with every rounding. */
+/* Half: the 16-bit floating formats: to double exactly, and from double with every rounding. */
 #ifndef SIM_EXEC_HALF_H
 #define SIM_EXEC_HALF_H
 

@@ -1,4 +1,5 @@
-/* The loops over a warp's lanes that steps are made of, and the reading of rows as numbers. */
+/* Lanes: the loops over a warp's lanes that steps are made of, and the reading of rows as numbers.
+ */
 #ifndef SIM_EXEC_LANES_H
 #define SIM_EXEC_LANES_H
 

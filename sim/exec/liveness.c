@@ -1,4 +1,10 @@
-/* Owns what is known of when values live: rows shared by values, and waits for loads. */
+/* Liveness: when values live, so that values share rows, and loads are waited for where they are
+ * used.
+ *
+ * The instructions form basic blocks. A backward pass over sets of rows finds what lives at their
+ * ends; each row then has a first and a last instruction, and rows whose spans do not meet share
+ * one. The same walk marks the first instruction that needs a loaded value: there the clock counts
+ * the wait. */
 #include "exec/decode.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Owns the registry of device memory: where allocations lie, and which one holds an address. */
+/* Memory: the registry of device memory: where allocations lie, and which one holds an address. */
 #include "exec/memory.h"
 
 #include <stdlib.h>

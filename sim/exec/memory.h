@@ -1,5 +1,5 @@
-/* Device memory: allocations in an address space of their own, with a shadow of what is known
- * about their bytes. */
+/* Memory: device memory: allocations in an address space of their own, with a shadow of each
+ * byte's history. */
 #ifndef SIM_EXEC_MEMORY_H
 #define SIM_EXEC_MEMORY_H
 

@@ -1,4 +1,4 @@
-/* What the instruction tables are made of, and the loops that every step over lanes shares. */
+/* Op: the form of the instruction tables, and the loops that every step over lanes shares. */
 #ifndef SIM_EXEC_OP_H
 #define SIM_EXEC_OP_H
 

@@ -1,4 +1,4 @@
-/* Owns atomic operations on memory. */
+/* Op atomic: atomic operations on memory. */
 #include "exec/access.h"
 #include "exec/half.h"
 #include "exec/lanes.h"

@@ -1,4 +1,4 @@
-/* Owns logic, shifts, fields and permutations of bits, and selections by a predicate. */
+/* Op bits: logic, shifts, fields and permutations of bits, and selections by a predicate. */
 #include "exec/lanes.h"
 
 #define U16(v) ((uint64_t)(uint16_t)(v))
@@ -56,7 +56,7 @@ static inline uint64_t reverse(uint64_t value, uint32_t bits) {
 SIM_STEP1(brev_32, SIM_READ_U32, reverse(a, 32))
 SIM_STEP1(brev_64, SIM_READ_U64, reverse(a, 64))
 
-/* The highest bit that differs from the sign; all ones when there is none. */
+/* The highest bit that differs from the sign; all ones if all are the sign. */
 static inline uint32_t find_high(uint64_t value, uint32_t bits, bool is_signed, bool shift_amount) {
     uint64_t mask = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
     if (is_signed && (value >> (bits - 1) & 1)) value = ~value;

@@ -1,4 +1,4 @@
-/* Owns the comparisons of setp and set. */
+/* Op compare: the comparisons of setp and set. */
 #include "exec/half.h"
 #include "exec/lanes.h"
 

@@ -1,4 +1,4 @@
-/* Owns the conversions of cvt. */
+/* Op convert: the conversions of cvt. */
 #include "exec/half.h"
 #include "exec/lanes.h"
 

@@ -1,4 +1,4 @@
-/* Owns f64 arithmetic, with its roundings. */
+/* Op double: f64 arithmetic, with its roundings. */
 #include "exec/lanes.h"
 
 #include <fenv.h>

@@ -1,4 +1,4 @@
-/* Owns f32 arithmetic, with its roundings, flushing of subnormals and saturation. */
+/* Op float: f32 arithmetic, with its roundings, flushing of subnormals and saturation. */
 #include "exec/lanes.h"
 
 #include <fenv.h>
@@ -26,7 +26,7 @@ static int rounding_of(uint8_t flags) {
                                  : FE_TONEAREST;
 }
 
-/* What the flagged form of a step does around each lane. */
+/* The flagged form of a step, around each lane. */
 #define IN(v)  (ftz ? flush(v) : (v))
 #define OUT(v) finish((v), ftz, in->flags)
 

@@ -1,4 +1,4 @@
-/* Owns arithmetic in f16 and bf16, single and in pairs. */
+/* Op half: arithmetic in f16 and bf16, single and in pairs. */
 #include "exec/half.h"
 #include "exec/lanes.h"
 

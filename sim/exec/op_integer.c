@@ -1,4 +1,4 @@
-/* Owns integer arithmetic: 16, 32 and 64 bits, signed and unsigned. */
+/* Op integer: integer arithmetic: 16, 32 and 64 bits, signed and unsigned. */
 #include "exec/lanes.h"
 
 /* PTX leaves division by zero open; hardware gives all ones, as the remainder too. */

@@ -1,4 +1,4 @@
-/* Owns the steps that reach memory: loads, stores, parameters and fences. */
+/* Op memory: the steps that reach memory: loads, stores, parameters and fences. */
 #include "exec/access.h"
 #include "exec/lanes.h"
 #include "exec/order.h"

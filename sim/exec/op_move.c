@@ -1,4 +1,5 @@
-/* Owns the steps that move values without computing, and those that ask about the machine. */
+/* Op move: the steps that move values without computing, and those that read the machine's state.
+ */
 #include "exec/lanes.h"
 #include "ptx/special.h"
 

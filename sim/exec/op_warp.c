@@ -1,4 +1,4 @@
-/* Owns what the lanes of a warp do together: shuffles, votes, matches and reductions. */
+/* Op warp: the steps of collective instructions: shuffles, votes, matches and reductions. */
 #include "exec/lanes.h"
 
 #include <math.h>

@@ -1,4 +1,10 @@
-/* Owns the search for races: which accesses barriers, syncs and fences put in order. */
+/* Order: the search for races: which accesses barriers, syncs and fences put in order.
+ *
+ * Time is counted in ticks. A byte of global memory remembers its last write: tick, block, thread
+ * and strength. Two blocks' accesses are ordered if the writer fenced and then wrote strongly (a
+ * release), and the reader read strongly after that and fenced (an acquire). A block's log keeps
+ * its releases, the early ones first. A byte of shared memory remembers reads and writes by the
+ * block's clock, which counts barriers and syncs: accesses of one clock value are unordered. */
 #include "exec/order.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Whether accesses to memory are ordered: races between a block's threads and between blocks. */
+/* Order: whether accesses to memory are ordered: races between a block's threads and between
+ * blocks. */
 #ifndef SIM_EXEC_ORDER_H
 #define SIM_EXEC_ORDER_H
 
@@ -33,7 +34,7 @@ typedef struct sim_release {
 
 enum { SIM_RELEASES = 32 };
 
-/* What one block of the grid did to order its accesses. */
+/* A block's steps that order its accesses. */
 typedef struct sim_order_log {
     uint64_t fence_tick;   /* of its last fence; 0: none */
     uint64_t read_tick;    /* of its last strong read */

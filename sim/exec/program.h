@@ -1,4 +1,5 @@
-/* A kernel in the form that runs: instructions decoded once, operands turned into rows. */
+/* Program: a kernel in the form that runs: instructions decoded once, operands turned into rows.
+ */
 #ifndef SIM_EXEC_PROGRAM_H
 #define SIM_EXEC_PROGRAM_H
 

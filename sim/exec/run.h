@@ -1,4 +1,5 @@
-/* The state of a launch while it runs: a grid of blocks, their warps, and what checks them. */
+/* Run: the state of a launch while it runs: a grid of blocks, their warps, and what checks them.
+ */
 #ifndef SIM_EXEC_RUN_H
 #define SIM_EXEC_RUN_H
 
@@ -91,7 +92,7 @@ typedef struct sim_launch {
     const unsigned char *params;
 } sim_launch;
 
-/* What the launch is run with; the driver fills it from its settings. */
+/* A launch's settings, which the driver fills in. */
 typedef struct sim_settings {
     sim_machine machine;
     uint64_t seed;

@@ -1,4 +1,8 @@
-/* Owns what is remembered about bytes of device memory: written or not, cached or not. */
+/* Shadow: a page's knowledge of its bytes: written or not, in the L2 cache or not.
+ *
+ * A page is raw, written, or mixed with a bit per byte. The cache is modelled by stamps: a page
+ * notes the traffic from memory when it was last touched, and its sectors count as cached until as
+ * many bytes as the cache holds have come after that. */
 #include "exec/memory.h"
 
 #include <stdlib.h>

@@ -1,10 +1,14 @@
-/* Owns the running of one warp: groups of lanes that part at branches and meet again. */
+/* Warp: running one warp, as groups of lanes that part at branches and meet again.
+ *
+ * A group is a set of lanes at one instruction. Every live lane is in exactly one group. The group
+ * furthest behind runs until it branches, waits, or reaches the instruction of another; groups at
+ * one instruction in one state are merged. So lanes meet again at the earliest common instruction,
+ * without knowing where that is. A loop that waits for lanes of its own warp would starve them:
+ * every fourth turn of a parted warp begins with the group furthest ahead. */
 #include "exec/lanes.h"
 #include "exec/run.h"
 
-/* Of the turns that end with its lanes apart, a warp begins every so many with the group that is
- * furthest ahead, so that lanes which wait in a loop for others of their warp do not keep those
- * from running. */
+/* Every fourth turn of a parted warp is fair. */
 enum { FAIR_TURN = 4 };
 
 static void count_waits(sim_run *x) {
@@ -210,7 +214,7 @@ static bool split_passing(sim_run *x, sim_group *group, uint32_t active) {
     return !active;
 }
 
-/* What changes the groups; afterwards the group at hand has to be chosen anew. */
+/* Instructions that change the groups: a group is then chosen anew. */
 static void flow(sim_run *x, sim_group *group, const sim_inst *in, uint32_t active) {
     uint32_t pc = group->pc;
     switch ((sim_flow)in->flow) {

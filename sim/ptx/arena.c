@@ -1,4 +1,4 @@
-/* Owns the arena that a parsed module lives in, and the lists inside it. */
+/* Arena: the arena that a parsed module lives in, and the lists inside it. */
 #include "ptx/arena.h"
 
 #include <stdlib.h>

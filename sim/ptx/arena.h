@@ -1,4 +1,4 @@
-/* Memory that is given back all at once: what a parsed module lives in. */
+/* Arena: memory that is given back all at once: what a parsed module lives in. */
 #ifndef SIM_PTX_ARENA_H
 #define SIM_PTX_ARENA_H
 
@@ -15,7 +15,7 @@ typedef struct sim_arena {
     size_t room_bytes;
 } sim_arena;
 
-/* Zeroed memory, aligned for any type; NULL when there is none. */
+/* Zeroed memory, aligned for any type; NULL: out of memory. */
 void *sim_arena_get(sim_arena *arena, size_t bytes);
 
 void sim_arena_free(sim_arena *arena);

@@ -1,4 +1,4 @@
-/* A PTX module as parsed: names are resolved, instructions are not yet understood. */
+/* Ast: a PTX module as parsed: names are resolved, instructions are not yet understood. */
 #ifndef SIM_PTX_AST_H
 #define SIM_PTX_AST_H
 
@@ -36,7 +36,7 @@ typedef struct sim_operand {
     bool negated;       /* !%p */
     uint32_t index;
     uint32_t count;
-    uint32_t pair; /* q of p|q: index of function.regs; SIM_NONE when there is none */
+    uint32_t pair; /* q of p|q: index of function.regs; SIM_NONE without one */
     uint64_t bits;
 } sim_operand;
 

@@ -1,4 +1,4 @@
-/* Owns the splitting of PTX text into tokens. */
+/* Lex: the splitting of PTX text into tokens. */
 #include "ptx/lex.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Splits PTX text into tokens. */
+/* Lex: splits PTX text into tokens. */
 #ifndef SIM_PTX_LEX_H
 #define SIM_PTX_LEX_H
 

@@ -1,4 +1,5 @@
-/* Owns the reading of a PTX module: its header, its files and the entries with their parameters. */
+/* Parse: the reading of a PTX module: its header, its files and the entries with their parameters.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "ptx/parse.h"
 

@@ -1,4 +1,4 @@
-/* What the files of the parser share: its state and the reading of single tokens. */
+/* Parse: the parser's state, common to its files, and the reading of single tokens. */
 #ifndef SIM_PTX_PARSE_H
 #define SIM_PTX_PARSE_H
 

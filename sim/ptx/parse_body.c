@@ -1,4 +1,4 @@
-/* Owns the reading of an entry's body: scopes, registers, labels and statements. */
+/* Parse body: the reading of an entry's body: scopes, registers, labels and statements. */
 #include "ptx/parse.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static bool take_guard(sim_parser *p, sim_statement *statement) {
     return true;
 }
 
-/* What went wrong among the operands, with the instruction that it went wrong in. */
+/* The fault among the operands, with its instruction. */
 static bool name_opcode(sim_parser *p, sim_text opcode) {
     char why[160];
     int length = opcode.length > 64 ? 64 : (int)opcode.length;

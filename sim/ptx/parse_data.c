@@ -1,4 +1,4 @@
-/* Owns the reading of variables, with their initial values, and of source positions. */
+/* Parse data: the reading of variables, with their initial values, and of source positions. */
 #include "ptx/parse.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Owns the reading of operands and the resolving of the names in them. */
+/* Parse operand: the reading of operands and the resolving of the names in them. */
 #include "ptx/parse.h"
 #include "ptx/special.h"
 

@@ -1,4 +1,4 @@
-/* The special registers that a kernel may read, as one table. */
+/* Special: the special registers that a kernel may read, as one table. */
 #ifndef SIM_PTX_SPECIAL_H
 #define SIM_PTX_SPECIAL_H
 

@@ -1,4 +1,4 @@
-/* Owns the table of names in scope: a hash table whose inner scopes are taken off again. */
+/* Symbol: the table of names in scope: a hash table whose inner scopes are taken off again. */
 #include "ptx/symbol.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Names in scope while a module is parsed. */
+/* Symbol: names in scope while a module is parsed. */
 #ifndef SIM_PTX_SYMBOL_H
 #define SIM_PTX_SYMBOL_H
 

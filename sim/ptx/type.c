@@ -1,4 +1,4 @@
-/* Owns the table of PTX types. */
+/* Type: the table of PTX types. */
 #include "ptx/type.h"
 
 const sim_type_info sim_type_table[SIM_TYPE_COUNT] = {

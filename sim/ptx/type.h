@@ -1,4 +1,4 @@
-/* The types that a PTX instruction can name, as one table of name, bits and class. */
+/* Type: the types that a PTX instruction can name, as one table of name, bits and class. */
 #ifndef SIM_PTX_TYPE_H
 #define SIM_PTX_TYPE_H
 
