@@ -15,18 +15,13 @@
 
 /* ---- taking in ----------------------------------------------------------------------------- */
 
-#define CONTENT                                                                                    \
-    "gpu, origin, op, dtype, result, count, cache_state, family, config, is_default, outcome,"     \
-    " median_ns, spread_ns, samples, place, cause, sm_mhz, memory_mhz, temperature_c, throttle,"   \
-    " others, date"
-
 /* What came by an import and is the same as a row that counts as measured. */
 static const char own_sql[] =
     "UPDATE measurement SET import = NULL WHERE import IS NOT NULL AND EXISTS"
     " (SELECT 1 FROM incoming AS i WHERE i.import = 0 AND i.config = measurement.config"
-    "  AND i.date = measurement.date AND i.count = measurement.count AND EXISTS (SELECT " CONTENT
-    " FROM incoming"
-    "   WHERE rowid = i.rowid INTERSECT SELECT " CONTENT " FROM measurement AS m"
+    "  AND i.date = measurement.date AND i.count = measurement.count AND EXISTS "
+    "(SELECT " RDT_ROW_CONTENT " FROM incoming"
+    "   WHERE rowid = i.rowid INTERSECT SELECT " RDT_ROW_CONTENT " FROM measurement AS m"
     "   WHERE m.id = measurement.id))";
 
 static redtune_status run_bound(rdt_sqlite *file, const char *sql, const char *text, int64_t number,
@@ -52,8 +47,8 @@ static bool same_origin(const rdt_origin *a, const rdt_origin *b) {
 /* Fills the table of incoming rows; import is 1 for those that count as imported. */
 static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool all_imported,
                                     redtune_error *err) {
-    static const char put[] = "INSERT INTO incoming(" RDT_ROW_MEASUREMENT ") VALUES"
-                              "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    static const char put[] =
+        "INSERT INTO incoming(" RDT_ROW_MEASUREMENT ") VALUES(" RDT_ROW_VALUES ")";
     sqlite3_stmt *statement = NULL;
     int64_t gpu = 0, origin = 0;
     int rc = sqlite3_prepare_v2(file->db, put, -1, &statement, NULL);
@@ -62,9 +57,9 @@ static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool
         rdt_row row = rows->row[i];
         const rdt_row *last = i ? &rows->row[i - 1] : NULL;
         if (!last || memcmp(&last->gpu, &row.gpu, sizeof row.gpu))
-            status = rdt_tuning_put_gpu(file, &row.gpu, &gpu, err);
+            status = rdt_tuning_put_gpu(file, &row, &gpu, err);
         if (!status && (!last || !same_origin(&last->origin, &row.origin)))
-            status = rdt_tuning_put_origin(file, &row.origin, &origin, err);
+            status = rdt_tuning_put_origin(file, &row, &origin, err);
         if (status) break;
         row.import = 1; /* so that it is bound */
         rc = rdt_row_bind_measurement(statement, &row, gpu, origin);
@@ -95,22 +90,23 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
     redtune_status status = REDTUNE_OK;
     if (!source) status = rdt_sqlite_run(file, "write", own_sql, err);
     if (!status)
-        status =
-            run_bound(file,
-                      "INSERT INTO measurement(" CONTENT ") SELECT " CONTENT
-                      " FROM incoming WHERE import = 0 EXCEPT SELECT " CONTENT " FROM measurement",
-                      NULL, 0, 0, &own, err);
+        status = run_bound(file,
+                           "INSERT INTO measurement(" RDT_ROW_CONTENT ") SELECT " RDT_ROW_CONTENT
+                           " FROM incoming WHERE import = 0 EXCEPT SELECT " RDT_ROW_CONTENT
+                           " FROM measurement",
+                           NULL, 0, 0, &own, err);
     /* The import's own row goes again if it brings nothing. */
     if (!status)
         status = run_bound(file, "INSERT INTO import(date, source) VALUES(?,?)",
                            source ? source : "merged", (int64_t)time(NULL), 2, NULL, err);
     int64_t id = sqlite3_last_insert_rowid(file->db);
     if (!status)
-        status = run_bound(file,
-                           "INSERT INTO measurement(" CONTENT ", import) SELECT *, ? FROM (SELECT"
-                           " " CONTENT " FROM incoming WHERE import = 1 EXCEPT SELECT " CONTENT
-                           " FROM measurement)",
-                           NULL, id, 1, &imported, err);
+        status = run_bound(
+            file,
+            "INSERT INTO measurement(" RDT_ROW_CONTENT ", import) SELECT *, ? FROM (SELECT"
+            " " RDT_ROW_CONTENT " FROM incoming WHERE import = 1 EXCEPT SELECT " RDT_ROW_CONTENT
+            " FROM measurement)",
+            NULL, id, 1, &imported, err);
     if (!status && !imported)
         status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
     if (!status) status = rdt_sqlite_run(file, "write", "DELETE FROM incoming", err);
@@ -230,21 +226,18 @@ redtune_status rdt_exchange_write_file(const rdt_rows *rows, void **data, size_t
     return status;
 }
 
-/* json_object writes a REAL with 15 digits, which is not all of it; 17 are. NULL stays NULL. */
-static const char json_sql[] =
-    "SELECT json_object('gpu', g.name, 'major', g.major, 'minor', g.minor,"
-    " 'sm_count', g.sm_count, 'l2_bytes', g.l2_bytes, 'bus_bits', g.bus_bits,"
-    " 'memory_khz', g.memory_khz, 'machine', o.machine, 'driver_version', o.driver_version,"
-    " 'nvrtc_version', o.nvrtc_version, 'templates', o.templates, 'op', m.op,"
-    " 'dtype', m.dtype, 'result', m.result, 'count', m.count, 'cache_state', m.cache_state,"
-    " 'family', m.family, 'config', m.config, 'is_default', m.is_default,"
-    " 'outcome', m.outcome,"
-    " 'median_ns', json(iif(m.median_ns IS NULL, 'null', printf('%!.17g', m.median_ns))),"
-    " 'spread_ns', json(iif(m.spread_ns IS NULL, 'null', printf('%!.17g', m.spread_ns))),"
-    " 'samples', m.samples, 'place', m.place, 'cause', m.cause, 'sm_mhz', m.sm_mhz,"
-    " 'memory_mhz', m.memory_mhz, 'temperature_c', m.temperature_c, 'throttle', m.throttle,"
-    " 'others', m.others, 'date', m.date) FROM measurement AS m"
-    " JOIN gpu AS g ON g.id = m.gpu JOIN origin AS o ON o.id = m.origin";
+/* json_quote writes a REAL with 15 digits, which is not all of it; 17 are. */
+#define MEMBER(name, value)                                                                        \
+    ", '" name "', json(iif(typeof(" value ") = 'real', printf('%!.17g', " value                   \
+    "), json_quote(" value ")))"
+#define MEMBER_OF_G(kind, column, ...) MEMBER(#column, "g." #column)
+#define MEMBER_OF_O(kind, column, ...) MEMBER(#column, "o." #column)
+#define MEMBER_OF_M(kind, column, ...) MEMBER(#column, "m." #column)
+
+static const char json_sql[] = "SELECT json_object('gpu', g.name" RDT_GPU_FIGURE_LIST(MEMBER_OF_G)
+    RDT_ORIGIN_LIST(MEMBER_OF_O) RDT_MEASUREMENT_LIST(
+        MEMBER_OF_M) ") FROM measurement AS m"
+                     " JOIN gpu AS g ON g.id = m.gpu JOIN origin AS o ON o.id = m.origin";
 
 static int compare_lines(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);

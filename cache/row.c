@@ -1,205 +1,263 @@
-/* Row: a measurement between C and SQL: its columns, and what a row may hold. */
+/* Row: a measurement between C and SQL, by the lists of columns, and what a row may hold. */
 #include "cache/row.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
 
-/* The same bounds as the CHECKs of the schema. */
-#define CAPABILITY_MAX 999
-#define SM_COUNT_MAX   1000000
-#define L2_BYTES_MAX   (INT64_C(1) << 40)
-#define BUS_BITS_MAX   1000000
-#define MEMORY_KHZ_MAX 1000000000
-#define VERSION_MAX    1000000000
-#define SAMPLES_MAX    1000000000
-#define TIME_NS_MAX    1e15
-#define MHZ_MAX        1000000
-#define CELSIUS_MAX    1000
-#define OTHERS_MAX     1000000000
+/* ---- columns ----------------------------------------------------------------------------------
+ */
+
+/* Names, texts, integers, integers that may be unknown, and what is NULL unless the outcome is
+ * good. */
+typedef enum kind {
+    KIND_OP,
+    KIND_DTYPE,
+    KIND_LAYOUT,
+    KIND_ORDERING,
+    KIND_CACHE,
+    KIND_OUTCOME,
+    KIND_TEXT,
+    KIND_LABEL,
+    KIND_CAUSE,
+    KIND_KERNEL,
+    KIND_INTEGER,
+    KIND_FLAG,
+    KIND_DATE,
+    KIND_COUNT,
+    KIND_EXTENT,
+    KIND_PLACE,
+    KIND_CLOCK,
+    KIND_BITS,
+    KIND_CONDITION,
+    KIND_SAMPLES,
+    KIND_TIME,
+    KIND_SPREAD,
+} kind;
+
+typedef struct column {
+    kind kind;
+    int64_t least, most;
+    size_t offset, bytes; /* of the field in rdt_row */
+    const char *wrong;
+} column;
+
+#define COLUMN(kind, column, least, most, field, note, before)                                     \
+    {KIND_##kind,                                                                                  \
+     least,                                                                                        \
+     most,                                                                                         \
+     offsetof(rdt_row, field),                                                                     \
+     sizeof((rdt_row *)0)->field,                                                                  \
+     "its " #column " is not valid"},
+
+static const column gpu_columns[] = {RDT_GPU_LIST(COLUMN)};
+static const column origin_columns[] = {RDT_ORIGIN_LIST(COLUMN)};
+static const column measurement_columns[] = {RDT_MEASUREMENT_LIST(COLUMN)};
+
+#define COUNT_OF(columns) (sizeof(columns) / sizeof *(columns))
+
+static int64_t get_integer(const rdt_row *row, const column *column) {
+    const char *at = (const char *)row + column->offset;
+    if (column->bytes == sizeof(bool)) return *(const bool *)at;
+    return column->bytes == sizeof(int) ? *(const int *)at : *(const int64_t *)at;
+}
+
+static void set_integer(rdt_row *row, const column *column, int64_t value) {
+    char *at = (char *)row + column->offset;
+    if (column->bytes == sizeof(bool))
+        *(bool *)at = value != 0;
+    else if (column->bytes == sizeof(int))
+        *(int *)at = (int)value;
+    else
+        *(int64_t *)at = value;
+}
+
+static bool is_name(const column *column) {
+    return column->kind <= KIND_OUTCOME;
+}
+
+static bool is_text(const column *column) {
+    return column->kind > KIND_OUTCOME && column->kind <= KIND_KERNEL;
+}
+
+static bool may_be_unknown(const column *column) {
+    return column->kind == KIND_CAUSE || column->kind == KIND_KERNEL ||
+           (column->kind >= KIND_PLACE && column->kind <= KIND_CONDITION);
+}
+
+static bool is_of_good(const column *column) {
+    return column->kind >= KIND_SAMPLES;
+}
+
+/* What the field of an optional column has where the column is NULL. */
+static int64_t missing_value(const column *column) {
+    return column->kind == KIND_PLACE ? INT_MAX : 0;
+}
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 static const char *const cache_names[] = {
     [RDT_CACHE_COLD] = "cold",
     [RDT_CACHE_WARM] = "warm",
 };
 
+static const char *name_of(kind kind, int value) {
+    switch (kind) {
+    case KIND_OP:
+        return redtune_op_name((redtune_op)value);
+    case KIND_DTYPE:
+        return redtune_dtype_name((redtune_dtype)value);
+    case KIND_LAYOUT:
+        return rdt_layout_name(value);
+    case KIND_ORDERING:
+        return rdt_ordering_name(value);
+    case KIND_CACHE:
+        return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
+    default:
+        return value >= 0 && value < RDT_OUTCOME_COUNT ? rdt_outcome_name((rdt_outcome)value)
+                                                       : NULL;
+    }
+}
+
+/* -1 for no such name. */
+static int find_name(kind kind, const char *name) {
+    redtune_op op;
+    redtune_dtype dtype;
+    switch (kind) {
+    case KIND_OP:
+        return redtune_op_find(name, &op, NULL) ? -1 : (int)op;
+    case KIND_DTYPE:
+        return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
+    case KIND_LAYOUT:
+        return rdt_layout_find(name);
+    case KIND_ORDERING:
+        return rdt_ordering_find(name);
+    case KIND_CACHE:
+        return !strcmp(name, cache_names[RDT_CACHE_COLD])   ? RDT_CACHE_COLD
+               : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM
+                                                            : -1;
+    default:
+        return rdt_outcome_find(name);
+    }
+}
+
+/* ---- what a row may hold ----------------------------------------------------------------------
+ */
+
+static bool within(int64_t value, const column *column) {
+    return value >= column->least && value <= column->most;
+}
+
 /* Ends within its buffer and may be shown: a text of a database may reach a terminal. */
-static bool is_plain(const char *text, size_t bytes) {
-    return memchr(text, '\0', bytes) && rdt_text_is_plain(text);
+static bool text_fits(const rdt_row *row, const column *column) {
+    const char *text = (const char *)row + column->offset;
+    if (!memchr(text, '\0', column->bytes) || !rdt_text_is_plain(text)) return false;
+    bool may_be_empty = column->kind != KIND_TEXT;
+    return (!*text && may_be_empty) || within((int64_t)strlen(text), column);
 }
 
-static bool within(int64_t value, int64_t low, int64_t high) {
-    return value >= low && value <= high;
+static bool value_fits(const rdt_row *row, const column *column) {
+    if (is_text(column)) return text_fits(row, column);
+    if (is_of_good(column)) return true; /* times_fit looks at all three */
+    int64_t value = get_integer(row, column);
+    if (is_name(column)) return name_of(column->kind, (int)value) != NULL;
+    if (column->kind == KIND_EXTENT) return !value; /* a whole array's */
+    if (may_be_unknown(column) && value == missing_value(column)) return true;
+    return within(value, column);
 }
 
-static const char *check_gpu(const rdt_facts *gpu) {
-    if (!is_plain(gpu->name, sizeof gpu->name) || !gpu->name[0]) return "its GPU has no valid name";
-    bool fits = within(gpu->major, 0, CAPABILITY_MAX) && within(gpu->minor, 0, CAPABILITY_MAX) &&
-                within(gpu->sm_count, 1, SM_COUNT_MAX) && gpu->l2_bytes <= L2_BYTES_MAX &&
-                within(gpu->bus_bits, 0, BUS_BITS_MAX) &&
-                within(gpu->memory_khz, 0, MEMORY_KHZ_MAX);
-    return fits ? NULL : "a figure of its GPU is out of range";
-}
-
-static const char *check_origin(const rdt_origin *origin) {
-    if (!is_plain(origin->machine, sizeof origin->machine) ||
-        !is_plain(origin->templates, sizeof origin->templates) ||
-        !is_plain(origin->build, sizeof origin->build))
-        return "its machine, template hash or build is no valid text";
-    bool fits = within(origin->driver_version, 0, VERSION_MAX) &&
-                within(origin->nvrtc_version, 0, VERSION_MAX);
-    return fits ? NULL : "its driver or NVRTC version is out of range";
+static const char *check_columns(const rdt_row *row, const column *columns, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!value_fits(row, &columns[i])) return columns[i].wrong;
+    return NULL;
 }
 
 static bool times_fit(const rdt_trial *trial) {
+    static const double time_most_ns = 1e15;
     if (trial->outcome != RDT_OUTCOME_GOOD)
         return trial->median_ns == 0 && trial->spread_ns == 0 && trial->samples == 0;
     /* Written so that NaN fits nothing. */
-    return trial->median_ns > 0 && trial->median_ns <= TIME_NS_MAX && trial->spread_ns >= 0 &&
-           trial->spread_ns <= TIME_NS_MAX && within(trial->samples, 1, SAMPLES_MAX);
-}
-
-static bool conditions_fit(const rdt_conditions *conditions) {
-    return within(conditions->sm_mhz, 0, MHZ_MAX) && within(conditions->memory_mhz, 0, MHZ_MAX) &&
-           within(conditions->temperature_c, 0, CELSIUS_MAX) && conditions->throttle <= INT64_MAX &&
-           within(conditions->others, 0, OTHERS_MAX);
-}
-
-static const char *check_trial(const rdt_trial *trial) {
-    redtune_problem resolved;
-    if (!trial->problem.result || rdt_problem_resolve(&trial->problem, &resolved, NULL))
-        return "its op, dtype, result and count are no problem";
-    if (trial->cache != RDT_CACHE_COLD && trial->cache != RDT_CACHE_WARM)
-        return "it has no such cache state";
-    if (!is_plain(trial->family, sizeof trial->family) || !trial->family[0])
-        return "its family has no valid name";
-    if (!is_plain(trial->config, sizeof trial->config)) return "its config is no valid text";
-    if (trial->outcome < 0 || trial->outcome >= RDT_OUTCOME_COUNT) return "it has no such outcome";
-    if (!is_plain(trial->cause, sizeof trial->cause)) return "its cause is no valid text";
-    if (!conditions_fit(&trial->conditions) || trial->rank < 0)
-        return "its rank or a condition it was timed under is out of range";
-    return times_fit(trial) ? NULL : "its times do not fit its outcome or are out of range";
+    return trial->median_ns > 0 && trial->median_ns <= time_most_ns && trial->spread_ns >= 0 &&
+           trial->spread_ns <= time_most_ns && trial->samples >= 1 && trial->samples <= 1000000000;
 }
 
 const char *rdt_row_check(const rdt_row *row) {
-    const char *wrong = check_trial(&row->trial);
-    if (!wrong) wrong = check_gpu(&row->gpu);
-    if (!wrong) wrong = check_origin(&row->origin);
-    if (!wrong && row->date < 0) wrong = "its date is before 1970";
+    redtune_problem resolved;
+    const rdt_origin *origin = &row->origin;
+    if (!row->trial.problem.result || rdt_problem_resolve(&row->trial.problem, &resolved, NULL))
+        return "its op, dtype, result and count are no problem";
+    const char *wrong = check_columns(row, measurement_columns, COUNT_OF(measurement_columns));
+    if (!wrong && !times_fit(&row->trial))
+        wrong = "its times do not fit its outcome or are out of range";
+    if (!wrong) wrong = check_columns(row, gpu_columns, COUNT_OF(gpu_columns));
+    if (!wrong) wrong = check_columns(row, origin_columns, COUNT_OF(origin_columns));
+    if (!wrong &&
+        (!memchr(origin->build, '\0', sizeof origin->build) || !rdt_text_is_plain(origin->build)))
+        wrong = "its build is not valid";
     return wrong;
 }
 
-/* Takes the columns of a row one after another; good turns false at the first that does not fit. */
-typedef struct reader {
-    sqlite3_stmt *statement;
-    int column;
-    bool good;
-} reader;
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
-static void take_text(reader *from, char *out, size_t bytes) {
-    int column = from->column++;
-    out[0] = '\0';
-    if (sqlite3_column_type(from->statement, column) != SQLITE_TEXT) {
-        from->good = false;
-        return;
-    }
-    const unsigned char *text = sqlite3_column_text(from->statement, column);
-    size_t length = (size_t)sqlite3_column_bytes(from->statement, column);
-    if (!text || length >= bytes || memchr(text, '\0', length)) {
-        from->good = false;
-        return;
-    }
+static bool read_text(sqlite3_stmt *statement, int i, char *out, size_t bytes) {
+    if (sqlite3_column_type(statement, i) != SQLITE_TEXT) return false;
+    const unsigned char *text = sqlite3_column_text(statement, i);
+    size_t length = (size_t)sqlite3_column_bytes(statement, i);
+    if (!text || length >= bytes || memchr(text, '\0', length)) return false;
     memcpy(out, text, length);
     out[length] = '\0';
+    return true;
 }
 
-static int64_t take_integer(reader *from, int64_t low, int64_t high) {
-    int column = from->column++;
-    int64_t value = sqlite3_column_int64(from->statement, column);
-    if (sqlite3_column_type(from->statement, column) == SQLITE_INTEGER && within(value, low, high))
-        return value;
-    from->good = false;
-    return low;
-}
-
-static double take_time(reader *from) {
-    int column = from->column++;
-    if (sqlite3_column_type(from->statement, column) != SQLITE_FLOAT) from->good = false;
-    return sqlite3_column_double(from->statement, column);
-}
-
-static void take_null(reader *from) {
-    if (sqlite3_column_type(from->statement, from->column++) != SQLITE_NULL) from->good = false;
-}
-
-/* missing stands for NULL. */
-static int64_t take_optional(reader *from, int64_t low, int64_t high, int64_t missing) {
-    if (sqlite3_column_type(from->statement, from->column) != SQLITE_NULL)
-        return take_integer(from, low, high);
-    from->column++;
-    return missing;
-}
-
-static void take_optional_text(reader *from, char *out, size_t bytes) {
-    if (sqlite3_column_type(from->statement, from->column) != SQLITE_NULL) {
-        take_text(from, out, bytes);
-    } else {
-        from->column++;
-        out[0] = '\0';
-    }
-}
-
-static void take_problem(reader *from, redtune_problem *problem) {
-    char op[RDT_NAME_BYTES], dtype[RDT_NAME_BYTES], result[RDT_NAME_BYTES];
-    take_text(from, op, sizeof op);
-    take_text(from, dtype, sizeof dtype);
-    take_text(from, result, sizeof result);
-    problem->count = (uint64_t)take_integer(from, 0, INT64_MAX);
-    if (!from->good) return;
-    from->good = !redtune_op_find(op, &problem->op, NULL) &&
-                 !redtune_dtype_find(dtype, &problem->dtype, NULL) &&
-                 !redtune_dtype_find(result, &problem->result, NULL);
-}
-
-static rdt_cache_state take_cache_state(reader *from) {
+static bool read_name(sqlite3_stmt *statement, int i, const column *column, rdt_row *row) {
     char name[RDT_NAME_BYTES];
-    take_text(from, name, sizeof name);
-    if (!strcmp(name, cache_names[RDT_CACHE_WARM])) return RDT_CACHE_WARM;
-    if (strcmp(name, cache_names[RDT_CACHE_COLD])) from->good = false;
-    return RDT_CACHE_COLD;
+    if (!read_text(statement, i, name, sizeof name)) return false;
+    int value = find_name(column->kind, name);
+    set_integer(row, column, value);
+    return value >= 0;
 }
 
-static rdt_outcome take_outcome(reader *from) {
-    char name[RDT_NAME_BYTES];
-    take_text(from, name, sizeof name);
-    int outcome = rdt_outcome_find(name);
-    if (outcome < 0) from->good = false;
-    return outcome < 0 ? RDT_OUTCOME_GOOD : (rdt_outcome)outcome;
+static bool read_integer(sqlite3_stmt *statement, int i, const column *column, rdt_row *row) {
+    int64_t value = sqlite3_column_int64(statement, i);
+    if (sqlite3_column_type(statement, i) != SQLITE_INTEGER || !within(value, column)) return false;
+    bool usual = column->kind == KIND_EXTENT && value == column->least;
+    set_integer(row, column, usual ? 0 : value);
+    return true;
 }
 
-static void take_trial(reader *from, rdt_trial *trial) {
-    take_problem(from, &trial->problem);
-    trial->cache = take_cache_state(from);
-    take_text(from, trial->family, sizeof trial->family);
-    take_text(from, trial->config, sizeof trial->config);
-    trial->is_default = take_integer(from, 0, 1);
-    trial->outcome = take_outcome(from);
-    if (trial->outcome == RDT_OUTCOME_GOOD) {
-        trial->median_ns = take_time(from);
-        trial->spread_ns = take_time(from);
-        trial->samples = (int)take_integer(from, 1, SAMPLES_MAX);
-    } else {
-        for (int i = 0; i < 3; i++) take_null(from);
+/* JSON may write a time without a point. */
+static bool read_time(sqlite3_stmt *statement, int i, double *out) {
+    int type = sqlite3_column_type(statement, i);
+    *out = sqlite3_column_double(statement, i);
+    return type == SQLITE_FLOAT || type == SQLITE_INTEGER;
+}
+
+/* The row is zeroed but for the columns before this one. */
+static bool read_value(sqlite3_stmt *statement, int i, const column *column, rdt_row *row) {
+    char *at = (char *)row + column->offset;
+    bool is_null = sqlite3_column_type(statement, i) == SQLITE_NULL;
+    if (is_of_good(column) && row->trial.outcome != RDT_OUTCOME_GOOD) return is_null;
+    if (is_null && may_be_unknown(column)) {
+        if (!is_text(column)) set_integer(row, column, missing_value(column));
+        return true;
     }
-    trial->rank = (int)take_optional(from, 0, INT_MAX, INT_MAX);
-    take_optional_text(from, trial->cause, sizeof trial->cause);
-    rdt_conditions *conditions = &trial->conditions;
-    conditions->sm_mhz = (int)take_optional(from, 1, MHZ_MAX, 0);
-    conditions->memory_mhz = (int)take_optional(from, 1, MHZ_MAX, 0);
-    conditions->temperature_c = (int)take_optional(from, 1, CELSIUS_MAX, 0);
-    conditions->throttle = (uint64_t)take_optional(from, 0, INT64_MAX, 0);
-    conditions->others = (int)take_optional(from, 0, OTHERS_MAX, 0);
+    if (is_name(column)) return read_name(statement, i, column, row);
+    if (is_text(column))
+        return read_text(statement, i, at, column->bytes) && (*at || column->kind != KIND_KERNEL);
+    if (column->kind >= KIND_TIME) return read_time(statement, i, (double *)at);
+    return read_integer(statement, i, column, row);
+}
+
+/* Reads from column *at on, and moves it behind them. */
+static bool read_columns(sqlite3_stmt *statement, const column *columns, size_t count, int *at,
+                         rdt_row *row) {
+    for (size_t i = 0; i < count; i++)
+        if (!read_value(statement, (*at)++, &columns[i], row)) return false;
+    return true;
 }
 
 /* What is not good has the build of redtune that found it so, behind its cause: the column keeps
@@ -218,6 +276,34 @@ static void take_build(rdt_row *row) {
     *at = '\0';
 }
 
+bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
+    int import = sqlite3_column_type(statement, 1), at = 2;
+    *row = (rdt_row){.import = sqlite3_column_int64(statement, 1)};
+    row->trial.imported = row->import != 0;
+    *gpu = sqlite3_column_int64(statement, 0);
+    if (sqlite3_column_type(statement, 0) != SQLITE_INTEGER ||
+        (import != SQLITE_NULL && import != SQLITE_INTEGER) ||
+        !read_columns(statement, measurement_columns, COUNT_OF(measurement_columns), &at, row) ||
+        !read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, row) ||
+        !read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row))
+        return false;
+    take_build(row);
+    return !rdt_row_check(row);
+}
+
+bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu) {
+    rdt_row row = {0};
+    int at = 0;
+    if (!read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, &row) ||
+        check_columns(&row, gpu_columns, COUNT_OF(gpu_columns)))
+        return false;
+    *gpu = row.gpu;
+    return true;
+}
+
+/* ---- binding ----------------------------------------------------------------------------------
+ */
+
 static void write_cause(const rdt_row *row, char out[sizeof row->trial.cause]) {
     const rdt_trial *trial = &row->trial;
     char build[sizeof row->origin.build + sizeof build_head + 1] = "";
@@ -227,152 +313,86 @@ static void write_cause(const rdt_row *row, char out[sizeof row->trial.cause]) {
     strcat(out, build);
 }
 
-static void take_gpu(reader *from, rdt_facts *gpu) {
-    take_text(from, gpu->name, sizeof gpu->name);
-    gpu->major = (int)take_integer(from, 0, CAPABILITY_MAX);
-    gpu->minor = (int)take_integer(from, 0, CAPABILITY_MAX);
-    gpu->sm_count = (int)take_integer(from, 1, SM_COUNT_MAX);
-    gpu->l2_bytes = (uint64_t)take_integer(from, 0, L2_BYTES_MAX);
-    gpu->bus_bits = (int)take_integer(from, 0, BUS_BITS_MAX);
-    gpu->memory_khz = (int)take_integer(from, 0, MEMORY_KHZ_MAX);
-}
-
-static void take_origin(reader *from, rdt_origin *origin) {
-    take_text(from, origin->machine, sizeof origin->machine);
-    origin->driver_version = (int)take_integer(from, 0, VERSION_MAX);
-    origin->nvrtc_version = (int)take_integer(from, 0, VERSION_MAX);
-    take_text(from, origin->templates, sizeof origin->templates);
-}
-
-bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
-    reader from = {.statement = statement, .good = true};
-    *row = (rdt_row){0};
-    take_trial(&from, &row->trial);
-    row->date = take_integer(&from, 0, INT64_MAX);
-    row->import = take_optional(&from, INT64_MIN, INT64_MAX, 0);
-    row->trial.imported = row->import != 0;
-    take_gpu(&from, &row->gpu);
-    take_origin(&from, &row->origin);
-    take_build(row);
-    *gpu = take_integer(&from, INT64_MIN, INT64_MAX);
-    return from.good && !rdt_row_check(row);
-}
-
-bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu) {
-    reader from = {.statement = statement, .good = true};
-    *gpu = (rdt_facts){.major = 0};
-    take_gpu(&from, gpu);
-    return from.good && !check_gpu(gpu);
-}
-
-/* Binds the parameters of a statement one after another, and remembers the first failure. */
-typedef struct binder {
-    sqlite3_stmt *statement;
-    int parameter, rc;
-} binder;
-
-static void give_text(binder *to, const char *text) {
-    int rc = sqlite3_bind_text(to->statement, ++to->parameter, text, -1, SQLITE_STATIC);
-    if (!to->rc) to->rc = rc;
-}
-
-static void give_integer(binder *to, int64_t value) {
-    int rc = sqlite3_bind_int64(to->statement, ++to->parameter, value);
-    if (!to->rc) to->rc = rc;
-}
-
-static void give_time(binder *to, double value) {
-    int rc = sqlite3_bind_double(to->statement, ++to->parameter, value);
-    if (!to->rc) to->rc = rc;
-}
-
-static void give_null(binder *to) {
-    int rc = sqlite3_bind_null(to->statement, ++to->parameter);
-    if (!to->rc) to->rc = rc;
-}
-
-static void give_optional(binder *to, int64_t value, bool known) {
-    if (known)
-        give_integer(to, value);
-    else
-        give_null(to);
-}
-
-static void give_cause(binder *to, const rdt_row *row) {
+static int bind_cause(sqlite3_stmt *statement, int i, const rdt_row *row) {
     char text[sizeof row->trial.cause];
     write_cause(row, text);
-    int rc = text[0] ? sqlite3_bind_text(to->statement, ++to->parameter, text, -1, SQLITE_TRANSIENT)
-                     : sqlite3_bind_null(to->statement, ++to->parameter);
-    if (!to->rc) to->rc = rc;
+    if (!text[0]) return sqlite3_bind_null(statement, i);
+    return sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
 }
 
-static void give_conditions(binder *to, const rdt_conditions *conditions) {
-    bool any = conditions->sm_mhz || conditions->memory_mhz || conditions->temperature_c ||
-               conditions->throttle || conditions->others;
-    give_optional(to, conditions->sm_mhz, conditions->sm_mhz);
-    give_optional(to, conditions->memory_mhz, conditions->memory_mhz);
-    give_optional(to, conditions->temperature_c, conditions->temperature_c);
-    give_optional(to, (int64_t)conditions->throttle, any);
-    give_optional(to, conditions->others, any);
+/* Whether the column is NULL in this row. */
+static bool is_unknown(const rdt_row *row, const column *column) {
+    const rdt_conditions *of = &row->trial.conditions;
+    if (is_of_good(column)) return row->trial.outcome != RDT_OUTCOME_GOOD;
+    if (column->kind == KIND_KERNEL) return !row->trial.kernel[0];
+    if (column->kind == KIND_BITS || column->kind == KIND_CONDITION)
+        return !(of->sm_mhz || of->memory_mhz || of->temperature_c || of->throttle || of->others);
+    return may_be_unknown(column) && column->kind != KIND_CAUSE &&
+           get_integer(row, column) == missing_value(column);
 }
 
-int rdt_row_bind_gpu(sqlite3_stmt *statement, const rdt_facts *gpu) {
-    binder to = {.statement = statement};
-    give_text(&to, gpu->name);
-    give_integer(&to, gpu->major);
-    give_integer(&to, gpu->minor);
-    give_integer(&to, gpu->sm_count);
-    give_integer(&to, (int64_t)gpu->l2_bytes);
-    give_integer(&to, gpu->bus_bits);
-    give_integer(&to, gpu->memory_khz);
-    return to.rc;
+static int bind_value(sqlite3_stmt *statement, int i, const column *column, const rdt_row *row) {
+    const char *at = (const char *)row + column->offset;
+    if (is_unknown(row, column)) return sqlite3_bind_null(statement, i);
+    if (column->kind == KIND_CAUSE) return bind_cause(statement, i, row);
+    if (column->kind >= KIND_TIME)
+        return sqlite3_bind_double(statement, i, *(const double *)(const void *)at);
+    if (is_name(column)) at = name_of(column->kind, (int)get_integer(row, column));
+    if (is_name(column) || is_text(column))
+        return sqlite3_bind_text(statement, i, at, -1, SQLITE_STATIC);
+    int64_t value = get_integer(row, column);
+    bool usual = column->kind == KIND_EXTENT && !value;
+    return sqlite3_bind_int64(statement, i, usual ? column->least : value);
 }
 
-int rdt_row_bind_origin(sqlite3_stmt *statement, const rdt_origin *origin) {
-    binder to = {.statement = statement};
-    give_text(&to, origin->machine);
-    give_integer(&to, origin->driver_version);
-    give_integer(&to, origin->nvrtc_version);
-    give_text(&to, origin->templates);
-    return to.rc;
+/* Binds the parameters behind the first so many. */
+static int bind_columns(sqlite3_stmt *statement, int before, const column *columns, size_t count,
+                        const rdt_row *row) {
+    int rc = SQLITE_OK;
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = bind_value(statement, before + (int)i + 1, &columns[i], row);
+    return rc;
+}
+
+int rdt_row_bind_gpu(sqlite3_stmt *statement, const rdt_row *row) {
+    return bind_columns(statement, 0, gpu_columns, COUNT_OF(gpu_columns), row);
+}
+
+int rdt_row_bind_origin(sqlite3_stmt *statement, const rdt_row *row) {
+    return bind_columns(statement, 0, origin_columns, COUNT_OF(origin_columns), row);
 }
 
 int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_t gpu,
                              int64_t origin) {
-    const rdt_trial *trial = &row->trial;
-    binder to = {.statement = statement};
-    give_integer(&to, gpu);
-    give_integer(&to, origin);
-    give_text(&to, redtune_op_name(trial->problem.op));
-    give_text(&to, redtune_dtype_name(trial->problem.dtype));
-    give_text(&to, redtune_dtype_name(trial->problem.result));
-    give_integer(&to, (int64_t)trial->problem.count);
-    give_text(&to, cache_names[trial->cache]);
-    give_text(&to, trial->family);
-    give_text(&to, trial->config);
-    give_integer(&to, trial->is_default);
-    give_text(&to, rdt_outcome_name(trial->outcome));
-    if (trial->outcome == RDT_OUTCOME_GOOD) {
-        give_time(&to, trial->median_ns);
-        give_time(&to, trial->spread_ns);
-        give_integer(&to, trial->samples);
-    } else {
-        for (int i = 0; i < 3; i++) give_null(&to);
-    }
-    give_optional(&to, trial->rank, trial->rank != INT_MAX);
-    give_cause(&to, row);
-    give_conditions(&to, &trial->conditions);
-    give_integer(&to, row->date);
-    give_optional(&to, row->import, row->import);
-    return to.rc;
+    const int last = 2 + (int)COUNT_OF(measurement_columns) + 1;
+    int rc = sqlite3_bind_int64(statement, 1, gpu);
+    if (!rc) rc = sqlite3_bind_int64(statement, 2, origin);
+    if (!rc)
+        rc = bind_columns(statement, 2, measurement_columns, COUNT_OF(measurement_columns), row);
+    if (rc) return rc;
+    return row->import ? sqlite3_bind_int64(statement, last, row->import)
+                       : sqlite3_bind_null(statement, last);
 }
 
-int rdt_row_bind_problem(sqlite3_stmt *statement, const redtune_problem *problem,
-                         rdt_cache_state cache) {
-    binder to = {.statement = statement};
-    give_text(&to, redtune_op_name(problem->op));
-    give_text(&to, redtune_dtype_name(problem->dtype));
-    give_text(&to, redtune_dtype_name(problem->result));
-    give_text(&to, cache_names[cache]);
-    return to.rc;
+/* Binds the columns of kinds from first to last behind so many parameters. */
+static int bind_kinds(sqlite3_stmt *statement, int before, kind first, kind last,
+                      const rdt_trial *trial) {
+    const rdt_row row = {.trial = *trial};
+    int rc = SQLITE_OK;
+    for (size_t i = 0; !rc && i < COUNT_OF(measurement_columns); i++) {
+        const column *each = &measurement_columns[i];
+        if (each->kind >= first && each->kind <= last)
+            rc = bind_value(statement, ++before, each, &row);
+    }
+    return rc;
+}
+
+int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial) {
+    return bind_kinds(statement, 0, KIND_OP, KIND_CACHE, trial);
+}
+
+int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu) {
+    int rc = rdt_row_bind_class(statement, trial);
+    if (!rc) rc = sqlite3_bind_int64(statement, 7, gpu);
+    return rc ? rc : bind_kinds(statement, 7, KIND_COUNT, KIND_EXTENT, trial);
 }

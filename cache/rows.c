@@ -31,13 +31,22 @@ static int sign(double a, double b) {
     return (a > b) - (a < b);
 }
 
+static int compare_integers(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
 int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b) {
     int diff = (int)a->problem.op - (int)b->problem.op;
     if (!diff) diff = (int)a->problem.dtype - (int)b->problem.dtype;
     if (!diff) diff = (int)a->problem.result - (int)b->problem.result;
+    if (!diff) diff = (int)a->layout - (int)b->layout;
+    if (!diff) diff = (int)a->ordering - (int)b->ordering;
     if (!diff) diff = (int)a->cache - (int)b->cache;
-    if (!diff) diff = (a->problem.count > b->problem.count) - (a->problem.count < b->problem.count);
-    return diff;
+    if (!diff) diff = compare_integers((int64_t)a->problem.count, (int64_t)b->problem.count);
+    if (!diff) diff = compare_integers((int64_t)a->outer, (int64_t)b->outer);
+    if (!diff) diff = compare_integers((int64_t)a->inner, (int64_t)b->inner);
+    if (!diff) diff = compare_integers((int64_t)a->outer_step, (int64_t)b->outer_step);
+    return diff ? diff : compare_integers((int64_t)a->step, (int64_t)b->step);
 }
 
 int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b) {
@@ -52,11 +61,8 @@ int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b) {
 int rdt_rows_compare_group(const rdt_row *a, const rdt_row *b) {
     int diff = rdt_rows_compare_problem(&a->trial, &b->trial);
     if (!diff) diff = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
-    return diff ? diff : strcmp(a->origin.templates, b->origin.templates);
-}
-
-static int compare_integers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
+    if (!diff) diff = (int)a->current - (int)b->current;
+    return diff || a->current ? diff : strcmp(a->origin.templates, b->origin.templates);
 }
 
 /* What does not matter for who wins, so that equal sets of rows are sorted alike. */
@@ -73,6 +79,8 @@ static int compare_rest(const rdt_row *x, const rdt_row *y) {
     if (!diff) diff = x->gpu.memory_khz - y->gpu.memory_khz;
     if (!diff) diff = x->origin.driver_version - y->origin.driver_version;
     if (!diff) diff = x->origin.nvrtc_version - y->origin.nvrtc_version;
+    if (!diff) diff = strcmp(x->origin.templates, y->origin.templates);
+    if (!diff) diff = strcmp(x->trial.kernel, y->trial.kernel);
     return diff ? diff : strcmp(x->origin.machine, y->origin.machine);
 }
 

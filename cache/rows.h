@@ -23,11 +23,12 @@ void rdt_rows_sort(rdt_rows *rows);
 int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b);
 int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b);
 
-/* Of what rows have in common that compete: both, and the version of the templates. */
+/* Of what rows have in common that compete: both, and that their kernels are current or, if not,
+ * the version of the templates. */
 int rdt_rows_compare_group(const rdt_row *a, const rdt_row *b);
 
-/* How one problem stands on one GPU model in one cache state with one version of the templates;
- * measurements with different templates do not compete. */
+/* How one problem stands on one GPU model in one cache state, with the kernels of today or with
+ * those of one older version of the templates; measurements of different ones do not compete. */
 typedef struct rdt_standing {
     const rdt_row *winner;   /* by model/winner.h */
     const rdt_row *fastest;  /* by the median alone */

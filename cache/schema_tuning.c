@@ -1,34 +1,59 @@
-/* The schema of the tuning database, version by version, and the steps between them. */
+/* The schema of the tuning database, made from the lists of columns, and the step from version 2.
+ */
 #include "cache/schema.h"
 
 #include <stddef.h>
+#include "cache/columns.h"
 
 /* "rdtT" in ASCII. */
 #define TUNING_ID      0x72647454
-#define TUNING_VERSION 2
+#define TUNING_VERSION 3
+
+/* ---- columns as SQL -------------------------------------------------------------------------- */
+
+#define BETWEEN(value, least, most) " CHECK(" value " BETWEEN " #least " AND " #most ")"
+
+#define SQL_TEXT(column, least, most) " TEXT NOT NULL" BETWEEN("length(" #column ")", least, most)
+#define SQL_OP                        SQL_TEXT
+#define SQL_DTYPE                     SQL_TEXT
+#define SQL_LAYOUT                    SQL_TEXT
+#define SQL_ORDERING                  SQL_TEXT
+#define SQL_OUTCOME                   SQL_TEXT
+#define SQL_CACHE(column, ...)        " TEXT NOT NULL CHECK(" #column " IN ('cold', 'warm'))"
+#define SQL_LABEL(column, _, most)    " TEXT NOT NULL CHECK(length(" #column ") <= " #most ")"
+#define SQL_CAUSE(column, low, high)  " TEXT" BETWEEN("length(" #column ")", low, high)
+#define SQL_KERNEL(column, _, most)   " TEXT CHECK(length(" #column ") = " #most ")"
+
+#define SQL_INTEGER(column, least, most) " INTEGER NOT NULL" BETWEEN(#column, least, most)
+#define SQL_COUNT                        SQL_INTEGER
+#define SQL_EXTENT                       SQL_INTEGER
+#define SQL_FLAG(column, ...)            " INTEGER NOT NULL CHECK(" #column " IN (0, 1))"
+#define SQL_DATE(column, ...)            " INTEGER NOT NULL CHECK(" #column " >= 0)"
+#define SQL_CLOCK(column, least, most)   " INTEGER" BETWEEN(#column, least, most)
+#define SQL_PLACE                        SQL_CLOCK
+#define SQL_CONDITION                    SQL_CLOCK
+#define SQL_SAMPLES                      SQL_CLOCK
+#define SQL_BITS(column, ...)            " INTEGER CHECK(" #column " >= 0)"
+
+#define SQL_TIME(column, ...)   " REAL CHECK(" #column " > 0 AND " #column " <= 1e15)"
+#define SQL_SPREAD(column, ...) " REAL CHECK(" #column " BETWEEN 0 AND 1e15)"
+
+#define COLUMN(kind, column, least, most, field, note, before)                                     \
+    "  " #column SQL_##kind(column, least, most) "," note "\n"
+
+/* ---- the present version --------------------------------------------------------------------- */
 
 static const char gpu_sql[] =
     "CREATE TABLE gpu( -- GPU models, told apart by all columns but id\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  name TEXT NOT NULL CHECK(length(name) BETWEEN 1 AND 95),\n"
-    "  major INTEGER NOT NULL CHECK(major BETWEEN 0 AND 999), -- compute capability\n"
-    "  minor INTEGER NOT NULL CHECK(minor BETWEEN 0 AND 999),\n"
-    "  sm_count INTEGER NOT NULL CHECK(sm_count BETWEEN 1 AND 1000000),\n"
-    "  l2_bytes INTEGER NOT NULL CHECK(l2_bytes BETWEEN 0 AND 1099511627776),\n"
-    "  bus_bits INTEGER NOT NULL CHECK(bus_bits BETWEEN 0 AND 1000000), -- 0: unknown\n"
-    "  memory_khz INTEGER NOT NULL CHECK(memory_khz BETWEEN 0 AND 1000000000), -- 0: unknown\n"
-    "  UNIQUE(name, major, minor, sm_count, l2_bytes, bus_bits, memory_khz)\n"
-    ") STRICT";
+    "  id INTEGER PRIMARY KEY,\n" RDT_GPU_LIST(
+        COLUMN) "  UNIQUE(name, major, minor, sm_count, l2_bytes, bus_bits, memory_khz)\n"
+                ") STRICT";
 
 static const char origin_sql[] =
     "CREATE TABLE origin( -- what measurements were made with\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  machine TEXT NOT NULL CHECK(length(machine) <= 63), -- the user's label, '' by default\n"
-    "  driver_version INTEGER NOT NULL CHECK(driver_version BETWEEN 0 AND 1000000000),\n"
-    "  nvrtc_version INTEGER NOT NULL CHECK(nvrtc_version BETWEEN 0 AND 1000000000),\n"
-    "  templates TEXT NOT NULL CHECK(length(templates) <= 39), -- hash of their source\n"
-    "  UNIQUE(machine, driver_version, nvrtc_version, templates)\n"
-    ") STRICT";
+    "  id INTEGER PRIMARY KEY,\n" RDT_ORIGIN_LIST(
+        COLUMN) "  UNIQUE(machine, driver_version, nvrtc_version, templates)\n"
+                ") STRICT";
 
 static const char import_sql[] =
     "CREATE TABLE import( -- files whose measurements were taken into this one\n"
@@ -37,42 +62,25 @@ static const char import_sql[] =
     "  date INTEGER NOT NULL CHECK(date >= 0) -- seconds since 1970, UTC\n"
     ") STRICT";
 
-static const char measurement_sql[] =
-    "CREATE TABLE measurement( -- one candidate, tried once\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  gpu INTEGER NOT NULL REFERENCES gpu(id),\n"
-    "  origin INTEGER NOT NULL REFERENCES origin(id),\n"
-    "  op TEXT NOT NULL CHECK(length(op) BETWEEN 1 AND 31),\n"
-    "  dtype TEXT NOT NULL CHECK(length(dtype) BETWEEN 1 AND 31),\n"
-    "  result TEXT NOT NULL CHECK(length(result) BETWEEN 1 AND 31), -- dtype of the result\n"
-    "  count INTEGER NOT NULL CHECK(count BETWEEN 0 AND 1152921504606846976), -- elements\n"
-    "  cache_state TEXT NOT NULL CHECK(cache_state IN ('cold', 'warm')), -- L2 at the start\n"
-    "  family TEXT NOT NULL CHECK(length(family) BETWEEN 1 AND 31), -- template\n"
-    "  config TEXT NOT NULL CHECK(length(config) <= 255), -- its parameters\n"
-    "  is_default INTEGER NOT NULL CHECK(is_default IN (0, 1)), -- the built-in default then\n"
-    "  outcome TEXT NOT NULL CHECK(length(outcome) BETWEEN 1 AND 31),\n"
-    "  median_ns REAL CHECK(median_ns > 0 AND median_ns <= 1e15), -- per call; NULL unless good\n"
-    "  spread_ns REAL CHECK(spread_ns BETWEEN 0 AND 1e15), -- half the interquartile range\n"
-    "  samples INTEGER CHECK(samples BETWEEN 1 AND 1000000000), -- behind the median\n"
-    "  place INTEGER CHECK(place BETWEEN 0 AND 2147483646), -- in the template's space\n"
-    "  cause TEXT CHECK(length(cause) BETWEEN 1 AND 159), -- why it is not good\n"
-    "  sm_mhz INTEGER CHECK(sm_mhz BETWEEN 1 AND 1000000), -- clocks while it was timed\n"
-    "  memory_mhz INTEGER CHECK(memory_mhz BETWEEN 1 AND 1000000),\n"
-    "  temperature_c INTEGER CHECK(temperature_c BETWEEN 1 AND 1000),\n"
-    "  throttle INTEGER CHECK(throttle >= 0), -- NVML's reasons for lower clocks, or'ed\n"
-    "  others INTEGER CHECK(others BETWEEN 0 AND 1000000000), -- other processes on the GPU\n"
-    "  date INTEGER NOT NULL CHECK(date >= 0), -- seconds since 1970, UTC\n"
-    "  import INTEGER REFERENCES import(id), -- NULL: measured into this file\n"
-    "  CHECK((outcome = 'good') = (median_ns IS NOT NULL)\n"
-    "    AND (outcome = 'good') = (spread_ns IS NOT NULL)\n"
-    "    AND (outcome = 'good') = (samples IS NOT NULL))\n"
-    ") STRICT";
+#define MEASUREMENT(columns)                                                                       \
+    "CREATE TABLE measurement( -- one candidate, tried once\n"                                     \
+    "  id INTEGER PRIMARY KEY,\n"                                                                  \
+    "  gpu INTEGER NOT NULL REFERENCES gpu(id),\n"                                                 \
+    "  origin INTEGER NOT NULL REFERENCES origin(id),\n" columns                                   \
+    "  import INTEGER REFERENCES import(id), -- NULL: measured into this file\n"                   \
+    "  CHECK((outcome = 'good') = (median_ns IS NOT NULL)\n"                                       \
+    "    AND (outcome = 'good') = (spread_ns IS NOT NULL)\n"                                       \
+    "    AND (outcome = 'good') = (samples IS NOT NULL))\n"                                        \
+    ") STRICT"
 
-/* Finds the rows of a problem by its first six columns; the others tell, without a look at the
- * rows, which of them may have a say in who wins. */
+static const char measurement_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN));
+
+/* Finds the rows of a problem by its class, cache state, GPU and extents; the others tell, without
+ * a look at the rows, which of them may have a say in who wins. */
 static const char measurement_by_problem_sql[] =
     "CREATE INDEX measurement_by_problem ON measurement(\n"
-    "  op, dtype, result, cache_state, gpu, count, origin, outcome, samples, is_default)";
+    "  op, dtype, result, layout, ordering, cache_state, gpu, count, outer, inner, outer_step,\n"
+    "  step, origin, outcome, samples, is_default)";
 
 static const rdt_schema_object objects[] = {
     {"table", "gpu", "gpu", gpu_sql},
@@ -83,63 +91,51 @@ static const rdt_schema_object objects[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* ---- version 1: neither place, cause and conditions, nor imports ----------------------------- */
+/* ---- version 2: whole arrays only, and no kernels -------------------------------------------- */
 
-static const char measurement_1_sql[] =
-    "CREATE TABLE measurement( -- one candidate, tried once\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  gpu INTEGER NOT NULL REFERENCES gpu(id),\n"
-    "  origin INTEGER NOT NULL REFERENCES origin(id),\n"
-    "  op TEXT NOT NULL CHECK(length(op) BETWEEN 1 AND 31),\n"
-    "  dtype TEXT NOT NULL CHECK(length(dtype) BETWEEN 1 AND 31),\n"
-    "  result TEXT NOT NULL CHECK(length(result) BETWEEN 1 AND 31), -- dtype of the result\n"
-    "  count INTEGER NOT NULL CHECK(count BETWEEN 0 AND 1152921504606846976), -- elements\n"
-    "  cache_state TEXT NOT NULL CHECK(cache_state IN ('cold', 'warm')), -- L2 at the start\n"
-    "  family TEXT NOT NULL CHECK(length(family) BETWEEN 1 AND 31), -- template\n"
-    "  config TEXT NOT NULL CHECK(length(config) <= 255), -- its parameters\n"
-    "  is_default INTEGER NOT NULL CHECK(is_default IN (0, 1)), -- the built-in default then\n"
-    "  outcome TEXT NOT NULL CHECK(length(outcome) BETWEEN 1 AND 31),\n"
-    "  median_ns REAL CHECK(median_ns > 0 AND median_ns <= 1e15), -- per call; NULL unless good\n"
-    "  spread_ns REAL CHECK(spread_ns BETWEEN 0 AND 1e15), -- half the interquartile range\n"
-    "  samples INTEGER CHECK(samples BETWEEN 1 AND 1000000000), -- behind the median\n"
-    "  date INTEGER NOT NULL CHECK(date >= 0), -- seconds since 1970, UTC\n"
-    "  CHECK((outcome = 'good') = (median_ns IS NOT NULL)\n"
-    "    AND (outcome = 'good') = (spread_ns IS NOT NULL)\n"
-    "    AND (outcome = 'good') = (samples IS NOT NULL))\n"
-    ") STRICT";
+#define NONE(sql) ""
+/* What a column was in version 2; none where it is new. */
+#define OLD_RDT_KEPT(sql) sql
+#define OLD_RDT_WHOLE     NONE
+#define OLD_RDT_FREE      NONE
+#define OLD_RDT_ONE       NONE
+#define OLD_RDT_PACKED    NONE
+#define OLD_RDT_UNKNOWN   NONE
 
-static const char measurement_by_problem_1_sql[] =
+#define COLUMN_2(kind, column, least, most, field, note, before)                                   \
+    OLD_##before("  " #column SQL_##kind(column, least, most) "," note "\n")
+
+static const char measurement_2_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN_2));
+
+static const char measurement_by_problem_2_sql[] =
     "CREATE INDEX measurement_by_problem ON measurement(\n"
-    "  op, dtype, result, cache_state, count, gpu, outcome, samples)";
+    "  op, dtype, result, cache_state, gpu, count, origin, outcome, samples, is_default)";
 
-static const rdt_schema_object objects_1[] = {
+static const rdt_schema_object objects_2[] = {
     {"table", "gpu", "gpu", gpu_sql},
     {"table", "origin", "origin", origin_sql},
-    {"table", "measurement", "measurement", measurement_1_sql},
-    {"index", "measurement_by_problem", "measurement", measurement_by_problem_1_sql},
+    {"table", "import", "import", import_sql},
+    {"table", "measurement", "measurement", measurement_2_sql},
+    {"index", "measurement_by_problem", "measurement", measurement_by_problem_2_sql},
     {NULL, NULL, NULL, NULL},
 };
 
-#define COLUMNS_1                                                                                  \
-    "id, gpu, origin, op, dtype, result, count, cache_state, family, config, is_default, outcome," \
-    " median_ns, spread_ns, samples, date"
-
 /* A table that is renamed gets another text, so the new one is made under its own name. Rows that
  * refer to nothing could not be read before either. */
-static const char *const step_1[] = {
+static const char *const step_2[] = {
     "DROP INDEX measurement_by_problem",
-    "ALTER TABLE measurement RENAME TO measurement_1",
-    import_sql,
+    "ALTER TABLE measurement RENAME TO measurement_2",
     measurement_sql,
-    "INSERT INTO measurement(" COLUMNS_1 ") SELECT " COLUMNS_1 " FROM measurement_1"
-    " WHERE gpu IN (SELECT id FROM gpu) AND origin IN (SELECT id FROM origin)",
-    "DROP TABLE measurement_1",
+    "INSERT INTO measurement(id, import, gpu, origin" RDT_MEASUREMENT_LIST(
+        RDT_COLUMN_NAME) ") SELECT id, import, gpu, origin" RDT_MEASUREMENT_LIST(RDT_COLUMN_BEFORE) " FROM measurement_2 WHERE gpu IN (SELECT id FROM gpu)"
+                                                                                                    " AND origin IN (SELECT id FROM origin)",
+    "DROP TABLE measurement_2",
     measurement_by_problem_sql,
     NULL,
 };
 
 static const rdt_schema_version past[] = {
-    {1, objects_1, step_1},
+    {2, objects_2, step_2},
     {0, NULL, NULL},
 };
 

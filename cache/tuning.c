@@ -17,6 +17,9 @@ enum statement {
     EACH,
     EVERY_CONTENDER,
     EACH_CONTENDER,
+    UNKNOWN_KERNELS,
+    EACH_UNKNOWN_KERNEL,
+    SET_KERNEL,
     EACH_GPU,
     CENSUS
 };
@@ -26,17 +29,21 @@ enum statement {
 #define JOIN_ORIGINS                                                                               \
     " CROSS JOIN gpu AS g ON g.id = m.gpu CROSS JOIN origin AS o ON o.id = m.origin"
 
+#define SUBJECT  RDT_ROW_CLASS ", gpu, " RDT_ROW_EXTENT
+#define OF_CLASS " AND (op, dtype, result, layout, ordering, cache_state) = (?, ?, ?, ?, ?, ?)"
+
 /* The rows that may have a say in who wins, by the rule in model/winner.h: good ones measured with
  * enough care, the default's, and those that ended badly. They are told by the index alone. where
  * names the class, or is "". */
 #define CONTENDERS_OF(where)                                                                       \
-    "WITH sampled AS (SELECT op, dtype, result, cache_state, gpu, count, origin,"                  \
+    "WITH sampled AS (SELECT " SUBJECT ", origin,"                                                 \
     "  min(max(samples) FILTER (WHERE outcome = 'good' AND samples <= 1000000000), 32) AS most"    \
-    "  FROM measurement WHERE true" where                                                          \
-    "  GROUP BY op, dtype, result, cache_state, gpu, count, origin)"                               \
+    "  FROM measurement WHERE true" where "  GROUP BY " SUBJECT ", origin)"                        \
     " SELECT " RDT_ROW_COLUMNS " FROM sampled AS s CROSS JOIN measurement AS m"                    \
-    "  ON m.op = s.op AND m.dtype = s.dtype AND m.result = s.result"                               \
-    "  AND m.cache_state = s.cache_state AND m.gpu = s.gpu AND m.count = s.count"                  \
+    "  ON m.op = s.op AND m.dtype = s.dtype AND m.result = s.result AND m.layout = s.layout"       \
+    "  AND m.ordering = s.ordering AND m.cache_state = s.cache_state AND m.gpu = s.gpu"            \
+    "  AND m.count = s.count AND m.outer = s.outer AND m.inner = s.inner"                          \
+    "  AND m.outer_step = s.outer_step AND m.step = s.step"                                        \
     "  AND m.origin = s.origin AND (m.outcome <> 'good' OR m.is_default"                           \
     "  OR m.samples >= s.most - s.most / 2)" JOIN_ORIGINS
 
@@ -54,18 +61,21 @@ const rdt_sqlite_kind rdt_tuning_kind = {
             [ADD_ORIGIN] = "INSERT INTO origin(" ORIGIN_KEY ") VALUES(?,?,?,?)"
                            " ON CONFLICT(" ORIGIN_KEY ") DO NOTHING",
             [FIND_ORIGIN] = "SELECT id FROM origin WHERE (" ORIGIN_KEY ") = (?,?,?,?)",
-            [LATEST] = "SELECT max(date) FROM measurement WHERE op = ? AND dtype = ? AND result = ?"
-                       " AND cache_state = ? AND gpu = ? AND count = ?",
-            [ADD] = "INSERT INTO measurement(" RDT_ROW_MEASUREMENT ")"
-                    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            [LATEST] = "SELECT max(date) FROM measurement WHERE (" SUBJECT
+                       ") = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [ADD] = "INSERT INTO measurement(" RDT_ROW_MEASUREMENT ") VALUES(" RDT_ROW_VALUES ")",
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
-                     " WHERE m.op = ? AND m.dtype = ? AND m.result = ? AND m.cache_state = ?"
-                     " ORDER BY m.count, m.gpu, m.date, m.id",
-            [EVERY_CONTENDER] =
-                CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.cache_state",
-            [EACH_CONTENDER] = CONTENDERS_OF(" AND op = ? AND dtype = ? AND result = ?"
-                                             " AND cache_state = ?"),
+                     " WHERE true" OF_CLASS " ORDER BY m.count, m.gpu, m.date, m.id",
+            [EVERY_CONTENDER] = CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.layout,"
+                                                  " m.ordering, m.cache_state",
+            [EACH_CONTENDER] = CONTENDERS_OF(OF_CLASS),
+            [UNKNOWN_KERNELS] = "SELECT EXISTS(SELECT 1 FROM measurement AS m WHERE kernel IS NULL"
+                                " AND origin IN (SELECT id FROM origin WHERE templates = ?))",
+            [EACH_UNKNOWN_KERNEL] =
+                "SELECT " RDT_ROW_COLUMNS ", m.id FROM measurement AS m" JOIN_ORIGINS
+                " WHERE m.kernel IS NULL AND o.templates = ?",
+            [SET_KERNEL] = "UPDATE measurement SET kernel = ? WHERE id = ?",
             [EACH_GPU] =
                 "SELECT " GPU_KEY ", latest FROM gpu CROSS JOIN (SELECT gpu, max(date) AS latest"
                 " FROM measurement GROUP BY gpu) AS m ON m.gpu = id ORDER BY " GPU_KEY,
@@ -95,23 +105,23 @@ static redtune_status select_integer(rdt_sqlite *file, sqlite3_stmt *statement, 
     return REDTUNE_OK;
 }
 
-redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_t *id,
+redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_row *row, int64_t *id,
                                   redtune_error *err) {
     sqlite3_stmt *add, *find;
     redtune_status status = rdt_sqlite_statement(file, ADD_GPU, &add, err);
-    if (!status) status = finish(file, add, rdt_row_bind_gpu(add, gpu), err);
+    if (!status) status = finish(file, add, rdt_row_bind_gpu(add, row), err);
     if (!status) status = rdt_sqlite_statement(file, FIND_GPU, &find, err);
-    if (!status) status = select_integer(file, find, rdt_row_bind_gpu(find, gpu), id, err);
+    if (!status) status = select_integer(file, find, rdt_row_bind_gpu(find, row), id, err);
     return status;
 }
 
-redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_origin *origin, int64_t *id,
+redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_row *row, int64_t *id,
                                      redtune_error *err) {
     sqlite3_stmt *add, *find;
     redtune_status status = rdt_sqlite_statement(file, ADD_ORIGIN, &add, err);
-    if (!status) status = finish(file, add, rdt_row_bind_origin(add, origin), err);
+    if (!status) status = finish(file, add, rdt_row_bind_origin(add, row), err);
     if (!status) status = rdt_sqlite_statement(file, FIND_ORIGIN, &find, err);
-    if (!status) status = select_integer(file, find, rdt_row_bind_origin(find, origin), id, err);
+    if (!status) status = select_integer(file, find, rdt_row_bind_origin(find, row), id, err);
     return status;
 }
 
@@ -121,10 +131,7 @@ static redtune_status find_latest(rdt_sqlite *file, const rdt_trial *trial, int6
     sqlite3_stmt *find;
     redtune_status status = rdt_sqlite_statement(file, LATEST, &find, err);
     if (status) return status;
-    int rc = rdt_row_bind_problem(find, &trial->problem, trial->cache);
-    if (!rc) rc = sqlite3_bind_int64(find, 5, gpu);
-    if (!rc) rc = sqlite3_bind_int64(find, 6, (int64_t)trial->problem.count);
-    return select_integer(file, find, rc, date, err);
+    return select_integer(file, find, rdt_row_bind_subject(find, trial, gpu), date, err);
 }
 
 /* Now, but after what the row must be later than: whatever the clock says and said, later dates are
@@ -133,19 +140,14 @@ static int64_t date_after(int64_t now, int64_t latest) {
     return latest <= now ? now : latest < INT64_MAX ? latest + 1 : latest;
 }
 
-static bool same_subject(const rdt_trial *a, const rdt_trial *b) {
-    return rdt_problem_same_class(&a->problem, &b->problem) && a->cache == b->cache &&
-           a->problem.count == b->problem.count;
-}
-
 static redtune_status put_all(rdt_sqlite *file, rdt_row *row, const rdt_trial *trials, size_t count,
                               redtune_error *err) {
     int64_t gpu = 0, origin = 0, latest = 0, now = (int64_t)time(NULL);
     sqlite3_stmt *add;
-    redtune_status status = rdt_tuning_put_gpu(file, &row->gpu, &gpu, err);
-    if (!status) status = rdt_tuning_put_origin(file, &row->origin, &origin, err);
+    redtune_status status = rdt_tuning_put_gpu(file, row, &gpu, err);
+    if (!status) status = rdt_tuning_put_origin(file, row, &origin, err);
     for (size_t i = 0; i < count && !status; i++) {
-        if (!i || !same_subject(&trials[i - 1], &trials[i]))
+        if (!i || rdt_rows_compare_problem(&trials[i - 1], &trials[i]))
             status = find_latest(file, &trials[i], gpu, &latest, err);
         row->trial = trials[i];
         row->date = date_after(now, latest > trials[i].after ? latest : trials[i].after);
@@ -200,13 +202,14 @@ redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
 static redtune_status give_class(rdt_tuning *tuning, int number, const redtune_problem *problem,
                                  rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                  redtune_error *err) {
-    redtune_problem resolved;
+    redtune_problem resolved = {0};
     redtune_status status = problem ? rdt_problem_resolve(problem, &resolved, err) : REDTUNE_OK;
     if (status || tuning->empty) return status;
     sqlite3_stmt *statement;
     status = rdt_sqlite_statement(&tuning->file, problem ? number : number - 1, &statement, err);
     if (status) return status;
-    int rc = problem ? rdt_row_bind_problem(statement, &resolved, cache) : SQLITE_OK;
+    const rdt_trial of_class = {.problem = resolved, .cache = cache};
+    int rc = problem ? rdt_row_bind_class(statement, &of_class) : SQLITE_OK;
     if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
     return rdt_tuning_give_rows(tuning, statement, each, user, NULL, err);
 }
@@ -255,6 +258,45 @@ redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *ea
     if (!status) status = rdt_rows_rank(&self.rows, give_winner, &self, err);
     rdt_rows_free(&self.rows);
     return status;
+}
+
+static redtune_status fill_row(rdt_sqlite *file, sqlite3_stmt *from, rdt_tuning_fill_fn *fill,
+                               void *user, redtune_error *err) {
+    rdt_row row;
+    int64_t gpu = 0;
+    sqlite3_stmt *set = NULL;
+    if (!rdt_row_read(from, &row, &gpu)) return REDTUNE_OK;
+    redtune_status status = fill(user, &row, err);
+    if (status || !*row.trial.kernel) return status;
+    status = rdt_sqlite_statement(file, SET_KERNEL, &set, err);
+    if (status) return status;
+    int rc = sqlite3_bind_text(set, 1, row.trial.kernel, -1, SQLITE_STATIC);
+    const int id_column = sqlite3_column_count(from) - 1;
+    if (!rc) rc = sqlite3_bind_int64(set, 2, sqlite3_column_int64(from, id_column));
+    return finish(file, set, rc, err);
+}
+
+redtune_status rdt_tuning_fill_kernels(rdt_tuning *tuning, const char *templates,
+                                       rdt_tuning_fill_fn *fill, void *user, redtune_error *err) {
+    rdt_sqlite *file = &tuning->file;
+    sqlite3_stmt *find = NULL, *each = NULL;
+    int64_t any = 0;
+    redtune_status status = rdt_sqlite_statement(file, UNKNOWN_KERNELS, &find, err);
+    if (status) return status;
+    int rc = sqlite3_bind_text(find, 1, templates, -1, SQLITE_STATIC);
+    status = select_integer(file, find, rc, &any, err);
+    if (status || !any) return status;
+    status = rdt_sqlite_begin(file, err);
+    if (status) return status;
+    status = rdt_sqlite_statement(file, EACH_UNKNOWN_KERNEL, &each, err);
+    rc = status ? SQLITE_OK : sqlite3_bind_text(each, 1, templates, -1, SQLITE_STATIC);
+    if (rc) status = rdt_sqlite_fail(file, "write", rc, err);
+    for (bool more = true; !status && more;) {
+        status = rdt_sqlite_step(file, "write", each, &more, err);
+        if (!status && more) status = fill_row(file, each, fill, user, err);
+    }
+    if (each) sqlite3_reset(each);
+    return rdt_sqlite_end(file, status, err);
 }
 
 redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, void *user,

@@ -27,6 +27,7 @@ typedef struct rdt_row {
     rdt_origin origin;
     int64_t date;       /* seconds since 1970, UTC */
     int64_t import;     /* the import that brought it; 0: measured into this file */
+    bool current;       /* for who has judged it: its kernel is what the templates give today */
     int layer;          /* for who reads several databases: which one it is of */
     double baseline_ns; /* for who keeps winners: the default's time there; 0: unknown */
 } rdt_row;
@@ -81,11 +82,17 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err);
 
-/* The winners by the rule in model/winner.h, one per op, dtype, result, cache state, count, GPU
- * model and version of the templates: the row that stands for the winning config. By class, then in
+/* The winners by the rule in model/winner.h, one per problem, cache state, GPU model and version of
+ * the templates: the row that stands for the winning config. By class, then in
  * that order. */
 redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
                                       redtune_error *err);
+
+/* Calls fill with every row made with that version of the templates whose kernel is unknown, and
+ * stores the kernel that it puts into the row, if any; all in one transaction. */
+typedef redtune_status rdt_tuning_fill_fn(void *user, rdt_row *row, redtune_error *err);
+redtune_status rdt_tuning_fill_kernels(rdt_tuning *tuning, const char *templates,
+                                       rdt_tuning_fill_fn *fill, void *user, redtune_error *err);
 
 /* Calls each with every GPU model that there are measurements of, and the date of the latest. */
 typedef redtune_status rdt_tuning_gpu_fn(void *user, const rdt_facts *gpu, int64_t latest,

@@ -12,10 +12,10 @@ struct rdt_tuning {
     bool empty; /* opened for reading while it had no bytes: nothing is in it */
 };
 
-/* The ids of a GPU and an origin, which are added if they are not there. In a transaction. */
-redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_facts *gpu, int64_t *id,
+/* The ids of a row's GPU and origin, which are added if they are not there. In a transaction. */
+redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_row *row, int64_t *id,
                                   redtune_error *err);
-redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_origin *origin, int64_t *id,
+redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_row *row, int64_t *id,
                                      redtune_error *err);
 /* Gives the rows that a statement, whose parameters are bound, selects as RDT_ROW_COLUMNS. One that
  * does not fit the model is counted in *unfit (may be NULL) and left out. */

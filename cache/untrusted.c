@@ -22,7 +22,7 @@ enum { LINE_BYTES_MAX = 65536, STEPS_PER_CALL = 500 };
 
 /* What may be spent on a schema, and on each byte of content: a few times what honest ones take,
  * which is 100 steps, 0.9 a byte in a database of 10000 rows, and 0.7 in their lines. */
-enum { SCHEMA_STEPS = 5000, STEPS_PER_BYTE = 4 };
+enum { SCHEMA_STEPS = 5000, STEPS_PER_BYTE = 4, STEPS_PER_LINE_BYTE = 2 };
 
 #define TOO_LARGE "it is larger than 256 MiB; export less of it"
 
@@ -273,36 +273,46 @@ static redtune_status each_of_database(const char *name, const void *data, size_
 
 /* ---- JSON lines ---------------------------------------------------------------------------- */
 
-/* A member's value where it is of that type, else a BLOB, which no column takes. */
-#define OF_TYPE(name, cases) "CASE json_type(?1, '$." name "') " cases " ELSE x'' END, "
-#define VALUE(name)          "json_extract(?1, '$." name "')"
-#define TEXT(name)           OF_TYPE(name, "WHEN 'text' THEN " VALUE(name))
-#define INTEGER(name)        OF_TYPE(name, "WHEN 'integer' THEN " VALUE(name))
-#define OR_NULL              " WHEN 'null' THEN NULL"
-#define TEXT_OR_NULL(name)   OF_TYPE(name, "WHEN 'text' THEN " VALUE(name) OR_NULL)
-#define INT_OR_NULL(name)    OF_TYPE(name, "WHEN 'integer' THEN " VALUE(name) OR_NULL)
-/* A time may be written without a point, and is a REAL all the same. */
-#define TIME_OR_NULL(name)                                                                         \
-    OF_TYPE(name, "WHEN 'real' THEN " VALUE(name) " WHEN 'integer' THEN 0.0 + " VALUE(name) OR_NULL)
+/* A member's value if it is one, NULL too; else a BLOB, which no column takes. */
+#define MEMBER(name)                                                                               \
+    ", CASE WHEN json_type(?1, '$." name "') IN ('text', 'integer', 'real', 'null')"               \
+    " THEN json_extract(?1, '$." name "') ELSE x'' END"
+#define MEMBER_OF(kind, column, least, most, field, note, before)     MEMBER(#column)
+#define MEMBER_BEFORE(kind, column, least, most, field, note, before) before(MEMBER(#column))
+#define ONE_MORE(kind, column, least, most, field, note, before)      +1
 
 /* The columns of RDT_ROW_COLUMNS, what the line is, and how many members it has: with as many as
  * there are columns and each of them there, there is no other and none twice. */
-static const char line_sql[] = {
-    "SELECT "
-    /* clang-format off */
-    TEXT("op") TEXT("dtype") TEXT("result") INTEGER("count") TEXT("cache_state") TEXT("family")
-    TEXT("config") INTEGER("is_default") TEXT("outcome") TIME_OR_NULL("median_ns")
-    TIME_OR_NULL("spread_ns") INT_OR_NULL("samples") INT_OR_NULL("place") TEXT_OR_NULL("cause")
-    INT_OR_NULL("sm_mhz") INT_OR_NULL("memory_mhz") INT_OR_NULL("temperature_c")
-    INT_OR_NULL("throttle") INT_OR_NULL("others") INTEGER("date") "NULL, "
-    TEXT("gpu") INTEGER("major") INTEGER("minor") INTEGER("sm_count") INTEGER("l2_bytes")
-    INTEGER("bus_bits") INTEGER("memory_khz") TEXT("machine") INTEGER("driver_version")
-    INTEGER("nvrtc_version") TEXT("templates") "0, "
-                                                          /* clang-format on */
-                                                          "json_type(?1) = 'object', (SELECT "
-                                                          "count(*) FROM json_each(?1))"};
+#define LINE(measurement)                                                                          \
+    "SELECT 0, NULL" measurement MEMBER("gpu") RDT_GPU_FIGURE_LIST(MEMBER_OF) RDT_ORIGIN_LIST(     \
+        MEMBER_OF) ", json_type(?1) = 'object', (SELECT count(*) FROM json_each(?1))"
 
-enum { LINE_MEMBERS = 31, LINE_OBJECT_COLUMN = 33, LINE_COUNT_COLUMN = 34 };
+enum {
+    LINE_MEMBERS = RDT_MEASUREMENT_LIST(ONE_MORE) RDT_GPU_LIST(ONE_MORE) RDT_ORIGIN_LIST(ONE_MORE),
+    LINE_OBJECT_COLUMN = LINE_MEMBERS + 2,
+    LINE_COUNT_COLUMN,
+};
+
+/* The versions whose lines can be read. */
+typedef struct line_version {
+    int version;
+    const char *sql;
+    int members;
+} line_version;
+
+static const line_version line_versions[] = {
+    {3, LINE(RDT_MEASUREMENT_LIST(MEMBER_OF)), LINE_MEMBERS},
+    {2, LINE(RDT_MEASUREMENT_LIST(MEMBER_BEFORE)), LINE_MEMBERS - 7},
+};
+
+/* Lines as they are read. */
+typedef struct lines {
+    rdt_tuning tuning;
+    const line_version *version; /* NULL before the first line */
+    sqlite3_stmt *statement;
+    counter *to;
+    int64_t unfit;
+} lines;
 
 static redtune_status refuse_line(const rdt_sqlite *file, int64_t line, const char *reason,
                                   redtune_error *err) {
@@ -311,10 +321,11 @@ static redtune_status refuse_line(const rdt_sqlite *file, int64_t line, const ch
     return rdt_sqlite_refuse(file, text, err);
 }
 
-/* {"redtune_tuning":2} */
-static redtune_status check_first_line(const rdt_sqlite *file, const char *line, size_t length,
-                                       redtune_error *err) {
+/* {"redtune_tuning":3} */
+static redtune_status read_first_line(lines *self, const char *line, size_t length,
+                                      redtune_error *err) {
     static const char begin[] = "{\"redtune_tuning\":";
+    const rdt_sqlite *file = &self->tuning.file;
     size_t prefix = sizeof begin - 1;
     int64_t version;
     while (length && strchr(" \r\t", line[length - 1])) length--;
@@ -322,26 +333,30 @@ static redtune_status check_first_line(const rdt_sqlite *file, const char *line,
         !rdt_text_to_int64(line + prefix, length - prefix - 1, &version))
         return rdt_sqlite_refuse(file, "it is neither an SQLite file nor JSON lines of redtune",
                                  err);
-    if (version == rdt_schema_tuning.version) return REDTUNE_OK;
-    return rdt_sqlite_refuse(
-        file, "it is of another version than this redtune writes; update the older one", err);
+    for (size_t i = 0; i < sizeof line_versions / sizeof *line_versions; i++)
+        if (line_versions[i].version == version) self->version = &line_versions[i];
+    if (!self->version)
+        return rdt_sqlite_refuse(
+            file, "it is of another version than this redtune knows; update the older one", err);
+    int rc = sqlite3_prepare_v2(file->db, self->version->sql, -1, &self->statement, NULL);
+    return rc ? rdt_sqlite_fail(file, "read", rc, err) : REDTUNE_OK;
 }
 
-static redtune_status give_line(rdt_tuning *tuning, sqlite3_stmt *statement, int64_t number,
-                                const char *line, size_t length, counter *to, int64_t *unfit,
+static redtune_status give_line(lines *self, int64_t number, const char *line, size_t length,
                                 redtune_error *err) {
     rdt_row row;
     int64_t gpu;
-    sqlite3_reset(statement);
-    int rc = sqlite3_bind_text64(statement, 1, line, length, SQLITE_STATIC, SQLITE_UTF8);
-    if (!rc) rc = sqlite3_step(statement);
-    if (rc == SQLITE_NOMEM) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    if (rc != SQLITE_ROW || !sqlite3_column_int(statement, LINE_OBJECT_COLUMN))
-        return refuse_line(&tuning->file, number, "is no JSON object", err);
-    bool good = sqlite3_column_int(statement, LINE_COUNT_COLUMN) == LINE_MEMBERS &&
-                rdt_row_read(statement, &row, &gpu);
-    if (!good) ++*unfit;
-    return good ? pass_on(to, &row, err) : REDTUNE_OK;
+    const rdt_sqlite *file = &self->tuning.file;
+    sqlite3_reset(self->statement);
+    int rc = sqlite3_bind_text64(self->statement, 1, line, length, SQLITE_STATIC, SQLITE_UTF8);
+    if (!rc) rc = sqlite3_step(self->statement);
+    if (rc == SQLITE_NOMEM) return rdt_sqlite_fail(file, "read", rc, err);
+    if (rc != SQLITE_ROW || !sqlite3_column_int(self->statement, LINE_OBJECT_COLUMN))
+        return refuse_line(file, number, "is no JSON object", err);
+    bool good = sqlite3_column_int(self->statement, LINE_COUNT_COLUMN) == self->version->members &&
+                rdt_row_read(self->statement, &row, &gpu);
+    self->unfit += !good;
+    return good ? pass_on(self->to, &row, err) : REDTUNE_OK;
 }
 
 /* SQLite ends a text at an escaped one, as if the rest were not there. */
@@ -355,21 +370,21 @@ static bool has_nul(const char *line, size_t length) {
     return false;
 }
 
-static redtune_status give_lines(rdt_tuning *tuning, sqlite3_stmt *statement, const char *data,
-                                 size_t bytes, counter *to, int64_t *unfit, redtune_error *err) {
+static redtune_status give_lines(lines *self, const char *data, size_t bytes, redtune_error *err) {
+    const rdt_sqlite *file = &self->tuning.file;
     redtune_status status = REDTUNE_OK;
     const char *at = data, *end = data + bytes;
     for (int64_t number = 1; !status && at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
         if (length > LINE_BYTES_MAX || number > RDT_UNTRUSTED_ROWS_MAX)
-            status = refuse_line(&tuning->file, number, "is too long, or one too many", err);
+            status = refuse_line(file, number, "is too long, or one too many", err);
         else if (has_nul(at, length))
-            status = refuse_line(&tuning->file, number, "has a NUL in it", err);
+            status = refuse_line(file, number, "has a NUL in it", err);
         else if (number == 1)
-            status = check_first_line(&tuning->file, at, length, err);
+            status = read_first_line(self, at, length, err);
         else if (length)
-            status = give_line(tuning, statement, number, at, length, to, unfit, err);
+            status = give_line(self, number, at, length, err);
         at += length + 1;
     }
     return status;
@@ -377,18 +392,16 @@ static redtune_status give_lines(rdt_tuning *tuning, sqlite3_stmt *statement, co
 
 static redtune_status each_of_json(const char *name, const char *data, size_t bytes, counter *to,
                                    int64_t *unfit, redtune_error *err) {
-    rdt_tuning tuning = {.empty = false};
-    sqlite3_stmt *statement = NULL;
-    fuel left = {.steps = SCHEMA_STEPS + STEPS_PER_BYTE * (int64_t)bytes};
-    redtune_status status = rdt_sqlite_open_blank(&tuning.file, &kind, name, err);
+    lines self = {.to = to};
+    fuel left = {.steps = SCHEMA_STEPS + STEPS_PER_LINE_BYTE * (int64_t)bytes};
+    redtune_status status = rdt_sqlite_open_blank(&self.tuning.file, &kind, name, err);
     if (status) return status;
-    confine(tuning.file.db, &left);
-    int rc = sqlite3_prepare_v2(tuning.file.db, line_sql, -1, &statement, NULL);
-    if (rc) status = rdt_sqlite_fail(&tuning.file, "read", rc, err);
-    if (!status) status = give_lines(&tuning, statement, data, bytes, to, unfit, err);
-    status = tell_if_burnt(&tuning.file, &left, status, err);
-    sqlite3_finalize(statement);
-    rdt_sqlite_close(&tuning.file);
+    confine(self.tuning.file.db, &left);
+    status = give_lines(&self, data, bytes, err);
+    status = tell_if_burnt(&self.tuning.file, &left, status, err);
+    *unfit = self.unfit;
+    sqlite3_finalize(self.statement);
+    rdt_sqlite_close(&self.tuning.file);
     return status;
 }
 

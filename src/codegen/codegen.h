@@ -78,5 +78,10 @@ redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_con
 redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, bool lines, char **source,
                                   redtune_error *err);
+/* What tells the kernel of one config from that of another, launch and all, as text: the same as
+ * long as nothing in the templates changes it. */
+redtune_status rdt_codegen_kernel(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, char out[RDT_KERNEL_BYTES],
+                                  redtune_error *err);
 
 #endif

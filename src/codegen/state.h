@@ -25,6 +25,12 @@ typedef struct rdt_points {
     size_t count, capacity;
 } rdt_points;
 
+/* A source that was rendered, told by all that it depends on. */
+typedef struct rdt_rendered {
+    uint64_t key; /* 0: a free place */
+    uint64_t source;
+} rdt_rendered;
+
 struct rdt_codegen {
     rdt_lua lua;
     int family_count; /* of those that are tuned; they come first */
@@ -32,7 +38,9 @@ struct rdt_codegen {
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
     rdt_points kept[RDT_POINTS_KEPT];
-    int kept_next; /* the place that is taken next */
+    int kept_next;          /* the place that is taken next */
+    rdt_rendered *rendered; /* a hash table: of kernel.c */
+    size_t rendered_count, rendered_capacity;
 };
 
 /* The following run inside rdt_lua_call; each pushes one value. */

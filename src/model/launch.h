@@ -25,6 +25,9 @@ enum {
     RDT_SCRATCH_BYTES = RDT_SCRATCH_SLOTS_OFFSET + RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES,
 };
 
+/* The text by which kernels and their launches are told apart: 16 hexadecimal digits and a NUL. */
+enum { RDT_KERNEL_BYTES = 17 };
+
 typedef struct rdt_launch {
     uint32_t threads;       /* per block */
     uint32_t tile;          /* elements that a block takes at a time, at least 1 */

@@ -22,6 +22,40 @@ const rdt_dtype_traits rdt_dtype_table[] = {
         {REDTUNE_DTYPE_NONE, NULL, 0, RDT_KIND_NONE, REDTUNE_DTYPE_NONE, 0},
 };
 
+#define ENTRY(id, name) name,
+static const char *const layout_names[] = {RDT_LAYOUT_LIST(ENTRY) NULL};
+static const char *const ordering_names[] = {RDT_ORDERING_LIST(ENTRY) NULL};
+#undef ENTRY
+
+/* The list ends with NULL. */
+static const char *name_at(const char *const *list, int index) {
+    for (int i = 0; list[i]; i++)
+        if (i == index) return list[i];
+    return NULL;
+}
+
+static int index_of(const char *const *list, const char *name) {
+    for (int i = 0; list[i]; i++)
+        if (!strcmp(list[i], name)) return i;
+    return -1;
+}
+
+const char *rdt_layout_name(int layout) {
+    return name_at(layout_names, layout);
+}
+
+int rdt_layout_find(const char *name) {
+    return index_of(layout_names, name);
+}
+
+const char *rdt_ordering_name(int ordering) {
+    return name_at(ordering_names, ordering);
+}
+
+int rdt_ordering_find(const char *name) {
+    return index_of(ordering_names, name);
+}
+
 const rdt_op_traits *rdt_op_find(redtune_op op) {
     for (const rdt_op_traits *traits = rdt_op_table; traits->name; traits++)
         if (traits->op == op) return traits;

@@ -3,6 +3,7 @@
 #define RDT_MODEL_TRIAL_H
 
 #include "model/config.h"
+#include "model/launch.h"
 #include "model/problem.h"
 
 /* enumerator, name in the database, what people read */
@@ -41,10 +42,15 @@ bool rdt_conditions_held_down(const rdt_conditions *conditions);
 
 typedef struct rdt_trial {
     redtune_problem problem; /* resolved */
+    rdt_layout layout;
+    rdt_ordering ordering;
+    uint64_t outer, inner;     /* results; 0: one */
+    uint64_t outer_step, step; /* elements; 0: packed */
     rdt_cache_state cache;
     char family[RDT_NAME_BYTES];
     char config[RDT_CONFIG_TEXT_BYTES];
-    bool is_default; /* the built-in default when it was measured */
+    char kernel[RDT_KERNEL_BYTES]; /* what was compiled and launched; "": unknown */
+    bool is_default;               /* the built-in default when it was measured */
     rdt_outcome outcome;
     double median_ns; /* per call; 0 unless good */
     double spread_ns; /* half the distance between the quartiles; 0 unless good */

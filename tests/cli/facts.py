@@ -17,7 +17,7 @@ GPUS = {
 USUAL = dict(op="sum", dtype="f32", result="f32", count=1048576, cache_state="cold", family="block",
              block=256, unroll=4, is_default=0, outcome="good", median_ns=3000.0, spread_ns=3.0,
              samples=31, place=None, cause=None, date=1700000000, gpu="H", machine="", driver=13000,
-             nvrtc=13000, templates="0" * 32, imported=0)
+             nvrtc=13000, templates="0" * 32, kernel="0123456789abcdef", imported=0)
 
 
 def add(db, line):
@@ -39,13 +39,14 @@ def add(db, line):
         brought = db.execute("INSERT INTO import(source, date) VALUES('elsewhere.db', 0)").lastrowid
     config = (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
               "finish=poll,per_sm=4")
-    db.execute("INSERT INTO measurement(gpu, origin, op, dtype, result, count, cache_state, family,"
-               " config, is_default, outcome, median_ns, spread_ns, samples, place, cause, date,"
-               " import) SELECT g.id, o.id, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,? FROM gpu AS g, origin AS"
-               " o WHERE g.name = ? AND (o.machine, o.driver_version, o.nvrtc_version, o.templates)"
+    db.execute("INSERT INTO measurement(gpu, origin, layout, ordering, outer, inner, outer_step,"
+               " step, op, dtype, result, count, cache_state, family, config, kernel, is_default,"
+               " outcome, median_ns, spread_ns, samples, place, cause, date, import)"
+               " SELECT g.id, o.id, 'whole', 'free', 1, 1, 0, 0, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
+               " FROM gpu AS g, origin AS o WHERE g.name = ? AND (o.machine, o.driver_version, o.nvrtc_version, o.templates)"
                " = (?,?,?,?)",
                (row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
-                row["family"], config, row["is_default"], row["outcome"], row["median_ns"],
+                row["family"], config, row["kernel"], row["is_default"], row["outcome"], row["median_ns"],
                 row["spread_ns"], row["samples"], row["place"], row["cause"], row["date"], brought,
                 gpu[0]) + origin)
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "api/records/convert.h"
+#include "api/records/current.h"
 #include "gpu/context.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
@@ -131,8 +132,8 @@ static bool put_problems(const char *path, const redtune_problem *list, size_t c
     redtune_status status = rdt_tuning_open(path, &tuning, &why);
     for (size_t i = 0; !status && i < count; i++) {
         size_t made = make_trials(&list[i], trials);
-        status = made ? rdt_tuning_put(tuning, &gpu, &origin, trials + from,
-                                       made - from < most ? made - from : most, &why)
+        status = made ? rdt_current_put(tuning, codegen, &gpu, &origin, trials + from,
+                                        made - from < most ? made - from : most, &why)
                       : REDTUNE_TEMPLATE;
     }
     rdt_tuning_close(tuning);

@@ -4,14 +4,14 @@
 #include "forge.h"
 
 #include "base/random.h"
-#include "unit/version_1.h"
+#include "unit/version_2.h"
 
 enum { CHANGES = 3000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static bool make_older(const char *path) {
-    return run_sql(path, version_1) && run_sql(path, "PRAGMA page_size=512; VACUUM");
+    return run_sql(path, version_2) && run_sql(path, "PRAGMA page_size=512; VACUUM");
 }
 static bool make_small_pages(const char *path) {
     return forge_single(path) && run_sql(path, "PRAGMA page_size=512; VACUUM");

@@ -11,7 +11,7 @@ static bool write_lines(const char *path, const char *part, const char *other, i
     FILE *file = fopen(path, "wb");
     if (!file) return false;
     const char *at = strstr(line, part);
-    fprintf(file, "{\"redtune_tuning\":2}\n");
+    fprintf(file, "{\"redtune_tuning\":3}\n");
     for (int i = 0; at && i < times; i++)
         fprintf(file, "%.*s%s%s\n", (int)(at - line), line, other, at + strlen(part));
     return !fclose(file) && at;
@@ -43,6 +43,11 @@ static const struct {
     {"more than 63 bits", "\"samples\":31", "\"samples\":9223372036854775808", ""},
     {"infinity", "\"median_ns\":", "\"median_ns\":1e999,\"x\":", ""},
     {"no escape's end", "\"op\":\"sum\"", "\"op\":\"sum\\\"", "line 2"},
+    {"a kernel that is none", "\"kernel\":\"", "\"kernel\":\"x", ""},
+    {"a kernel of other characters", "\"kernel\":\"", "\"kernel\":\"0123456789abcdeg\",\"x\":\"",
+     ""},
+    {"another layout", "\"layout\":\"whole\"", "\"layout\":\"" FORGE_MARK "\"", ""},
+    {"more than one result", "\"outer\":1", "\"outer\":2", ""},
     {"half a surrogate", "\"machine\":\"bench 7\"", "\"machine\":\"\\ud800\"", ""},
     {"a NUL in an escape", "\"machine\":\"bench 7\"", "\"machine\":\"a\\u0000b\"", "NUL"},
     {"an escape code", "\"machine\":\"bench 7\"", "\"machine\":\"\\u001b]0;x\\u0007\"", ""},
@@ -64,7 +69,7 @@ static bool write_run(const char *path, const char *first, const char *unit, siz
     return !fclose(file);
 }
 
-#define FIRST "{\"redtune_tuning\":2}\n"
+#define FIRST "{\"redtune_tuning\":3}\n"
 static const struct {
     const char *name, *first, *unit, *last, *reason;
     size_t times;
@@ -82,7 +87,8 @@ static const struct {
     {"a first line with a text", "{\"redtune_tuning\":\"2\"}\n", "", "", "neither", 0},
     {"a first line with more", "{\"redtune_tuning\":2,\"x\":1}\n", "", "", "neither", 0},
     {"a first line that never ends", "{\"redtune_tuning\":", "2", "}\n", "line 1", 1000000},
-    {"a newer version", "{\"redtune_tuning\":3}\n", "", "", "version", 0},
+    {"a newer version", "{\"redtune_tuning\":4}\n", "", "", "version", 0},
+    {"a version before all", "{\"redtune_tuning\":1}\n", "", "", "version", 0},
     {"a negative version", "{\"redtune_tuning\":-2}\n", "", "", "version", 0},
     {"a byte-order mark", "\357\273\277" FIRST, "", "", "neither", 0},
     {"a brace", "{", "", "", "neither", 0},

@@ -44,6 +44,13 @@ static const struct {
     {"measurement", "dtype", "dtype", NAMED, false},
     {"measurement", "result", "result", NAMED, false},
     {"measurement", "count", "count", INTEGER, false},
+    {"measurement", "layout", "layout", NAMED, false},
+    {"measurement", "ordering", "ordering", NAMED, false},
+    {"measurement", "outer", "outer", NAMED, false},
+    {"measurement", "inner", "inner", NAMED, false},
+    {"measurement", "outer_step", "outer_step", NAMED, false},
+    {"measurement", "step", "step", NAMED, false},
+    {"measurement", "kernel", "kernel", NAMED, true},
     {"measurement", "cache_state", "cache_state", NAMED, false},
     {"measurement", "family", "family", NAMED, false},
     {"measurement", "config", "config", NAMED, false},
@@ -302,8 +309,10 @@ static bool is_imported_right(const char *path, int column, int value) {
     /* A number may be out of the column's range, or another number may not go with it. */
     if (columns[column].kind & NUMBERS) return true;
     if (status || report.added != 1) return fails(column, value, "was refused: ", err.message);
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s IS %s", columns[column].table,
-             columns[column].name, values[value].sql);
+    /* A kernel that is unknown is filled in. */
+    bool filled = !value && !strcmp(columns[column].name, "kernel");
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s %s %s", columns[column].table,
+             columns[column].name, filled ? "IS NOT" : "IS", values[value].sql);
     return ask_sql(local, sql) == 1 || fails(column, value, "is not what it was", "");
 }
 

@@ -5,7 +5,7 @@
  * of those of Lua). */
 #define _GNU_SOURCE
 #include "state.h"
-#include "version_1.h"
+#include "version_2.h"
 #include "disk.h"
 #include "api/records/convert.h"
 #include "codegen/codegen.h"
@@ -343,7 +343,7 @@ int main(int argc, char **argv) {
     rdt_text_copy(states_path, sizeof states_path, in_scratch("states.db"));
     rdt_text_copy(file_path, sizeof file_path, in_scratch("elsewhere.db"));
     rdt_text_copy(lines_path, sizeof lines_path, in_scratch("elsewhere.json"));
-    good = good && make_some() && make_files() && run_sql(in_scratch("old.db"), version_1);
+    good = good && make_some() && make_files() && run_sql(in_scratch("old.db"), version_2);
     for (int i = 0; i < JOBS && good; i++) {
         good = find_states(&jobs[i], states[i]);
         if (!good) fprintf(stderr, "%s: %s\n", jobs[i].name, err.message);

@@ -4,9 +4,12 @@
 #include "api/records/history.h"
 #include "codegen/codegen.h"
 
-/* The build of these tests, as origins have it. */
+static rdt_codegen *codegen;
+
+/* The build of these tests, as origins have it, with the templates at hand. */
 static rdt_origin origin_of(const char *build) {
     rdt_origin origin = trials_origin;
+    rdt_text_copy(origin.templates, sizeof origin.templates, rdt_codegen_hash(codegen));
     rdt_text_copy(origin.build, sizeof origin.build, build);
     return origin;
 }
@@ -23,8 +26,7 @@ static bool put_from(const char *build, rdt_outcome outcome, const char *cause) 
 /* How many trials a search would be told of; first is the first of them. */
 static int known(rdt_trial *first) {
     rdt_trials found = {0};
-    if (rdt_history_read(tuning, &trials_gpu, trials_origin.templates, &sum_f32, RDT_CACHE_COLD,
-                         &found, &err))
+    if (rdt_history_read(tuning, codegen, &trials_gpu, &sum_f32, RDT_CACHE_COLD, &found, &err))
         return -1;
     int count = (int)found.count;
     if (count) *first = found.trial[0];
@@ -84,9 +86,10 @@ int main(int argc, char **argv) {
         FACT(a_failure_of_another_build_does_not_count),
         FACT(the_build_is_stored_behind_any_cause),
     };
-    if (!scratch_begin()) return 1;
+    if (!scratch_begin() || rdt_codegen_open(&codegen, &err)) return 1;
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     rdt_tuning_close(tuning);
+    rdt_codegen_close(codegen);
     scratch_end();
     return failed;
 }

@@ -1,34 +1,37 @@
 /* Facts about databases of older versions: each step forward keeps every row. */
 #define _GNU_SOURCE
 #include "trials.h"
-#include "version_1.h"
+#include "version_2.h"
 
 #include <limits.h>
 
-static bool make_version_1(void) {
+static bool make_version_2(void) {
     rdt_tuning_close(tuning);
     tuning = NULL;
     unlink(in_scratch("tuning.db"));
-    return sql(version_1);
+    return sql(version_2);
 }
 
 static bool rows_are_kept(void) {
     if (take_all(&sum_f32) != 3) return false;
     const rdt_row *row = taken.row;
     return !strcmp(row[0].trial.config, "a") && row[0].trial.median_ns == 1500.5 &&
-           row[0].trial.is_default && row[0].date == 1700000000 && row[0].trial.rank == INT_MAX &&
-           !row[0].trial.cause[0] && !row[0].import && !row[0].trial.conditions.sm_mhz &&
+           row[0].trial.is_default && row[0].date == 1700000000 && row[0].trial.rank == 5 &&
+           !row[0].trial.cause[0] && row[0].import == 1 && row[0].trial.conditions.sm_mhz == 1980 &&
+           row[0].trial.layout == RDT_LAYOUT_WHOLE && !row[0].trial.outer &&
+           !row[0].trial.kernel[0] && row[1].trial.rank == INT_MAX &&
            !strcmp(row[1].trial.config, "b") && row[2].trial.outcome == RDT_OUTCOME_HUNG &&
+           !strcmp(row[2].trial.cause, "too long") &&
            !memcmp(&row[1].gpu, &trials_gpu, sizeof trials_gpu) &&
            !memcmp(&row[1].origin, &trials_origin, sizeof trials_origin) && winner() &&
            !strcmp(winner(), "b");
 }
 
-static void opening_takes_version_1_forward(void) {
-    CHECK(make_version_1());
+static void opening_takes_version_2_forward(void) {
+    CHECK(make_version_2());
     CHECK_OK(rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err), err);
     CHECK(rows_are_kept());
-    CHECK_INT(ask("PRAGMA user_version"), 2);
+    CHECK_INT(ask("PRAGMA user_version"), 3);
     CHECK_INT(ask("SELECT id FROM measurement WHERE config = 'b'"), 9);
     CHECK(put_one(4096, "d", 10, 9));
     CHECK_INT(take_all(&sum_f32), 4);
@@ -39,9 +42,9 @@ static void opening_takes_version_1_forward(void) {
     CHECK_INT(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
 }
 
-static void reading_version_1_leaves_the_file_as_it_is(void) {
+static void reading_version_2_leaves_the_file_as_it_is(void) {
     size_t bytes = 0;
-    CHECK(make_version_1());
+    CHECK(make_version_2());
     char *before = read_bytes(in_scratch("tuning.db"), &bytes);
     CHECK_OK(rdt_tuning_open_read(in_scratch("tuning.db"), &tuning, &err), err);
     CHECK(rows_are_kept());
@@ -49,14 +52,14 @@ static void reading_version_1_leaves_the_file_as_it_is(void) {
     free(before);
 }
 
-static void a_file_that_only_says_it_is_of_version_1_is_refused(void) {
+static void a_file_that_only_says_it_is_of_version_2_is_refused(void) {
     CHECK(begin());
-    CHECK(sql("PRAGMA user_version=1"));
+    CHECK(sql("PRAGMA user_version=2"));
     rdt_tuning_close(tuning);
     tuning = NULL;
     CHECK_FAILS(rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err), REDTUNE_DATABASE, err,
                 "its tables are not those");
-    CHECK_INT(ask("PRAGMA user_version"), 1);
+    CHECK_INT(ask("PRAGMA user_version"), 2);
 }
 
 static bool open_and_put(int index) {
@@ -68,16 +71,16 @@ static bool open_and_put(int index) {
 }
 
 static void many_processes_take_it_forward_once(void) {
-    CHECK(make_version_1());
+    CHECK(make_version_2());
     CHECK(run_processes(8, open_and_put));
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 11);
 }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(opening_takes_version_1_forward),
-        FACT(reading_version_1_leaves_the_file_as_it_is),
-        FACT(a_file_that_only_says_it_is_of_version_1_is_refused),
+        FACT(opening_takes_version_2_forward),
+        FACT(reading_version_2_leaves_the_file_as_it_is),
+        FACT(a_file_that_only_says_it_is_of_version_2_is_refused),
         FACT(many_processes_take_it_forward_once),
     };
     if (!scratch_begin()) return 1;

@@ -10,9 +10,10 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
     return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
            a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
            a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
-           a->is_default == b->is_default && a->outcome == b->outcome &&
-           a->median_ns == b->median_ns && a->spread_ns == b->spread_ns &&
-           a->samples == b->samples && a->rank == b->rank && !strcmp(a->cause, b->cause) &&
+           !strcmp(a->kernel, b->kernel) && a->is_default == b->is_default &&
+           a->outcome == b->outcome && a->median_ns == b->median_ns &&
+           a->spread_ns == b->spread_ns && a->samples == b->samples && a->rank == b->rank &&
+           !strcmp(a->cause, b->cause) &&
            !memcmp(&a->conditions, &b->conditions, sizeof a->conditions);
 }
 
@@ -23,6 +24,7 @@ static void each_gives_every_field_that_was_put(void) {
         .cache = RDT_CACHE_WARM,
         .family = "block",
         .config = "block=256,vec=4,unroll=2,tail=shuffle,finish=ticket,blocks_per_sm=4",
+        .kernel = "0123456789abcdef",
         .is_default = true,
         .outcome = RDT_OUTCOME_GOOD,
         .median_ns = 1234.0625,
@@ -97,6 +99,11 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(family[0] = '\0');
     BAD(config[2] = '\n');
     BAD(config[2] = 0x1b);
+    BAD(kernel[0] = 'k');
+    BAD(layout = (rdt_layout)9);
+    BAD(ordering = (rdt_ordering)-1);
+    BAD(outer = 2);
+    BAD(step = 1);
     BAD(cause[0] = 0x1b);
     BAD(rank = -1);
     BAD(conditions.sm_mhz = -1);
@@ -109,7 +116,7 @@ static void put_refuses_what_is_outside_the_model(void) {
     rdt_facts gpu = trials_gpu;
     gpu.sm_count = 0;
     CHECK_FAILS(rdt_tuning_put(tuning, &gpu, &trials_origin, &good, 1, &err), REDTUNE_INVALID, err,
-                "a figure of its GPU");
+                "its sm_count");
     rdt_origin origin = trials_origin;
     memset(origin.machine, 'm', sizeof origin.machine);
     CHECK_FAILS(rdt_tuning_put(tuning, &trials_gpu, &origin, &good, 1, &err), REDTUNE_INVALID, err,
@@ -129,6 +136,14 @@ static const struct {
     {"result = ''", true},
     {"count = -1", true},
     {"count = 9223372036854775807", true},
+    {"layout = 'no such layout'", false},
+    {"layout = ''", true},
+    {"ordering = 'fixed'", false},
+    {"outer = 0", true},
+    {"inner = 2", false},
+    {"inner = -1", true},
+    {"outer_step = -1", true},
+    {"step = 4", false},
     {"cache_state = 'tepid'", true},
     {"family = ''", true},
     {"family = printf('%.*c', 32, 'f')", true},
@@ -136,6 +151,9 @@ static const struct {
     {"config = printf('%.*c', 256, 'c')", true},
     {"config = 'a' || char(0) || 'b'", false},
     {"config = char(27) || '[2J'", false},
+    {"kernel = ''", true},
+    {"kernel = printf('%.*c', 17, 'k')", true},
+    {"kernel = char(27) || '0123456789abcde'", false},
     {"is_default = 2", true},
     {"outcome = 'perfect'", true},
     {"outcome = 'wrong'", true},

@@ -34,7 +34,8 @@ static bool begin_rows(void) {
 /* A row made with the templates at hand; it may be changed. */
 static rdt_row *add_row(const rdt_facts *gpu, uint64_t count, const char *config) {
     rdt_row *row = &among.row[among.count++];
-    *row = (rdt_row){.gpu = *gpu, .trial = trials_make(count, config, 5000, 31), .date = 1000};
+    *row = (rdt_row){
+        .gpu = *gpu, .trial = trials_make(count, config, 5000, 31), .date = 1000, .current = true};
     rdt_text_copy(row->origin.templates, sizeof row->origin.templates,
                   rdt_codegen_hash(among.codegen));
     return row;
@@ -234,11 +235,11 @@ static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
 
 /* ---- other templates ------------------------------------------------------------------------- */
 
-static void of_equally_near_rows_those_of_the_templates_at_hand_serve(void) {
+static void of_equally_near_rows_those_with_current_kernels_serve(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     rdt_row *older = add_row(&here, 1 << 20, MIDDLE(128));
-    older->origin = trials_origin;
+    older->current = false;
     older->date = 2000;
     CHECK_INT(choose(&here, 1 << 20), 0);
     add_row(&here, 1 << 20, MIDDLE(256));
@@ -446,7 +447,7 @@ int main(int argc, char **argv) {
         FACT(the_nearest_gpu_has_the_same_architecture),
         FACT(then_the_nearest_bandwidth_and_multiprocessors),
         FACT(rows_of_another_model_are_scaled_by_multiprocessors),
-        FACT(of_equally_near_rows_those_of_the_templates_at_hand_serve),
+        FACT(of_equally_near_rows_those_with_current_kernels_serve),
         FACT(a_config_that_is_not_in_the_space_does_not_serve),
         FACT(a_quick_look_of_the_users_hides_no_careful_row_of_the_system),
         FACT(a_careful_row_of_the_users_is_chosen_and_told),

@@ -95,9 +95,9 @@ static void open_plays_back_no_foreign_journal(void) {
 
 static void open_refuses_newer_version(void) {
     const char *path = in_scratch("newer.db");
-    CHECK(make_with(path, "PRAGMA user_version=3"));
+    CHECK(make_with(path, "PRAGMA user_version=4"));
     CHECK(is_refused(path, REDTUNE_DATABASE,
-                     "it is of version 3 and this redtune knows version 2; update redtune"));
+                     "it is of version 4 and this redtune knows version 3; update redtune"));
 }
 
 static void open_refuses_other_schema(void) {
@@ -239,7 +239,7 @@ static void open_creates_file_and_folders(void) {
     CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
     close_tuning();
     CHECK_INT(ask_sql(path, "PRAGMA application_id"), 0x72647454);
-    CHECK_INT(ask_sql(path, "PRAGMA user_version"), 2);
+    CHECK_INT(ask_sql(path, "PRAGMA user_version"), 3);
     CHECK(!has_beside(path, "-journal"));
     CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
     CHECK_INT(rows_in(tuning), 0);

@@ -1,13 +1,12 @@
-/* History: what the tuning database has of one problem class on this GPU with these templates. */
+/* History: what the tuning database has of one problem class on this GPU that counts. */
 #include "api/records/history.h"
 
 #include <string.h>
-#include "codegen/codegen.h"
+#include "api/records/current.h"
 
 typedef struct reading {
-    rdt_trials trials;
+    rdt_rows rows;
     const rdt_facts *gpu;
-    const char *templates;
 } reading;
 
 static bool is_of_this_build(const rdt_row *row) {
@@ -18,22 +17,26 @@ static bool is_of_this_build(const rdt_row *row) {
 
 static redtune_status keep_of_this_build(void *user, const rdt_row *row, redtune_error *err) {
     reading *self = user;
-    if (row->trial.imported || strcmp(row->origin.templates, self->templates) ||
-        !rdt_facts_same_model(&row->gpu, self->gpu))
-        return REDTUNE_OK;
+    if (row->trial.imported || !rdt_facts_same_model(&row->gpu, self->gpu)) return REDTUNE_OK;
     /* What another build found wrong may have been its own fault. */
     if (row->trial.outcome != RDT_OUTCOME_GOOD && !is_of_this_build(row)) return REDTUNE_OK;
-    return rdt_trials_add(&self->trials, &row->trial, 1, err);
+    return rdt_rows_add(&self->rows, row, err);
 }
 
-redtune_status rdt_history_read(rdt_tuning *tuning, const rdt_facts *gpu, const char *templates,
+redtune_status rdt_history_read(rdt_tuning *tuning, rdt_codegen *codegen, const rdt_facts *gpu,
                                 const redtune_problem *problem, rdt_cache_state cache,
                                 rdt_trials *out, redtune_error *err) {
-    reading self = {.gpu = gpu, .templates = templates};
+    reading self = {.gpu = gpu};
+    rdt_trials trials = {0};
     redtune_status status = rdt_tuning_each(tuning, problem, cache, keep_of_this_build, &self, err);
+    if (!status) status = rdt_current_mark(codegen, &self.rows, err);
+    for (size_t i = 0; !status && i < self.rows.count; i++)
+        if (self.rows.row[i].current)
+            status = rdt_trials_add(&trials, &self.rows.row[i].trial, 1, err);
+    rdt_rows_free(&self.rows);
     if (status)
-        rdt_trials_free(&self.trials);
+        rdt_trials_free(&trials);
     else
-        *out = self.trials;
+        *out = trials;
     return status;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "api/records/current.h"
 #include "api/records/validate_row.h"
 #include "api/records/layers.h"
 #include "base/file.h"
@@ -43,7 +44,10 @@ static redtune_status import_row(void *user, const rdt_row *row, redtune_error *
     self->report.rows++;
     rdt_row taken = *row;
     const char *wrong = rdt_validate_row_check(&taken, self->codegen, self->latest);
-    if (!wrong) return rdt_rows_add(&self->rows, &taken, err);
+    redtune_status status =
+        wrong ? REDTUNE_OK : rdt_current_complete_row(self->codegen, &taken, err);
+    if (!wrong && !status) status = rdt_rows_add(&self->rows, &taken, err);
+    if (!wrong) return status;
     count_refused(self, wrong, 1);
     return REDTUNE_OK;
 }
@@ -78,10 +82,12 @@ static redtune_status note_winner(void *user, const rdt_standing *standing, redt
     return rdt_rows_add(user, standing->winner, err);
 }
 
-static redtune_status read_winners(rdt_tuning *tuning, rdt_rows *out, redtune_error *err) {
+static redtune_status read_winners(rdt_tuning *tuning, rdt_codegen *codegen, rdt_rows *out,
+                                   redtune_error *err) {
     rdt_rows rows = {0};
     redtune_status status =
         rdt_tuning_each_contender(tuning, NULL, RDT_CACHE_COLD, rdt_rows_keep, &rows, err);
+    if (!status) status = rdt_current_mark(codegen, &rows, err);
     if (!status) status = rdt_rows_rank(&rows, note_winner, out, err);
     rdt_rows_free(&rows);
     return status;
@@ -158,13 +164,14 @@ static redtune_status import_into(intake *self, const char *path, const rdt_rows
     uint64_t added = 0;
     redtune_status status = self->wanted->dry_run ? rdt_tuning_open_copy(path, &tuning, err)
                                                   : rdt_tuning_open(path, &tuning, err);
+    if (!status) status = rdt_current_complete(tuning, self->codegen, err);
     if (!status) status = rdt_tuning_begin(tuning, err);
     if (!status) {
         /* All in one transaction: what cannot be told is not done, and others change nothing
          * between. */
-        status = read_winners(tuning, &before, err);
+        status = read_winners(tuning, self->codegen, &before, err);
         if (!status) status = add_files(self, tuning, files, &added, err);
-        if (!status) status = read_winners(tuning, &after, err);
+        if (!status) status = read_winners(tuning, self->codegen, &after, err);
         status = rdt_tuning_end(tuning, status, err);
     }
     if (!status) {

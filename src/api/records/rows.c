@@ -4,6 +4,7 @@
 #include <string.h>
 #include "api/records/rows.h"
 #include "api/records/convert.h"
+#include "api/records/current.h"
 #include "base/array.h"
 #include "base/reserved.h"
 #include "cache/exchange.h"
@@ -20,7 +21,6 @@ typedef struct listing {
     const redtune_rows_query *query;
     rdt_layers layers;
     const rdt_target *target;
-    char templates[RDT_HASH_TEXT_BYTES];
     rdt_rows rows;
     entry *entries;
     size_t count;
@@ -79,14 +79,13 @@ static redtune_status keep_standing(void *user, const rdt_standing *standing, re
 static int compare_standings(const void *a, const void *b) {
     const rdt_standing *x = a, *y = b;
     int diff = compare_problem(x->winner, y->winner);
-    return diff ? diff : strcmp(x->winner->origin.templates, y->winner->origin.templates);
+    return diff ? diff : rdt_rows_compare_group(x->winner, y->winner);
 }
 
 /* Of two standings of one problem, whether the first is the one to go by. */
-static bool is_preferred(const listing *self, const rdt_standing *a, const rdt_standing *b) {
-    bool a_here = !strcmp(a->winner->origin.templates, self->templates);
-    bool b_here = !strcmp(b->winner->origin.templates, self->templates);
-    return a_here != b_here ? a_here : a->winner->date > b->winner->date;
+static bool is_preferred(const rdt_standing *a, const rdt_standing *b) {
+    bool a_counts = a->winner->current, b_counts = b->winner->current;
+    return a_counts != b_counts ? a_counts : a->winner->date > b->winner->date;
 }
 
 /* The standings and the entries are in the same order of problems. */
@@ -101,7 +100,7 @@ static void tell_winners(listing *self) {
         for (size_t k = at;
              k < self->standing_count && !compare_problem(self->standings[k].winner, each->row);
              k++)
-            if (!best || is_preferred(self, &self->standings[k], best)) best = &self->standings[k];
+            if (!best || is_preferred(&self->standings[k], best)) best = &self->standings[k];
         if (!best) continue;
         each->winner = best->winner;
         each->baseline = best->baseline;
@@ -155,7 +154,7 @@ static void describe_row(const listing *self, const entry *each, redtune_row *ou
         .is_default = trial->is_default,
         .machine = origin->machine,
         .templates = origin->templates,
-        .templates_differ = strcmp(origin->templates, self->templates) != 0,
+        .templates_differ = !row->current,
         .driver_version = origin->driver_version,
         .nvrtc_version = origin->nvrtc_version,
         .date = row->date,
@@ -184,7 +183,8 @@ static redtune_status give(const listing *self, redtune_row_fn *each, void *user
 /* Reads and arranges what the query asks for. The listing is closed in any case. */
 static redtune_status open_listing(listing *self, redtune_error *err) {
     const rdt_layers_wanted wanted = {.contenders = self->query->winners != 0};
-    redtune_status status = rdt_codegen_version(self->templates, err);
+    char templates[RDT_HASH_TEXT_BYTES];
+    redtune_status status = rdt_codegen_version(templates, err);
     if (!status) status = rdt_layers_list(self->query->database, &self->layers, err);
     if (status || !self->target->found) return status;
     rdt_layers layers = self->layers;
@@ -192,7 +192,8 @@ static redtune_status open_listing(listing *self, redtune_error *err) {
     status = rdt_layers_read(&layers, &wanted, &self->rows, err);
     if (status) return status;
     drop_unwanted(self);
-    return arrange_listing(self, err);
+    status = rdt_current_mark_by(templates, &self->rows, err);
+    return status ? status : arrange_listing(self, err);
 }
 
 static void close_listing(listing *self) {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+#include "api/records/current.h"
 
 /* ---- winners --------------------------------------------------------------------------------- */
 
@@ -63,6 +63,7 @@ redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *
     redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
     if (!status) status = add_verified(&rows, source->verified, problem, err);
     if (source->own) drop_imported(&rows);
+    if (!status) status = rdt_current_mark(source->codegen, &rows, err);
     if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);
     if (status)
@@ -126,26 +127,25 @@ static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_ch
 /* How near a row is; of two the one with the smaller first difference. */
 typedef struct nearness {
     double gpu, count;
-    bool other_templates;
+    bool stale;
     int64_t age; /* the younger is the smaller */
 } nearness;
 
 static bool is_nearer(const nearness *a, const nearness *b) {
     if (a->gpu != b->gpu) return a->gpu < b->gpu;
     if (a->count != b->count) return a->count < b->count;
-    if (a->other_templates != b->other_templates) return b->other_templates;
+    if (a->stale != b->stale) return b->stale;
     return a->age < b->age;
 }
 
 /* false: the row says nothing of this case. */
-static bool look_at(const rdt_row *row, const rdt_codegen *codegen, rdt_case at, nearness *near,
-                    rdt_choice *choice) {
+static bool look_at(const rdt_row *row, rdt_case at, nearness *near, rdt_choice *choice) {
     const redtune_problem *measured = &row->trial.problem;
     if (!rdt_problem_same_class(measured, at.problem) || row->trial.cache != RDT_CACHE_COLD)
         return false;
     near->gpu = gpu_distance(at.facts, &row->gpu);
     near->count = count_distance(at.facts, at.problem->count, row);
-    near->other_templates = strcmp(row->origin.templates, rdt_codegen_hash(codegen)) != 0;
+    near->stale = !row->current;
     near->age = -row->date;
     *choice = (rdt_choice){
         .row = row,
@@ -163,7 +163,7 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     for (size_t i = 0; i < winners->count; i++) {
         nearness near;
         rdt_choice choice;
-        if (!look_at(&winners->row[i], codegen, at, &near, &choice)) continue;
+        if (!look_at(&winners->row[i], at, &near, &choice)) continue;
         if (!is_nearer(&near, &nearest) || !usable(&winners->row[i], codegen, at, &choice))
             continue;
         best = choice;

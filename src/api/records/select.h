@@ -18,6 +18,7 @@ typedef struct rdt_winners {
 /* Where winners come from. */
 typedef struct rdt_winners_source {
     const rdt_layers *layers;
+    rdt_codegen *codegen;
     const rdt_rows *verified; /* beside those of the layers; NULL: none */
     bool own;                 /* imported rows do not count */
     const rdt_log *log;       /* may be NULL */
@@ -37,7 +38,7 @@ typedef struct rdt_choice {
 
 /* The row of this GPU model whose count is nearest on a log scale; else that of the nearest GPU
  * model (architecture, then bandwidth and SMs), with counts compared per SM; else the first
- * family's default. Of rows equally near, one measured with the templates at hand, and then the
+ * family's default. Of rows equally near, one whose kernel is current, and then the
  * latest. The counts between powers of two at which a tune saw the winner change are rows like any
  * other, so that the nearest row changes where the winner did. A row does not count whose family or
  * config the templates do not have or do not allow there, whose count is more than 16 times away,

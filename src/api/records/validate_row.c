@@ -21,8 +21,8 @@ static bool lacks(const char *text, const char *characters) {
     return !strpbrk(text, characters);
 }
 
-static bool is_hash(const char *text) {
-    return strlen(text) == RDT_HASH_TEXT_BYTES - 1 && !text[strspn(text, "0123456789abcdef")];
+static bool is_hash(const char *text, size_t bytes) {
+    return strlen(text) == bytes - 1 && !text[strspn(text, "0123456789abcdef")];
 }
 
 bool rdt_validate_row_is_label(const char *text) {
@@ -34,7 +34,10 @@ static const char *check_texts(const rdt_row *row) {
     if (!rdt_validate_row_is_label(row->origin.machine))
         return "its machine's label has odd characters";
     if (!lacks(row->trial.cause, markup)) return "its cause has odd characters";
-    if (!is_hash(row->origin.templates)) return "its version of the templates is none";
+    if (!is_hash(row->origin.templates, RDT_HASH_TEXT_BYTES))
+        return "its version of the templates is none";
+    if (*row->trial.kernel && !is_hash(row->trial.kernel, RDT_KERNEL_BYTES))
+        return "its kernel is none";
     return NULL;
 }
 

@@ -64,7 +64,7 @@ static void describe_choice(const inquiry *self, const rdt_choice *choice,
     out->default_ns = row->baseline_ns;
     out->imported = row->trial.imported;
     rdt_text_copy(out->database, sizeof out->database, self->layers.path[row->layer]);
-    out->templates_differ = strcmp(row->origin.templates, rdt_codegen_hash(self->codegen)) != 0;
+    out->templates_differ = !row->current;
     out->driver_differs =
         out->driver_version && info->driver_version && out->driver_version != info->driver_version;
     out->nvrtc_differs =
@@ -85,7 +85,8 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
     if (!status) status = find_target(&self, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
     if (!status) status = rdt_import_policy_find(REDTUNE_TRUST_VERIFIED, &trust, err);
-    const rdt_winners_source source = {.layers = &self.layers, .own = trust == REDTUNE_TRUST_NONE};
+    const rdt_winners_source source = {
+        .layers = &self.layers, .codegen = self.codegen, .own = trust == REDTUNE_TRUST_NONE};
     if (!status) status = rdt_winners_need(&self.winners, &source, &self.problem, err);
     if (!status)
         status = rdt_select(&self.winners, self.codegen,

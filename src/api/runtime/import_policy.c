@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "api/records/current.h"
 #include "api/records/history.h"
 #include "api/runtime/recheck_session.h"
 
@@ -98,8 +99,8 @@ static bool is_known(const attempt *self, const rdt_hint *hint) {
     bool found = false;
     rdt_config_format(rdt_codegen_space(self->codegen, hint->family), &hint->config, text);
     if (!rdt_tuning_open_read(self->rt->layers.path[0], &database, NULL) &&
-        !rdt_history_read(database, &self->rt->context->facts, rdt_codegen_hash(self->codegen),
-                          &self->problem, RDT_CACHE_COLD, &known, NULL))
+        !rdt_history_read(database, self->codegen, &self->rt->context->facts, &self->problem,
+                          RDT_CACHE_COLD, &known, NULL))
         for (size_t i = 0; i < known.count; i++)
             found |= known.trial[i].problem.count == self->problem.count &&
                      !strcmp(known.trial[i].config, text);
@@ -115,8 +116,8 @@ static redtune_status put_found(const attempt *self, const rdt_origin *origin,
     rdt_tuning *database = NULL;
     redtune_status status = rdt_tuning_open_briefly(self->rt->layers.path[0], &database, err);
     if (!status)
-        status = rdt_tuning_put(database, &self->rt->context->facts, origin, found->trials,
-                                found->count, err);
+        status = rdt_current_put(database, self->codegen, &self->rt->context->facts, origin,
+                                 found->trials, found->count, err);
     rdt_tuning_close(database);
     return status;
 }

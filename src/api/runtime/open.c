@@ -13,20 +13,22 @@
 
 static const double verify_usual_s = 0.5;
 
-static redtune_status need(redtune *rt, rdt_winners *winners, const redtune_problem *problem,
-                           bool own, redtune_error *err) {
-    const rdt_winners_source source = {&rt->layers, &rt->verified, own, &rt->log};
+static redtune_status need(redtune *rt, rdt_codegen *codegen, rdt_winners *winners,
+                           const redtune_problem *problem, bool own, redtune_error *err) {
+    const rdt_winners_source source = {&rt->layers, codegen, &rt->verified, own, &rt->log};
     return rdt_winners_need(winners, &source, problem, err);
 }
 
 /* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool here_only,
+redtune_status rdt_state_need_winners(redtune *rt, rdt_codegen *codegen,
+                                      const redtune_problem *problem, bool here_only,
                                       redtune_error *err) {
     rdt_identity before, after;
     size_t known = rt->winners.class_count;
-    if (here_only) return need(rt, &rt->winners_here, problem, true, err);
+    if (here_only) return need(rt, codegen, &rt->winners_here, problem, true, err);
     rdt_identity_of(rt->layers.path, rt->layers.count, before);
-    redtune_status status = need(rt, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
+    redtune_status status =
+        need(rt, codegen, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
     if (status || rt->winners.class_count == known) return status;
     rdt_identity_of(rt->layers.path, rt->layers.count, after);
     bool same = !rt->winners.incomplete && !strcmp(before, after) &&

@@ -32,7 +32,8 @@ struct redtune {
 
 /* Reads the winners of the problem's class, or those measured here alone, unless they are there;
  * the lock is held. */
-redtune_status rdt_state_need_winners(redtune *rt, const redtune_problem *problem, bool here_only,
+redtune_status rdt_state_need_winners(redtune *rt, rdt_codegen *codegen,
+                                      const redtune_problem *problem, bool here_only,
                                       redtune_error *err);
 /* Forgets the winners that were read: plans made from now on use those of the databases then. */
 void rdt_state_forget_winners(redtune *rt);

@@ -150,7 +150,9 @@ static redtune_status finish_group(gathering *self, redtune_error *err) {
     if (winner && !items) return rdt_fail_memory(err, group->count * sizeof *items);
     size_t count = 0;
     for (size_t i = 0; winner && i < group->count; i++)
-        if (!strcmp(group->item[i].origin.templates, winner->origin.templates))
+        if (!group->item[i].row.templates_differ == !winner->row.templates_differ &&
+            (!winner->row.templates_differ ||
+             !strcmp(group->item[i].origin.templates, winner->origin.templates)))
             items[count++] = &group->item[i];
     if (winner && !self->shown)
         status = add_report_point(self, winner, items, count, err);

@@ -1,6 +1,7 @@
 /* Device tuner: one GPU's part of a tune. */
 #include "api/tuning/device_tuner.h"
 
+#include "api/records/current.h"
 #include "api/records/history.h"
 #include "redtune/tune.h"
 
@@ -9,8 +10,8 @@
 static redtune_status store_trials(void *user, const rdt_trial *trials, size_t count,
                                    redtune_error *err) {
     rdt_device_tuner *self = user;
-    redtune_status status =
-        rdt_tuning_put(self->database, self->facts, self->origin, trials, count, err);
+    redtune_status status = rdt_current_put(self->database, self->codegen, self->facts,
+                                            self->origin, trials, count, err);
     if (status || !self->wanted->again) return status;
     return rdt_session_log_write(self->session_log, trials, count, err);
 }
@@ -102,8 +103,8 @@ static redtune_status read_alike(rdt_device_tuner *self, rdt_sweep *sweep, redtu
             continue;
         for (int state = 0; !status && state < RDT_CACHE_STATES; state++)
             if (!sweep->alike[state].count)
-                status = rdt_history_read(self->database, sweep->facts, self->origin->templates,
-                                          &like, (rdt_cache_state)state, &sweep->alike[state], err);
+                status = rdt_history_read(self->database, self->codegen, sweep->facts, &like,
+                                          (rdt_cache_state)state, &sweep->alike[state], err);
     }
     return status;
 }
@@ -117,8 +118,8 @@ static redtune_status read_known(rdt_device_tuner *self, rdt_sweep *sweep, redtu
         rdt_trials *known = &sweep->known[i];
         status = self->wanted->again
                      ? rdt_session_log_read(self->session_log, here, state, known, err)
-                     : rdt_history_read(self->database, sweep->facts, self->origin->templates, here,
-                                        state, known, err);
+                     : rdt_history_read(self->database, self->codegen, sweep->facts, here, state,
+                                        known, err);
     }
     return status;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "api/records/current.h"
 #include "api/tuning/event_queue.h"
 #include "api/tuning/work_queue.h"
 #include "api/build/cache_file.h"
@@ -125,6 +126,7 @@ static redtune_status tune_ranges(device_worker *self, redtune_error *err) {
     rdt_work_range range = {0};
     redtune_status status = rdt_codegen_open(&tuner.codegen, err);
     if (!status) status = rdt_tuning_open(self->session->rt->layers.path[0], &tuner.database, err);
+    if (!status) status = rdt_current_complete(tuner.database, tuner.codegen, err);
     rdt_budget_start(&tuner.budget, wanted->budget_s);
     while (!status && next_range(self, &range)) status = rdt_device_tuner_run(&tuner, &range, err);
     rdt_tuning_close(tuner.database);

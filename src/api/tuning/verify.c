@@ -1,6 +1,7 @@
 /* Verify: whether what the databases say of this GPU model still holds on this GPU. */
 #include <stdlib.h>
 #include <string.h>
+#include "api/records/current.h"
 #include "api/runtime/recheck_session.h"
 #include "base/random.h"
 #include "base/reserved.h"
@@ -147,8 +148,8 @@ static redtune_status measure_entry(work *self, const entry *each, rdt_rechecked
     redtune_status kept = REDTUNE_OK;
     out->trials[0].after = each->date;
     if (out->count)
-        kept = rdt_tuning_put(self->database, &self->rt->context->facts, &self->origin, out->trials,
-                              out->count, &why);
+        kept = rdt_current_put(self->database, self->codegen, &self->rt->context->facts,
+                               &self->origin, out->trials, out->count, &why);
     if (!status && kept && err) *err = why;
     return status ? status : kept;
 }
@@ -223,6 +224,7 @@ static redtune_status verify_all(work *self, redtune_error *err) {
 static redtune_status verify_database(work *self, redtune_error *err) {
     redtune *rt = self->rt;
     redtune_status status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
+    if (!status) status = rdt_current_complete(self->database, self->codegen, err);
     if (!status) status = rdt_test_buffers_free_bytes(rt->context, &self->free_bytes, err);
     if (!status) status = read_rows(self, err);
     if (!status) status = list_entries(self, err);

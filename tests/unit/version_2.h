@@ -1,10 +1,10 @@
-/* Version 1: a tuning database as the first version wrote it. */
-#ifndef RDT_TESTS_VERSION_1_H
-#define RDT_TESTS_VERSION_1_H
+/* Version 2: a tuning database as the second version wrote it. */
+#ifndef RDT_TESTS_VERSION_2_H
+#define RDT_TESTS_VERSION_2_H
 
-/* A database as version 1 wrote it, to the letter. */
-static const char version_1[] =
-    "PRAGMA application_id=1919186004; PRAGMA user_version=1;"
+/* A database as version 2 wrote it, to the letter, with rows of two versions of the templates. */
+static const char version_2[] =
+    "PRAGMA application_id=1919186004; PRAGMA user_version=2;"
     "CREATE TABLE gpu( -- GPU models, told apart by all columns but id\n"
     "  id INTEGER PRIMARY KEY,\n"
     "  name TEXT NOT NULL CHECK(length(name) BETWEEN 1 AND 95),\n"
@@ -26,6 +26,12 @@ static const char version_1[] =
     "  UNIQUE(machine, driver_version, nvrtc_version, templates)\n"
     ") STRICT"
     ";\n"
+    "CREATE TABLE import( -- files whose measurements were taken into this one\n"
+    "  id INTEGER PRIMARY KEY,\n"
+    "  source TEXT NOT NULL CHECK(length(source) <= 255), -- its name\n"
+    "  date INTEGER NOT NULL CHECK(date >= 0) -- seconds since 1970, UTC\n"
+    ") STRICT"
+    ";\n"
     "CREATE TABLE measurement( -- one candidate, tried once\n"
     "  id INTEGER PRIMARY KEY,\n"
     "  gpu INTEGER NOT NULL REFERENCES gpu(id),\n"
@@ -42,23 +48,32 @@ static const char version_1[] =
     "  median_ns REAL CHECK(median_ns > 0 AND median_ns <= 1e15), -- per call; NULL unless good\n"
     "  spread_ns REAL CHECK(spread_ns BETWEEN 0 AND 1e15), -- half the interquartile range\n"
     "  samples INTEGER CHECK(samples BETWEEN 1 AND 1000000000), -- behind the median\n"
+    "  place INTEGER CHECK(place BETWEEN 0 AND 2147483646), -- in the template's space\n"
+    "  cause TEXT CHECK(length(cause) BETWEEN 1 AND 159), -- why it is not good\n"
+    "  sm_mhz INTEGER CHECK(sm_mhz BETWEEN 1 AND 1000000), -- clocks while it was timed\n"
+    "  memory_mhz INTEGER CHECK(memory_mhz BETWEEN 1 AND 1000000),\n"
+    "  temperature_c INTEGER CHECK(temperature_c BETWEEN 1 AND 1000),\n"
+    "  throttle INTEGER CHECK(throttle >= 0), -- NVML's reasons for lower clocks, or'ed\n"
+    "  others INTEGER CHECK(others BETWEEN 0 AND 1000000000), -- other processes on the GPU\n"
     "  date INTEGER NOT NULL CHECK(date >= 0), -- seconds since 1970, UTC\n"
+    "  import INTEGER REFERENCES import(id), -- NULL: measured into this file\n"
     "  CHECK((outcome = 'good') = (median_ns IS NOT NULL)\n"
     "    AND (outcome = 'good') = (spread_ns IS NOT NULL)\n"
     "    AND (outcome = 'good') = (samples IS NOT NULL))\n"
     ") STRICT"
     ";\n"
     "CREATE INDEX measurement_by_problem ON measurement(\n"
-    "  op, dtype, result, cache_state, count, gpu, outcome, samples)"
+    "  op, dtype, result, cache_state, gpu, count, origin, outcome, samples, is_default)"
     ";\n"
     "INSERT INTO gpu VALUES(7, 'NVIDIA Test GPU', 9, 1, 132, 62914560, 6144, 3201000);"
     "INSERT INTO origin VALUES(5, 'bench 7', 13000, 12090, '00112233445566778899aabbccddeeff');"
+    "INSERT INTO import VALUES(1, 'theirs.db', 1700000000);"
     "INSERT INTO measurement VALUES"
-    " (1, 7, 5, 'sum', 'f32', 'f32', 1024, 'cold', 'block', 'a', 1, 'good', 1500.5, 2.25, 31,"
-    "  1700000000),"
-    " (9, 7, 5, 'sum', 'f32', 'f32', 1024, 'cold', 'block', 'b', 0, 'good', 1400.5, 2.25, 31,"
-    "  1700000001),"
-    " (4, 7, 5, 'sum', 'f32', 'f32', 2048, 'cold', 'block', 'c', 0, 'hung', NULL, NULL, NULL,"
-    "  1700000002);";
+    " (1, 7, 5, 'sum', 'f32', 'f32', 1024, 'cold', 'block', 'a', 1, 'good', 1500.5, 2.25, 31, 5,"
+    "  NULL, 1980, 3201, 41, 0, 0, 1700000000, 1),"
+    " (9, 7, 5, 'sum', 'f32', 'f32', 1024, 'cold', 'block', 'b', 0, 'good', 1400.5, 2.25, 31, NULL,"
+    "  NULL, NULL, NULL, NULL, NULL, NULL, 1700000001, NULL),"
+    " (4, 7, 5, 'sum', 'f32', 'f32', 2048, 'cold', 'block', 'c', 0, 'hung', NULL, NULL, NULL, NULL,"
+    "  'too long', NULL, NULL, NULL, NULL, NULL, 1700000002, NULL);";
 
 #endif

@@ -1,0 +1,141 @@
+/* Kernel: what tells the kernel of one config from that of another, so that a measurement is known
+ * to be of a kernel that is still the same whatever else changed in the templates.
+ *
+ * The identity is a hash of the rendered source without #line directives, comments and blanks, for
+ * the GPU's own compute capability, whatever NVRTC can make code for; and of how it is launched on
+ * a typical GPU of that capability. Sources are rendered once: configs that differ in their launch
+ * share one, and problems of a class do. */
+#include "codegen/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t number_of(const rdt_hash *hash) {
+    return (uint64_t)hash->state;
+}
+
+/* ---- the source ------------------------------------------------------------------------------ */
+
+static bool is_blank(char letter) {
+    return letter == ' ' || letter == '\t' || letter == '\n';
+}
+
+/* Behind the comment that begins at text; text itself where none does. */
+static const char *skip_comment(const char *text) {
+    if (text[0] != '/' || (text[1] != '/' && text[1] != '*')) return text;
+    const char *end = text[1] == '/' ? strchr(text, '\n') : strstr(text + 2, "*/");
+    if (!end) return text + strlen(text);
+    return text[1] == '/' ? end : end + 2;
+}
+
+/* Behind the string or character that begins at text; the next letter where none does. */
+static const char *skip_quoted(const char *text) {
+    char quote = *text++;
+    if (quote != '"' && quote != '\'') return text;
+    while (*text && *text != quote) text += text[0] == '\\' && text[1] ? 2 : 1;
+    return *text ? text + 1 : text;
+}
+
+/* Blanks count as one, or as the end of a line, which directives need. */
+static uint64_t hash_source(const char *text) {
+    rdt_hash hash = rdt_hash_begin();
+    char between = '\n';
+    while (*text) {
+        const char *next = skip_comment(text);
+        if (next > text || is_blank(*text)) {
+            if (between != '\n') between = *text == '\n' ? '\n' : ' ';
+            text = next > text ? next : text + 1;
+            continue;
+        }
+        next = skip_quoted(text);
+        if (between) rdt_hash_add(&hash, &between, 1);
+        rdt_hash_add(&hash, text, (size_t)(next - text));
+        between = '\0';
+        text = next;
+    }
+    return number_of(&hash);
+}
+
+/* ---- sources that were rendered -------------------------------------------------------------- */
+
+/* All that rdt_codegen_render goes by. */
+static uint64_t key_of(const rdt_codegen *codegen, int family, rdt_case at,
+                       const rdt_config *config) {
+    const rdt_space *space = rdt_codegen_space(codegen, family);
+    const int fields[] = {
+        family,          (int)at.problem->op, (int)at.problem->dtype, (int)at.problem->result,
+        at.facts->major, at.facts->minor};
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add(&hash, fields, sizeof fields);
+    for (int i = 0; i < space->param_count; i++)
+        if (!space->param[i].launch)
+            rdt_hash_add(&hash, &config->value[i], sizeof config->value[i]);
+    uint64_t key = number_of(&hash);
+    return key ? key : 1;
+}
+
+/* Where the key is, or would be; there is always a free place. */
+static rdt_rendered *find_place(const rdt_codegen *codegen, uint64_t key) {
+    size_t at = key & (codegen->rendered_capacity - 1);
+    while (codegen->rendered[at].key && codegen->rendered[at].key != key)
+        at = (at + 1) & (codegen->rendered_capacity - 1);
+    return &codegen->rendered[at];
+}
+
+/* At least half of the places stay free. */
+static redtune_status make_room(rdt_codegen *codegen, redtune_error *err) {
+    if (2 * codegen->rendered_count < codegen->rendered_capacity) return REDTUNE_OK;
+    rdt_codegen grown = {.rendered_capacity = 2 * codegen->rendered_capacity};
+    if (!grown.rendered_capacity) grown.rendered_capacity = 256;
+    size_t bytes = grown.rendered_capacity * sizeof *grown.rendered;
+    grown.rendered = calloc(grown.rendered_capacity, sizeof *grown.rendered);
+    if (!grown.rendered) return rdt_fail_memory(err, bytes);
+    for (size_t i = 0; i < codegen->rendered_capacity; i++)
+        if (codegen->rendered[i].key)
+            *find_place(&grown, codegen->rendered[i].key) = codegen->rendered[i];
+    free(codegen->rendered);
+    codegen->rendered = grown.rendered;
+    codegen->rendered_capacity = grown.rendered_capacity;
+    return REDTUNE_OK;
+}
+
+static redtune_status find_source(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, uint64_t *out, redtune_error *err) {
+    uint64_t key = key_of(codegen, family, at, config);
+    char *source = NULL;
+    redtune_status status = make_room(codegen, err);
+    if (status) return status;
+    rdt_rendered *place = find_place(codegen, key);
+    if (!place->key) {
+        status = rdt_codegen_render(codegen, family, at, config, false, &source, err);
+        if (status) return status;
+        *place = (rdt_rendered){key, hash_source(source)};
+        codegen->rendered_count++;
+        free(source);
+    }
+    *out = place->source;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_codegen_kernel(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_config *config, char out[RDT_KERNEL_BYTES],
+                                  redtune_error *err) {
+    uint64_t source = 0;
+    rdt_launch launch;
+    rdt_facts facts = *rdt_facts_typical();
+    facts.major = at.facts->major;
+    facts.minor = at.facts->minor;
+    redtune_status status = find_source(codegen, family, at, config, &source, err);
+    if (!status)
+        status = rdt_codegen_launch(codegen, family, (rdt_case){at.problem, &facts}, config,
+                                    &launch, err);
+    if (status) return status;
+    const uint32_t fields[] = {launch.threads,       launch.tile,     launch.blocks_max,
+                               launch.final_threads, launch.partials, launch.overlap};
+    rdt_hash hash = rdt_hash_begin();
+    rdt_hash_add(&hash, &source, sizeof source);
+    rdt_hash_add(&hash, fields, sizeof fields);
+    snprintf(out, RDT_KERNEL_BYTES, "%016llx", (unsigned long long)number_of(&hash));
+    return REDTUNE_OK;
+}
