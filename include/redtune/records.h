@@ -62,7 +62,7 @@ typedef struct redtune_row {
     /* What it was measured with. */
     const char *machine;               /* the label that was chosen for the machine */
     const char *templates;             /* version of the templates */
-    int templates_differ;              /* nonzero: from those of this redtune */
+    int templates_differ;              /* nonzero: those of this redtune give another kernel */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
     int64_t date;                      /* seconds since 1970, UTC */
     int imported;                      /* nonzero: by an import, not measured into this database */
@@ -75,10 +75,10 @@ typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtun
 
 /* Calls each with measurements of the databases, by GPU, op, dtype, result, cache state and count,
  * and then the good ones first, from fast to slow. Works without GPU and driver. A problem's winner
- * is that among measurements with this redtune's templates; where there are none, with those of
- * the latest winner. Databases that do not exist are empty ones. REDTUNE_DATABASE for a file that
- * is no tuning database or stays locked for 5 seconds, REDTUNE_FILE for one that cannot be
- * reached. */
+ * is that among measurements whose kernels this redtune's templates still give; where there are
+ * none, among those with the templates of the latest winner. Databases that do not exist are empty
+ * ones. REDTUNE_DATABASE for a file that is no tuning database or stays locked for 5 seconds,
+ * REDTUNE_FILE for one that cannot be reached. */
 REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,
                                              void *user, redtune_error *err);
 
@@ -102,7 +102,7 @@ typedef struct redtune_explanation {
     int imported;       /* nonzero: by an import, not measured into its database */
     int to_verify;      /* nonzero: so it is verified on the GPU before it serves */
     char database[256]; /* where the row lies; "" for the default, as the rest */
-    int templates_differ; /* nonzero: the row was measured with others than this redtune's */
+    int templates_differ; /* nonzero: this redtune's give another kernel than was measured */
     /* Versions of today; 0: there is none here, so that nothing differs. */
     int driver_version, nvrtc_version;
     int driver_differs, nvrtc_differs; /* nonzero: the row's are others */

@@ -351,6 +351,79 @@ static const char *rendered(const char *text) {
     return kept;
 }
 
+/* What tells the kernel of the user's template with this text from others, in a static buffer. */
+static const char *kernel_of(const char *text, int major) {
+    static char kept[4][RDT_KERNEL_BYTES];
+    static unsigned next;
+    char *kernel = kept[next++ % 4];
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    rdt_facts facts = *rdt_facts_typical();
+    rdt_codegen *codegen = NULL;
+    rdt_config point;
+    facts.major = major;
+    const rdt_case at = {&problem, &facts};
+    make_folder();
+    write_template("mine/kernel.cu", text);
+    redtune_status status = rdt_codegen_open(&codegen, &err);
+    if (!status) status = rdt_codegen_default(codegen, 0, at, &point, &err);
+    if (!status) status = rdt_codegen_kernel(codegen, 0, at, &point, kernel, &err);
+    rdt_codegen_close(codegen);
+    remove_folder();
+    return status ? "" : kernel;
+}
+
+static void comments_and_blanks_are_in_no_kernel(void) {
+    static const char *const same[] = {
+        "int a = 1; // so many",  "int a =\t1;",         "  int a = 1;\n\n", "int /* a */ a = 1;",
+        "// first\n\nint a = 1;", "int a = 1; /* 'x */", "int a = 1;\n//",
+    };
+    static const char *const other[] = {
+        "int a = 2;",
+        "int a = 1; int b;",
+        "inta = 1;",
+        "char *a = \"//1\";",
+        "#pragma once\nint a = 1;",
+        "#pragma once int a = 1;",
+        "char *a = \"/*1\";",
+        "char a = '\\''; // x\nint b;",
+        "char a = '\\''; // x int b;",
+        "char *a = \"a  b\";",
+        "char *a = \"a b\";",
+    };
+    const size_t others = sizeof other / sizeof *other;
+    const char *plain = kernel_of("int a = 1;", 8);
+    CHECK_INT(strlen(plain), RDT_KERNEL_BYTES - 1);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        CHECK_TEXT(kernel_of(same[i], 8), kernel_of("int a = 1;", 8));
+    for (size_t i = 0; i < others; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(kernel_of(other[i], 8), kernel_of(other[k], 8)));
+}
+
+static void a_kernel_is_of_a_compute_capability(void) {
+    CHECK(strcmp(kernel_of("int a = @{arch};", 8), kernel_of("int a = @{arch};", 9)));
+    CHECK_TEXT(kernel_of("int a = 1;", 8), kernel_of("int a = 1;", 9));
+}
+
+static void a_kernel_has_its_launch(void) {
+    rdt_codegen *codegen = NULL;
+    char few[RDT_KERNEL_BYTES], many[RDT_KERNEL_BYTES], again[RDT_KERNEL_BYTES];
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    const rdt_case at = {&problem, rdt_facts_typical()};
+    rdt_config point;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    CHECK_OK(rdt_codegen_default(codegen, 0, at, &point, &err), err);
+    char *const out[] = {few, many, again};
+    static const char *const text[] = {"per_sm=1", "per_sm=8", "per_sm=1"};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(rdt_config_parse(rdt_codegen_space(codegen, 0), text[i], &point, &err), err);
+        CHECK_OK(rdt_codegen_kernel(codegen, 0, at, &point, out[i], &err), err);
+    }
+    CHECK(strcmp(few, many));
+    CHECK_TEXT(again, few);
+    rdt_codegen_close(codegen);
+}
+
 static void a_folder_of_the_users_comes_first(void) {
     CHECK_TEXT(rendered("//@ for i = 1, 2 do\nx@{i} = @{block} @{op.name} @{dtype.c};\n//@ end\n"),
                "x1 = 64 sum float;\nx2 = 64 sum float;\n");
@@ -455,6 +528,9 @@ int main(int argc, char **argv) {
         FACT(exhaustive_points_are_all_but_the_same_work),
         FACT(open_survives_every_failed_allocation),
         FACT(rules_and_rendering_survive_every_failed_allocation),
+        FACT(comments_and_blanks_are_in_no_kernel),
+        FACT(a_kernel_is_of_a_compute_capability),
+        FACT(a_kernel_has_its_launch),
         FACT(a_folder_of_the_users_comes_first),
         FACT(undefined_name_is_an_error_with_its_line),
         FACT(undeclared_variable_is_an_error_with_its_line),

@@ -1,8 +1,9 @@
-/* Facts about src/api/records/history.c: which verdicts of the database a search takes as they are.
- */
+/* Facts about src/api/records/history.c and current.c: which measurements of the database a search
+ * takes as they are. */
 #include "trials.h"
+#include <limits.h>
+#include "api/records/current.h"
 #include "api/records/history.h"
-#include "codegen/codegen.h"
 
 static rdt_codegen *codegen;
 
@@ -35,14 +36,14 @@ static int known(rdt_trial *first) {
 }
 
 static void a_measurement_of_another_build_counts(void) {
-    rdt_trial first;
+    rdt_trial first = {0};
     CHECK(begin() && put_from("0123456789ab", RDT_OUTCOME_GOOD, "") &&
           put_from("", RDT_OUTCOME_GOOD, ""));
     CHECK_INT(known(&first), 2);
 }
 
 static void a_failure_counts_for_the_build_that_found_it(void) {
-    rdt_trial first;
+    rdt_trial first = {0};
     CHECK(begin() && put_from(rdt_codegen_build(), RDT_OUTCOME_WRONG, "it is 3 (of 4)"));
     CHECK_INT(known(&first), 1);
     CHECK_INT(first.outcome, RDT_OUTCOME_WRONG);
@@ -53,7 +54,7 @@ static void a_failure_counts_for_the_build_that_found_it(void) {
 
 /* redtune's own fault may have been the cause, and another build may be without it. */
 static void a_failure_of_another_build_does_not_count(void) {
-    rdt_trial first;
+    rdt_trial first = {0};
     static const rdt_outcome outcomes[] = {RDT_OUTCOME_WRONG, RDT_OUTCOME_UNCOMPILED,
                                            RDT_OUTCOME_FAULTED, RDT_OUTCOME_HUNG};
     CHECK(begin());
@@ -79,12 +80,89 @@ static void the_build_is_stored_behind_any_cause(void) {
               1);
 }
 
+/* ---- other templates ------------------------------------------------------------------------- */
+
+static const char config[] =
+    "block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4";
+
+/* A row of templates that are not at hand. */
+static bool put_older(const char *kernel, rdt_outcome outcome) {
+    rdt_origin origin = trials_origin;
+    rdt_trial trial = trials_make(1024, config, 1000, 9);
+    rdt_text_copy(origin.build, sizeof origin.build, rdt_codegen_build());
+    rdt_text_copy(trial.kernel, sizeof trial.kernel, kernel);
+    trial.is_default = true;
+    trial.outcome = outcome;
+    if (outcome != RDT_OUTCOME_GOOD) trial.median_ns = trial.spread_ns = 0, trial.samples = 0;
+    return !rdt_tuning_put(tuning, &trials_gpu, &origin, &trial, 1, &err);
+}
+
+/* The kernel of the config on the tests' GPU. */
+static const char *kernel_now(void) {
+    static char kernel[RDT_KERNEL_BYTES];
+    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024};
+    rdt_config point = {{0}};
+    if (rdt_config_parse_whole(rdt_codegen_space(codegen, 0), config, &point, &err) ||
+        rdt_codegen_kernel(codegen, 0, (rdt_case){&problem, &trials_gpu}, &point, kernel, &err))
+        return "";
+    return kernel;
+}
+
+static void a_row_of_other_templates_counts_as_long_as_its_kernel_is_the_same(void) {
+    rdt_trial first = {0};
+    CHECK_INT(strlen(kernel_now()), RDT_KERNEL_BYTES - 1);
+    CHECK(begin() && put_older(kernel_now(), RDT_OUTCOME_GOOD));
+    CHECK_INT(known(&first), 1);
+    /* What the default was then is none of today's. */
+    CHECK(!first.is_default);
+    CHECK(first.rank != INT_MAX);
+    CHECK(put_older("0123456789abcdef", RDT_OUTCOME_GOOD) && put_older("", RDT_OUTCOME_GOOD));
+    CHECK_INT(known(&first), 1);
+}
+
+static void a_verdict_counts_like_a_time(void) {
+    rdt_trial first = {0};
+    CHECK(begin() && put_older(kernel_now(), RDT_OUTCOME_WRONG));
+    CHECK_INT(known(&first), 1);
+    CHECK_INT(first.outcome, RDT_OUTCOME_WRONG);
+    CHECK(begin() && put_older("0123456789abcdef", RDT_OUTCOME_WRONG));
+    CHECK_INT(known(&first), 0);
+}
+
+static void what_is_stored_now_has_its_kernel(void) {
+    rdt_trial first = {0};
+    rdt_origin origin = origin_of("");
+    rdt_trial trial = trials_make(1024, config, 1000, 9);
+    CHECK(begin());
+    CHECK_OK(rdt_current_put(tuning, codegen, &trials_gpu, &origin, &trial, 1, &err), err);
+    CHECK_INT(known(&first), 1);
+    CHECK_TEXT(first.kernel, kernel_now());
+}
+
+static void kernels_are_filled_in_where_the_templates_are_todays(void) {
+    rdt_trial first = {0}, trial = trials_make(1024, config, 1000, 9);
+    rdt_origin origin = origin_of("");
+    CHECK(begin() && put_older("", RDT_OUTCOME_GOOD));
+    CHECK_OK(rdt_tuning_put(tuning, &trials_gpu, &origin, &trial, 1, &err), err);
+    /* One that no template has. */
+    rdt_text_copy(trial.config, sizeof trial.config, "block=33");
+    CHECK_OK(rdt_tuning_put(tuning, &trials_gpu, &origin, &trial, 1, &err), err);
+    CHECK_OK(rdt_current_complete(tuning, codegen, &err), err);
+    CHECK_INT(ask("SELECT count(*) FROM measurement WHERE kernel IS NOT NULL"), 1);
+    CHECK_INT(known(&first), 2);
+    CHECK_TEXT(first.kernel, kernel_now());
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(a_measurement_of_another_build_counts),
         FACT(a_failure_counts_for_the_build_that_found_it),
         FACT(a_failure_of_another_build_does_not_count),
         FACT(the_build_is_stored_behind_any_cause),
+        FACT(a_row_of_other_templates_counts_as_long_as_its_kernel_is_the_same),
+        FACT(a_verdict_counts_like_a_time),
+        FACT(what_is_stored_now_has_its_kernel),
+        FACT(kernels_are_filled_in_where_the_templates_are_todays),
     };
     if (!scratch_begin() || rdt_codegen_open(&codegen, &err)) return 1;
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -139,7 +139,8 @@ static redtune_status add_report_point(gathering *self, const measured *winner,
     return status;
 }
 
-/* What was measured with other templates than the winner does not compete with it. */
+/* What does not count where the winner does, or is of other templates than a winner that does not,
+ * does not compete with it. */
 static redtune_status finish_group(gathering *self, redtune_error *err) {
     group *group = &self->group;
     const measured *winner = NULL;
