@@ -89,3 +89,22 @@ function(redtune_embed_templates variable)
         DEPENDS ${templates} ${sources} ${script} VERBATIM COMMENT "Embedding templates")
     set(${variable} ${made} PARENT_SCOPE)
 endfunction()
+
+# redtune_compile_ops(<variable>): a C file with the table of the ops in templates/ops.lua, made by a
+# program of the build's own.
+function(redtune_compile_ops variable)
+    set(root ${PROJECT_SOURCE_DIR}/templates)
+    set(made ${PROJECT_BINARY_DIR}/generated/ops.c)
+    add_executable(redtune-write-ops ${PROJECT_SOURCE_DIR}/cmake/write_ops.c
+                   ${PROJECT_SOURCE_DIR}/src/codegen/op_reader.c)
+    target_include_directories(redtune-write-ops PRIVATE ${PROJECT_SOURCE_DIR}/include
+                               ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(redtune-write-ops PRIVATE redtune::lua)
+    set_target_properties(redtune-write-ops PROPERTIES
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
+    add_custom_command(OUTPUT ${made} COMMAND redtune-write-ops ${root} ${made}
+        DEPENDS redtune-write-ops ${root}/ops.lua ${root}/dtypes.lua ${root}/lib/accumulator.lua
+                ${root}/lib/convert.lua ${root}/lib/words.lua
+        VERBATIM COMMENT "Compiling the table of ops")
+    set(${variable} ${made} PARENT_SCOPE)
+endfunction()

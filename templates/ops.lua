@@ -1,8 +1,24 @@
 -- The ops: what a reduction computes, in expressions of CUDA text. docs/ops.md specifies them.
 --
--- An entry has a formula for people, indexed = true if it looks for an element's place, and
--- make(t), which is given the dtype, the result's dtype and the GPU architecture (90 is sm_90), and
--- returns:
+-- An entry is all that redtune knows of an op. It holds
+--   name, formula   for people
+--   number          its enumerator in redtune.h; an op that has none is found by its name
+--   result          the class of the result's dtype, where s is the usual dtype of sums:
+--                   "sum" (s; f64 or the input's own, if asked for), "mean" (likewise, of integers
+--                   f64), "same" (the input's), "abs" (the same, unsigned), "index" (i64), "truth"
+--                   (u8), "count" (u64), "bits" (the input's, integers only)
+--   combines        how elements make the result, for which test data are made that show every one:
+--                   "sum", "product", "least", "greatest", "magnitude", "any", "all", "count",
+--                   "and", "or", "xor"
+-- and, where they differ from 0 and false:
+--   power           of a sum: what is added is at most this power of an element's magnitude; or 1
+--   f64_from        of a mean: integers of so many bytes and more accumulate in f64; or 1
+--   lost_bits       of a mean: bits of the accumulator that the result may not show
+--   indexed         looks for an element's place
+--   ignores_nan     a NaN among the elements changes nothing
+--   bools           takes bools, stored as u8, for what they are
+-- and make(t), which is given the dtype, the result's dtype and the GPU architecture (90 is sm_90),
+-- and returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
 --   map(x)              an element's value as an accumulator
@@ -54,12 +70,14 @@ local function magnitude(dtype, x)
 end
 
 ops.sum = {
-    name = "sum", formula = "x[0] + ... + x[n-1]",
+    name = "sum", number = 0, formula = "x[0] + ... + x[n-1]",
+    result = "sum", combines = "sum", bools = true,
     make = function(t) return sum_like(t, nil, words.sum(t.dtype)) end,
 }
 
 ops.prod = {
-    name = "prod", formula = "x[0] * ... * x[n-1]",
+    name = "prod", number = 1, formula = "x[0] * ... * x[n-1]",
+    result = "sum", combines = "product",
     make = function(t)
         local op = sum_like(t)
         op.identity = op.acc.dtype.one
@@ -76,14 +94,16 @@ local function square(t, acc)
 end
 
 ops.sumsq = {
-    name = "sumsq", formula = "x[0]^2 + ... + x[n-1]^2",
+    name = "sumsq", number = 8, formula = "x[0]^2 + ... + x[n-1]^2",
+    result = "sum", combines = "sum", power = 2,
     make = function(t)
         return sum_like(t, square(t, sum_accumulator(t)), words.sum_of_squares(t.dtype))
     end,
 }
 
 ops.sumabs = {
-    name = "sumabs", formula = "|x[0]| + ... + |x[n-1]|",
+    name = "sumabs", number = 10, formula = "|x[0]| + ... + |x[n-1]|",
+    result = "sum", combines = "sum",
     make = function(t)
         local acc = sum_accumulator(t)
         return sum_like(t, function(x)
@@ -98,7 +118,8 @@ ops.sumabs = {
 }
 
 ops.mean = {
-    name = "mean", formula = "(x[0] + ... + x[n-1]) / n",
+    name = "mean", number = 12, formula = "(x[0] + ... + x[n-1]) / n",
+    result = "mean", combines = "sum", f64_from = 8, lost_bits = 1,
     make = function(t)
         -- Sums of up to 32 bits are exact in 64, those of 64 bits might wrap.
         local f64 = t.dtype.kind ~= "float" and t.dtype.bytes == 8 or t.result.name == "f64"
@@ -119,7 +140,8 @@ ops.mean = {
 }
 
 ops.norm2 = {
-    name = "norm2", formula = "sqrt(x[0]^2 + ... + x[n-1]^2)",
+    name = "norm2", number = 9, formula = "sqrt(x[0]^2 + ... + x[n-1]^2)",
+    result = "mean", combines = "sum", power = 2, f64_from = 4, lost_bits = 2,
     make = function(t)
         local integer = t.dtype.kind ~= "float"
         local small = integer and t.dtype.bytes <= 2
@@ -198,24 +220,29 @@ local function number_extreme(t, name, edge)
 end
 
 ops.min = {
-    name = "min", formula = "the least of x[0] ... x[n-1]; NaN if one is",
+    name = "min", number = 2, formula = "the least of x[0] ... x[n-1]; NaN if one is",
+    result = "same", combines = "least",
     make = function(t) return extreme(t, "min", "greatest") end,
 }
 ops.max = {
-    name = "max", formula = "the greatest of x[0] ... x[n-1]; NaN if one is",
+    name = "max", number = 3, formula = "the greatest of x[0] ... x[n-1]; NaN if one is",
+    result = "same", combines = "greatest",
     make = function(t) return extreme(t, "max", "least") end,
 }
 ops.fmin = {
-    name = "fmin", formula = "the least number of x[0] ... x[n-1]",
+    name = "fmin", number = 4, formula = "the least number of x[0] ... x[n-1]",
+    result = "same", combines = "least", ignores_nan = true,
     make = function(t) return number_extreme(t, "min", "greatest") end,
 }
 ops.fmax = {
-    name = "fmax", formula = "the greatest number of x[0] ... x[n-1]",
+    name = "fmax", number = 5, formula = "the greatest number of x[0] ... x[n-1]",
+    result = "same", combines = "greatest", ignores_nan = true,
     make = function(t) return number_extreme(t, "max", "least") end,
 }
 
 ops.maxabs = {
-    name = "maxabs", formula = "the greatest of |x[0]| ... |x[n-1]|; NaN if one is",
+    name = "maxabs", number = 11, formula = "the greatest of |x[0]| ... |x[n-1]|; NaN if one is",
+    result = "abs", combines = "magnitude",
     make = function(t)
         if t.dtype.kind == "float" then
             local op = extreme(t, "max", "zero", function(x) return magnitude(t.dtype, x) end)
@@ -277,11 +304,13 @@ __device__ __forceinline__ arg first_least(arg a, arg b)
 end
 
 ops.argmin = {
-    name = "argmin", formula = "the first index of the least of x[0] ... x[n-1]", indexed = true,
+    name = "argmin", number = 6, formula = "the first index of the least of x[0] ... x[n-1]",
+    result = "index", combines = "least", indexed = true,
     make = function(t) return place(t, false) end,
 }
 ops.argmax = {
-    name = "argmax", formula = "the first index of the greatest of x[0] ... x[n-1]", indexed = true,
+    name = "argmax", number = 7, formula = "the first index of the greatest of x[0] ... x[n-1]",
+    result = "index", combines = "greatest", indexed = true,
     make = function(t) return place(t, true) end,
 }
 
@@ -292,7 +321,8 @@ local function not_zero(t, x)
 end
 
 ops.any = {
-    name = "any", formula = "1 if one of x[0] ... x[n-1] is not zero, else 0",
+    name = "any", number = 13, formula = "1 if one of x[0] ... x[n-1] is not zero, else 0",
+    result = "truth", combines = "any", bools = true,
     make = function(t)
         return {
             acc = accumulator.u32, identity = "0",
@@ -306,7 +336,8 @@ ops.any = {
 
 -- Accumulates whether there is a zero.
 ops.all = {
-    name = "all", formula = "1 if none of x[0] ... x[n-1] is zero, else 0",
+    name = "all", number = 14, formula = "1 if none of x[0] ... x[n-1] is zero, else 0",
+    result = "truth", combines = "all", bools = true,
     make = function(t)
         return {
             acc = accumulator.u32, identity = "0",
@@ -319,7 +350,8 @@ ops.all = {
 }
 
 ops.nonzeros = {
-    name = "nonzeros", formula = "how many of x[0] ... x[n-1] are not zero",
+    name = "nonzeros", number = 15, formula = "how many of x[0] ... x[n-1] are not zero",
+    result = "count", combines = "count", bools = true,
     make = function(t)
         return {
             acc = accumulator.u64, identity = "0ull", combine = plus,
@@ -342,15 +374,18 @@ local function bitwise(t, operator, identity)
 end
 
 ops["and"] = {
-    name = "and", formula = "x[0] & ... & x[n-1]",
+    name = "and", number = 16, formula = "x[0] & ... & x[n-1]",
+    result = "bits", combines = "and",
     make = function(t) return bitwise(t, "&", 1) end,
 }
 ops["or"] = {
-    name = "or", formula = "x[0] | ... | x[n-1]",
+    name = "or", number = 17, formula = "x[0] | ... | x[n-1]",
+    result = "bits", combines = "or",
     make = function(t) return bitwise(t, "|", 0) end,
 }
 ops["xor"] = {
-    name = "xor", formula = "x[0] ^ ... ^ x[n-1]",
+    name = "xor", number = 18, formula = "x[0] ^ ... ^ x[n-1]",
+    result = "bits", combines = "xor",
     make = function(t) return bitwise(t, "^", 0) end,
 }
 

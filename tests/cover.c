@@ -37,7 +37,7 @@ static int draw(cover *self, int below) {
 /* ---- points ---------------------------------------------------------------------------------- */
 
 static redtune_status problem_of(index_point point, redtune_problem *out) {
-    redtune_problem problem = {rdt_op_table[point.at[OP]].op,
+    redtune_problem problem = {rdt_op_compiled_in.entry[point.at[OP]].op,
                                rdt_dtype_table[point.at[DTYPE]].dtype, REDTUNE_DTYPE_NONE,
                                UINT64_C(1) << 20};
     return rdt_problem_resolve(&problem, out, NULL);
@@ -207,7 +207,7 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
     self->facts = facts;
     self->space = rdt_codegen_space(codegen, family);
     self->factors = PARAMS + self->space->param_count;
-    while (rdt_op_table[self->values[OP]].name) self->values[OP]++;
+    while (rdt_op_compiled_in.entry[self->values[OP]].name[0]) self->values[OP]++;
     while (rdt_dtype_table[self->values[DTYPE]].name) self->values[DTYPE]++;
     for (int i = 0; i < self->space->param_count; i++)
         self->values[PARAMS + i] = self->space->param[i].value_count;

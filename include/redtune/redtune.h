@@ -76,7 +76,9 @@ REDTUNE_API const char *redtune_status_name(redtune_status status);
 
 /* ---- what is reduced --------------------------------------------------------------------- */
 
-/* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. */
+/* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. An op that
+ * is only in templates/ops.lua, or in the folder of templates that REDTUNE_TEMPLATES names, has no
+ * enumerator here: redtune_op_find gives its number, which holds within the process. */
 typedef enum redtune_op {
     REDTUNE_SUM = 0,
     REDTUNE_PROD,
@@ -136,6 +138,18 @@ REDTUNE_API const char *redtune_dtype_name(redtune_dtype dtype);
 REDTUNE_API redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err);
 REDTUNE_API redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype,
                                               redtune_error *err);
+/* What an op is. Its texts live as long as the process. */
+typedef struct redtune_op_info {
+    const char *name;
+    const char *formula; /* such as "x[0] + ... + x[n-1]" */
+    int indexed;         /* the result is the index of an element */
+    int bools;           /* takes bools, stored as u8, for what they are */
+    uint64_t reserved[4];
+} redtune_op_info;
+
+/* Ops are numbered from 0 on without a gap: those above, then others that the templates have.
+ * REDTUNE_INVALID for a number that is none. */
+REDTUNE_API redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error *err);
 /* Bytes of one element; 0 for a value that is no dtype. */
 REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
 /* The dtype of the problem's result, which one element of d_out holds. REDTUNE_INVALID if the op

@@ -80,25 +80,25 @@ static redtune_status reduce_file(const rdt_options *options, rdt_input *input,
 /* The index that NumPy gives counts in C order, and so does its rule for ties. */
 static redtune_status refuse_order(const rdt_options *options, const rdt_input *input,
                                    redtune_error *err) {
-    redtune_op op = op_of(options);
-    if (!input->fortran_order || (op != REDTUNE_ARGMIN && op != REDTUNE_ARGMAX)) return REDTUNE_OK;
+    redtune_op_info op;
+    redtune_status status = redtune_op_get(op_of(options), &op, err);
+    if (status || !input->fortran_order || !op.indexed) return status;
     return rdt_message_set(err, REDTUNE_FILE, 0,
                            "cannot find the %s of %s: its array is in Fortran order, and the index "
                            "counts in C order; save numpy.ascontiguousarray of it",
-                           redtune_op_name(op), options->argument);
+                           op.name, options->argument);
 }
 
 /* Of the other ops NumPy gives a bool or a fraction, where u8 would give a number of its own. */
 static redtune_status refuse_bool(const rdt_options *options, const rdt_input *input,
                                   redtune_error *err) {
-    redtune_op op = op_of(options);
-    bool fits =
-        op == REDTUNE_ANY || op == REDTUNE_ALL || op == REDTUNE_NONZEROS || op == REDTUNE_SUM;
-    if (!input->is_bool || fits) return REDTUNE_OK;
+    redtune_op_info op;
+    redtune_status status = redtune_op_get(op_of(options), &op, err);
+    if (status || !input->is_bool || op.bools) return status;
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
                            "cannot find the %s of %s: its elements are bool, which redtune takes "
                            "for any, all, nonzeros and sum; save a.astype('u1') for other ops",
-                           redtune_op_name(op), options->argument);
+                           op.name, options->argument);
 }
 
 static int run_reduce(const rdt_options *options) {

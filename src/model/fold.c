@@ -11,18 +11,18 @@ redtune_problem rdt_fold_piece(const redtune_problem *problem) {
     if (problem->op == REDTUNE_MEAN) piece.op = REDTUNE_SUM;
     if (problem->op == REDTUNE_NORM2) piece.op = REDTUNE_SUMSQ;
     if (class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN)
-        piece.result = rdt_reference_accumulator(problem);
+        piece.result = rdt_problem_accumulator(problem);
     return piece;
 }
 
 rdt_fold rdt_fold_begin(const redtune_problem *problem) {
+    const rdt_combines combines = rdt_op_find(problem->op)->combines;
     return (rdt_fold){
         .problem = *problem,
         .piece = rdt_fold_piece(problem),
-        .integer = problem->op == REDTUNE_PROD  ? 1
-                   : problem->op == REDTUNE_ALL ? 1
-                   : problem->op == REDTUNE_AND ? UINT64_MAX
-                                                : 0,
+        .integer = combines == RDT_COMBINES_PRODUCT || combines == RDT_COMBINES_ALL ? 1
+                   : combines == RDT_COMBINES_AND                                   ? UINT64_MAX
+                                                                                    : 0,
         .product = 1,
     };
 }
@@ -53,23 +53,23 @@ static void add_product(rdt_fold *fold, const redtune_value *result) {
 }
 
 /* Whether the first goes before the second; neither is NaN. */
-static bool goes_before(redtune_op op, redtune_dtype dtype, const redtune_value *a,
+static bool goes_before(const rdt_op_traits *op, redtune_dtype dtype, const redtune_value *a,
                         const redtune_value *b) {
     /* argmin and argmax take zeros as equal. */
-    if ((op == REDTUNE_ARGMIN || op == REDTUNE_ARGMAX) && rdt_scalar_is_float(dtype) &&
+    if (op->indexed && rdt_scalar_is_float(dtype) &&
         rdt_scalar_real(dtype, a, 0) == rdt_scalar_real(dtype, b, 0))
         return false;
     uint64_t x = rdt_scalar_key(dtype, a, 0), y = rdt_scalar_key(dtype, b, 0);
-    return op == REDTUNE_MIN || op == REDTUNE_FMIN || op == REDTUNE_ARGMIN ? x < y : x > y;
+    return op->combines == RDT_COMBINES_LEAST ? x < y : x > y;
 }
 
 /* Whether a takes the place of the best so far, which stands before it. */
 static bool takes_over(const rdt_fold *fold, redtune_dtype dtype, const redtune_value *a) {
     if (!fold->found) return true;
-    bool ignores_nan = fold->problem.op == REDTUNE_FMIN || fold->problem.op == REDTUNE_FMAX;
-    if (rdt_scalar_is_nan(dtype, &fold->best, 0)) return ignores_nan;
-    if (rdt_scalar_is_nan(dtype, a, 0)) return !ignores_nan;
-    return goes_before(fold->problem.op, dtype, a, &fold->best);
+    const rdt_op_traits *op = rdt_op_find(fold->problem.op);
+    if (rdt_scalar_is_nan(dtype, &fold->best, 0)) return op->ignores_nan;
+    if (rdt_scalar_is_nan(dtype, a, 0)) return !op->ignores_nan;
+    return goes_before(op, dtype, a, &fold->best);
 }
 
 static void add_extreme(rdt_fold *fold, const redtune_value *result) {
@@ -92,40 +92,34 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
                   uint64_t count) {
     uint64_t bits = rdt_scalar_bits(fold->piece.result, result, 0);
     if (!count) return;
-    switch (fold->problem.op) {
-    case REDTUNE_SUM:
-    case REDTUNE_SUMSQ:
-    case REDTUNE_NORM2:
-    case REDTUNE_SUMABS:
-    case REDTUNE_MEAN:
+    const rdt_op_traits *op = rdt_op_find(fold->problem.op);
+    switch (op->combines) {
+    case RDT_COMBINES_SUM:
         add_sum(fold, result);
         break;
-    case REDTUNE_PROD:
+    case RDT_COMBINES_PRODUCT:
         add_product(fold, result);
         break;
-    case REDTUNE_MIN:
-    case REDTUNE_MAX:
-    case REDTUNE_FMIN:
-    case REDTUNE_FMAX:
-    case REDTUNE_MAXABS:
-        add_extreme(fold, result);
+    case RDT_COMBINES_LEAST:
+    case RDT_COMBINES_GREATEST:
+    case RDT_COMBINES_MAGNITUDE:
+        if (op->indexed)
+            add_index(fold, result->i64, elements);
+        else
+            add_extreme(fold, result);
         break;
-    case REDTUNE_ARGMIN:
-    case REDTUNE_ARGMAX:
-        add_index(fold, result->i64, elements);
-        break;
-    case REDTUNE_NONZEROS:
+    case RDT_COMBINES_COUNT:
         fold->integer += bits;
         break;
-    case REDTUNE_ANY:
-    case REDTUNE_OR:
+    case RDT_COMBINES_ANY:
+    case RDT_COMBINES_OR:
         fold->integer |= bits;
         break;
-    case REDTUNE_ALL:
-    case REDTUNE_AND:
+    case RDT_COMBINES_ALL:
+    case RDT_COMBINES_AND:
         fold->integer &= bits;
         break;
-    case REDTUNE_XOR:
+    case RDT_COMBINES_XOR:
         fold->integer ^= bits;
         break;
     }
@@ -136,7 +130,8 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
 static redtune_value total(const rdt_fold *fold) {
     redtune_dtype dtype = fold->piece.result;
     if (!rdt_scalar_is_float(dtype)) return rdt_scalar_from_bits(dtype, fold->integer);
-    if (fold->problem.op == REDTUNE_PROD) return rdt_scalar_from_real(dtype, (double)fold->product);
+    if (rdt_op_find(fold->problem.op)->combines == RDT_COMBINES_PRODUCT)
+        return rdt_scalar_from_real(dtype, (double)fold->product);
     bool finite = isfinite(fold->sum);
     return rdt_scalar_from_real(dtype, finite ? fold->sum + fold->compensation : fold->sum);
 }

@@ -1,4 +1,4 @@
-/* Problem: what is reduced. The table of ops and dtypes that every layer goes by. */
+/* Problem: what is reduced, and the table of dtypes that every layer goes by. */
 #include "model/problem.h"
 
 #include <inttypes.h>
@@ -6,13 +6,6 @@
 #include <string.h>
 #include "base/reserved.h"
 #include "model/half.h"
-
-const rdt_op_traits rdt_op_table[] = {
-#define ENTRY(op, name, result) {op, name, result},
-    RDT_OP_LIST(ENTRY)
-#undef ENTRY
-        {0, NULL, RDT_RESULT_SUM},
-};
 
 const rdt_dtype_traits rdt_dtype_table[] = {
 #define ENTRY(dtype, name, bytes, kind, accumulator, exact_bits)                                   \
@@ -56,21 +49,10 @@ int rdt_ordering_find(const char *name) {
     return index_of(ordering_names, name);
 }
 
-const rdt_op_traits *rdt_op_find(redtune_op op) {
-    for (const rdt_op_traits *traits = rdt_op_table; traits->name; traits++)
-        if (traits->op == op) return traits;
-    return NULL;
-}
-
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype) {
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
         if (traits->dtype == dtype) return traits;
     return NULL;
-}
-
-const char *redtune_op_name(redtune_op op) {
-    const rdt_op_traits *traits = rdt_op_find(op);
-    return traits ? traits->name : NULL;
 }
 
 const char *redtune_dtype_name(redtune_dtype dtype) {
@@ -81,29 +63,6 @@ const char *redtune_dtype_name(redtune_dtype dtype) {
 size_t redtune_dtype_bytes(redtune_dtype dtype) {
     const rdt_dtype_traits *traits = rdt_dtype_find(dtype);
     return traits ? traits->bytes : 0;
-}
-
-static redtune_status no_such(const char *what, const char *name, const rdt_text *known,
-                              redtune_error *err) {
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot use %s '%.40s': there is none of that name; use%s", what, name,
-                    known->data ? known->data : "");
-}
-
-redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err) {
-    if (!op) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find an op: op is NULL");
-    rdt_text known = {0};
-    for (const rdt_op_traits *traits = rdt_op_table; traits->name; traits++) {
-        if (name && !strcmp(traits->name, name)) {
-            *op = traits->op;
-            rdt_text_free(&known);
-            return REDTUNE_OK;
-        }
-        rdt_text_addf(&known, "%s %s", traits == rdt_op_table ? "" : ",", traits->name);
-    }
-    redtune_status status = no_such("op", name ? name : "", &known, err);
-    rdt_text_free(&known);
-    return status;
 }
 
 redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype, redtune_error *err) {
@@ -117,7 +76,9 @@ redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype, redtun
         }
         rdt_text_addf(&known, "%s %s", traits == rdt_dtype_table ? "" : ",", traits->name);
     }
-    redtune_status status = no_such("dtype", name ? name : "", &known, err);
+    redtune_status status = rdt_fail(err, REDTUNE_INVALID, 0,
+                                     "cannot use dtype '%.40s': there is none of that name; use%s",
+                                     name ? name : "", known.data ? known.data : "");
     rdt_text_free(&known);
     return status;
 }
@@ -235,6 +196,14 @@ redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dt
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
     if (!status) *result = resolved.result;
     return status;
+}
+
+redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
+    if (input->kind == RDT_KIND_FLOAT || op->result != RDT_RESULT_MEAN)
+        return problem->result == REDTUNE_F64 ? REDTUNE_F64 : input->accumulator;
+    return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
 }
 
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b) {

@@ -1,43 +1,9 @@
-/* Problem: what is reduced. The table of ops and dtypes that every layer goes by. */
+/* Problem: what is reduced, and the table of dtypes that every layer goes by. */
 #ifndef RDT_MODEL_PROBLEM_H
 #define RDT_MODEL_PROBLEM_H
 
-#include <stdbool.h>
 #include "base/text.h"
-
-/* Which dtype the results of an op have; docs/ops.md has the table. */
-typedef enum rdt_result_class {
-    RDT_RESULT_SUM,   /* 64 bits of the same signedness; f32 for narrower floats */
-    RDT_RESULT_MEAN,  /* f64 for integers, else as sums */
-    RDT_RESULT_SAME,  /* the dtype itself */
-    RDT_RESULT_ABS,   /* the unsigned dtype of the same width for signed integers, else the same */
-    RDT_RESULT_INDEX, /* i64 */
-    RDT_RESULT_TRUTH, /* u8 */
-    RDT_RESULT_COUNT, /* u64 */
-    RDT_RESULT_BITS,  /* the dtype itself, which must be an integer */
-} rdt_result_class;
-
-/* enumerator, name, class of the result */
-#define RDT_OP_LIST(X)                                                                             \
-    X(REDTUNE_SUM, "sum", RDT_RESULT_SUM)                                                          \
-    X(REDTUNE_PROD, "prod", RDT_RESULT_SUM)                                                        \
-    X(REDTUNE_MIN, "min", RDT_RESULT_SAME)                                                         \
-    X(REDTUNE_MAX, "max", RDT_RESULT_SAME)                                                         \
-    X(REDTUNE_FMIN, "fmin", RDT_RESULT_SAME)                                                       \
-    X(REDTUNE_FMAX, "fmax", RDT_RESULT_SAME)                                                       \
-    X(REDTUNE_ARGMIN, "argmin", RDT_RESULT_INDEX)                                                  \
-    X(REDTUNE_ARGMAX, "argmax", RDT_RESULT_INDEX)                                                  \
-    X(REDTUNE_SUMSQ, "sumsq", RDT_RESULT_SUM)                                                      \
-    X(REDTUNE_NORM2, "norm2", RDT_RESULT_MEAN)                                                     \
-    X(REDTUNE_SUMABS, "sumabs", RDT_RESULT_SUM)                                                    \
-    X(REDTUNE_MAXABS, "maxabs", RDT_RESULT_ABS)                                                    \
-    X(REDTUNE_MEAN, "mean", RDT_RESULT_MEAN)                                                       \
-    X(REDTUNE_ANY, "any", RDT_RESULT_TRUTH)                                                        \
-    X(REDTUNE_ALL, "all", RDT_RESULT_TRUTH)                                                        \
-    X(REDTUNE_NONZEROS, "nonzeros", RDT_RESULT_COUNT)                                              \
-    X(REDTUNE_AND, "and", RDT_RESULT_BITS)                                                         \
-    X(REDTUNE_OR, "or", RDT_RESULT_BITS)                                                           \
-    X(REDTUNE_XOR, "xor", RDT_RESULT_BITS)
+#include "model/op.h"
 
 /* enumerator, name, bytes, kind, accumulator, largest n such that the accumulator has every integer
  * from 0 to 2^n */
@@ -94,23 +60,17 @@ typedef struct rdt_dtype_traits {
     int exact_bits;
 } rdt_dtype_traits;
 
-typedef struct rdt_op_traits {
-    redtune_op op;
-    const char *name;
-    rdt_result_class result;
-} rdt_op_traits;
-
-/* The tables end with an entry whose name is NULL. */
+/* The table ends with an entry whose name is NULL. */
 extern const rdt_dtype_traits rdt_dtype_table[];
-extern const rdt_op_traits rdt_op_table[];
 
-/* NULL for a value that is no dtype, or no op. */
+/* NULL for a value that is no dtype. */
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype);
-const rdt_op_traits *rdt_op_find(redtune_op op);
 
 /* Copies the problem with its result dtype filled in. REDTUNE_INVALID if it makes no sense. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
+/* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
+redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* Whether both differ in their count at most; both are resolved. */
 /* REDTUNE_INVALID for an enumerator that is none; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,

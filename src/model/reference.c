@@ -14,19 +14,9 @@ static bool squares(const redtune_problem *problem) {
     return problem->op == REDTUNE_SUMSQ || problem->op == REDTUNE_NORM2;
 }
 
-redtune_dtype rdt_reference_accumulator(const redtune_problem *problem) {
-    const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
-    bool averages = problem->op == REDTUNE_MEAN || problem->op == REDTUNE_NORM2;
-    if (input->kind == RDT_KIND_FLOAT || !averages)
-        return problem->result == REDTUNE_F64 ? REDTUNE_F64 : input->accumulator;
-    /* Integers whose sums, or squares, could wrap. */
-    size_t wide = problem->op == REDTUNE_MEAN ? 8 : 4;
-    return input->bytes >= wide ? REDTUNE_F64 : input->accumulator;
-}
-
 redtune_value rdt_reference_finish(const redtune_problem *problem, const redtune_value *total,
                                    uint64_t count) {
-    redtune_dtype accumulator = rdt_reference_accumulator(problem);
+    redtune_dtype accumulator = rdt_problem_accumulator(problem);
     if (rdt_op_find(problem->op)->result == RDT_RESULT_SUM)
         return rdt_scalar_is_float(accumulator)
                    ? rdt_scalar_from_real(problem->result, rdt_scalar_real(accumulator, total, 0))
@@ -129,7 +119,7 @@ static uint64_t multiply_bits(const redtune_problem *problem, const void *elemen
 
 static void reduce_total(const redtune_problem *problem, const void *elements, uint64_t count,
                          rdt_reference *out) {
-    redtune_dtype accumulator = rdt_reference_accumulator(problem);
+    redtune_dtype accumulator = rdt_problem_accumulator(problem);
     redtune_value total;
     if (rdt_scalar_is_float(accumulator)) {
         out->exact = is_product(problem)
@@ -308,7 +298,7 @@ double rdt_reference_bound(const redtune_problem *problem, const rdt_reference *
                            uint64_t count, double depth) {
     rdt_result_class class = rdt_op_find(problem->op)->result;
     if (class != RDT_RESULT_SUM && class != RDT_RESULT_MEAN) return 0;
-    redtune_dtype accumulator = rdt_reference_accumulator(problem);
+    redtune_dtype accumulator = rdt_problem_accumulator(problem);
     rounding result = rounding_of(problem->result);
     double u = rounding_of(accumulator).relative, exact = fabs(reference->exact);
     /* All roundings multiply a product, those on other elements' ways, too. */

@@ -15,9 +15,6 @@ typedef struct rdt_reference {
 void rdt_reference_reduce(const redtune_problem *problem, const void *elements, uint64_t count,
                           rdt_reference *out);
 
-/* The dtype that sums, products and what is made of them accumulate in, whatever the result. */
-redtune_dtype rdt_reference_accumulator(const redtune_problem *problem);
-
 /* From a total in the accumulator to the result: mean's division, norm2's root, the conversion.
  * total is one of the accumulator's numbers. */
 redtune_value rdt_reference_finish(const redtune_problem *problem, const redtune_value *total,

@@ -20,7 +20,7 @@ typedef enum content { PATTERN, LEAST, GREATEST, CONTENTS } content;
 
 static bool has_content(const redtune_problem *problem, content each) {
     return each == PATTERN || (!rdt_scalar_is_float(problem->dtype) &&
-                               !rdt_scalar_is_float(rdt_reference_accumulator(problem)));
+                               !rdt_scalar_is_float(rdt_problem_accumulator(problem)));
 }
 
 /* Elements from OFFSET_MAX on; before them, deciders. */

@@ -49,7 +49,7 @@ static void for_each_problem(void (*fact)(subject *self)) {
     size_t tried = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
-    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, COUNT_MAX};
@@ -122,7 +122,7 @@ static void inputs_in_pieces_give_the_value_of_the_whole(void) {
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
                                      .database = "/nowhere/at/all.db"};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
-    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 5000};

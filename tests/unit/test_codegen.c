@@ -64,6 +64,42 @@ static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const ch
     return status;
 }
 
+/* Whether the source of the problem's kernel accumulates in what test data go by. */
+static bool accumulates_as_told(rdt_codegen *codegen, const redtune_problem *problem) {
+    static const char *const types[] = {[REDTUNE_I64] = "i64",
+                                        [REDTUNE_U64] = "u64",
+                                        [REDTUNE_F32] = "float",
+                                        [REDTUNE_F64] = "double"};
+    const rdt_facts *facts = rdt_facts_typical();
+    const rdt_case at = {problem, facts};
+    redtune_dtype accumulator = rdt_problem_accumulator(problem);
+    /* Squares have no sign: their sum fills all 64 bits. */
+    if (problem->op == REDTUNE_NORM2 && accumulator == REDTUNE_I64) accumulator = REDTUNE_U64;
+    char wanted[64], *source = NULL;
+    rdt_config config;
+    if (rdt_codegen_default(codegen, 0, at, &config, &err) ||
+        rdt_codegen_render(codegen, 0, at, &config, false, &source, &err))
+        return false;
+    snprintf(wanted, sizeof wanted, "typedef %s accumulator;", types[accumulator]);
+    bool found = strstr(source, wanted) != NULL;
+    free(source);
+    return found;
+}
+
+static void sums_accumulate_in_the_problems_accumulator(void) {
+    rdt_codegen *codegen = NULL;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
+        for (int i = 0; i < 2 * REDTUNE_F64; i++) {
+            redtune_problem problem = {op->op, (redtune_dtype)(1 + i / 2),
+                                       i % 2 ? REDTUNE_F64 : REDTUNE_DTYPE_NONE, 1000};
+            if (op->combines != RDT_COMBINES_SUM && op->combines != RDT_COMBINES_PRODUCT) continue;
+            if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+            CHECK(accumulates_as_told(codegen, &problem));
+        }
+    rdt_codegen_close(codegen);
+}
+
 static void render_is_the_same_in_every_state(void) {
     char *first = NULL, *second = NULL;
     for (int i = 0; i < 2; i++) {
@@ -518,6 +554,7 @@ int main(int argc, char **argv) {
         FACT(braces_and_quotes_nest_in_values),
         FACT(quotes_and_backslashes_are_kept),
         FACT(open_value_names_its_line),
+        FACT(sums_accumulate_in_the_problems_accumulator),
         FACT(render_is_the_same_in_every_state),
         FACT(source_does_not_depend_on_launch_parameters),
         FACT(lines_lead_back_to_the_template),

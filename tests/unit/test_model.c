@@ -126,8 +126,41 @@ static void problem_is_described_in_words(void) {
     }
 }
 
+static void enumerators_are_the_numbers_of_their_entries(void) {
+    static const struct {
+        redtune_op op;
+        const char *name;
+    } enumerators[] = {
+        {REDTUNE_SUM, "sum"},           {REDTUNE_PROD, "prod"},     {REDTUNE_MIN, "min"},
+        {REDTUNE_MAX, "max"},           {REDTUNE_FMIN, "fmin"},     {REDTUNE_FMAX, "fmax"},
+        {REDTUNE_ARGMIN, "argmin"},     {REDTUNE_ARGMAX, "argmax"}, {REDTUNE_SUMSQ, "sumsq"},
+        {REDTUNE_NORM2, "norm2"},       {REDTUNE_SUMABS, "sumabs"}, {REDTUNE_MAXABS, "maxabs"},
+        {REDTUNE_MEAN, "mean"},         {REDTUNE_ANY, "any"},       {REDTUNE_ALL, "all"},
+        {REDTUNE_NONZEROS, "nonzeros"}, {REDTUNE_AND, "and"},       {REDTUNE_OR, "or"},
+        {REDTUNE_XOR, "xor"},
+    };
+    enum { COUNT = sizeof enumerators / sizeof *enumerators };
+    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_XOR + 1);
+    for (int i = 0; i < COUNT; i++) {
+        redtune_op_info info;
+        redtune_error err;
+        CHECK_INT(enumerators[i].op, i);
+        CHECK_TEXT(redtune_op_name(enumerators[i].op), enumerators[i].name);
+        CHECK_OK(redtune_op_get(enumerators[i].op, &info, &err), err);
+        CHECK_TEXT(info.name, enumerators[i].name);
+        CHECK_INT(info.indexed, i == REDTUNE_ARGMIN || i == REDTUNE_ARGMAX);
+    }
+}
+
+static void no_op_is_behind_the_last(void) {
+    redtune_op_info info;
+    redtune_op none = (redtune_op)rdt_op_compiled_in.count;
+    CHECK(!redtune_op_name(none) && !redtune_op_name((redtune_op)-1));
+    CHECK_INT(redtune_op_get(none, &info, NULL), REDTUNE_INVALID);
+}
+
 static void no_description_of_a_problem_is_cut(void) {
-    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
             redtune_problem problem = {op->op, dtype->dtype, REDTUNE_F64, UINT64_MAX};
             char text[RDT_PROBLEM_TEXT_BYTES];
@@ -388,6 +421,8 @@ int main(int argc, char **argv) {
         FACT(problem_refuses_what_makes_no_sense),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),
+        FACT(enumerators_are_the_numbers_of_their_entries),
+        FACT(no_op_is_behind_the_last),
         FACT(no_description_of_a_problem_is_cut),
         FACT(values_are_stored_and_printed),
         FACT(floats_are_printed_so_that_they_read_back),

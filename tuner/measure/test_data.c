@@ -16,9 +16,9 @@
 
 enum {
     PERIOD = 1048573,
-    LEAF = 256, /* elements whose result is kept; that of fewer is computed */
-    SUM_MAX = 4,
-    SQUARE_MAX = 2, /* squared it is SUM_MAX */
+    LEAF = 256,   /* elements whose result is kept; that of fewer is computed */
+    SUM_MAX = 4,  /* what an element adds to a sum */
+    BASE_MAX = 2, /* of an element whose power is added: squared it is SUM_MAX */
     VALUE_MAX = 100,
     DECIDER = 120,        /* beyond VALUE_MAX */
     UNSIGNED_SHIFT = 128, /* so that values around 0 have no sign */
@@ -35,6 +35,10 @@ static uint64_t scramble(uint64_t index) {
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
+
+static const rdt_op_traits *op_of(const redtune_problem *problem) {
+    return rdt_op_find(problem->op);
+}
 
 static redtune_value number(const redtune_problem *problem, int64_t value) {
     redtune_value out = {.u64 = 0};
@@ -54,7 +58,7 @@ static int64_t small_number(const redtune_problem *problem, uint64_t random, int
 
 static redtune_value factor(const redtune_problem *problem, uint64_t random, bool rare) {
     redtune_dtype dtype = problem->dtype;
-    if (!rdt_scalar_is_float(rdt_reference_accumulator(problem))) {
+    if (!rdt_scalar_is_float(rdt_problem_accumulator(problem))) {
         /* Modulo a power of two the odd numbers have inverses: nothing is lost in the product. */
         redtune_value odd = rdt_scalar_from_bits(dtype, random | 1);
         return rdt_scalar_bits(dtype, &odd, 0) == 1 ? number(problem, 3) : odd;
@@ -78,8 +82,7 @@ static redtune_value ordered(const redtune_problem *problem, int64_t value, uint
 
 /* Around 0, with many that are equal. Some are NaN where that is ignored. */
 static redtune_value value(const redtune_problem *problem, uint64_t random) {
-    bool ignores_nan = problem->op == REDTUNE_FMIN || problem->op == REDTUNE_FMAX;
-    if (ignores_nan && rdt_scalar_is_float(problem->dtype) && random % 16 == 0)
+    if (op_of(problem)->ignores_nan && rdt_scalar_is_float(problem->dtype) && random % 16 == 0)
         return rdt_scalar_from_real(problem->dtype, (double)NAN);
     int64_t around_zero = (int64_t)((random >> 8) % (2 * VALUE_MAX + 1)) - VALUE_MAX;
     return ordered(problem, around_zero, random >> 4 & 3);
@@ -103,11 +106,11 @@ static uint64_t one_bit(const redtune_problem *problem, uint64_t random) {
     return UINT64_C(1) << (1 + random % (bits - 1));
 }
 
-/* What is added, directly or squared: any integer where the sum wraps and is exact all the same, a
- * small one in a float. */
-static redtune_value summand(const redtune_problem *problem, uint64_t random, int64_t most,
-                             bool counts) {
-    if (rdt_scalar_is_float(rdt_reference_accumulator(problem)))
+/* What is added, itself or a power of it: any integer where the sum wraps and is exact all the
+ * same, a small one in a float. */
+static redtune_value summand(const redtune_problem *problem, uint64_t random, bool counts) {
+    int64_t most = op_of(problem)->power > 1 ? BASE_MAX : SUM_MAX;
+    if (rdt_scalar_is_float(rdt_problem_accumulator(problem)))
         return number(problem, counts ? small_number(problem, random, most) : 0);
     return nonzero(problem, random);
 }
@@ -116,35 +119,26 @@ static redtune_value summand(const redtune_problem *problem, uint64_t random, in
 static redtune_value element(const redtune_problem *problem, uint64_t index, uint64_t thin) {
     uint64_t random = scramble(index), other = random >> 8;
     redtune_dtype dtype = problem->dtype;
-    switch (problem->op) {
-    case REDTUNE_SUM:
-    case REDTUNE_SUMABS:
-    case REDTUNE_MEAN:
-        return summand(problem, random, SUM_MAX, other % thin == 0);
-    case REDTUNE_SUMSQ:
-    case REDTUNE_NORM2:
-        return summand(problem, random, SQUARE_MAX, other % thin == 0);
-    case REDTUNE_PROD:
+    switch (op_of(problem)->combines) {
+    case RDT_COMBINES_SUM:
+        return summand(problem, random, other % thin == 0);
+    case RDT_COMBINES_PRODUCT:
         return factor(problem, random, other % thin == 0);
-    case REDTUNE_MIN:
-    case REDTUNE_MAX:
-    case REDTUNE_FMIN:
-    case REDTUNE_FMAX:
-    case REDTUNE_ARGMIN:
-    case REDTUNE_ARGMAX:
-    case REDTUNE_MAXABS:
+    case RDT_COMBINES_LEAST:
+    case RDT_COMBINES_GREATEST:
+    case RDT_COMBINES_MAGNITUDE:
         return value(problem, random);
-    case REDTUNE_ANY:
+    case RDT_COMBINES_ANY:
         return zero(problem, random);
-    case REDTUNE_ALL:
+    case RDT_COMBINES_ALL:
         return nonzero(problem, random);
-    case REDTUNE_NONZEROS:
+    case RDT_COMBINES_COUNT:
         return random & 32 ? nonzero(problem, other) : zero(problem, random);
-    case REDTUNE_AND:
+    case RDT_COMBINES_AND:
         return rdt_scalar_from_bits(dtype, ~(other % RARE ? 0 : one_bit(problem, random)));
-    case REDTUNE_OR:
+    case RDT_COMBINES_OR:
         return rdt_scalar_from_bits(dtype, other % RARE ? 0 : one_bit(problem, random));
-    case REDTUNE_XOR:
+    case RDT_COMBINES_XOR:
         return rdt_scalar_from_bits(dtype, random | 1);
     }
     return number(problem, 0);
@@ -152,26 +146,27 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
 
 /* ---- how many are exact ---------------------------------------------------------------------- */
 
-/* Bits of which the root, or a quotient, still tells neighbours apart: relative to the sum one
- * element is then at least two roundings of what is made of it. */
-static int exact_bits(const redtune_problem *problem) {
-    int bits = rdt_dtype_find(rdt_reference_accumulator(problem))->exact_bits;
-    int lost = problem->op == REDTUNE_NORM2 ? 2 : problem->op == REDTUNE_MEAN ? 1 : 0;
-    return bits - lost;
+/* The largest that an element adds to a sum. */
+static uint64_t largest_summand(const rdt_op_traits *op) {
+    return op->power > 2 ? UINT64_C(1) << op->power : SUM_MAX;
 }
 
+/* The bits that a root, or a quotient, loses are left free: relative to the sum one element is then
+ * at least two roundings of what is made of it. */
 uint64_t rdt_test_data_dense_max(const redtune_problem *problem) {
-    rdt_result_class class = rdt_op_find(problem->op)->result;
-    bool is_sum = class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN;
-    if (!is_sum || problem->op == REDTUNE_PROD) return rdt_problem_count_max(problem->dtype);
-    return (UINT64_C(1) << exact_bits(problem)) / SUM_MAX;
+    const rdt_op_traits *op = op_of(problem);
+    int bits = rdt_dtype_find(rdt_problem_accumulator(problem))->exact_bits - op->lost_bits;
+    if (op->combines != RDT_COMBINES_SUM) return rdt_problem_count_max(problem->dtype);
+    return (UINT64_C(1) << bits) / largest_summand(op);
 }
 
 /* The least power of two that thins the pattern out enough. What is added is 2.5 on average, so
  * that allowing for 4 leaves room for chance in which elements are zero. */
 static uint64_t choose_thin(const redtune_problem *problem, uint64_t count) {
     uint64_t thin = 1;
-    uint64_t most = problem->op == REDTUNE_PROD ? POWERS_MAX : rdt_test_data_dense_max(problem);
+    uint64_t most = op_of(problem)->combines == RDT_COMBINES_PRODUCT
+                        ? POWERS_MAX
+                        : rdt_test_data_dense_max(problem);
     while (count / thin > most) thin *= 2;
     return thin;
 }
@@ -281,61 +276,50 @@ redtune_value rdt_test_data_planted_value(const rdt_test_data *data, uint64_t fi
 /* ---- deciders -------------------------------------------------------------------------------- */
 
 bool rdt_test_data_hides(const redtune_problem *problem) {
-    switch (rdt_op_find(problem->op)->result) {
-    case RDT_RESULT_SUM:
-    case RDT_RESULT_MEAN:
-        return problem->op == REDTUNE_PROD &&
-               rdt_scalar_is_float(rdt_reference_accumulator(problem));
-    case RDT_RESULT_BITS:
-        return problem->op != REDTUNE_XOR;
-    case RDT_RESULT_COUNT:
-        return false;
-    default:
-        return true;
-    }
+    rdt_combines combines = op_of(problem)->combines;
+    if (combines == RDT_COMBINES_PRODUCT)
+        return rdt_scalar_is_float(rdt_problem_accumulator(problem));
+    return combines != RDT_COMBINES_SUM && combines != RDT_COMBINES_COUNT &&
+           combines != RDT_COMBINES_XOR;
 }
 
 redtune_value rdt_test_data_decider(const redtune_problem *problem) {
-    switch (problem->op) {
-    case REDTUNE_MIN:
-    case REDTUNE_FMIN:
-    case REDTUNE_ARGMIN:
+    switch (op_of(problem)->combines) {
+    case RDT_COMBINES_LEAST:
         return ordered(problem, -DECIDER, 0);
-    case REDTUNE_MAX:
-    case REDTUNE_FMAX:
-    case REDTUNE_ARGMAX:
+    case RDT_COMBINES_GREATEST:
         return ordered(problem, DECIDER, 0);
-    case REDTUNE_MAXABS:
+    case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, is_unsigned(problem->dtype) ? DECIDER : -DECIDER, 0);
-    case REDTUNE_ALL:
+    case RDT_COMBINES_ALL:
         return number(problem, 0);
-    case REDTUNE_ANY:
-    case REDTUNE_NONZEROS:
-    case REDTUNE_OR:
+    case RDT_COMBINES_ANY:
+    case RDT_COMBINES_COUNT:
+    case RDT_COMBINES_OR:
         return number(problem, 1);
-    case REDTUNE_AND:
+    case RDT_COMBINES_AND:
         return rdt_scalar_from_bits(problem->dtype, ~UINT64_C(1));
-    default:
-        return number(problem, 3);
+    case RDT_COMBINES_SUM:
+    case RDT_COMBINES_PRODUCT:
+    case RDT_COMBINES_XOR:
+        break;
     }
-}
-
-/* Whether the op is about less and greater. */
-static bool orders(const redtune_problem *problem) {
-    rdt_result_class class = rdt_op_find(problem->op)->result;
-    return class == RDT_RESULT_SAME || class == RDT_RESULT_ABS || class == RDT_RESULT_INDEX;
+    return number(problem, 3);
 }
 
 redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
-    switch (problem->op) {
-    case REDTUNE_PROD:
-    case REDTUNE_ALL:
+    switch (op_of(problem)->combines) {
+    case RDT_COMBINES_PRODUCT:
+    case RDT_COMBINES_ALL:
         return number(problem, 1);
-    case REDTUNE_AND:
+    case RDT_COMBINES_AND:
         return rdt_scalar_from_bits(problem->dtype, UINT64_MAX);
+    case RDT_COMBINES_LEAST:
+    case RDT_COMBINES_GREATEST:
+    case RDT_COMBINES_MAGNITUDE:
+        return ordered(problem, 0, 0); /* the test data lie around this value */
     default:
-        /* The values of min and the like lie around this one. */
-        return orders(problem) ? ordered(problem, 0, 0) : number(problem, 0);
+        return number(problem, 0);
     }
 }
 

@@ -1,0 +1,99 @@
+/* Op reader: the entries of templates/ops.lua as the table that C goes by. */
+#include "codegen/op_reader.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_NUMBER = RDT_OPS_MAX }; /* behind all that have one */
+
+#define NAME(value, name) name,
+static const char *const result_names[] = {RDT_RESULT_LIST(NAME) NULL};
+static const char *const combines_names[] = {RDT_COMBINES_LIST(NAME) NULL};
+#undef NAME
+
+/* The following read a field of the entry on top of the stack. */
+
+static void read_text(lua_State *state, const char *op, const char *field, char *out,
+                      size_t bytes) {
+    size_t length = 0;
+    lua_getfield(state, -1, field);
+    const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tolstring(state, -1, &length) : "";
+    if (!length || length >= bytes || strlen(text) < length)
+        luaL_error(state, "ops.lua: the %s of %s must be a text of 1 to %d bytes", field, op,
+                   (int)bytes - 1);
+    memcpy(out, text, length + 1);
+    lua_pop(state, 1);
+}
+
+static int read_choice(lua_State *state, const char *op, const char *field,
+                       const char *const *names) {
+    lua_getfield(state, -1, field);
+    const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], text)) {
+            lua_pop(state, 1);
+            return i;
+        }
+    return luaL_error(state, "ops.lua: the %s of %s must not be '%s'", field, op, text);
+}
+
+static int read_integer(lua_State *state, const char *op, const char *field, int missing,
+                        int most) {
+    int out = missing;
+    if (lua_getfield(state, -1, field) != LUA_TNIL) {
+        if (!lua_isinteger(state, -1) || lua_tointeger(state, -1) < 0 ||
+            lua_tointeger(state, -1) > most)
+            luaL_error(state, "ops.lua: the %s of %s must be a number from 0 to %d", field, op,
+                       most);
+        out = (int)lua_tointeger(state, -1);
+    }
+    lua_pop(state, 1);
+    return out;
+}
+
+static bool read_flag(lua_State *state, const char *field) {
+    lua_getfield(state, -1, field);
+    bool out = lua_toboolean(state, -1);
+    lua_pop(state, 1);
+    return out;
+}
+
+static void read_entry(lua_State *state, const char *key, rdt_op_traits *out) {
+    if (!lua_istable(state, -1)) luaL_error(state, "ops.lua: %s is no table", key);
+    read_text(state, key, "name", out->name, sizeof out->name);
+    if (strcmp(out->name, key))
+        luaL_error(state, "ops.lua: the entry %s has the name %s", key, out->name);
+    read_text(state, key, "formula", out->formula, sizeof out->formula);
+    out->op = (redtune_op)read_integer(state, key, "number", NO_NUMBER, RDT_OPS_MAX - 2);
+    out->result = (rdt_result_class)read_choice(state, key, "result", result_names);
+    out->combines = (rdt_combines)read_choice(state, key, "combines", combines_names);
+    out->power = read_integer(state, key, "power", 1, 4);
+    out->f64_from = read_integer(state, key, "f64_from", 1, 8);
+    out->lost_bits = read_integer(state, key, "lost_bits", 0, 8);
+    out->indexed = read_flag(state, "indexed");
+    out->ignores_nan = read_flag(state, "ignores_nan");
+    out->bools = read_flag(state, "bools");
+    lua_getfield(state, -1, "make");
+    if (!lua_isfunction(state, -1)) luaL_error(state, "ops.lua: %s has no function make", key);
+    lua_pop(state, 1);
+}
+
+static int compare(const void *a, const void *b) {
+    const rdt_op_traits *x = a, *y = b;
+    return x->op != y->op ? (x->op > y->op) - (x->op < y->op) : strcmp(x->name, y->name);
+}
+
+void rdt_op_reader_read(lua_State *state, rdt_op_table *out) {
+    if (!lua_istable(state, -1)) luaL_error(state, "ops.lua must return a table");
+    lua_pushnil(state);
+    while (lua_next(state, -2)) {
+        if (lua_type(state, -2) != LUA_TSTRING)
+            luaL_error(state, "ops.lua: an entry's key must be its name");
+        if (out->count == RDT_OPS_MAX - 1)
+            luaL_error(state, "ops.lua has more than %d ops", RDT_OPS_MAX - 1);
+        read_entry(state, lua_tostring(state, -2), &out->entry[out->count++]);
+        lua_pop(state, 1);
+    }
+    qsort(out->entry, (size_t)out->count, sizeof *out->entry, compare);
+}

@@ -1,0 +1,74 @@
+/* Op: what redtune knows of an op beside the CUDA text that computes it.
+ *
+ * templates/ops.lua holds an entry for each op, and the build makes a constant table of those
+ * compiled in. The ops of the user's template folder are read once, when an op is asked for that is
+ * not in that table; they come behind it, in the order of their names. So an op's number holds
+ * within a process, and its name everywhere. */
+#ifndef RDT_MODEL_OP_H
+#define RDT_MODEL_OP_H
+
+#include <stdbool.h>
+#include "base/fail.h"
+
+/* Which dtype the results of an op have; docs/ops.md has the table. */
+#define RDT_RESULT_LIST(X)                                                                         \
+    X(RDT_RESULT_SUM, "sum")     /* 64 bits of the same signedness; f32 for narrower floats */     \
+    X(RDT_RESULT_MEAN, "mean")   /* f64 for integers, else as sums */                              \
+    X(RDT_RESULT_SAME, "same")   /* the dtype itself */                                            \
+    X(RDT_RESULT_ABS, "abs")     /* unsigned, of the same width, for signed integers */            \
+    X(RDT_RESULT_INDEX, "index") /* i64 */                                                         \
+    X(RDT_RESULT_TRUTH, "truth") /* u8 */                                                          \
+    X(RDT_RESULT_COUNT, "count") /* u64 */                                                         \
+    X(RDT_RESULT_BITS, "bits")   /* the dtype itself, which must be an integer */
+
+/* How elements make the result: which test data show every one of them. */
+#define RDT_COMBINES_LIST(X)                                                                       \
+    X(RDT_COMBINES_SUM, "sum")                                                                     \
+    X(RDT_COMBINES_PRODUCT, "product")                                                             \
+    X(RDT_COMBINES_LEAST, "least")                                                                 \
+    X(RDT_COMBINES_GREATEST, "greatest")                                                           \
+    X(RDT_COMBINES_MAGNITUDE, "magnitude")                                                         \
+    X(RDT_COMBINES_ANY, "any")                                                                     \
+    X(RDT_COMBINES_ALL, "all")                                                                     \
+    X(RDT_COMBINES_COUNT, "count")                                                                 \
+    X(RDT_COMBINES_AND, "and")                                                                     \
+    X(RDT_COMBINES_OR, "or")                                                                       \
+    X(RDT_COMBINES_XOR, "xor")
+
+#define ENTRY(value, name) value,
+typedef enum rdt_result_class { RDT_RESULT_LIST(ENTRY) } rdt_result_class;
+typedef enum rdt_combines { RDT_COMBINES_LIST(ENTRY) } rdt_combines;
+#undef ENTRY
+
+enum { RDT_OPS_MAX = 64, RDT_OP_NAME_BYTES = 24, RDT_OP_FORMULA_BYTES = 120 };
+
+/* An entry of templates/ops.lua, where each field is explained. */
+typedef struct rdt_op_traits {
+    redtune_op op;
+    char name[RDT_OP_NAME_BYTES];
+    char formula[RDT_OP_FORMULA_BYTES];
+    rdt_result_class result;
+    rdt_combines combines;
+    int power;
+    int f64_from;
+    int lost_bits;
+    bool indexed, ignores_nan, bools;
+} rdt_op_traits;
+
+/* Valid when zeroed. */
+typedef struct rdt_op_table {
+    int count;
+    rdt_op_traits entry[RDT_OPS_MAX];
+} rdt_op_table;
+
+/* The ops that are compiled in, each at the index that is its number. */
+extern const rdt_op_table rdt_op_compiled_in;
+/* The ops of the user's template folder that are not compiled in; their numbers follow. Empty where
+ * there is no such folder. NULL, with the reason, where it cannot be read. Never freed. codegen
+ * defines it, since it is Lua that reads them. */
+const rdt_op_table *rdt_op_of_user(redtune_error *err);
+
+/* NULL for a value that is no op. */
+const rdt_op_traits *rdt_op_find(redtune_op op);
+
+#endif
