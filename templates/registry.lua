@@ -1,3 +1,4 @@
--- The template families, best first: the first that has a problem gives its built-in default. Those
--- aside are there to be looked at: neither the tuner nor a plan ever chooses them.
-return { "block", aside = { "ladder" } }
+-- The template families that are tuned, best first: the first that has a problem gives its built-in
+-- default. Folders that are not named here, such as ladder and naive, hold families that are asked
+-- for by name: neither the tuner nor a plan ever chooses them.
+return { "block" }

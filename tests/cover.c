@@ -207,7 +207,7 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
     self->facts = facts;
     self->space = rdt_codegen_space(codegen, family);
     self->factors = PARAMS + self->space->param_count;
-    while (rdt_op_compiled_in.entry[self->values[OP]].name[0]) self->values[OP]++;
+    self->values[OP] = REDTUNE_XOR + 1; /* those that the reference has */
     while (rdt_dtype_table[self->values[DTYPE]].name) self->values[DTYPE]++;
     for (int i = 0; i < self->space->param_count; i++)
         self->values[PARAMS + i] = self->space->param[i].value_count;

@@ -29,9 +29,9 @@ const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family);
 redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
                                 redtune_error *err);
 
-/* A family that the registry keeps aside, loaded when it is asked for: it can be rendered and
- * launched like any other, and no count or search above finds it. REDTUNE_INVALID for a name that
- * none of them has. */
+/* A family that the registry does not name, loaded when it is asked for: it can be rendered and
+ * launched like any other, and no count or search above finds it. REDTUNE_INVALID for one that the
+ * registry names, REDTUNE_TEMPLATE where there is no such folder. */
 redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err);
 

@@ -99,11 +99,19 @@ static int load_families(lua_State *state) {
     return 0;
 }
 
+/* A family that is loaded by its name, behind those loaded already. */
+typedef struct aside_call {
+    rdt_codegen *codegen;
+    const char *name;
+} aside_call;
+
 static int load_aside(lua_State *state) {
-    rdt_codegen *codegen = lua_touserdata(state, 1);
-    rdt_lua_require(state, "registry");
-    if (lua_getfield(state, -1, "aside") == LUA_TTABLE)
-        codegen->aside_count = load_list(state, codegen, codegen->family_count);
+    const aside_call *call = lua_touserdata(state, 1);
+    rdt_codegen *codegen = call->codegen;
+    const int at = codegen->family_count + codegen->aside_count;
+    if (at == RDT_FAMILY_MAX) luaL_error(state, "there are more than %d families", at);
+    load_family(state, call->name, &codegen->family[at]);
+    codegen->aside_count++;
     return 0;
 }
 
@@ -180,19 +188,19 @@ redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, in
 
 redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err) {
-    if (!codegen->aside_count) {
-        redtune_status status =
-            rdt_lua_call(&codegen->lua, "load the templates", load_aside, codegen, err);
-        if (status) return status;
+    for (int i = 0; i < codegen->family_count + codegen->aside_count; i++) {
+        if (strcmp(name, codegen->family[i].space.family)) continue;
+        if (i < codegen->family_count)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot keep template '%.40s' aside: the registry names it", name);
+        *family = i;
+        return REDTUNE_OK;
     }
-    for (int i = codegen->family_count; i < codegen->family_count + codegen->aside_count; i++)
-        if (!strcmp(name, codegen->family[i].space.family)) {
-            *family = i;
-            return REDTUNE_OK;
-        }
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot use template '%.40s': the registry keeps none of that name aside",
-                    name);
+    aside_call call = {codegen, name};
+    redtune_status status =
+        rdt_lua_call(&codegen->lua, "load the templates", load_aside, &call, err);
+    if (!status) *family = codegen->family_count + codegen->aside_count - 1;
+    return status;
 }
 
 /* ---- rules -------------------------------------------------------------------------------- */

@@ -14,8 +14,11 @@ enum { FILE_BYTES_MAX = 1 << 20, FOLDER_DEPTH_MAX = 16 };
 
 /* Folders whose files no tuned kernel is made from: a change there is no new version of it. */
 static bool is_aside(const char *path) {
-    size_t length = strcspn(path, "/");
-    return length == 6 && (!memcmp(path, "ladder", 6) || !memcmp(path, "report", 6));
+    static const char *const folders[] = {"ladder", "naive", "report"};
+    const size_t length = strcspn(path, "/");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strlen(folders[i]) == length && !memcmp(path, folders[i], length)) return true;
+    return false;
 }
 
 static void add_to_hash(rdt_hash *hash, const char *name, const char *data, size_t bytes) {

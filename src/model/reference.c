@@ -268,11 +268,6 @@ void rdt_reference_reduce(const redtune_problem *problem, const void *elements, 
 
 /* ---- comparing ----------------------------------------------------------------------------- */
 
-bool rdt_reference_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b) {
-    if (rdt_scalar_is_nan(dtype, a, 0) && rdt_scalar_is_nan(dtype, b, 0)) return true;
-    return !memcmp(a, b, redtune_dtype_bytes(dtype));
-}
-
 /* What rounding to a dtype may cost: relative, half the distance between neighbours at 1; absolute,
  * half the distance between the least numbers. */
 typedef struct rounding {

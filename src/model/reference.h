@@ -20,9 +20,6 @@ void rdt_reference_reduce(const redtune_problem *problem, const void *elements, 
 redtune_value rdt_reference_finish(const redtune_problem *problem, const redtune_value *total,
                                    uint64_t count);
 
-/* Bit for bit the same, but for NaN, of which any equals any. */
-bool rdt_reference_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b);
-
 /* How far a float result may be from exact if no element passes through more than depth additions
  * on its way (Higham, Accuracy and Stability of Numerical Algorithms, 4.2; products: 3.1, whatever
  * the depth); 0 for ops that are exact. */

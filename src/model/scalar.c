@@ -136,3 +136,8 @@ redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real) {
         return rdt_scalar_from_bits(dtype, (uint64_t)(int64_t)real);
     }
 }
+
+bool rdt_scalar_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b) {
+    if (rdt_scalar_is_nan(dtype, a, 0) && rdt_scalar_is_nan(dtype, b, 0)) return true;
+    return !memcmp(a, b, redtune_dtype_bytes(dtype));
+}

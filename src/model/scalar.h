@@ -17,6 +17,9 @@ double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index);
 /* A number that orders as the elements of dtype do, -0 before +0; NaN has no place in it. */
 uint64_t rdt_scalar_key(redtune_dtype dtype, const void *array, uint64_t index);
 
+/* Bit for bit the same, but for NaN, of which any equals any. */
+bool rdt_scalar_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b);
+
 /* The value of these low bits. */
 redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits);
 /* The nearest value, ties to even, the 16-bit floats by way of f32; an integer dtype takes whole

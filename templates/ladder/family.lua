@@ -1,5 +1,5 @@
 -- The family "ladder": the sum, one classic optimisation after the other (steps.lua, docs/ladder.md).
--- It is there to be read and run, not to be tuned: the registry keeps it aside.
+-- It is there to be read and run, not to be tuned: the registry does not name it.
 local steps = require "ladder/steps"
 
 local family = {

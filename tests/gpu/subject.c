@@ -1,6 +1,7 @@
 /* Subject: a kernel under test with what it takes to run it, and the sets of them that tests go
  * over. */
 #include "subject.h"
+#include "model/scalar.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,7 +138,7 @@ double subject_depth(const subject *self, uint64_t count) {
 void subject_compare(const subject *self, const redtune_value *got, const redtune_value *wanted,
                      rdt_text *out) {
     redtune_dtype result = self->problem.result;
-    if (rdt_reference_same(result, got, wanted)) return;
+    if (rdt_scalar_same(result, got, wanted)) return;
     rdt_text_add(out, "it is ");
     rdt_value_print(result, got, out);
     rdt_text_add(out, " and should be ");

@@ -2,6 +2,7 @@
  * boundaries, from every element-aligned start, no element missed or taken twice, nothing read
  * outside the input. */
 #include "check.h"
+#include "exact.h"
 #include "model/scalar.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
@@ -124,7 +125,7 @@ static redtune_value results[SUBJECT_RESULTS];
 static redtune_status flush(sweep *all) {
     redtune_status status = subject_read(all->self, results, &err);
     for (uint64_t i = 0; !status && i < all->queued; i++) {
-        redtune_value wanted = rdt_test_data_one_hot(&all->self->problem, all->count, all->at[i]);
+        redtune_value wanted = exact_one_hot(&all->self->problem, all->count, all->at[i]);
         if (!subject_same(all->self, all->count, &results[i], &wanted,
                           "at offset %llu, of which the one at %llu decides",
                           (unsigned long long)all->offset[i], (unsigned long long)all->at[i]))

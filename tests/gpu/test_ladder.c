@@ -2,6 +2,8 @@
  * their allocation ends, and what the simulated GPU counts is what docs/ladder.md says. */
 #include "api/tools/ladder_run.h"
 #include "check.h"
+#include "exact.h"
+#include "model/scalar.h"
 #include "device.h"
 #include "model/reference.h"
 #include "tuner/measure/test_data.h"
@@ -45,11 +47,11 @@ static void close_bench(bench *self) {
 
 /* Sums count elements of the pattern in an allocation of just their size. */
 static void check_count(const bench *self, const rdt_ladder_run *rung, const rdt_test_data *pattern,
-                        const char *config, uint64_t count) {
+                        const exact *sums, const char *config, uint64_t count) {
     const redtune_problem *problem = &pattern->problem;
     size_t element = redtune_dtype_bytes(problem->dtype), bytes = (size_t)count * element;
     size_t period = (size_t)pattern->period * element, first = period < bytes ? period : bytes;
-    redtune_value got, wanted = rdt_test_data_value(pattern, 0, count);
+    redtune_value got, wanted = exact_value(sums, 0, count);
     rdt_buffer input = {0};
     CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &input, &err), err);
     redtune_status status =
@@ -68,7 +70,7 @@ static void check_count(const bench *self, const rdt_ladder_run *rung, const rdt
     check_that(!status, __FILE__, __LINE__, "%s of %llu %s: %s", config, (unsigned long long)count,
                redtune_dtype_name(problem->dtype), err.message);
     if (!status)
-        check_that(rdt_reference_same(problem->result, &got, &wanted), __FILE__, __LINE__,
+        check_that(rdt_scalar_same(problem->result, &got, &wanted), __FILE__, __LINE__,
                    "%s of %llu %s: the sum is wrong", config, (unsigned long long)count,
                    redtune_dtype_name(problem->dtype));
 }
@@ -79,18 +81,21 @@ static void check_config(const bench *self, const char *config_text, redtune_dty
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = dtype};
     rdt_config config = {{0}};
     rdt_test_data *pattern = NULL;
+    exact *sums = NULL;
     rdt_ladder_run rung = {0};
     for (size_t i = 0; i < count_count; i++)
         if (counts[i] > problem.count) problem.count = counts[i];
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_config_parse(self->space, config_text, &config, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, problem.count, &pattern, &err), err);
+    CHECK_OK(exact_open(pattern, &sums, &err), err);
     redtune_status status = rdt_ladder_run_open(self->builder, gpu.context, self->family, &problem,
                                                 &config, &rung, &err);
     check_that(!status, __FILE__, __LINE__, "%s: %s", config_text, err.message);
     for (size_t i = 0; !status && i < count_count && !check_state.failed; i++)
-        check_count(self, &rung, pattern, config_text, counts[i]);
+        check_count(self, &rung, pattern, sums, config_text, counts[i]);
     rdt_ladder_run_close(&rung);
+    exact_close(sums);
     rdt_test_data_destroy(pattern);
 }
 

@@ -2,6 +2,7 @@
  * every run while the GPU does something else, too. */
 #include <inttypes.h>
 #include "check.h"
+#include "exact.h"
 #include "gpu/stream.h"
 #include "model/scalar.h"
 #include "subject.h"
@@ -28,6 +29,7 @@ static const uint64_t large_count = (UINT64_C(1) << 31) + 3;
 typedef struct large {
     redtune *rt;
     rdt_test_data *data;
+    exact *exact;
     rdt_buffer input, output;
 } large;
 
@@ -56,7 +58,7 @@ static void check_equal(const large *self, uint64_t count, const redtune_value *
     rdt_value_print(problem->result, got, &text);
     rdt_text_add(&text, " and should be ");
     rdt_value_print(problem->result, wanted, &text);
-    check_that(rdt_reference_same(problem->result, got, wanted), __FILE__, __LINE__,
+    check_that(rdt_scalar_same(problem->result, got, wanted), __FILE__, __LINE__,
                "%s of %" PRIu64 " %s, %s, is %s", redtune_op_name(problem->op), count,
                redtune_dtype_name(problem->dtype), how, text.data);
     rdt_text_free(&text);
@@ -72,7 +74,7 @@ static void check_planted(const large *self, uint64_t count) {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         CUdeviceptr place = self->input.address + places[i] * element;
         if (places[i] >= count) continue;
-        redtune_value wanted = rdt_test_data_planted(self->data, 0, count, places[i]);
+        redtune_value wanted = exact_planted(self->exact, 0, count, places[i]);
         CHECK_OK(rdt_buffer_read(gpu.driver, &before, place, element, gpu.stream, &err), err);
         CHECK_OK(rdt_buffer_write(gpu.driver, place, &decider, element, gpu.stream, &err), err);
         CHECK_OK(run(self, 0, count, &got), err);
@@ -89,6 +91,7 @@ static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
     redtune_value got;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, count, &self.data, &err), err);
+    CHECK_OK(exact_open(self.data, &self.exact, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, count * element, &self.input, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, 16, &self.output, &err), err);
     CHECK_OK(rdt_buffer_write(gpu.driver, self.input.address, self.data->elements,
@@ -98,13 +101,14 @@ static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
                                count * element, gpu.stream, &err),
              err);
     for (uint64_t offset = 0; offset < 2; offset++) {
-        redtune_value wanted = rdt_test_data_value(self.data, offset, count - offset);
+        redtune_value wanted = exact_value(self.exact, offset, count - offset);
         CHECK_OK(run(&self, offset, count - offset, &got), err);
         check_equal(&self, count - offset, &got, &wanted, offset ? "unaligned" : "aligned");
     }
     if (rdt_test_data_hides(&problem)) check_planted(&self, count);
     rdt_buffer_destroy(&self.output);
     rdt_buffer_destroy(&self.input);
+    exact_close(self.exact);
     rdt_test_data_destroy(self.data);
 }
 

@@ -99,7 +99,7 @@ static bool is_tie(const pair *each) {
 
 /* One round of those of one class: they share the test data. */
 static redtune_status race_class(pair *pairs, size_t count, int round) {
-    const rdt_local_parts parts = {.context = gpu.context, .codegen = shop.codegen, .make = make};
+    const rdt_local_parts parts = {.context = gpu.context, .maker = {shop.codegen, make, NULL}};
     redtune_problem largest = pairs[0].row[0]->trial.problem;
     rdt_local *local = NULL;
     rdt_buffer shift = {0}; /* lies where the data lay in another round */

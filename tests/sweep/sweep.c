@@ -22,6 +22,7 @@
 #include "cover.h"
 #include "inputs.h"
 #include "model/reference.h"
+#include "model/scalar.h"
 #include "simulated.h"
 #include "gpu/stream.h"
 
@@ -121,7 +122,7 @@ static redtune_status reduce(const subject *self, const input *data, int first, 
         status = launch(self, start, data->count, bytes, err);
         if (status) break;
         memcpy(&got, bytes, sizeof got);
-        bool good = rdt_reference_same(problem->result, &got, &wanted.value);
+        bool good = rdt_scalar_same(problem->result, &got, &wanted.value);
         if (!good) status = wrong_result(self, data, &got, &wanted.value, err);
         for (size_t i = redtune_dtype_bytes(problem->result); good && i < OUTPUT_BYTES; i++)
             if (bytes[i] != POISON)

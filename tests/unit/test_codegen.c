@@ -151,7 +151,7 @@ static void family_find_lists_the_known_names(void) {
     rdt_codegen_close(codegen);
 }
 
-/* What the registry keeps aside is rendered by its own name only. */
+/* A family that the registry does not name is rendered by its own name only. */
 static void the_ladder_is_no_family_that_is_tuned(void) {
     rdt_codegen *codegen = NULL;
     int family = -1;

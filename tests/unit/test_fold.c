@@ -67,7 +67,7 @@ static void check_problem(const redtune_problem *problem) {
                 rdt_reference whole;
                 rdt_reference_reduce(problem, elements, COUNT, &whole);
                 redtune_value folded = fold_pieces(problem, elements, COUNT, most);
-                check_that(rdt_reference_same(problem->result, &folded, &whole.value), __FILE__,
+                check_that(rdt_scalar_same(problem->result, &folded, &whole.value), __FILE__,
                            __LINE__, "%s of %s as %s in pieces of up to %llu, data %d",
                            redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
                            redtune_dtype_name(problem->result), (unsigned long long)most, how);
@@ -76,12 +76,13 @@ static void check_problem(const redtune_problem *problem) {
     rdt_reference nothing;
     rdt_reference_reduce(problem, NULL, 0, &nothing);
     redtune_value folded = fold_pieces(problem, NULL, 0, 1);
-    CHECK(rdt_reference_same(problem->result, &folded, &nothing.value));
+    CHECK(rdt_scalar_same(problem->result, &folded, &nothing.value));
 }
 
 static void pieces_give_the_result_of_the_whole(void) {
     size_t tried = 0;
-    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
+         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = 0; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 0};
@@ -94,7 +95,8 @@ static void pieces_give_the_result_of_the_whole(void) {
 }
 
 static void every_piece_is_a_problem_of_its_own(void) {
-    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
+         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = 0; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 0};
@@ -145,7 +147,8 @@ static void infinity_and_nan_are_kept(void) {
 /* The result of no elements, such as an infinity or the index -1, is no element's. */
 static void empty_pieces_change_nothing(void) {
     static const uint8_t element[] = {7};
-    for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++) {
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
+         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++) {
         redtune_problem problem = {op->op, REDTUNE_U8, REDTUNE_DTYPE_NONE, 0};
         CHECK_INT(rdt_problem_resolve(&problem, &problem, NULL), REDTUNE_OK);
         rdt_fold fold = rdt_fold_begin(&problem);
@@ -157,7 +160,7 @@ static void empty_pieces_change_nothing(void) {
         rdt_fold_add(&fold, &one.value, element, 1);
         rdt_fold_add(&fold, &nothing.value, NULL, 0);
         redtune_value value = rdt_fold_value(&fold);
-        CHECK(rdt_reference_same(problem.result, &value, &wanted.value));
+        CHECK(rdt_scalar_same(problem.result, &value, &wanted.value));
     }
 }
 

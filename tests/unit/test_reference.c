@@ -4,6 +4,7 @@
 #include "check.h"
 #include "model/half.h"
 #include "model/reference.h"
+#include "model/scalar.h"
 
 static redtune_problem problem_of(redtune_op op, redtune_dtype dtype, redtune_dtype result) {
     redtune_problem problem = {op, dtype, result, 0};
@@ -245,16 +246,16 @@ static void same_is_bitwise_but_for_nan(void) {
     redtune_value one = {.u64 = 0}, other = {.u64 = 0};
     one.f32 = NAN;
     other.f32 = -NAN;
-    CHECK(rdt_reference_same(REDTUNE_F32, &one, &other));
-    CHECK(!rdt_reference_same(REDTUNE_U32, &one, &other));
+    CHECK(rdt_scalar_same(REDTUNE_F32, &one, &other));
+    CHECK(!rdt_scalar_same(REDTUNE_U32, &one, &other));
     one.f32 = 0;
     other.f32 = -0.0f;
-    CHECK(!rdt_reference_same(REDTUNE_F32, &one, &other));
+    CHECK(!rdt_scalar_same(REDTUNE_F32, &one, &other));
     one.u32 = 0x7c01, other.u32 = 0xffff;
-    CHECK(rdt_reference_same(REDTUNE_F16, &one, &other));
-    CHECK(!rdt_reference_same(REDTUNE_BF16, &one, &other));
+    CHECK(rdt_scalar_same(REDTUNE_F16, &one, &other));
+    CHECK(!rdt_scalar_same(REDTUNE_BF16, &one, &other));
     one.u64 = 0x1ff, other.u64 = 0x2ff;
-    CHECK(rdt_reference_same(REDTUNE_U8, &one, &other)); /* no byte behind the value counts */
+    CHECK(rdt_scalar_same(REDTUNE_U8, &one, &other)); /* no byte behind the value counts */
 }
 
 static void bound_is_that_of_the_documentation(void) {

@@ -9,16 +9,16 @@ struct rdt_kernel_set {
     const rdt_test_buffers *buffers;
     const rdt_space *space;
     int family;
-    rdt_make_kernel_fn *make;
-    void *user;
+    rdt_maker maker;
     rdt_kernel_set_entry *first;
     rdt_kernel *flush_kernel;
     rdt_launch flush_launch;
 };
 
 /* Makes the kernel that flushes: the default for a problem as large as the flush buffer. */
-static redtune_status make_flush(rdt_kernel_set *kernels, rdt_codegen *codegen,
-                                 const redtune_problem *problem, redtune_error *err) {
+static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem *problem,
+                                 redtune_error *err) {
+    rdt_codegen *codegen = kernels->maker.codegen;
     redtune_problem flush = *problem;
     flush.count = kernels->buffers->flush.bytes / redtune_dtype_bytes(problem->dtype);
     rdt_case at = {&flush, &kernels->buffers->context->facts};
@@ -28,23 +28,21 @@ static redtune_status make_flush(rdt_kernel_set *kernels, rdt_codegen *codegen,
         status =
             rdt_codegen_launch(codegen, kernels->family, at, &config, &kernels->flush_launch, err);
     if (!status)
-        status = kernels->make(kernels->user, kernels->family, &flush, &config,
-                               &kernels->flush_launch, &kernels->flush_kernel, err);
+        status = kernels->maker.make(kernels->maker.user, kernels->family, &flush, &config,
+                                     &kernels->flush_launch, &kernels->flush_kernel, err);
     return status;
 }
 
-redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, rdt_codegen *codegen,
+redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, const rdt_maker *maker,
                                      int family, const redtune_problem *problem,
-                                     rdt_make_kernel_fn *make, void *user, rdt_kernel_set **out,
-                                     redtune_error *err) {
+                                     rdt_kernel_set **out, redtune_error *err) {
     rdt_kernel_set *kernels = calloc(1, sizeof *kernels);
     if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
     kernels->buffers = buffers;
-    kernels->space = rdt_codegen_space(codegen, family);
+    kernels->space = rdt_codegen_space(maker->codegen, family);
     kernels->family = family;
-    kernels->make = make;
-    kernels->user = user;
-    redtune_status status = make_flush(kernels, codegen, problem, err);
+    kernels->maker = *maker;
+    redtune_status status = make_flush(kernels, problem, err);
     if (status)
         rdt_kernel_set_destroy(kernels);
     else
@@ -88,8 +86,9 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
                                  const rdt_launch *launch, rdt_kernel_set_entry *entry,
                                  redtune_error *err) {
     entry->outcome = RDT_OUTCOME_UNCOMPILED;
-    redtune_status status = kernels->make(kernels->user, kernels->family, problem, &entry->config,
-                                          launch, &entry->kernel, &entry->error);
+    redtune_status status =
+        kernels->maker.make(kernels->maker.user, kernels->family, problem, &entry->config, launch,
+                            &entry->kernel, &entry->error);
     if (!status) {
         status = rdt_verify_edges(kernels->buffers, problem, entry->kernel, launch, &entry->error);
         entry->outcome = status == REDTUNE_WRONG ? RDT_OUTCOME_WRONG
@@ -132,8 +131,8 @@ int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *proble
     out[count++] = entry->kernel;
     for (int i = 0; i + 1 < RDT_KERNEL_SET_COPIES; i++) {
         redtune_error why;
-        if (!entry->copy[i] && kernels->make(kernels->user, kernels->family, problem, config,
-                                             launch, &entry->copy[i], &why))
+        if (!entry->copy[i] && kernels->maker.make(kernels->maker.user, kernels->family, problem,
+                                                   config, launch, &entry->copy[i], &why))
             break;
         out[count++] = entry->copy[i];
     }

@@ -3,15 +3,8 @@
 #ifndef RDT_TUNER_MEASURE_KERNEL_SET_H
 #define RDT_TUNER_MEASURE_KERNEL_SET_H
 
-#include "codegen/codegen.h"
-#include "gpu/kernel.h"
 #include "model/trial.h"
 #include "tuner/measure/test_buffers.h"
-
-/* Makes a config's kernel, loaded into the current context. Once made it is the kernel set's. */
-typedef redtune_status rdt_make_kernel_fn(void *user, int family, const redtune_problem *problem,
-                                          const rdt_config *config, const rdt_launch *launch,
-                                          rdt_kernel **out, redtune_error *err);
 
 typedef struct rdt_kernel_set rdt_kernel_set;
 
@@ -29,10 +22,9 @@ typedef struct rdt_kernel_set_entry {
 
 /* A kernel set for problems like this one, of any count. The test buffers' context must be current.
  */
-redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, rdt_codegen *codegen,
+redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, const rdt_maker *maker,
                                      int family, const redtune_problem *problem,
-                                     rdt_make_kernel_fn *make, void *user, rdt_kernel_set **out,
-                                     redtune_error *err);
+                                     rdt_kernel_set **out, redtune_error *err);
 /* The test buffers' context must be current. kernel set may be NULL. */
 void rdt_kernel_set_destroy(rdt_kernel_set *kernels);
 

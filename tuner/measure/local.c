@@ -39,14 +39,15 @@ static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_e
     redtune_status status = REDTUNE_OK;
     if (self->spoilt) drop_all(self);
     if (!self->buffers)
-        status = rdt_test_buffers_open(self->parts.context, &self->largest,
-                                       self->parts.memory_bytes, &self->buffers, err);
+        status =
+            rdt_test_buffers_open(self->parts.context, &self->largest, self->parts.memory_bytes,
+                                  &self->parts.maker, &self->buffers, err);
     if (status || (self->kernels && self->family == batch->family)) return status;
     rdt_kernel_set_destroy(self->kernels);
     self->kernels = NULL;
     self->family = batch->family;
-    return rdt_kernel_set_create(self->buffers, self->parts.codegen, batch->family, batch->problem,
-                                 self->parts.make, self->parts.user, &self->kernels, err);
+    return rdt_kernel_set_create(self->buffers, &self->parts.maker, batch->family, batch->problem,
+                                 &self->kernels, err);
 }
 
 static rdt_verdict verdict_of(rdt_outcome outcome, const redtune_error *why) {
@@ -65,7 +66,7 @@ static redtune_status blame_config(const rdt_local *self, const rdt_batch *batch
                                    redtune_status status, redtune_error *err) {
     if (self->parts.at) return status;
     char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(rdt_codegen_space(self->parts.codegen, batch->family),
+    rdt_config_format(rdt_codegen_space(self->parts.maker.codegen, batch->family),
                       &batch->candidates[i].config, text);
     return rdt_fail_within(err, status, "config %s", text);
 }
@@ -207,9 +208,14 @@ static redtune_status check_timed(rdt_local *self, const timing *timing, rdt_ver
     for (size_t i = 0; !status && i < opened; i++) {
         redtune_error why;
         if (!timing->opened[i] || verdicts[i / variants].outcome != RDT_OUTCOME_GOOD) continue;
-        if (rdt_measurement_check(timing->opened[i], &self->expected, results + i * each, &why)) {
+        redtune_status found =
+            rdt_measurement_check(timing->opened[i], &self->expected, results + i * each, &why);
+        if (found == REDTUNE_WRONG) {
             verdicts[i / variants] = verdict_of(RDT_OUTCOME_WRONG, &why);
             self->spoilt = true;
+        } else if (found) {
+            if (err) *err = why;
+            status = found;
         }
     }
     free(results);

@@ -11,9 +11,7 @@ typedef struct rdt_local rdt_local;
 /* What a local evaluator works with; all of it outlives the evaluator. */
 typedef struct rdt_local_parts {
     const rdt_context *context; /* current whenever the evaluator is used */
-    rdt_codegen *codegen;
-    rdt_make_kernel_fn *make;
-    void *user;            /* for make */
+    rdt_maker maker;
     rdt_nvml *nvml;        /* may be NULL */
     uint64_t memory_bytes; /* of the GPU that it may take at most; 0: what measuring well takes */
     /* Told which candidate of a batch is at hand, before each of its steps. NULL: nobody. */

@@ -155,29 +155,51 @@ redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double
     return status;
 }
 
-/* What call i should give. */
-static redtune_value get_expected(const rdt_measurement *measurement, rdt_expected *expected,
-                                  const unsigned char *results, int i) {
-    const uint64_t count = measurement->problem->count, input = input_of(&measurement->at, i);
-    redtune_value value;
-    if (measurement->alone) {
-        const uint64_t alone = RDT_TEST_BUFFERS_CALLS_MAX + (uint64_t)i % measurement->at.inputs;
-        memcpy(&value, results + alone * RDT_TEST_BUFFERS_OUTPUT_BYTES, sizeof value);
-        return value;
-    }
+/* Sees to it that the results over the inputs of the timed calls are known. */
+static redtune_status need_expected(const rdt_measurement *measurement, rdt_expected *expected,
+                                    redtune_error *err) {
+    enum { INPUTS = RDT_TEST_BUFFERS_CALLS_MAX };
+    const rdt_test_buffers *buffers = measurement->buffers;
+    const uint64_t count = measurement->problem->count;
+    rdt_question questions[INPUTS];
+    redtune_value answers[INPUTS];
+    uint64_t inputs[INPUTS];
+    size_t asked = 0;
     if (expected->count != count) *expected = (rdt_expected){.count = count};
-    if (!expected->known[input]) {
-        expected->value[input] = rdt_test_data_value(measurement->buffers->dense.data,
-                                                     input * measurement->at.stride, count);
+    for (int i = 0; i < measurement->calls; i++) {
+        const uint64_t input = input_of(&measurement->at, i);
+        if (expected->known[input]) continue;
         expected->known[input] = true;
+        inputs[asked] = input;
+        questions[asked++] =
+            rdt_judge_question(&buffers->dense.judged, input * measurement->at.stride, count);
     }
-    return expected->value[input];
+    if (!asked) return REDTUNE_OK;
+    redtune_status status = rdt_judge_answer(buffers->judge, questions, asked, answers, err);
+    for (size_t i = 0; i < asked; i++) {
+        expected->known[inputs[i]] = !status;
+        expected->value[inputs[i]] = answers[i];
+    }
+    return status;
+}
+
+/* What call i should give. */
+static redtune_value get_expected(const rdt_measurement *measurement, const rdt_expected *expected,
+                                  const unsigned char *results, int i) {
+    redtune_value value;
+    if (!measurement->alone) return expected->value[input_of(&measurement->at, i)];
+    const uint64_t alone = RDT_TEST_BUFFERS_CALLS_MAX + (uint64_t)i % measurement->at.inputs;
+    memcpy(&value, results + alone * RDT_TEST_BUFFERS_OUTPUT_BYTES, sizeof value);
+    return value;
 }
 
 redtune_status rdt_measurement_check(const rdt_measurement *measurement, rdt_expected *expected,
                                      const unsigned char *results, redtune_error *err) {
     const redtune_problem *problem = measurement->problem;
     if (!measurement->exact && !measurement->alone) return REDTUNE_OK;
+    redtune_status status =
+        measurement->alone ? REDTUNE_OK : need_expected(measurement, expected, err);
+    if (status) return status;
     for (int i = 0; i < measurement->calls; i++) {
         const unsigned char *output = results + (size_t)i * RDT_TEST_BUFFERS_OUTPUT_BYTES;
         const redtune_value value = get_expected(measurement, expected, results, i);

@@ -63,8 +63,8 @@ void rdt_measurement_close(rdt_measurement *measurement);
 /* Flushes L2, or fills it with the input, and replays the graph: ns per call. */
 redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
                                       redtune_error *err);
-/* REDTUNE_WRONG names the first of the timed calls that gave a wrong result. results: what the
- * measurement's outputs hold after its last sample. */
+/* REDTUNE_WRONG names the first of the timed calls that gave a wrong result; another failure is the
+ * judge's. results: what the measurement's outputs hold after its last sample. */
 redtune_status rdt_measurement_check(const rdt_measurement *measurement, rdt_expected *expected,
                                      const unsigned char *results, redtune_error *err);
 

@@ -34,7 +34,7 @@ redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t 
 
 /* What it takes beside the test data. */
 static uint64_t fixed_bytes(const rdt_facts *facts, redtune_dtype dtype) {
-    return flush_bytes(facts) + SCRATCHES_BYTES +
+    return flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES +
            rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
 }
 
@@ -68,10 +68,13 @@ static redtune_status fill_pool(rdt_test_buffers *buffers, rdt_pool *pool, uint6
     if (!status)
         status = rdt_buffer_repeat(buffers->driver, pool->buffer.address, first * element,
                                    count * element, buffers->stream, err);
+    if (!status)
+        status = rdt_judge_prepare(buffers->judge, pool->buffer.address, first, &pool->judged, err);
     return status;
 }
 
 static void empty(rdt_pool *pool) {
+    rdt_judge_forget(&pool->judged);
     rdt_test_data_destroy(pool->data);
     rdt_buffer_destroy(&pool->buffer);
 }
@@ -129,12 +132,17 @@ static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
     redtune_value decider = rdt_test_data_decider(&buffers->problem);
     redtune_status status = rdt_one_hot_create(buffers->driver, buffers->dtype,
                                                RDT_TEST_BUFFERS_HOT_BYTES, &buffers->one_hot, err);
+    if (!status)
+        status = rdt_one_hot_fill(&buffers->one_hot, &neutral, &decider, buffers->stream, err);
+    /* A window lies before the first decider. */
     return status ? status
-                  : rdt_one_hot_fill(&buffers->one_hot, &neutral, &decider, buffers->stream, err);
+                  : rdt_judge_prepare(buffers->judge, buffers->one_hot.buffer.address,
+                                      buffers->one_hot.window, &buffers->neutral, err);
 }
 
 redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_problem *problem,
-                                     uint64_t bytes, rdt_test_buffers **out, redtune_error *err) {
+                                     uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
+                                     redtune_error *err) {
     rdt_test_buffers *buffers = calloc(1, sizeof *buffers);
     if (!buffers) return rdt_fail_memory(err, sizeof *buffers);
     buffers->context = context;
@@ -142,6 +150,8 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_p
     buffers->problem = *problem;
     buffers->dtype = problem->dtype;
     redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
+    if (!status)
+        status = rdt_judge_open(context, problem, maker, buffers->stream, &buffers->judge, err);
     if (!status) status = rdt_timer_create(buffers->driver, &buffers->timer, err);
     if (!status)
         status =
@@ -186,7 +196,9 @@ void rdt_test_buffers_close(rdt_test_buffers *buffers) {
     if (!buffers) return;
     empty(&buffers->dense);
     empty(&buffers->sparse);
+    rdt_judge_forget(&buffers->neutral);
     rdt_one_hot_destroy(&buffers->one_hot);
+    rdt_judge_close(buffers->judge);
     rdt_buffer_destroy(&buffers->flush);
     rdt_buffer_destroy(&buffers->output);
     rdt_buffer_destroy(&buffers->timed);

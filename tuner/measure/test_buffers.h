@@ -4,9 +4,8 @@
 #ifndef RDT_TUNER_MEASURE_TEST_BUFFERS_H
 #define RDT_TUNER_MEASURE_TEST_BUFFERS_H
 
-#include "gpu/buffer.h"
-#include "gpu/context.h"
 #include "gpu/timer.h"
+#include "tuner/measure/judge.h"
 #include "tuner/measure/one_hot.h"
 #include "tuner/measure/test_data.h"
 
@@ -15,6 +14,7 @@ typedef struct rdt_pool {
     rdt_test_data *data;
     rdt_buffer buffer;
     uint64_t count; /* elements */
+    rdt_judged judged;
 } rdt_pool;
 
 enum {
@@ -37,6 +37,8 @@ typedef struct rdt_test_buffers {
     rdt_pool dense;      /* no zeros: what is timed, and verified where its results are exact */
     rdt_pool sparse;     /* exact results of any count in use; empty where dense has them */
     rdt_one_hot one_hot; /* windows up to RDT_TEST_BUFFERS_HOT_BYTES long */
+    rdt_judged neutral;  /* the elements of such a window, but for the decider */
+    rdt_judge *judge;
     rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
                         * data that the timed kernel has to wait for until it is in memory */
     rdt_buffer output; /* RDT_TEST_BUFFERS_OUTPUTS of them */
@@ -58,9 +60,11 @@ uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
 uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
                                        const redtune_problem *problem);
 /* Test buffers for problems like this one of up to its count. problem is resolved. bytes: the
- * memory that it may take, which has room for that count; 0: what measuring well takes. */
+ * memory that it may take, which has room for that count; 0: what measuring well takes. maker makes
+ * the judge's kernel. */
 redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_problem *problem,
-                                     uint64_t bytes, rdt_test_buffers **out, redtune_error *err);
+                                     uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
+                                     redtune_error *err);
 void rdt_test_buffers_close(rdt_test_buffers *buffers);
 
 /* Makes room for so many outputs of timed calls, all poisoned. Asynchronous. */

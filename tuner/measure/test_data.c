@@ -1,17 +1,13 @@
-/* Test data: elements whose result is known exactly in any order of combining.
+/* Test data: elements for which an op gives the same bits in any order of combining.
  *
  * Element i is a function of i alone, repeated after a prime period, so a part of the input can be
- * evaluated anywhere. The results of one period's parts are kept as a binary heap over leaves of
- * 256 elements: any range is whole periods and at most two walks down the heap. Floats are chosen
- * such that every partial sum fits the accumulator; thin says how many of them are zero for that.
- */
+ * evaluated anywhere. Floats are chosen such that every partial sum fits the accumulator; thin says
+ * how many of them are zero for that. */
 #include "tuner/measure/test_data.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "model/fold.h"
-#include "model/reference.h"
 #include "model/scalar.h"
 
 enum {
@@ -171,108 +167,6 @@ static uint64_t choose_thin(const redtune_problem *problem, uint64_t count) {
     return thin;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-/* A part of the period that a node of the heap stands for, cut where the period ends. */
-typedef struct part {
-    uint64_t node, first, size;
-} part;
-
-static uint64_t end_of(const rdt_test_data *data, part at) {
-    uint64_t end = at.first + at.size;
-    return end < data->period ? end : data->period;
-}
-
-static part lower_half(part at) {
-    return (part){2 * at.node, at.first, at.size / 2};
-}
-
-static part upper_half(part at) {
-    return (part){2 * at.node + 1, at.first + at.size / 2, at.size / 2};
-}
-
-static const void *elements_at(const rdt_test_data *data, uint64_t index) {
-    return (const char *)data->elements + index * redtune_dtype_bytes(data->problem.dtype);
-}
-
-static void compute(rdt_test_data *data, part at) {
-    if (at.first >= data->period) return;
-    uint64_t count = end_of(data, at) - at.first;
-    redtune_problem piece = rdt_fold_piece(&data->problem);
-    if (at.size == LEAF) {
-        rdt_reference found;
-        rdt_reference_reduce(&piece, elements_at(data, at.first), count, &found);
-        data->results[at.node] = found.value;
-        return;
-    }
-    rdt_fold fold = rdt_fold_begin(&piece);
-    const part halves[] = {lower_half(at), upper_half(at)};
-    for (int i = 0; i < 2; i++) {
-        if (halves[i].first >= data->period) continue;
-        compute(data, halves[i]);
-        rdt_fold_add(&fold, &data->results[halves[i].node], elements_at(data, halves[i].first),
-                     end_of(data, halves[i]) - halves[i].first);
-    }
-    data->results[at.node] = rdt_fold_value(&fold);
-}
-
-/* Adds the elements from first to end, within one period. */
-static void add_within(const rdt_test_data *data, rdt_fold *fold, part at, uint64_t first,
-                       uint64_t end) {
-    uint64_t from = at.first > first ? at.first : first, at_end = end_of(data, at);
-    uint64_t to = at_end < end ? at_end : end;
-    if (from >= to) return;
-    if (from == at.first && to == at_end) {
-        rdt_fold_add(fold, &data->results[at.node], elements_at(data, from), to - from);
-    } else if (at.size == LEAF) {
-        redtune_problem piece = rdt_fold_piece(&data->problem);
-        rdt_reference found;
-        rdt_reference_reduce(&piece, elements_at(data, from), to - from, &found);
-        rdt_fold_add(fold, &found.value, elements_at(data, from), to - from);
-    } else {
-        add_within(data, fold, lower_half(at), first, end);
-        add_within(data, fold, upper_half(at), first, end);
-    }
-}
-
-static void add(const rdt_test_data *data, rdt_fold *fold, uint64_t first, uint64_t count) {
-    const part whole = {1, 0, data->leaves * LEAF};
-    while (count) {
-        uint64_t from = first % data->period, most = data->period - from;
-        uint64_t taken = count < most ? count : most;
-        add_within(data, fold, whole, from, from + taken);
-        first += taken;
-        count -= taken;
-    }
-}
-
-static void add_one(rdt_fold *fold, const redtune_value *one, uint64_t times) {
-    rdt_reference found;
-    rdt_reference_reduce(&fold->piece, one, 1, &found);
-    rdt_fold_add(fold, &found.value, one, times);
-}
-
-redtune_value rdt_test_data_value(const rdt_test_data *data, uint64_t first, uint64_t count) {
-    rdt_fold fold = rdt_fold_begin(&data->problem);
-    add(data, &fold, first, count);
-    return rdt_fold_value(&fold);
-}
-
-redtune_value rdt_test_data_planted(const rdt_test_data *data, uint64_t first, uint64_t count,
-                                    uint64_t at) {
-    redtune_value decider = rdt_test_data_decider(&data->problem);
-    return rdt_test_data_planted_value(data, first, count, at, &decider);
-}
-
-redtune_value rdt_test_data_planted_value(const rdt_test_data *data, uint64_t first, uint64_t count,
-                                          uint64_t at, const redtune_value *value) {
-    rdt_fold fold = rdt_fold_begin(&data->problem);
-    add(data, &fold, first, at);
-    add_one(&fold, value, 1);
-    add(data, &fold, first + at + 1, count - at - 1);
-    return rdt_fold_value(&fold);
-}
-
 /* ---- deciders -------------------------------------------------------------------------------- */
 
 bool rdt_test_data_hides(const redtune_problem *problem) {
@@ -323,18 +217,6 @@ redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
     }
 }
 
-redtune_value rdt_test_data_one_hot(const redtune_problem *problem, uint64_t count, uint64_t at) {
-    redtune_value decider = rdt_test_data_decider(problem),
-                  neutral = rdt_test_data_neutral(problem);
-    uint64_t before = at < count ? at : count;
-    rdt_fold fold = rdt_fold_begin(problem);
-    /* However many they are, neutral elements give what one of them gives. */
-    if (before) add_one(&fold, &neutral, before);
-    if (at < count) add_one(&fold, &decider, 1);
-    if (at + 1 < count) add_one(&fold, &neutral, count - at - 1);
-    return rdt_fold_value(&fold);
-}
-
 /* ---- making ---------------------------------------------------------------------------------- */
 
 redtune_status rdt_test_data_create(const redtune_problem *problem, uint64_t count,
@@ -345,27 +227,22 @@ redtune_status rdt_test_data_create(const redtune_problem *problem, uint64_t cou
     data->problem = *problem;
     data->period = count < PERIOD && count > 0 ? count : PERIOD;
     data->count_max = count;
-    for (data->leaves = 1; data->leaves * LEAF < data->period;) data->leaves *= 2;
     data->elements = malloc(data->period * bytes);
-    data->results = calloc(2 * data->leaves, sizeof *data->results);
-    if (!data->elements || !data->results) {
-        uint64_t wanted = data->period * bytes;
+    if (!data->elements) {
         rdt_test_data_destroy(data);
-        return rdt_fail_memory(err, wanted);
+        return rdt_fail_memory(err, bytes);
     }
     uint64_t thin = choose_thin(problem, count);
     for (uint64_t i = 0; i < data->period; i++) {
         redtune_value each = element(problem, i, thin);
         memcpy((char *)data->elements + i * bytes, &each, bytes);
     }
-    compute(data, (part){1, 0, data->leaves * LEAF});
     *out = data;
     return REDTUNE_OK;
 }
 
 void rdt_test_data_destroy(rdt_test_data *data) {
     if (!data) return;
-    free(data->results);
     free(data->elements);
     free(data);
 }

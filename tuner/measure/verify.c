@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "model/reference.h"
 #include "model/scalar.h"
 
 enum {
@@ -34,6 +33,7 @@ typedef struct check {
     uint64_t first, count; /* first: elements behind a 16-byte boundary, or in the pool */
     int64_t decider;       /* its index, -1 and count being just outside; or NO_DECIDER */
     CUdeviceptr planted;   /* this element is put in its place for this call only; 0: none */
+    rdt_question question; /* what it should give */
     redtune_value expected;
 } check;
 
@@ -85,7 +85,7 @@ bool rdt_verify_same(redtune_dtype result, const unsigned char output[OUTPUT_BYT
                      const redtune_value *expected) {
     redtune_value got;
     memcpy(&got, output, sizeof got);
-    bool same = rdt_reference_same(result, &got, expected);
+    bool same = rdt_scalar_same(result, &got, expected);
     for (size_t i = redtune_dtype_bytes(result); i < OUTPUT_BYTES; i++)
         same = same && output[i] == RDT_TEST_BUFFERS_POISON;
     return same;
@@ -101,7 +101,7 @@ redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, 
     rdt_text_addf(&text, "%s of %" PRIu64 " %s%s is ", redtune_op_name(problem->op), count,
                   redtune_dtype_name(problem->dtype), which);
     rdt_value_print(problem->result, &got, &text);
-    if (rdt_reference_same(problem->result, &got, expected)) {
+    if (rdt_scalar_same(problem->result, &got, expected)) {
         rdt_text_addf(&text, ", but the %zu bytes behind it are written, too",
                       OUTPUT_BYTES - bytes);
     } else {
@@ -147,12 +147,25 @@ static redtune_status check_scratch(const subject *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status run_checks(const subject *self, redtune_error *err) {
+/* Before the kernel under test runs, which may write where it should not. */
+static redtune_status ask_judge(subject *self, redtune_error *err) {
+    rdt_question questions[CHECKS_MAX];
+    redtune_value answers[CHECKS_MAX];
+    for (size_t i = 0; i < self->count; i++) questions[i] = self->checks[i].question;
+    redtune_status status =
+        rdt_judge_answer(self->buffers->judge, questions, self->count, answers, err);
+    for (size_t i = 0; !status && i < self->count; i++) self->checks[i].expected = answers[i];
+    return status;
+}
+
+static redtune_status run_checks(subject *self, redtune_error *err) {
     const rdt_test_buffers *buffers = self->buffers;
     unsigned char output[CHECKS_MAX * OUTPUT_BYTES];
+    redtune_status status = ask_judge(self, err);
+    if (status) return status;
     CUresult rc = buffers->driver->memset_d8_async(buffers->output.address, RDT_TEST_BUFFERS_POISON,
                                                    self->count * OUTPUT_BYTES, buffers->stream);
-    redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
     for (size_t i = 0; !status && i < self->count; i++) status = launch_check(self, i, err);
     if (!status)
         status = rdt_buffer_read(buffers->driver, output, buffers->output.address,
@@ -169,52 +182,54 @@ static redtune_status run_checks(const subject *self, redtune_error *err) {
 
 /* ---- what is checked ------------------------------------------------------------------------- */
 
-static void add_pattern(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count) {
+/* Elements of the test data from first on; planted, unless it is 0, stands in the place of number
+ * `at` of them then, and its value is known. */
+static void add_data(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count,
+                     int64_t at, CUdeviceptr planted, const redtune_value *value) {
     if (first + count > pool->count || first + count > pool->data->count_max) return;
-    add(self, (check){
-                  .input = pool->buffer.address + first * redtune_dtype_bytes(self->buffers->dtype),
-                  .first = first,
-                  .count = count,
-                  .decider = NO_DECIDER,
-                  .expected = rdt_test_data_value(pool->data, first, count),
-              });
+    check each = {
+        .input = pool->buffer.address + first * redtune_dtype_bytes(self->buffers->dtype),
+        .first = first,
+        .count = count,
+        .decider = at,
+        .planted = planted,
+        .question = rdt_judge_question(&pool->judged, first, count),
+    };
+    if (planted) rdt_judge_plant(&each.question, (uint64_t)at, value);
+    add(self, each);
+}
+
+static void add_pattern(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count) {
+    add_data(self, pool, first, count, NO_DECIDER, 0, NULL);
 }
 
 static void add_planted(subject *self, const rdt_pool *pool, uint64_t count, uint64_t at) {
-    if (at >= count || count > pool->count) return;
-    add(self, (check){
-                  .input = pool->buffer.address,
-                  .count = count,
-                  .decider = (int64_t)at,
-                  .planted = rdt_one_hot_window(&self->buffers->one_hot, 0, 0),
-                  .expected = rdt_test_data_planted(pool->data, 0, count, at),
-              });
+    const redtune_value decider = rdt_test_data_decider(self->problem);
+    if (at >= count) return;
+    add_data(self, pool, 0, count, (int64_t)at, rdt_one_hot_window(&self->buffers->one_hot, 0, 0),
+             &decider);
 }
 
 /* A NaN among numbers: docs/ops.md says what every op makes of it. */
 static void add_nan(subject *self, uint64_t count, uint64_t at) {
-    const rdt_pool *pool = &self->buffers->dense;
     const redtune_value nan = rdt_scalar_from_real(self->buffers->dtype, (double)NAN);
-    if (at >= count || count > pool->count || count > pool->data->count_max) return;
-    add(self, (check){
-                  .input = pool->buffer.address,
-                  .count = count,
-                  .decider = (int64_t)at,
-                  .planted = self->buffers->nan,
-                  .expected = rdt_test_data_planted_value(pool->data, 0, count, at, &nan),
-              });
+    if (at >= count) return;
+    add_data(self, &self->buffers->dense, 0, count, (int64_t)at, self->buffers->nan, &nan);
 }
 
 /* at may be -1 or count: the decider lies outside then, and must not be seen. */
 static void add_hot(subject *self, uint64_t offset, uint64_t count, int64_t at) {
+    const redtune_value decider = rdt_test_data_decider(self->problem);
     if (at > (int64_t)count || count > self->buffers->one_hot.window) return;
-    add(self, (check){
-                  .input = rdt_one_hot_window(&self->buffers->one_hot, at, offset),
-                  .first = offset,
-                  .count = count,
-                  .decider = at,
-                  .expected = rdt_test_data_one_hot(self->problem, count, (uint64_t)at),
-              });
+    check each = {
+        .input = rdt_one_hot_window(&self->buffers->one_hot, at, offset),
+        .first = offset,
+        .count = count,
+        .decider = at,
+        .question = rdt_judge_question(&self->buffers->neutral, 0, count),
+    };
+    if (at >= 0 && at < (int64_t)count) rdt_judge_plant(&each.question, (uint64_t)at, &decider);
+    add(self, each);
 }
 
 static void add_counts(subject *self) {

@@ -37,9 +37,7 @@ static redtune_status furnish_here(rdt_recheck_session *self, const redtune_prob
                                    redtune_error *err) {
     const rdt_local_parts parts = {
         .context = self->rt->context,
-        .codegen = self->codegen,
-        .make = make_kernel,
-        .user = self,
+        .maker = {self->codegen, make_kernel, self},
         .memory_bytes = self->memory_bytes,
         .at = be_at,
         .at_user = self,

@@ -10,7 +10,7 @@
 #include "gpu/graph.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"
-#include "model/reference.h"
+#include "model/scalar.h"
 #include "tuner/measure/test_buffers.h"
 #include "tuner/summary.h"
 #include "redtune/tools.h"
@@ -74,8 +74,10 @@ static redtune_status sum_once(const work *self, redtune_step *step, redtune_err
         status = rdt_buffer_read(buffers->driver, &step->value, buffers->output.address,
                                  redtune_dtype_bytes(problem->result), buffers->stream, err);
     if (status) return status;
-    step->exact = rdt_test_data_value(pool->data, 0, problem->count);
-    step->right = rdt_reference_same(problem->result, &step->value, &step->exact);
+    const rdt_question question = rdt_judge_question(&pool->judged, 0, problem->count);
+    status = rdt_judge_answer(buffers->judge, &question, 1, &step->exact, err);
+    if (status) return status;
+    step->right = rdt_scalar_same(problem->result, &step->value, &step->exact);
     if (self->all->simulated) {
         step->counted = 1;
         step->counters = rdt_counters_between(&before, &after);
@@ -224,7 +226,16 @@ static uint64_t largest_count(const ladder *self, uint64_t free_bytes) {
            (element + sum) * element;
 }
 
-static redtune_status open_ladder(ladder *self, redtune_error *err) {
+static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
+                                  const rdt_config *config, const rdt_launch *launch,
+                                  rdt_kernel **out, redtune_error *err) {
+    const ladder *self = user;
+    return rdt_builder_make(self->rt->builder, self->rt->context, family, problem, config, launch,
+                            out, err);
+}
+
+static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_error *err) {
+    const rdt_maker maker = {codegen, make_kernel, self};
     redtune_counters counters;
     uint64_t free_bytes = 0;
     redtune *rt = self->rt;
@@ -242,7 +253,7 @@ static redtune_status open_ladder(ladder *self, redtune_error *err) {
                         self->problem.count, largest);
     status = redtune_plan_create(rt, &self->problem, &self->tuned, err);
     if (!status)
-        status = rdt_test_buffers_open(rt->context, &self->problem, 0, &self->buffers, err);
+        status = rdt_test_buffers_open(rt->context, &self->problem, 0, &maker, &self->buffers, err);
     return status;
 }
 
@@ -256,7 +267,7 @@ redtune_status redtune_ladder(redtune *rt, const redtune_climb *climb, redtune_e
     if (status) return status;
     status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {
-        status = open_ladder(&self, err);
+        status = open_ladder(&self, codegen, err);
         if (!status) status = climb_all(&self, codegen, err);
         rdt_test_buffers_close(self.buffers);
         redtune_plan_destroy(self.tuned);

@@ -69,9 +69,7 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
     if (!self->remote) {
         const rdt_local_parts parts = {
             .context = self->session->rt->context,
-            .codegen = self->session->codegen,
-            .make = make_kernel,
-            .user = self,
+            .maker = {self->session->codegen, make_kernel, self},
             .nvml = self->nvml,
         };
         return rdt_local_replace(&self->local, &parts, largest, out, err);

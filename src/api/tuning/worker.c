@@ -66,9 +66,7 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
     worker *self = user;
     const rdt_local_parts parts = {
         .context = self->context,
-        .codegen = self->codegen,
-        .make = make_own_kernel,
-        .user = self,
+        .maker = {self->codegen, make_own_kernel, self},
         .nvml = self->nvml,
         .at = at,
         .at_user = at_user,

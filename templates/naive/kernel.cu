@@ -1,0 +1,163 @@
+//@ local convert = require "lib/convert"
+//@ local name, formula, indexed = op.name, op.formula, op.indexed
+//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local acc = op.acc
+// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "naive"
+//
+// output[i] = @{formula}
+// for the elements x that question i is about, taken one after the other by one thread. Nothing of
+// an op is used here that only makes kernels fast: neither whole words nor, for a place, keys.
+//
+// Elements repeat with a period. Partial results of a period are kept in nodes: those of 64
+// elements each, behind them those of 64 of these, and so on up to the one of all. An answer takes
+// the largest node that it may in place of that node's elements; a node is an answer itself.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+//@ if acc.declare then
+@{acc.declare}
+//@ end
+typedef @{dtype.c} element;  // in memory
+typedef @{dtype.value} value;  // in registers
+
+constexpr u64 FAN = 64;  // children of a node
+
+//@ local conversions = convert.functions(dtype, result)
+//@ if conversions ~= "" then
+@{conversions}
+//@ end
+//@ if op.functions then
+@{op.functions}
+//@ end
+//@ if indexed then
+constexpr u64 NOWHERE = ~0ull;
+
+// The value that goes before all others, and where it is.
+struct alignas(16) partial {
+    value x;
+    u64 index;  // counted from the first element
+};
+//@ else
+struct alignas(16) partial {
+    @{acc.c} sum;
+};
+//@ end
+
+// One to a thread, as tuner/measure/judge.h has it.
+struct question {
+    const element *elements;  // one period of them
+    const partial *nodes;
+    u64 period, levels;  // of nodes
+    u64 first, count;  // the elements that it is about
+    u64 planted_at;  // in place of this one of them stands another
+    u64 planted;  // the bits of that one
+    partial *node;  // not NULL: the answer is left there, and not finished
+};
+
+static_assert(sizeof(question) == 72 && sizeof(partial) == 16, "");
+
+__device__ partial nothing()
+{
+//@ if indexed then
+    return partial{@{op.last}, NOWHERE};
+//@ else
+    partial none;
+    none.sum = @{op.identity};
+    return none;
+//@ end
+}
+
+__device__ partial of_element(const element *from, u64 index)
+{
+    const @{dtype.word.c} word = (@{dtype.word.c})*from;
+    const value x = @{dtype.unpack("word", 0)};
+//@ if indexed then
+    return partial{x, index};
+//@ else
+    partial one;
+    one.sum = @{op.map("x")};
+    return one;
+//@ end
+}
+
+// a stands before b.
+__device__ partial combine(partial a, partial b)
+{
+//@ if indexed then
+    if (a.index == NOWHERE || b.index == NOWHERE) return a.index == NOWHERE ? b : a;
+//@     if dtype.kind == "float" then
+    if (a.x != a.x || b.x != b.x) return a.x != a.x ? a : b;
+//@     end
+    return @{op.before("b.x", "a.x")} ? b : a;
+//@ else
+    partial both;
+    both.sum = @{op.combine("a.sum", "b.sum")};
+    return both;
+//@ end
+}
+
+// A node whose first element is number `index` of the question's.
+__device__ partial moved(partial a, u64 index)
+{
+//@ if indexed then
+    if (a.index != NOWHERE) a.index += index;
+//@ end
+    return a;
+}
+
+// The largest node that begins at `at` with at most `most` elements, or that one element.
+__device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &taken)
+{
+    const partial *level = q.nodes, *node = nullptr;
+    u64 size = FAN;
+    taken = 1;
+    for (u64 i = 0; i < q.levels && at % size == 0; i++) {
+        const u64 length = size < q.period - at ? size : q.period - at;
+        if (length > most) break;
+        node = level + at / size;
+        taken = length;
+        level += (q.period + size - 1) / size;
+        size *= FAN;
+    }
+    return node ? moved(*node, index) : of_element(q.elements + at, index);
+}
+
+__device__ partial reduce(const question &q)
+{
+    const element planted = *(const element *)&q.planted;
+    partial sum = nothing();
+    u64 at = q.count ? q.first % q.period : 0;
+    for (u64 index = 0, taken; index < q.count; index += taken) {
+        const u64 stop = index < q.planted_at && q.planted_at < q.count ? q.planted_at : q.count;
+        if (index == q.planted_at) {
+            sum = combine(sum, of_element(&planted, index));
+            taken = 1;
+        } else {
+            sum = combine(sum, take(q, at, stop - index, index, taken));
+        }
+        at += taken;
+        if (at == q.period) at = 0;
+    }
+    return sum;
+}
+
+struct alignas(16) answer {
+    @{result.c} value;
+};
+
+extern "C" __global__ void redtune_reduce(const question *questions, u64 count, answer *output)
+{
+    for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        const question q = questions[i];
+        const partial sum = reduce(q);
+        if (q.node)
+            *q.node = sum;
+        else
+//@ if indexed then
+            output[i].value = (@{result.c})sum.index;
+//@ else
+            output[i].value = @{op.finalize("sum.sum", "q.count")};
+//@ end
+    }
+}

@@ -1,0 +1,190 @@
+/* Facts about the judge on a GPU: for every op, dtype and result that there are, the naive kernel
+ * gives what the host's reference gives. Candidates are held against the one, and the one against
+ * the other. */
+#include <math.h>
+#include "check.h"
+#include "exact.h"
+#include "model/scalar.h"
+#include "subject.h"
+#include "tuner/measure/judge.h"
+
+enum { PERIOD = 4801, LONG = 20011, QUESTIONS = 64 };
+
+static redtune_error err;
+static device gpu;
+static workshop shop;
+
+static redtune_status make(void *user, int family, const redtune_problem *problem,
+                           const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
+                           redtune_error *failure) {
+    (void)user;
+    return rdt_builder_make(shop.builder, gpu.context, family, problem, config, launch, out,
+                            failure);
+}
+
+/* A judge with a period of elements, here and on the GPU. */
+typedef struct bench {
+    redtune_problem problem;
+    rdt_judge *judge;
+    rdt_judged judged;
+    rdt_buffer buffer;
+    char *elements; /* repeated over LONG elements and one period */
+    size_t bytes;   /* of an element */
+} bench;
+
+static redtune_status put(bench *self, const void *period) {
+    for (size_t i = 0; i < LONG + PERIOD; i++)
+        memcpy(self->elements + i * self->bytes, (const char *)period + i % PERIOD * self->bytes,
+               self->bytes);
+    rdt_judge_forget(&self->judged);
+    redtune_status status = rdt_buffer_write(gpu.driver, self->buffer.address, period,
+                                             PERIOD * self->bytes, gpu.stream, &err);
+    return status
+               ? status
+               : rdt_judge_prepare(self->judge, self->buffer.address, PERIOD, &self->judged, &err);
+}
+
+static const uint64_t windows[][2] = {
+    {0, 0},     {7, 0},        {0, 1},     {4800, 1},       {3, 63},     {0, 64},
+    {64, 64},   {1, 130},      {60, 4096}, {0, PERIOD - 1}, {0, PERIOD}, {1, PERIOD},
+    {4800, 70}, {4736, 10000}, {17, LONG}, {0, 2 * PERIOD}, {0, LONG},   {4096, 705},
+};
+enum { WINDOWS = sizeof windows / sizeof *windows };
+
+/* Each window as it is, and with an element planted here and there. */
+static void check_windows(bench *self, const redtune_value *planted) {
+    rdt_question questions[QUESTIONS];
+    redtune_value answers[QUESTIONS], saved;
+    size_t count = 0;
+    for (size_t i = 0; i < WINDOWS; i++)
+        for (uint64_t k = 0; k < 3; k++) {
+            const uint64_t at = k * (windows[i][1] - 1) / 2;
+            questions[count] = rdt_judge_question(&self->judged, windows[i][0], windows[i][1]);
+            if (k && windows[i][1]) rdt_judge_plant(&questions[count], at, planted);
+            count++;
+        }
+    CHECK_OK(rdt_judge_answer(self->judge, questions, count, answers, &err), err);
+    for (size_t i = 0; i < count; i++) {
+        rdt_reference wanted;
+        const rdt_question *each = &questions[i];
+        char *from = self->elements + each->first * self->bytes;
+        const bool plants = each->planted_at < each->count;
+        char *place = plants ? from + each->planted_at * self->bytes : NULL;
+        if (plants) memcpy(&saved, place, self->bytes);
+        if (plants) memcpy(place, planted, self->bytes);
+        rdt_reference_reduce(&self->problem, from, each->count, &wanted);
+        if (plants) memcpy(place, &saved, self->bytes);
+        check_that(rdt_scalar_same(self->problem.result, &answers[i], &wanted.value), __FILE__,
+                   __LINE__, "%s of %s into %s: %llu from %llu, planted at %lld, is wrong",
+                   redtune_op_name(self->problem.op), redtune_dtype_name(self->problem.dtype),
+                   redtune_dtype_name(self->problem.result), (unsigned long long)each->count,
+                   (unsigned long long)each->first, (long long)each->planted_at);
+    }
+}
+
+static void check_test_data(bench *self) {
+    rdt_test_data *data = NULL;
+    const redtune_value decider = rdt_test_data_decider(&self->problem);
+    CHECK_OK(rdt_test_data_create(&self->problem, LONG + PERIOD, &data, &err), err);
+    CHECK_OK(put(self, data->elements), err);
+    check_windows(self, &decider);
+    rdt_test_data_destroy(data);
+}
+
+/* Whether the result is the same to the bit whatever the elements and their order. */
+static bool is_exact(const redtune_problem *problem) {
+    rdt_combines combines = rdt_op_find(problem->op)->combines;
+    return (combines != RDT_COMBINES_SUM && combines != RDT_COMBINES_PRODUCT) ||
+           !(rdt_scalar_is_float(rdt_problem_accumulator(problem)) ||
+             rdt_scalar_is_float(problem->result));
+}
+
+/* Zeros of both signs, infinities, ties and, where nan is, a few NaN; the ends of integers. */
+static void check_special(bench *self, bool nan) {
+    static char period[PERIOD * 8];
+    const double reals[] = {INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0, 2.5, -4096.0};
+    const redtune_dtype dtype = self->problem.dtype;
+    redtune_value planted;
+    uint64_t state = 88172645463325252u;
+    if (!is_exact(&self->problem)) return;
+    for (size_t i = 0; i < PERIOD; i++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        const uint64_t edges[] = {UINT64_MAX, 0, 1, UINT64_MAX / 2, UINT64_MAX / 2 + 1, state};
+        double real = nan && i % 1201 == 1200 ? (double)NAN : reals[state >> 20 & 7];
+        redtune_value each = rdt_scalar_is_float(dtype)
+                                 ? rdt_scalar_from_real(dtype, real)
+                                 : rdt_scalar_from_bits(dtype, edges[(state >> 20) % 6]);
+        memcpy(period + i * self->bytes, &each, self->bytes);
+    }
+    planted = rdt_scalar_is_float(dtype) ? rdt_scalar_from_real(dtype, (double)NAN)
+                                         : rdt_scalar_from_bits(dtype, 1);
+    CHECK_OK(put(self, period), err);
+    check_windows(self, &planted);
+}
+
+static void check_problem(const redtune_problem *problem) {
+    const rdt_maker maker = {shop.codegen, make, NULL};
+    bench self = {.problem = *problem, .bytes = redtune_dtype_bytes(problem->dtype)};
+    self.elements = malloc((LONG + PERIOD) * self.bytes);
+    CHECK(self.elements != NULL);
+    CHECK_OK(rdt_judge_open(gpu.context, problem, &maker, gpu.stream, &self.judge, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, PERIOD * self.bytes, &self.buffer, &err), err);
+    check_test_data(&self);
+    check_special(&self, false);
+    if (rdt_scalar_is_float(problem->dtype)) check_special(&self, true);
+    rdt_judge_forget(&self.judged);
+    rdt_judge_close(self.judge);
+    rdt_buffer_destroy(&self.buffer);
+    free(self.elements);
+}
+
+static void answers_are_those_of_the_reference(void) {
+    size_t tried = 0;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    for (int op = REDTUNE_SUM; op <= REDTUNE_XOR; op++)
+        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++)
+            for (int result = REDTUNE_I8; result <= REDTUNE_F64 && !check_state.failed; result++) {
+                redtune_problem problem = {(redtune_op)op, (redtune_dtype)dtype,
+                                           (redtune_dtype)result, 0};
+                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+                check_problem(&problem);
+                tried++;
+            }
+    printf("%s: %zu kernels\n", check_state.fact, tried);
+    workshop_close(&shop);
+}
+
+/* The nodes of the longest period that is asked for, and what they take of the GPU. */
+static void the_judge_stays_within_its_bytes(void) {
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_U8, REDTUNE_DTYPE_NONE, 0};
+    rdt_judge *judge = NULL;
+    rdt_judged judged = {0};
+    rdt_buffer buffer = {0};
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    const rdt_maker maker = {shop.codegen, make, NULL};
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, RDT_JUDGE_PERIOD_MAX, &buffer, &err), err);
+    CHECK(!gpu.driver->memset_d8_async(buffer.address, 1, buffer.bytes, gpu.stream));
+    CHECK_OK(rdt_judge_open(gpu.context, &problem, &maker, gpu.stream, &judge, &err), err);
+    CHECK_OK(rdt_judge_prepare(judge, buffer.address, RDT_JUDGE_PERIOD_MAX, &judged, &err), err);
+    CHECK(3 * judged.nodes.bytes + judge->questions.bytes + judge->answers.bytes <=
+          RDT_JUDGE_BYTES);
+    rdt_judge_forget(&judged);
+    rdt_judge_close(judge);
+    rdt_buffer_destroy(&buffer);
+    workshop_close(&shop);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(answers_are_those_of_the_reference),
+        FACT(the_judge_stays_within_its_bytes),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    device_close(&gpu);
+    return rc;
+}

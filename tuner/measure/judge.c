@@ -1,0 +1,141 @@
+/* Judge: the naive kernel (templates/naive/), which says what a reduction should give. */
+#include "tuner/measure/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAN = 64, NODE_BYTES = 16, NOWHERE = -1 };
+
+static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at,
+                           redtune_error *err) {
+    int family = 0;
+    rdt_config config;
+    redtune_status status = rdt_codegen_find_aside(maker->codegen, "naive", &family, err);
+    if (!status) status = rdt_codegen_default(maker->codegen, family, at, &config, err);
+    if (!status)
+        status = rdt_codegen_launch(maker->codegen, family, at, &config, &judge->launch, err);
+    if (!status)
+        status = maker->make(maker->user, family, at.problem, &config, &judge->launch,
+                             &judge->kernel, err);
+    return status;
+}
+
+redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem *problem,
+                              const rdt_maker *maker, CUstream stream, rdt_judge **out,
+                              redtune_error *err) {
+    rdt_judge *judge = calloc(1, sizeof *judge);
+    if (!judge) return rdt_fail_memory(err, sizeof *judge);
+    judge->driver = context->driver;
+    judge->stream = stream;
+    redtune_status status = make(judge, maker, (rdt_case){problem, &context->facts}, err);
+    if (!status)
+        status = rdt_buffer_create(judge->driver, RDT_JUDGE_QUESTIONS * sizeof(rdt_question),
+                                   &judge->questions, err);
+    if (!status)
+        status = rdt_buffer_create(judge->driver, RDT_JUDGE_QUESTIONS * sizeof(redtune_value),
+                                   &judge->answers, err);
+    if (status)
+        rdt_judge_close(judge);
+    else
+        *out = judge;
+    return status;
+}
+
+void rdt_judge_close(rdt_judge *judge) {
+    if (!judge) return;
+    rdt_kernel_unload(judge->kernel);
+    rdt_buffer_destroy(&judge->questions);
+    rdt_buffer_destroy(&judge->answers);
+    free(judge);
+}
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count) {
+    return (rdt_question){
+        .elements = judged->elements,
+        .nodes = judged->nodes.address,
+        .period = judged->period,
+        .levels = judged->levels,
+        .first = first,
+        .count = count,
+        .planted_at = (uint64_t)NOWHERE,
+    };
+}
+
+void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *element) {
+    question->planted_at = at;
+    memcpy(&question->planted, element, sizeof question->planted);
+}
+
+static redtune_status ask(const rdt_judge *judge, const rdt_question *questions, size_t count,
+                          redtune_error *err) {
+    const rdt_operands operands = {
+        .input = judge->questions.address, .count = count, .output = judge->answers.address};
+    redtune_status status = rdt_buffer_write(judge->driver, judge->questions.address, questions,
+                                             count * sizeof *questions, judge->stream, err);
+    return status ? status
+                  : rdt_kernel_launch(judge->kernel, &judge->launch, operands, judge->stream, err);
+}
+
+redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
+                                redtune_value *answers, redtune_error *err) {
+    redtune_status status = ask(judge, questions, count, err);
+    return status ? status
+                  : rdt_buffer_read(judge->driver, answers, judge->answers.address,
+                                    count * sizeof *answers, judge->stream, err);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* Asks for the nodes of the next level, which lie from `to` on and have so many elements each. */
+static redtune_status add_level(const rdt_judge *judge, const rdt_judged *judged, CUdeviceptr to,
+                                uint64_t size, rdt_question *questions, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    size_t count = 0;
+    for (uint64_t first = 0; !status && first < judged->period; first += size) {
+        const uint64_t left = judged->period - first;
+        questions[count] = rdt_judge_question(judged, first, left < size ? left : size);
+        questions[count++].node = to + first / size * NODE_BYTES;
+        if (count < RDT_JUDGE_QUESTIONS && left > size) continue;
+        status = ask(judge, questions, count, err);
+        count = 0;
+    }
+    return status;
+}
+
+static uint64_t count_nodes(uint64_t period) {
+    uint64_t nodes = 0, size = 1;
+    do {
+        size *= FAN;
+        nodes += (period + size - 1) / size;
+    } while (size < period);
+    return nodes;
+}
+
+redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, uint64_t period,
+                                 rdt_judged *out, redtune_error *err) {
+    rdt_judged judged = {.elements = elements, .period = period};
+    rdt_question *questions = malloc(RDT_JUDGE_QUESTIONS * sizeof *questions);
+    if (!questions) return rdt_fail_memory(err, RDT_JUDGE_QUESTIONS * sizeof *questions);
+    redtune_status status =
+        rdt_buffer_create(judge->driver, count_nodes(period) * NODE_BYTES, &judged.nodes, err);
+    CUdeviceptr to = judged.nodes.address;
+    for (uint64_t size = FAN; !status; size *= FAN) {
+        status = add_level(judge, &judged, to, size, questions, err);
+        to += (period + size - 1) / size * NODE_BYTES;
+        judged.levels++;
+        if (size >= period) break;
+    }
+    free(questions);
+    if (status)
+        rdt_judge_forget(&judged);
+    else
+        *out = judged;
+    return status;
+}
+
+void rdt_judge_forget(rdt_judged *judged) {
+    rdt_buffer_destroy(&judged->nodes);
+    *judged = (rdt_judged){.elements = 0};
+}

@@ -1,0 +1,77 @@
+/* Judge: the naive kernel (templates/naive/), which says what a reduction should give.
+ *
+ * A question is about elements on the GPU that repeat with a period, one of which may be thought
+ * replaced. One thread answers it, element after element in their order. So that long questions do
+ * not take long, the partial results of 64 elements of a period are kept as nodes, and those of 64
+ * nodes, up to a single one: answers of the same kernel, taken in place of the elements. */
+#ifndef RDT_TUNER_MEASURE_JUDGE_H
+#define RDT_TUNER_MEASURE_JUDGE_H
+
+#include "codegen/codegen.h"
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+#include "gpu/kernel.h"
+
+/* Makes a config's kernel, loaded into the current context. Once made it is the caller's. */
+typedef redtune_status rdt_make_kernel_fn(void *user, int family, const redtune_problem *problem,
+                                          const rdt_config *config, const rdt_launch *launch,
+                                          rdt_kernel **out, redtune_error *err);
+
+/* All of it outlives what is made with it. */
+typedef struct rdt_maker {
+    rdt_codegen *codegen;
+    rdt_make_kernel_fn *make;
+    void *user; /* for make */
+} rdt_maker;
+
+/* A period of elements on the GPU, with its nodes. Valid when zeroed: no elements. */
+typedef struct rdt_judged {
+    CUdeviceptr elements;
+    uint64_t period, levels;
+    rdt_buffer nodes; /* level after level */
+} rdt_judged;
+
+/* As templates/naive/kernel.cu has it. */
+typedef struct rdt_question {
+    uint64_t elements, nodes, period, levels;
+    uint64_t first, count;
+    uint64_t planted_at;
+    uint64_t planted;
+    uint64_t node;
+} rdt_question;
+
+typedef struct rdt_judge {
+    const rdt_driver *driver;
+    CUstream stream;
+    rdt_kernel *kernel;
+    rdt_launch launch;
+    rdt_buffer questions, answers;
+} rdt_judge;
+
+enum {
+    RDT_JUDGE_QUESTIONS = 2048, /* at a time */
+    RDT_JUDGE_BYTES = 1 << 20,  /* of the GPU: at most, with the nodes of three inputs */
+    RDT_JUDGE_PERIOD_MAX = 1 << 20,
+};
+
+/* For problems like this one, of any count; it is resolved. The context is current. */
+redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem *problem,
+                              const rdt_maker *maker, CUstream stream, rdt_judge **out,
+                              redtune_error *err);
+/* judge may be NULL. */
+void rdt_judge_close(rdt_judge *judge);
+
+/* Makes the nodes of a period that lies on the GPU and stays as it is. */
+redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, uint64_t period,
+                                 rdt_judged *out, redtune_error *err);
+void rdt_judge_forget(rdt_judged *judged);
+
+/* What is the result over count elements from first on? */
+rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count);
+/* The same with this element in the place of number `at` of them. */
+void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *element);
+/* Answers up to RDT_JUDGE_QUESTIONS. Waits. */
+redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
+                                redtune_value *answers, redtune_error *err);
+
+#endif
