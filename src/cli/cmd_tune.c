@@ -294,8 +294,8 @@ const rdt_command rdt_cmd_tune = {
     .bit = RDT_TUNE,
     .summary = "tunes reductions on a GPU, keeps every measurement, prints the winners",
     .details =
-        "Each problem is one op, dtype and size. Its candidates are compiled, checked against the\n"
-        "host's answer and timed; each result is kept at once, so that a tune may be stopped and\n"
+        "Each problem is one op, dtype and size. Its candidates are compiled, checked against a\n"
+        "naive kernel and timed; each result is kept at once, so that a tune may be stopped and\n"
         "started again. What is measured already is not measured again.\n"
         "\n"
         "On the simulated GPU, where no sizes or dtypes are named, only 256, 512 and 1K elements\n"
