@@ -1,8 +1,8 @@
 /* Claims: what somebody else may have sent, and templates in which some kernels go wrong. */
 #define _GNU_SOURCE
 #include "claims.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,14 +63,9 @@ redtune_status claims_begin(redtune_error *err) {
     return adder_open(&claims_adder, CLAIMS_COUNT_MAX, err);
 }
 
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
-    (void)info, (void)type, (void)walk;
-    return remove(path);
-}
-
 void claims_end(void) {
     adder_close(&claims_adder);
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(folder);
 }
 
 bool claims_simulated(void) {

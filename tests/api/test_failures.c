@@ -5,10 +5,10 @@
  * usage: test_failures [--all] [FACT...]; --all: every error at every call, every allocation of a
  * warm start, each seventh of a cold one. */
 #define _XOPEN_SOURCE 700
-#include <ftw.h>
 #include <stdio.h>
 #include <unistd.h>
 #include "check.h"
+#include "folder.h"
 #include "faults.h"
 #include "round.h"
 
@@ -166,17 +166,10 @@ static void every_call_of_the_driver_may_fail(void) {
 
 /* ---- NVRTC ----------------------------------------------------------------------------------- */
 
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
-    (void)info;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static void use_cache(const char *name) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(path);
     setenv("XDG_CACHE_HOME", path, 1);
 }
 
@@ -326,6 +319,6 @@ int main(int argc, char **argv) {
     }
     int rc = check_run(facts, sizeof facts / sizeof *facts, thorough ? argc - 1 : argc,
                        thorough ? argv + 1 : argv);
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(folder);
     return rc;
 }

@@ -3,10 +3,10 @@
  * steps took. On a GPU, fails where a warm start takes longer than promised; everywhere, where a
  * warm one loads NVRTC or starts Lua. */
 #define _XOPEN_SOURCE 700
-#include <ftw.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "folder.h"
 #include "ones.h"
 
 enum { WARM_STARTS = 7, SETTLED_SECONDS = 4 };
@@ -134,13 +134,6 @@ static void a_warm_start_compiles_nothing(void) {
     CHECK(total_ms(&cold) <= cold_ms_max);
 }
 
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
-    (void)info;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {FACT(a_warm_start_compiles_nothing)};
     if (argc == 2 && !strcmp(argv[1], "--child")) return be_child();
@@ -149,6 +142,6 @@ int main(int argc, char **argv) {
     if (length < 0 || !mkdtemp(folder)) return EXIT_FAILURE;
     setenv("XDG_CACHE_HOME", folder, 1);
     int rc = check_run(facts, 1, argc, argv);
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(folder);
     return rc;
 }

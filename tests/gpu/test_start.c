@@ -2,11 +2,11 @@
  * that it never passes over a change, and compiling in the background. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "cache/tuning.h"
+#include "folder.h"
 #include "ones.h"
 
 static const char nowhere[] = "/nowhere/at/all.db";
@@ -254,13 +254,6 @@ static void plan_runs_the_default_while_another_is_compiled(void) {
     redtune_close(rt);
 }
 
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk) {
-    (void)info;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(variable_raises_the_level_of_the_log),
@@ -275,6 +268,6 @@ int main(int argc, char **argv) {
     ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     ones_close();
-    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(folder);
     return rc;
 }
