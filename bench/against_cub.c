@@ -37,8 +37,8 @@ static redtune_status find_result(const redtune_problem *problem, const bench_cu
     const char *name = redtune_dtype_name(dtype);
     const bench_dtype *mine = bench_dtype_find(name), *theirs = bench_dtype_find(call->result);
     if (!mine || mine->bytes != theirs->bytes || mine->roundoff != theirs->roundoff)
-        return bench_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: the result is %s, and CUB's is %s",
-                          name, call->result);
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: the result is %s, and CUB's is %s",
+                        name, call->result);
     *out = mine;
     return REDTUNE_OK;
 }
@@ -100,11 +100,10 @@ static redtune_status run_problem(session *all, const char *op, const bench_dtyp
     bench_row row = {.op = op, .dtype = dtype, .count = problem->count};
     bench_field field = {0};
     answer right = {0};
-    if (!problem->count)
-        return bench_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: no whole element");
-    if (!call) return bench_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: CUB has none");
+    if (!problem->count) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: no whole element");
+    if (!call) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: CUB has none");
     if (problem->count * dtype->bytes > all->gpu.pool_bytes)
-        return bench_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: not enough device memory");
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: not enough device memory");
     redtune_status status = find_result(problem, call, &right.dtype, err);
     if (!status) status = open_field(all, problem, call, &field, &row, err);
     if (!status) status = run_field(all, &field, &right, &row, err);
@@ -191,7 +190,7 @@ static redtune_status run_session(const bench_options *options, redtune_error *e
     redtune_close(all.untuned);
     redtune_close(all.tuned);
     if (!status && all.differed)
-        status = bench_fail(err, REDTUNE_WRONG, 0, "some results differ, as said above");
+        status = rdt_fail(err, REDTUNE_WRONG, 0, "some results differ, as said above");
     return status;
 }
 

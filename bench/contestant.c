@@ -49,12 +49,12 @@ static void close_cub(void *self) {
 redtune_status bench_contestant_open_cub(const bench_cub_call *call, uint64_t count,
                                          bench_contestant *out, redtune_error *err) {
     cub_call *made = calloc(1, sizeof *made);
-    if (!made) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot prepare CUB: no memory");
+    if (!made) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot prepare CUB: no memory");
     made->run = call->run;
     cudaError_t rc = call->run(NULL, &made->scratch_bytes, NULL, count, NULL, NULL);
     if (rc == cudaErrorNotSupported) {
         close_cub(made);
-        return bench_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: more elements than CUB is for");
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: more elements than CUB is for");
     }
     if (!rc) rc = cudaMalloc(&made->scratch, made->scratch_bytes);
     if (rc) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "model/scalar.h"
 
 #define ROUNDOFF(bits) (1.0 / (double)(UINT64_C(1) << (bits)))
 
@@ -30,58 +31,20 @@ const bench_dtype *bench_dtype_find(const char *name) {
     return NULL;
 }
 
-static uint64_t load_bits(const bench_dtype *dtype, const void *value) {
-    uint64_t bits = 0;
-    memcpy(&bits, value, dtype->bytes); /* the GPU's hosts are little-endian */
-    return bits;
-}
-
-static double f16_number(uint64_t bits) {
-    int exponent = (int)(bits >> 10 & 0x1f);
-    double fraction = (double)(bits & 0x3ff) / 1024;
-    double size = exponent == 0x1f ? (fraction > 0 ? NAN : INFINITY)
-                  : exponent       ? ldexp(1 + fraction, exponent - 15)
-                                   : ldexp(fraction, -14);
-    return bits >> 15 ? -size : size;
-}
-
-static double f32_number(uint32_t bits) {
-    float number;
-    memcpy(&number, &bits, sizeof number);
-    return (double)number;
-}
-
-static int64_t signed_number(const bench_dtype *dtype, uint64_t bits) {
-    uint64_t sign = UINT64_C(1) << (8 * dtype->bytes - 1);
-    uint64_t extended = (bits ^ sign) - sign;
-    int64_t number;
-    memcpy(&number, &extended, sizeof number);
-    return number;
+static redtune_dtype id_of(const bench_dtype *dtype) {
+    redtune_dtype id = REDTUNE_DTYPE_NONE;
+    redtune_dtype_find(dtype->name, &id, NULL);
+    return id;
 }
 
 double bench_dtype_number(const bench_dtype *dtype, const void *value) {
-    uint64_t bits = load_bits(dtype, value);
-    double number;
-    switch (dtype->name[0]) {
-    case 'i':
-        return (double)signed_number(dtype, bits);
-    case 'u':
-        return (double)bits;
-    case 'b':
-        return f32_number((uint32_t)bits << 16);
-    default:
-        break;
-    }
-    if (dtype->bytes == 2) return f16_number(bits);
-    if (dtype->bytes == 4) return f32_number((uint32_t)bits);
-    memcpy(&number, &bits, sizeof number);
-    return number;
+    return rdt_scalar_real(id_of(dtype), value, 0);
 }
 
 void bench_dtype_print(const bench_dtype *dtype, const void *value, char text[32]) {
-    uint64_t bits = load_bits(dtype, value);
+    uint64_t bits = rdt_scalar_bits(id_of(dtype), value, 0);
     if (dtype->name[0] == 'i')
-        snprintf(text, 32, "%" PRId64, signed_number(dtype, bits));
+        snprintf(text, 32, "%" PRId64, (int64_t)bits);
     else if (dtype->name[0] == 'u')
         snprintf(text, 32, "%" PRIu64, bits);
     else
@@ -93,16 +56,12 @@ void bench_dtype_sum(const bench_dtype *dtype, const unsigned char *values, size
     uint64_t bits = 0;
     double number = 0;
     for (size_t i = 0; i < n; i++) {
-        bits += load_bits(dtype, values + i * stride);
+        bits += rdt_scalar_bits(id_of(dtype), values + i * stride, 0);
         number += bench_dtype_number(dtype, values + i * stride);
     }
-    float rounded = (float)number;
-    if (dtype->roundoff > 0 && dtype->bytes == 8)
-        memcpy(sum, &number, sizeof number);
-    else if (dtype->roundoff > 0)
-        memcpy(sum, &rounded, sizeof rounded);
-    else
-        memcpy(sum, &bits, dtype->bytes);
+    const redtune_value rounded = dtype->roundoff > 0 ? rdt_scalar_from_real(id_of(dtype), number)
+                                                      : rdt_scalar_from_bits(id_of(dtype), bits);
+    memcpy(sum, &rounded, dtype->bytes);
 }
 
 bool bench_dtype_agree(const bench_dtype *result, bool rounds, uint64_t count, const void *a,

@@ -124,7 +124,7 @@ static int compare_shapes(const void *a, const void *b) {
 static redtune_status decide(bench_gpu *gpu, const bench_row *row, shape *list, int n,
                              const shape **winner, redtune_error *err) {
     bench_timer *timers = calloc((size_t)n, sizeof *timers);
-    if (!timers) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
+    if (!timers) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < n; i++) {
         bench_contestant contestant = {run_shape, &list[i], NULL};
@@ -169,7 +169,7 @@ static redtune_status check_floor(bench_gpu *gpu, const shape *winner, const ben
                                   const bench_dtype *result, const void *sum, redtune_error *err) {
     size_t bytes = (size_t)winner->launch.blocks * PARTIAL_BYTES;
     unsigned char *partials = malloc(bytes);
-    if (!partials) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot check the floor: no memory");
+    if (!partials) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot check the floor: no memory");
     redtune_status status =
         run_shape((void *)winner, gpu->pool, row->count, NULL, gpu->stream, err);
     if (!status) status = bench_gpu_wait(gpu, err);
@@ -180,11 +180,10 @@ static redtune_status check_floor(bench_gpu *gpu, const shape *winner, const ben
     unsigned char mine[PARTIAL_BYTES];
     if (!status) bench_dtype_sum(result, partials, winner->launch.blocks, PARTIAL_BYTES, mine);
     if (!status && !bench_dtype_agree(result, true, row->count, sum, mine))
-        status =
-            bench_fail(err, REDTUNE_WRONG, 0,
-                       "the floor's blocks do not come to the sum of %s with %d threads, "
-                       "unroll %d and %u blocks",
-                       row->dtype->name, winner->threads, winner->unroll, winner->launch.blocks);
+        status = rdt_fail(err, REDTUNE_WRONG, 0,
+                          "the floor's blocks do not come to the sum of %s with %d threads, "
+                          "unroll %d and %u blocks",
+                          row->dtype->name, winner->threads, winner->unroll, winner->launch.blocks);
     free(partials);
     return status;
 }
@@ -192,7 +191,7 @@ static redtune_status check_floor(bench_gpu *gpu, const shape *winner, const ben
 redtune_status bench_floor_open(bench_gpu *gpu, bench_row *row, const bench_dtype *result,
                                 const void *sum, bench_contestant *out, redtune_error *err) {
     shape *winner = calloc(1, sizeof *winner);
-    if (!winner) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
+    if (!winner) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
     void *partials = NULL;
     size_t bytes = (size_t)gpu->sm_count * BLOCKS_PER_SM_MAX * PARTIAL_BYTES;
     redtune_status status =

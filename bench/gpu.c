@@ -14,15 +14,15 @@ enum {
 
 redtune_status bench_gpu_check(cudaError_t rc, redtune_error *err, const char *what) {
     if (rc == cudaSuccess) return REDTUNE_OK;
-    return bench_fail(err, REDTUNE_DEVICE, (long)rc, "cannot %s: %s", what, cudaGetErrorString(rc));
+    return rdt_fail(err, REDTUNE_DEVICE, (long)rc, "cannot %s: %s", what, cudaGetErrorString(rc));
 }
 
 static redtune_status allocate_device(char **out, size_t bytes, redtune_error *err) {
     void *memory = NULL;
     cudaError_t rc = cudaMalloc(&memory, bytes);
     if (rc)
-        return bench_fail(err, REDTUNE_DEVICE, (long)rc, "cannot allocate %zu bytes: %s", bytes,
-                          cudaGetErrorString(rc));
+        return rdt_fail(err, REDTUNE_DEVICE, (long)rc, "cannot allocate %zu bytes: %s", bytes,
+                        cudaGetErrorString(rc));
     *out = memory;
     return REDTUNE_OK;
 }
@@ -36,8 +36,8 @@ static redtune_status choose_pool(bench_gpu *gpu, size_t bytes_max, redtune_erro
     size_t taken = gpu->flush_bytes + SPARE_BYTES;
     size_t room = free_bytes > taken ? (free_bytes - taken) / 256 * 256 : 0;
     if (!room)
-        return bench_fail(err, REDTUNE_DEVICE, 0, "cannot run with %zu MiB of free device memory",
-                          free_bytes >> 20);
+        return rdt_fail(err, REDTUNE_DEVICE, 0, "cannot run with %zu MiB of free device memory",
+                        free_bytes >> 20);
     size_t input = (bytes_max + 255) / 256 * 256;
     size_t wanted = input * ROTATED > POOL_BYTES ? input * ROTATED : POOL_BYTES;
     gpu->pool_bytes = wanted < room ? wanted : room;

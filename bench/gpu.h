@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 #include "bench/dtype.h"
-#include "bench/fail.h"
+#include "base/fail.h"
 
 enum { BENCH_OUTPUT_BYTES = 16 }; /* of one contestant's result */
 

@@ -44,7 +44,7 @@ static bool read_size(const char *text, size_t length, uint64_t *size) {
 static redtune_status add_size(bench_options *options, uint64_t value, bool bytes,
                                redtune_error *err) {
     if (options->size_count == BENCH_SIZES_MAX)
-        return bench_fail(err, REDTUNE_INVALID, 0, "more than %d sizes", BENCH_SIZES_MAX);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "more than %d sizes", BENCH_SIZES_MAX);
     options->sizes[options->size_count++] = (bench_size){value, bytes};
     return REDTUNE_OK;
 }
@@ -60,9 +60,9 @@ static redtune_status add_size_range(bench_options *options, const char *text, s
     if (good && range)
         good = read_size(dots + 2, length - first_length - 2, &last) && first <= last;
     if (!good)
-        return bench_fail(err, REDTUNE_INVALID, 0,
-                          "'%.*s' is no size; give 1000, 4K, 256M or a range such as 1K..1G",
-                          (int)length, text);
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "'%.*s' is no size; give 1000, 4K, 256M or a range such as 1K..1G",
+                        (int)length, text);
     if (!range) return add_size(options, first, bytes, err);
     redtune_status status = REDTUNE_OK;
     uint64_t size = 1;
@@ -100,8 +100,8 @@ static const char *find_op(const char *name) {
 static redtune_status add_op(bench_options *options, const char *name, redtune_error *err) {
     const char *op = find_op(name);
     if (!op)
-        return bench_fail(err, REDTUNE_INVALID, 0,
-                          "'%s' is none of the ops sum, min, max, argmin, argmax", name);
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "'%s' is none of the ops sum, min, max, argmin, argmax", name);
     if (options->op_count < BENCH_LIST_MAX) options->ops[options->op_count++] = op;
     return REDTUNE_OK;
 }
@@ -109,9 +109,9 @@ static redtune_status add_op(bench_options *options, const char *name, redtune_e
 static redtune_status add_dtype(bench_options *options, const char *name, redtune_error *err) {
     const bench_dtype *dtype = bench_dtype_find(name);
     if (!dtype)
-        return bench_fail(err, REDTUNE_INVALID, 0,
-                          "'%s' is no dtype; give one of i8 to i64, u8 to u64, f16, bf16, f32, f64",
-                          name);
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "'%s' is no dtype; give one of i8 to i64, u8 to u64, f16, bf16, f32, f64",
+                        name);
     if (options->dtype_count < BENCH_LIST_MAX) options->dtypes[options->dtype_count++] = dtype;
     return REDTUNE_OK;
 }
@@ -145,8 +145,8 @@ static redtune_status read_int(const char *value, int least, int most, int *out,
     char *end = NULL;
     long number = strtol(value, &end, 10);
     if (!*value || *end || number < least || number > most)
-        return bench_fail(err, REDTUNE_INVALID, 0, "'%s' is no number from %d to %d", value, least,
-                          most);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "'%s' is no number from %d to %d", value, least,
+                        most);
     *out = (int)number;
     return REDTUNE_OK;
 }
@@ -172,7 +172,7 @@ static redtune_status read_format(bench_options *options, const char *value, red
         options->format = (bench_format)i;
         return REDTUNE_OK;
     }
-    return bench_fail(err, REDTUNE_INVALID, 0, "'%s' is none of text, csv, json", value);
+    return rdt_fail(err, REDTUNE_INVALID, 0, "'%s' is none of text, csv, json", value);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -248,11 +248,11 @@ redtune_status bench_options_parse(char *const words[], int word_count, bench_op
         const char *value = NULL;
         const option *row = find_option(words[i], &value);
         if (!row)
-            return bench_fail(err, REDTUNE_INVALID, 0, "'%s' is no option; see --help", words[i]);
+            return rdt_fail(err, REDTUNE_INVALID, 0, "'%s' is no option; see --help", words[i]);
         if (row->argument && !value && i + 1 < word_count) value = words[++i];
         if (!row->argument != !value)
-            return bench_fail(err, REDTUNE_INVALID, 0, "--%s %s", row->name,
-                              row->argument ? "needs a value" : "takes no value");
+            return rdt_fail(err, REDTUNE_INVALID, 0, "--%s %s", row->name,
+                            row->argument ? "needs a value" : "takes no value");
         if (row->take)
             status = row->take(&options, value, err);
         else

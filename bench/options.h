@@ -3,7 +3,7 @@
 #define BENCH_OPTIONS_H
 
 #include <stdio.h>
-#include "bench/fail.h"
+#include "base/fail.h"
 #include "bench/row.h"
 
 enum { BENCH_LIST_MAX = 16, BENCH_SIZES_MAX = 128 };

@@ -33,8 +33,8 @@ redtune_status bench_race_check(const bench_gpu *gpu, const bench_field *field, 
         char want[32], got[32];
         bench_dtype_print(dtype, reference->bytes, want);
         bench_dtype_print(dtype, mine.bytes, got);
-        bench_fail(err, REDTUNE_WRONG, 0, "results differ: cub gives %s, %s gives %s", want,
-                   bench_row_contestant((bench_contestant_id)id), got);
+        rdt_fail(err, REDTUNE_WRONG, 0, "results differ: cub gives %s, %s gives %s", want,
+                 bench_row_contestant((bench_contestant_id)id), got);
         *agree = false;
     }
     return status;

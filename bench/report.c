@@ -230,7 +230,7 @@ static const struct {
 redtune_status bench_report_begin(const bench_scene *scene, const bench_options *options, FILE *out,
                                   bench_report **report, redtune_error *err) {
     bench_report *made = calloc(1, sizeof *made);
-    if (!made) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot begin a report: no memory");
+    if (!made) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot begin a report: no memory");
     made->out = out;
     made->scene = *scene;
     made->format = options->format;
@@ -245,7 +245,7 @@ redtune_status bench_report_add(bench_report *report, const bench_row *row, redt
     report->row_count++;
     bench_summaries_add(&report->summaries, row);
     /* A run that is cut short has given what it had. */
-    if (fflush(report->out)) return bench_fail(err, REDTUNE_FILE, 0, "cannot write the report");
+    if (fflush(report->out)) return rdt_fail(err, REDTUNE_FILE, 0, "cannot write the report");
     return REDTUNE_OK;
 }
 

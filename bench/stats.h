@@ -1,12 +1,8 @@
-/* Stats: what samples of a time, and ratios of times, come to. */
+/* Stats: what ratios of times come to. */
 #ifndef BENCH_STATS_H
 #define BENCH_STATS_H
 
 #include <stddef.h>
-
-/* The median of n values (at least one) and half the distance between their quartiles, which a few
- * outliers do not move. The values are sorted. */
-void bench_stats_summary(double *values, size_t n, double *median, double *spread);
 
 /* Ratios as they come. Starts zeroed. */
 typedef struct bench_ratios {

@@ -1,10 +1,9 @@
 /* Timer: one contestant on one problem, ready to be timed again and again. */
-#define _POSIX_C_SOURCE 200809L
 #include "bench/timer.h"
 
 #include <stdlib.h>
-#include <time.h>
-#include "bench/stats.h"
+#include "base/clock.h"
+#include "tuner/summary.h"
 
 enum {
     GRAPH_NS = 200000,   /* the aim for what is timed at a time; the timer resolves about 500 */
@@ -58,7 +57,7 @@ static redtune_status count_kernels(cudaGraph_t graph, int *out, redtune_error *
         bench_gpu_check(cudaGraphGetNodes(graph, NULL, &node_count), err, "count a graph's nodes");
     if (status) return status;
     cudaGraphNode_t *nodes = calloc(node_count + 1, sizeof *nodes);
-    if (!nodes) return bench_fail(err, REDTUNE_MEMORY, 0, "cannot count nodes: no memory");
+    if (!nodes) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot count nodes: no memory");
     int kernels = 0;
     cudaError_t rc = cudaGraphGetNodes(graph, nodes, &node_count);
     for (size_t i = 0; !rc && i < node_count; i++) {
@@ -177,9 +176,9 @@ static redtune_status time_graph(const bench_timer *timer, cudaGraphExec_t graph
         if (!late) return REDTUNE_OK;
         timer->gpu->hold_ns *= 2;
     }
-    return bench_fail(err, REDTUNE_DEVICE, 0,
-                      "cannot time a graph: the host takes longer than %.0f ms to launch it",
-                      timer->gpu->hold_ns / 1e6);
+    return rdt_fail(err, REDTUNE_DEVICE, 0,
+                    "cannot time a graph: the host takes longer than %.0f ms to launch it",
+                    timer->gpu->hold_ns / 1e6);
 }
 
 static redtune_status sample_graphs(const bench_timer *timer, double *ns, redtune_error *err) {
@@ -190,18 +189,12 @@ static redtune_status sample_graphs(const bench_timer *timer, double *ns, redtun
     return status;
 }
 
-static double host_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static redtune_status sample_stream(bench_timer *timer, double *ns, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    double start = host_ns();
+    double start = rdt_clock_ns();
     for (int i = 0; !status && i < timer->calls; i++) status = reduce(timer, i, err);
     if (!status) status = bench_gpu_wait(timer->gpu, err);
-    *ns = host_ns() - start;
+    *ns = rdt_clock_ns() - start;
     return status;
 }
 
@@ -215,6 +208,6 @@ redtune_status bench_timer_sample(bench_timer *timer, redtune_error *err) {
 }
 
 void bench_timer_summary(bench_timer *timer, bench_time *out) {
-    bench_stats_summary(timer->sample_ns, (size_t)timer->samples, &out->median_ns, &out->spread_ns);
+    rdt_summarise(timer->sample_ns, timer->samples, &out->median_ns, &out->spread_ns);
     out->launches = timer->launches;
 }

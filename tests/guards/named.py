@@ -45,7 +45,7 @@ def main():
         if path.name in KNOWN or str(path).startswith(WHOLE):
             continue
         by_name = [(by, word) for by, word in holders.get(path.name, []) if by != path]
-        if path.parts[0] in PRODUCT and "tests" not in path.parts:
+        if path.parts[0] in PRODUCT:
             named = any(by.parent == path.parent or ("/" in word and f"/{path}".endswith(f"/{word}"))
                         for by, word in by_name)
         else:

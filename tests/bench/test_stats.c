@@ -1,9 +1,10 @@
-/* Facts about bench/stats.h. */
+/* Facts about bench/stats.h, and tuner/summary.h, which sums up its samples. */
 #include "tests/check.h"
 
 #include <math.h>
 
 #include "bench/stats.h"
+#include "tuner/summary.h"
 
 static bool near(double a, double b) {
     return fabs(a - b) <= 1e-12 * fabs(b);
@@ -12,28 +13,28 @@ static bool near(double a, double b) {
 static void summary_of_one_is_itself(void) {
     double values[] = {7};
     double median = 0, spread = 1;
-    bench_stats_summary(values, 1, &median, &spread);
+    rdt_summarise(values, 1, &median, &spread);
     CHECK(median == 7 && spread == 0);
 }
 
 static void summary_is_median_and_half_the_middle(void) {
     double values[] = {5, 1, 4, 2, 3};
     double median = 0, spread = 0;
-    bench_stats_summary(values, 5, &median, &spread);
+    rdt_summarise(values, 5, &median, &spread);
     CHECK(median == 3 && spread == 1);
 }
 
 static void summary_of_even_many_lies_between(void) {
     double values[] = {4, 1, 3, 2};
     double median = 0, spread = 0;
-    bench_stats_summary(values, 4, &median, &spread);
+    rdt_summarise(values, 4, &median, &spread);
     CHECK(median == 2.5 && spread == 0.75);
 }
 
 static void summary_is_not_moved_by_an_outlier(void) {
     double values[] = {3, 3, 3, 3, 3, 3, 3, 3, 1e9};
     double median = 0, spread = 1;
-    bench_stats_summary(values, 9, &median, &spread);
+    rdt_summarise(values, 9, &median, &spread);
     CHECK(median == 3 && spread == 0);
 }
 
