@@ -287,27 +287,23 @@ static redtune_status not_found(const hunt *hunt, redtune_error *err) {
     return status;
 }
 
-/* variable is NULL where the path came from the caller. */
-static redtune_status open_only(const rdt_library_search *search, const char *path,
-                                const char *variable, rdt_library **out, redtune_error *err) {
+static redtune_status open_chosen(const rdt_library_search *search, const char *path,
+                                  rdt_library **out, redtune_error *err) {
     const char *error = defect_of(path);
     void *handle = error ? NULL : dlopen(path, OPEN_MODE);
     if (handle) return make_library(search, handle, path, out, err);
     if (!error) error = rdt_locale_dlerror();
     const char *reason = error ? reason_of(error, path) : "unknown error";
-    if (!variable)
-        return rdt_fail(err, REDTUNE_LIBRARY, 0, "cannot load %s from %.200s: %.300s; %s",
-                        search->subject, path, reason, search->remedy);
     return rdt_fail(err, REDTUNE_LIBRARY, 0,
                     "cannot load %s from %s=%.200s: %.300s; set %s to the library's file, or "
                     "unset it",
-                    search->subject, variable, path, reason, variable);
+                    search->subject, search->variable, path, reason, search->variable);
 }
 
 redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **out,
                                 redtune_error *err) {
     const char *chosen = getenv(search->variable);
-    if (chosen && *chosen) return open_only(search, chosen, search->variable, out, err);
+    if (chosen && *chosen) return open_chosen(search, chosen, out, err);
     hunt hunt = {.search = search};
     look_everywhere(&hunt);
     redtune_status status;
@@ -322,11 +318,6 @@ redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **
     rdt_text_free(&hunt.places);
     rdt_text_free(&hunt.refusals);
     return status;
-}
-
-redtune_status rdt_library_open_file(const rdt_library_search *search, const char *path,
-                                     rdt_library **out, redtune_error *err) {
-    return open_only(search, path, NULL, out, err);
 }
 
 void rdt_library_close(rdt_library *library) {

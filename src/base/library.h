@@ -29,9 +29,6 @@ typedef struct rdt_library rdt_library;
 /* REDTUNE_LIBRARY if it is nowhere: one line with the file, each place looked in, the remedy. */
 redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **out,
                                 redtune_error *err);
-/* Loads this file and nothing else. */
-redtune_status rdt_library_open_file(const rdt_library_search *search, const char *path,
-                                     rdt_library **out, redtune_error *err);
 void rdt_library_close(rdt_library *library);
 /* The path it was loaded from; lives as long as the library. */
 const char *rdt_library_path(const rdt_library *library);

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "codegen/translate.h"
 
-void rdt_state_push_entry(lua_State *state, const char *file, const char *name) {
+/* The entry of that name in the table that a template file returns; raises an error if none. */
+static void push_entry(lua_State *state, const char *file, const char *name) {
     rdt_lua_require(state, file);
     if (!lua_istable(state, -1)) luaL_error(state, "%s.lua must return a table", file);
     lua_pushstring(state, name);
@@ -59,14 +60,14 @@ void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, 
 
 void rdt_state_push_problem(lua_State *state, const redtune_problem *problem) {
     lua_newtable(state);
-    rdt_state_push_entry(state, "ops", redtune_op_name(problem->op));
+    push_entry(state, "ops", redtune_op_name(problem->op));
     lua_setfield(state, -2, "op");
-    rdt_state_push_entry(state, "dtypes", redtune_dtype_name(problem->result));
+    push_entry(state, "dtypes", redtune_dtype_name(problem->result));
     lua_setfield(state, -2, "result");
-    rdt_state_push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
+    push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
     if (lua_getfield(state, -1, "accumulator") != LUA_TSTRING)
         luaL_error(state, "dtypes.lua: %s has no accumulator", redtune_dtype_name(problem->dtype));
-    rdt_state_push_entry(state, "dtypes", lua_tostring(state, -1));
+    push_entry(state, "dtypes", lua_tostring(state, -1));
     lua_setfield(state, -4, "acc");
     lua_pop(state, 1);
     lua_setfield(state, -2, "dtype");

@@ -45,8 +45,6 @@ struct rdt_codegen {
 
 /* The following run inside rdt_lua_call; each pushes one value. */
 
-/* The entry of that name in the table that a template file returns; raises an error if none. */
-void rdt_state_push_entry(lua_State *state, const char *file, const char *name);
 /* The family's function of that name. */
 void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char *name);
 /* Gives the config on top a value of the parameter's, a label as a string. */

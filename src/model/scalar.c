@@ -59,17 +59,10 @@ uint64_t rdt_scalar_bits(redtune_dtype dtype, const void *array, uint64_t index)
 }
 
 double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index) {
+    rdt_kind kind = kind_of(dtype);
+    if (kind == RDT_KIND_SIGNED) return (double)(int64_t)rdt_scalar_bits(dtype, array, index);
+    if (kind == RDT_KIND_UNSIGNED) return (double)rdt_scalar_bits(dtype, array, index);
     switch (dtype) {
-    case REDTUNE_I8:
-    case REDTUNE_I16:
-    case REDTUNE_I32:
-    case REDTUNE_I64:
-        return (double)(int64_t)rdt_scalar_bits(dtype, array, index);
-    case REDTUNE_U8:
-    case REDTUNE_U16:
-    case REDTUNE_U32:
-    case REDTUNE_U64:
-        return (double)rdt_scalar_bits(dtype, array, index);
     case REDTUNE_F16:
         return (double)rdt_half_to_float(((const uint16_t *)array)[index]);
     case REDTUNE_BF16:
@@ -78,10 +71,9 @@ double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index) {
         return (double)((const float *)array)[index];
     case REDTUNE_F64:
         return ((const double *)array)[index];
-    case REDTUNE_DTYPE_NONE:
-        break;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 uint64_t rdt_scalar_key(redtune_dtype dtype, const void *array, uint64_t index) {
@@ -99,19 +91,8 @@ uint64_t rdt_scalar_key(redtune_dtype dtype, const void *array, uint64_t index) 
 
 redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits) {
     redtune_value value = {.u64 = 0};
-    switch (redtune_dtype_bytes(dtype)) {
-    case 1:
-        value.u8 = (uint8_t)bits;
-        break;
-    case 2:
-        value.u16 = (uint16_t)bits;
-        break;
-    case 4:
-        value.u32 = (uint32_t)bits;
-        break;
-    default:
-        value.u64 = bits;
-    }
+    memcpy(&value, &bits,
+           redtune_dtype_bytes(dtype)); /* the low bytes: CUDA's hosts have them first */
     return value;
 }
 
