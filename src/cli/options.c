@@ -248,9 +248,10 @@ static redtune_status take_format(rdt_options *options, const option *row, const
 
 static redtune_status take_ops(rdt_options *options, const option *row, const char *value,
                                redtune_error *err) {
+    const char *list = value;
     char name[64];
     options->op_count = 0;
-    while (next_name(&value, name)) {
+    while (next_name(&list, name)) {
         if (options->op_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
         redtune_status status = redtune_op_find(name, &options->ops[options->op_count], err);
@@ -269,9 +270,10 @@ static redtune_status take_op(rdt_options *options, const option *row, const cha
 
 static redtune_status take_dtypes(rdt_options *options, const option *row, const char *value,
                                   redtune_error *err) {
+    const char *list = value;
     char name[64];
     options->dtype_count = 0;
-    while (next_name(&value, name)) {
+    while (next_name(&list, name)) {
         if (options->dtype_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
         redtune_status status =

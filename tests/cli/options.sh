@@ -78,6 +78,8 @@ wrong_values_are_named() {
     refuses "--op sum,product" "'product'"
     refuses "--dtype f33" "'f33'"
     refuses "--dtype f32,,f64" "''"
+    many=$(printf 'f32,%.0s' {1..32})f32
+    refuses "--dtype $many" "cannot use --dtype '$many': too many names"
     refuses "--device -1" "'-1': give numbers such as 0"
     refuses "--device --json" "--device: its value is missing"
     refuses "--device=-1" "'-1': give numbers such as 0"
