@@ -16,7 +16,7 @@ static double quantile(const double *sorted, int n, double fraction) {
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-void rdt_summarise(double *samples, int count, double *median, double *spread) {
+void rdt_summary_of(double *samples, int count, double *median, double *spread) {
     qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
     *median = quantile(samples, count, 0.5);
     *spread = (quantile(samples, count, 0.75) - quantile(samples, count, 0.25)) / 2;

@@ -4,6 +4,6 @@
 
 /* Sorts the count samples (at least one); gives their median, and half the distance between the
  * quartiles. */
-void rdt_summarise(double *samples, int count, double *median, double *spread);
+void rdt_summary_of(double *samples, int count, double *median, double *spread);
 
 #endif

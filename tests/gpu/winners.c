@@ -88,7 +88,7 @@ static redtune_status race(const rdt_evaluator *evaluator, pair *each, int round
         status = evaluator->time(evaluator->self, &batch, trial->cache, SAMPLES, samples, verdicts,
                                  conditions, &err);
     for (int i = 0; !status && i < 2; i++)
-        rdt_summarise(&samples[(i ^ first) * SAMPLES], SAMPLES, &median[i], &spread);
+        rdt_summary_of(&samples[(i ^ first) * SAMPLES], SAMPLES, &median[i], &spread);
     if (!status) each->ratio[round] = median[0] / median[1];
     return status;
 }
@@ -140,7 +140,7 @@ static verdict judge(const pair *pairs, size_t count) {
         out.same += is_tie(&pairs[i]);
         if (is_tie(&pairs[i])) continue;
         memcpy(sorted, pairs[i].ratio, sizeof sorted);
-        rdt_summarise(sorted, ROUNDS, &ratio, &spread); /* which sorts them */
+        rdt_summary_of(sorted, ROUNDS, &ratio, &spread); /* which sorts them */
         printf("%-4s %-5s %10" PRIu64 " %s  %.4f (%.4f to %.4f)  %s | %s\n",
                redtune_op_name(trial->problem.op), redtune_dtype_name(trial->problem.dtype),
                trial->problem.count, trial->cache == RDT_CACHE_COLD ? "cold" : "warm", ratio,

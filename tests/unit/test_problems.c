@@ -13,7 +13,7 @@ static redtune_status list(const redtune_tuning *asked, unsigned index, unsigned
     redtune_tuning tuning = *asked;
     tuning.shard_index = index;
     tuning.shard_count = count;
-    return rdt_problems_list(&tuning, false, out, &err);
+    return rdt_problem_list_make(&tuning, false, out, &err);
 }
 
 static bool same(const redtune_problem *a, const redtune_problem *b) {
@@ -51,8 +51,8 @@ static void check_shards(const redtune_tuning *asked, unsigned n) {
         CHECK(alone >= 1);
         CHECK_INT(beside, neighbours);
     }
-    for (unsigned i = 0; i < n; i++) rdt_problems_free(&shard[i]);
-    rdt_problems_free(&whole);
+    for (unsigned i = 0; i < n; i++) rdt_problem_list_free(&shard[i]);
+    rdt_problem_list_free(&whole);
 }
 
 static void shards_of_the_usual_problems_are_the_whole(void) {
@@ -60,7 +60,7 @@ static void shards_of_the_usual_problems_are_the_whole(void) {
     rdt_problems whole = {0};
     CHECK_OK(list(&usual, 0, 0, &whole), err);
     CHECK_INT(whole.count, 7 * 21);
-    rdt_problems_free(&whole);
+    rdt_problem_list_free(&whole);
     for (unsigned n = 1; n <= SHARDS_MAX; n++) check_shards(&usual, n);
 }
 
@@ -73,10 +73,10 @@ static void simulated_gpu_has_few_usual_problems(void) {
     static const size_t expected[] = {9, 3, 6};
     for (size_t i = 0; i < 3; i++) {
         rdt_problems whole = {0};
-        CHECK_OK(rdt_problems_list(&asked[i], true, &whole, &err), err);
+        CHECK_OK(rdt_problem_list_make(&asked[i], true, &whole, &err), err);
         CHECK_INT(whole.count, expected[i]);
         CHECK(asked[i].count_count || whole.problem[whole.count - 1].count == 1024);
-        rdt_problems_free(&whole);
+        rdt_problem_list_free(&whole);
     }
 }
 

@@ -77,8 +77,8 @@ static int work(void) {
     rdt_wire_send(&wire, RDT_MESSAGE_READY, PATIENT_MS);
     while (rdt_wire_receive(&wire, PATIENT_MS, &message) == RDT_WIRE_GOT) {
         rdt_request request;
-        rdt_reader reader = rdt_reader_of(&message);
-        rdt_reader_take(&reader, &request, sizeof request);
+        rdt_reader reader = rdt_wire_reader_of(&message);
+        rdt_wire_reader_take(&reader, &request, sizeof request);
         if (request.family != ANSWERS) talk(&wire, request.family);
         answer(&wire, message.kind);
     }

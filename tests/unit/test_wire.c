@@ -297,42 +297,45 @@ static void a_reader_gives_zeros_beyond_the_end(void) {
     const rdt_message message = {RDT_MESSAGE_AT, "abcdefgh", 8};
     char got[8];
     for (size_t bytes = 0; bytes <= 8; bytes++) {
-        rdt_reader reader = rdt_reader_of(&message);
-        rdt_reader_take(&reader, got, bytes);
+        rdt_reader reader = rdt_wire_reader_of(&message);
+        rdt_wire_reader_take(&reader, got, bytes);
         CHECK(!memcmp(got, "abcdefgh", bytes));
-        CHECK_INT(rdt_reader_done(&reader), bytes == 8);
+        CHECK_INT(rdt_wire_reader_done(&reader), bytes == 8);
         memset(got, 'x', sizeof got);
-        rdt_reader_take(&reader, got, 8);
+        rdt_wire_reader_take(&reader, got, 8);
         CHECK_INT(reader.failed, bytes > 0);
         CHECK(!bytes || !memcmp(got, "\0\0\0\0\0\0\0\0", 8));
-        rdt_reader_take(&reader, got, 0);
-        CHECK_INT(rdt_reader_done(&reader), bytes == 0); /* once failed, failed */
+        rdt_wire_reader_take(&reader, got, 0);
+        CHECK_INT(rdt_wire_reader_done(&reader), bytes == 0); /* once failed, failed */
     }
 }
 
 static void a_greeting_of_another_build_is_refused(void) {
     redtune_error err;
-    rdt_hello hello = rdt_hello_of(RDT_ROLE_GPU), got;
+    rdt_hello hello = rdt_message_hello(RDT_ROLE_GPU), got;
     rdt_message message = {RDT_MESSAGE_HELLO, (const char *)&hello, sizeof hello};
     memset(hello.device, '9', sizeof hello.device); /* without an end */
     memset(hello.kernel_cache, '/', sizeof hello.kernel_cache);
-    CHECK_OK(rdt_hello_check(&message, &got, &err), err);
+    CHECK_OK(rdt_message_check_hello(&message, &got, &err), err);
     CHECK_INT(got.role, RDT_ROLE_GPU);
     CHECK_INT(got.parent, getpid());
     CHECK_INT(strlen(got.device), sizeof got.device - 1);
     CHECK_INT(strlen(got.kernel_cache), sizeof got.kernel_cache - 1);
 
     message.kind = RDT_MESSAGE_MAKE;
-    CHECK_FAILS(rdt_hello_check(&message, &got, &err), REDTUNE_UNSUPPORTED, err, "another build");
+    CHECK_FAILS(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
+                "another build");
     message.kind = RDT_MESSAGE_HELLO;
     for (message.bytes = 0; message.bytes < sizeof hello; message.bytes++)
-        CHECK_INT(rdt_hello_check(&message, &got, &err), REDTUNE_UNSUPPORTED);
+        CHECK_INT(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED);
     message.bytes = sizeof hello;
     hello.bytes++;
-    CHECK_FAILS(rdt_hello_check(&message, &got, &err), REDTUNE_UNSUPPORTED, err, "another build");
+    CHECK_FAILS(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
+                "another build");
     hello.bytes--;
     hello.version[sizeof hello.version - 1] = '!';
-    CHECK_FAILS(rdt_hello_check(&message, &got, &err), REDTUNE_UNSUPPORTED, err, "another build");
+    CHECK_FAILS(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
+                "another build");
 }
 
 int main(int argc, char **argv) {

@@ -17,10 +17,10 @@ static redtune_status begin(size_t classes, size_t sizes, size_t gpus, rdt_work_
     for (size_t i = 0; i < sizes; i++) counts[i] = UINT64_C(64) << (i % 16);
     const redtune_tuning tuning = {
         .dtypes = dtypes, .dtype_count = classes, .counts = counts, .count_count = sizes};
-    redtune_status status = rdt_problems_list(&tuning, false, &problems, &err);
+    redtune_status status = rdt_problem_list_make(&tuning, false, &problems, &err);
     *out = (rdt_work_queue){.free_bytes = UINT64_C(1) << 34, .gpu_count = gpus};
     if (!status) status = rdt_work_queue_begin(out, &problems, NULL, &err);
-    rdt_problems_free(&problems);
+    rdt_problem_list_free(&problems);
     return status;
 }
 
@@ -36,7 +36,7 @@ static void note(work *self, const rdt_work_range *range) {
     const rdt_problems *problems = &self->queue.problems;
     const size_t end = range->first + range->count;
     CHECK(range->count && end <= problems->count);
-    CHECK(rdt_problems_class(problems, range->first) >= range->count);
+    CHECK(rdt_problem_list_class(problems, range->first) >= range->count);
     for (size_t i = range->first; i < end; i++) {
         if (range->joins) {
             CHECK_INT(self->done[i], 1);
@@ -45,7 +45,7 @@ static void note(work *self, const rdt_work_range *range) {
             self->begun[i]++;
         }
     }
-    if (range->joins) CHECK_INT(range->count, rdt_problems_class(problems, range->first));
+    if (range->joins) CHECK_INT(range->count, rdt_problem_list_class(problems, range->first));
 }
 
 /* The GPUs take turns by lot, so that parts end in any order. */
@@ -75,7 +75,7 @@ static void check_sharing(size_t classes, size_t sizes, size_t gpus) {
     tune_ranges(&self, 100 * classes + 10 * sizes + gpus);
     for (size_t first = 0, count; first < problems->count; first += count) {
         size_t pieces = 0;
-        count = rdt_problems_class(problems, first);
+        count = rdt_problem_list_class(problems, first);
         for (size_t i = first; i < first + count; i++) pieces += self.pieces[i];
         for (size_t i = first; i < first + count; i++) {
             CHECK_INT(self.begun[i], 1);

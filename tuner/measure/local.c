@@ -143,7 +143,7 @@ static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rd
             .variant = k,
             .outputs = self->buffers->timed.address + outputs * RDT_TEST_BUFFERS_OUTPUT_BYTES,
         };
-        status = rdt_measurement_open(self->buffers, self->kernels, what, &out[k], err);
+        status = rdt_measure_open(self->buffers, self->kernels, what, &out[k], err);
     }
     return status;
 }
@@ -170,7 +170,7 @@ static redtune_status take_turn(const rdt_local *local, timing *self, int j, red
         *sample = 0;
         if (!opened) continue;
         tell_at(local, i);
-        redtune_status status = rdt_measurement_sample(opened, sample, err);
+        redtune_status status = rdt_measure_sample(opened, sample, err);
         if (status) return status;
     }
     return REDTUNE_OK;
@@ -209,7 +209,7 @@ static redtune_status check_timed(rdt_local *self, const timing *timing, rdt_ver
         redtune_error why;
         if (!timing->opened[i] || verdicts[i / variants].outcome != RDT_OUTCOME_GOOD) continue;
         redtune_status found =
-            rdt_measurement_check(timing->opened[i], &self->expected, results + i * each, &why);
+            rdt_measure_check(timing->opened[i], &self->expected, results + i * each, &why);
         if (found == REDTUNE_WRONG) {
             verdicts[i / variants] = verdict_of(RDT_OUTCOME_WRONG, &why);
             self->spoilt = true;
@@ -277,7 +277,7 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     now.throttle |= timing.throttle;
     for (size_t i = 0; i < batch->count; i++)
         conditions[i] = timing.opened[i * variants] ? now : (rdt_conditions){0};
-    for (size_t i = 0; i < opened; i++) rdt_measurement_close(timing.opened[i]);
+    for (size_t i = 0; i < opened; i++) rdt_measure_close(timing.opened[i]);
     if (!status && self->spoilt)
         status = time_again_alone(self, &timing, cache, verdicts, conditions, err);
     free(timing.opened);

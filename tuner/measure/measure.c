@@ -110,8 +110,8 @@ static redtune_status call_alone(const rdt_measurement *measurement, rdt_measure
     return status;
 }
 
-redtune_status rdt_measurement_open(const rdt_test_buffers *buffers, const rdt_kernel_set *kernels,
-                                    rdt_measured what, rdt_measurement **out, redtune_error *err) {
+redtune_status rdt_measure_open(const rdt_test_buffers *buffers, const rdt_kernel_set *kernels,
+                                rdt_measured what, rdt_measurement **out, redtune_error *err) {
     rdt_measurement *measurement = calloc(1, sizeof *measurement);
     if (!measurement) return rdt_fail_memory(err, sizeof *measurement);
     measurement->buffers = buffers;
@@ -125,21 +125,21 @@ redtune_status rdt_measurement_open(const rdt_test_buffers *buffers, const rdt_k
     measurement->alone = !measurement->exact && what.launch->overlap && measurement->calls > 1;
     if (!status && measurement->alone) status = call_alone(measurement, what, err);
     if (status) {
-        rdt_measurement_close(measurement);
+        rdt_measure_close(measurement);
         return status;
     }
     *out = measurement;
     return REDTUNE_OK;
 }
 
-void rdt_measurement_close(rdt_measurement *measurement) {
+void rdt_measure_close(rdt_measurement *measurement) {
     if (!measurement) return;
     rdt_graph_destroy(measurement->graph);
     free(measurement);
 }
 
-redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
-                                      redtune_error *err) {
+redtune_status rdt_measure_sample(const rdt_measurement *measurement, double *sample_ns,
+                                  redtune_error *err) {
     const rdt_test_buffers *buffers = measurement->buffers;
     /* The flush, or the replay that fills the cache, also keeps the GPU busy until the timed work
      * is queued, so that the host's time for queueing it is not in the interval. */
@@ -193,8 +193,8 @@ static redtune_value get_expected(const rdt_measurement *measurement, const rdt_
     return value;
 }
 
-redtune_status rdt_measurement_check(const rdt_measurement *measurement, rdt_expected *expected,
-                                     const unsigned char *results, redtune_error *err) {
+redtune_status rdt_measure_check(const rdt_measurement *measurement, rdt_expected *expected,
+                                 const unsigned char *results, redtune_error *err) {
     const redtune_problem *problem = measurement->problem;
     if (!measurement->exact && !measurement->alone) return REDTUNE_OK;
     redtune_status status =

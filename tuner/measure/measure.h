@@ -57,15 +57,15 @@ typedef struct rdt_measured {
     CUdeviceptr outputs; /* RDT_MEASURE_OUTPUTS of them, poisoned */
 } rdt_measured;
 
-redtune_status rdt_measurement_open(const rdt_test_buffers *buffers, const rdt_kernel_set *kernels,
-                                    rdt_measured what, rdt_measurement **out, redtune_error *err);
-void rdt_measurement_close(rdt_measurement *measurement);
+redtune_status rdt_measure_open(const rdt_test_buffers *buffers, const rdt_kernel_set *kernels,
+                                rdt_measured what, rdt_measurement **out, redtune_error *err);
+void rdt_measure_close(rdt_measurement *measurement);
 /* Flushes L2, or fills it with the input, and replays the graph: ns per call. */
-redtune_status rdt_measurement_sample(const rdt_measurement *measurement, double *sample_ns,
-                                      redtune_error *err);
+redtune_status rdt_measure_sample(const rdt_measurement *measurement, double *sample_ns,
+                                  redtune_error *err);
 /* REDTUNE_WRONG names the first of the timed calls that gave a wrong result; another failure is the
  * judge's. results: what the measurement's outputs hold after its last sample. */
-redtune_status rdt_measurement_check(const rdt_measurement *measurement, rdt_expected *expected,
-                                     const unsigned char *results, redtune_error *err);
+redtune_status rdt_measure_check(const rdt_measurement *measurement, rdt_expected *expected,
+                                 const unsigned char *results, redtune_error *err);
 
 #endif

@@ -251,7 +251,7 @@ static void take_times(rdt_candidates *field, const lot *lot, int samples, doubl
         double median_ns = 0, spread_ns = 0;
         bool is_good = outcome == RDT_OUTCOME_GOOD;
         if (is_good)
-            rdt_summarise(&sample_ns[i * (size_t)samples], samples, &median_ns, &spread_ns);
+            rdt_summary_of(&sample_ns[i * (size_t)samples], samples, &median_ns, &spread_ns);
         field->now.measured += is_good && !each->tried;
         field->now.failed += !is_good;
         take(field, each, outcome, median_ns, spread_ns, is_good ? samples : 0);

@@ -87,16 +87,15 @@ static redtune_status begin(rdt_explorer *self, redtune_error *err) {
 static redtune_status look_around(rdt_explorer *self, redtune_error *err) {
     rdt_probes probes = {.count = 0};
     redtune_status status = begin(self, err);
-    if (!status) status = rdt_probes_choose(&probes, self, err);
+    if (!status) status = rdt_probe_choose(&probes, self, err);
     if (!status) status = rdt_explorer_move_on(self, self->most / RELAUNCH_SHARE, err);
     if (!status && !rdt_candidates_is_late(self->field)) {
         wish_relaunched(self);
         status = rdt_explorer_grant(self, err);
     }
     if (!status) status = rdt_explorer_move_on(self, 0, err);
-    if (!status && !rdt_candidates_is_late(self->field))
-        status = rdt_probes_try(&probes, self, err);
-    rdt_probes_free(&probes);
+    if (!status && !rdt_candidates_is_late(self->field)) status = rdt_probe_try(&probes, self, err);
+    rdt_probe_free(&probes);
     return status;
 }
 

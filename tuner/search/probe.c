@@ -113,7 +113,7 @@ static size_t find_best(const rdt_explorer *explorer) {
     return rdt_candidates_rank(field, ranked) ? ranked[0] : field->count;
 }
 
-redtune_status rdt_probes_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+redtune_status rdt_probe_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
     const rdt_candidates *field = explorer->field;
     const size_t most = 2 * RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX;
     rdt_config config;
@@ -130,7 +130,7 @@ redtune_status rdt_probes_choose(rdt_probes *probes, rdt_explorer *explorer, red
     return REDTUNE_OK;
 }
 
-redtune_status rdt_probes_foresee(const rdt_search *search, redtune_error *err) {
+redtune_status rdt_probe_foresee(const rdt_search *search, redtune_error *err) {
     const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
     const rdt_case at = {search->problem, search->facts};
     rdt_candidate candidates[RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX];
@@ -153,7 +153,7 @@ redtune_status rdt_probes_foresee(const rdt_search *search, redtune_error *err) 
     return status;
 }
 
-void rdt_probes_free(rdt_probes *probes) {
+void rdt_probe_free(rdt_probes *probes) {
     free(probes->probe);
     *probes = (rdt_probes){0};
 }
@@ -209,7 +209,7 @@ static redtune_status follow(const rdt_probes *probes, rdt_explorer *explorer, d
     return status ? status : rdt_explorer_move_on(explorer, 0, err);
 }
 
-redtune_status rdt_probes_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+redtune_status rdt_probe_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
     const double best_ns = explorer->field->best_ns;
     const size_t best = find_best(explorer);
     if (!probes->started && best < explorer->field->count)

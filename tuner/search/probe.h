@@ -24,11 +24,11 @@ typedef struct rdt_probes {
 
 /* Chooses probes of all values that are not explored and not known to lose, and lets the evaluator
  * make their kernels. None, if nothing is known to be good yet. */
-redtune_status rdt_probes_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err);
+redtune_status rdt_probe_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err);
 /* Lets the evaluator make the kernels of the probes of a search that comes soon. */
-redtune_status rdt_probes_foresee(const rdt_search *search, redtune_error *err);
+redtune_status rdt_probe_foresee(const rdt_search *search, redtune_error *err);
 /* Measures the probes, and looks around those that win. */
-redtune_status rdt_probes_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err);
-void rdt_probes_free(rdt_probes *probes);
+redtune_status rdt_probe_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err);
+void rdt_probe_free(rdt_probes *probes);
 
 #endif

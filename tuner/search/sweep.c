@@ -248,7 +248,7 @@ static redtune_status foresee(rdt_sweep *self, size_t problem, rdt_cache_state c
     if (problem >= self->count) return REDTUNE_OK;
     rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
     redtune_status status = collect_start(self, &search, &start, err);
-    if (!status) status = rdt_probes_foresee(&search, err);
+    if (!status) status = rdt_probe_foresee(&search, err);
     free_start(&start);
     return status;
 }

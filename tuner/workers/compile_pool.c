@@ -200,7 +200,7 @@ static void lose(rdt_compile_pool *pool, member *member, const char *why) {
 static void start_member(rdt_compile_pool *pool, member *member) {
     redtune_error why;
     rdt_process process;
-    rdt_hello hello = rdt_hello_of(RDT_ROLE_COMPILE);
+    rdt_hello hello = rdt_message_hello(RDT_ROLE_COMPILE);
     if (rdt_process_start(pool->options->command, &process, &why)) {
         lose(pool, member, why.message);
         return;
@@ -232,30 +232,30 @@ static void give_job(rdt_compile_pool *pool, member *member) {
 
 /* Takes one message in. false: the worker is of no use any more. */
 static bool take_message(rdt_compile_pool *pool, member *member, const rdt_message *message) {
-    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader reader = rdt_wire_reader_of(message);
     redtune_log_level level;
     redtune_error error;
     rdt_ready ready;
     switch (message->kind) {
     case RDT_MESSAGE_LOG:
-        rdt_reader_take(&reader, &level, sizeof level);
+        rdt_wire_reader_take(&reader, &level, sizeof level);
         if (!reader.failed)
             rdt_log_write(pool->options->log, level, "%.*s", (int)reader.left, reader.at);
         return true;
     case RDT_MESSAGE_READY:
-        rdt_reader_take(&reader, &ready, sizeof ready);
+        rdt_wire_reader_take(&reader, &ready, sizeof ready);
         member->ready = true;
         if (ready.error.status)
             rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "%s", ready.error.message);
-        return rdt_reader_done(&reader) && !ready.error.status;
+        return rdt_wire_reader_done(&reader) && !ready.error.status;
     case RDT_MESSAGE_MADE:
-        rdt_reader_take(&reader, &error, sizeof error);
+        rdt_wire_reader_take(&reader, &error, sizeof error);
         if (member->busy) finish_job(pool, member->entry);
         member->busy = false;
         if (error.status)
             rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "not made in advance: %s",
                           error.message);
-        return rdt_reader_done(&reader);
+        return rdt_wire_reader_done(&reader);
     default:
         return false;
     }

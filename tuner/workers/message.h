@@ -68,8 +68,9 @@ typedef struct rdt_compile_job {
 } rdt_compile_job;
 
 /* A greeting of this build, for the rest to be filled in. */
-rdt_hello rdt_hello_of(rdt_role role);
+rdt_hello rdt_message_hello(rdt_role role);
 /* The greeting that a message is; REDTUNE_UNSUPPORTED for one of another build, or for none. */
-redtune_status rdt_hello_check(const rdt_message *message, rdt_hello *out, redtune_error *err);
+redtune_status rdt_message_check_hello(const rdt_message *message, rdt_hello *out,
+                                       redtune_error *err);
 
 #endif

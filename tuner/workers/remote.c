@@ -97,28 +97,28 @@ static void send_query(rdt_remote *self, const query *query) {
 /* The index that a message begins with; false if it is none of the batch's. */
 static bool take_index(const query *query, rdt_reader *reader, size_t *out) {
     uint64_t index;
-    rdt_reader_take(reader, &index, sizeof index);
+    rdt_wire_reader_take(reader, &index, sizeof index);
     *out = (size_t)index;
     return !reader->failed && index < query->batch.count;
 }
 
 static bool take_times(query *query, rdt_reader *reader) {
-    if (query->kind != RDT_MESSAGE_TIME) return rdt_reader_done(reader);
+    if (query->kind != RDT_MESSAGE_TIME) return rdt_wire_reader_done(reader);
     size_t count = query->batch.count;
     if (reader->left != count * (sizeof *query->verdicts + sizeof *query->conditions +
                                  (size_t)query->samples * sizeof *query->sample_ns))
         return false;
-    rdt_reader_take(reader, query->verdicts, count * sizeof *query->verdicts);
-    rdt_reader_take(reader, query->conditions, count * sizeof *query->conditions);
-    rdt_reader_take(reader, query->sample_ns,
-                    count * (size_t)query->samples * sizeof *query->sample_ns);
+    rdt_wire_reader_take(reader, query->verdicts, count * sizeof *query->verdicts);
+    rdt_wire_reader_take(reader, query->conditions, count * sizeof *query->conditions);
+    rdt_wire_reader_take(reader, query->sample_ns,
+                         count * (size_t)query->samples * sizeof *query->sample_ns);
     return true;
 }
 
 /* Takes one message in. *done: it was the last one. false: it is none that was to come. */
 static bool take_answer(query *query, const rdt_message *message, bool *done,
                         redtune_error *failure) {
-    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader reader = rdt_wire_reader_of(message);
     size_t i = 0;
     *done = false;
     switch (message->kind) {
@@ -128,10 +128,10 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
         return true;
     case RDT_MESSAGE_VERDICT:
         if (!take_index(query, &reader, &i)) return false;
-        rdt_reader_take(&reader, &query->verdicts[i], sizeof *query->verdicts);
+        rdt_wire_reader_take(&reader, &query->verdicts[i], sizeof *query->verdicts);
         query->verdicts[i].cause[sizeof query->verdicts[i].cause - 1] = '\0';
         query->at = i + 1; /* behind it, whatever comes is not its fault */
-        return rdt_reader_done(&reader) && query->verdicts[i].outcome < RDT_OUTCOME_COUNT;
+        return rdt_wire_reader_done(&reader) && query->verdicts[i].outcome < RDT_OUTCOME_COUNT;
     case RDT_MESSAGE_DONE:
         *done = true;
         return take_times(query, &reader);
@@ -139,12 +139,12 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
         *done = true;
         query->end = END_FAULT;
         if (!take_index(query, &reader, &query->at)) return false;
-        rdt_reader_take(&reader, failure, sizeof *failure);
-        return rdt_reader_done(&reader);
+        rdt_wire_reader_take(&reader, failure, sizeof *failure);
+        return rdt_wire_reader_done(&reader);
     case RDT_MESSAGE_FAILED:
         *done = true;
-        rdt_reader_take(&reader, failure, sizeof *failure);
-        return rdt_reader_done(&reader) && failure->status;
+        rdt_wire_reader_take(&reader, failure, sizeof *failure);
+        return rdt_wire_reader_done(&reader) && failure->status;
     default:
         return false;
     }

@@ -92,9 +92,9 @@ static void free_task(task *task) {
 }
 
 static redtune_status read_task(const rdt_message *message, task *out, redtune_error *err) {
-    rdt_reader reader = rdt_reader_of(message);
+    rdt_reader reader = rdt_wire_reader_of(message);
     task task = {0};
-    rdt_reader_take(&reader, &task.request, sizeof task.request);
+    rdt_wire_reader_take(&reader, &task.request, sizeof task.request);
     size_t count = task.request.count, samples = (size_t)task.request.samples;
     if (!reader.failed && count <= CANDIDATES_MAX && samples <= CANDIDATES_MAX) {
         task.candidates = calloc(count + 1, sizeof *task.candidates);
@@ -105,11 +105,11 @@ static redtune_status read_task(const rdt_message *message, task *out, redtune_e
             free_task(&task);
             return rdt_fail_memory(err, count * samples * sizeof *task.sample_ns);
         }
-        rdt_reader_take(&reader, task.candidates, count * sizeof *task.candidates);
+        rdt_wire_reader_take(&reader, task.candidates, count * sizeof *task.candidates);
         if (message->kind == RDT_MESSAGE_TIME)
-            rdt_reader_take(&reader, task.verdicts, count * sizeof *task.verdicts);
+            rdt_wire_reader_take(&reader, task.verdicts, count * sizeof *task.verdicts);
     }
-    if (!rdt_reader_done(&reader)) {
+    if (!rdt_wire_reader_done(&reader)) {
         free_task(&task);
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a request is garbled");
     }
@@ -168,10 +168,10 @@ static redtune_status answer(server *self, const rdt_message *message, redtune_e
 
 static redtune_status make_ordered(server *self, const rdt_message *message, redtune_error *err) {
     rdt_compile_job job;
-    rdt_reader reader = rdt_reader_of(message);
-    rdt_reader_take(&reader, &job, sizeof job);
+    rdt_reader reader = rdt_wire_reader_of(message);
+    rdt_wire_reader_take(&reader, &job, sizeof job);
     redtune_error why = {0};
-    if (!rdt_reader_done(&reader))
+    if (!rdt_wire_reader_done(&reader))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a job is garbled");
     why.status = self->serving->make_image(self->serving->user, &job, &why);
     tell_error(self, RDT_MESSAGE_MADE, &why);

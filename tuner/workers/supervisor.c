@@ -25,8 +25,8 @@ bool rdt_supervisor_stops(const rdt_supervisor *self) {
 
 static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
     redtune_log_level level;
-    rdt_reader reader = rdt_reader_of(message);
-    rdt_reader_take(&reader, &level, sizeof level);
+    rdt_reader reader = rdt_wire_reader_of(message);
+    rdt_wire_reader_take(&reader, &level, sizeof level);
     if (!reader.failed)
         rdt_log_write(self->workers->options->log, level, "%.*s", (int)reader.left, reader.at);
 }
@@ -54,7 +54,7 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message 
 /* ---- starting -------------------------------------------------------------------------------- */
 
 redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err) {
-    rdt_hello hello = rdt_hello_of(RDT_ROLE_GPU);
+    rdt_hello hello = rdt_message_hello(RDT_ROLE_GPU);
     self->is_ready = false;
     redtune_status status = rdt_process_start(self->workers->options->command, &self->process, err);
     if (status) return status;
@@ -72,9 +72,9 @@ redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err) {
 static redtune_status take_ready(rdt_supervisor *self, const rdt_message *message,
                                  redtune_error *err) {
     rdt_ready ready;
-    rdt_reader reader = rdt_reader_of(message);
-    rdt_reader_take(&reader, &ready, sizeof ready);
-    if (message->kind != RDT_MESSAGE_READY || !rdt_reader_done(&reader))
+    rdt_reader reader = rdt_wire_reader_of(message);
+    rdt_wire_reader_take(&reader, &ready, sizeof ready);
+    if (message->kind != RDT_MESSAGE_READY || !rdt_wire_reader_done(&reader))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot work with the worker process %.300s: it is no redtune %s, or "
                         "another build; name the command of the same build",

@@ -116,11 +116,11 @@ void rdt_wire_free(rdt_wire *wire) {
 
 /* ---- taking apart ---------------------------------------------------------------------------- */
 
-rdt_reader rdt_reader_of(const rdt_message *message) {
+rdt_reader rdt_wire_reader_of(const rdt_message *message) {
     return (rdt_reader){message->data, message->bytes, false};
 }
 
-void rdt_reader_take(rdt_reader *reader, void *out, size_t bytes) {
+void rdt_wire_reader_take(rdt_reader *reader, void *out, size_t bytes) {
     if (bytes > reader->left) reader->failed = true;
     if (reader->failed) {
         memset(out, 0, bytes);
@@ -131,6 +131,6 @@ void rdt_reader_take(rdt_reader *reader, void *out, size_t bytes) {
     reader->left -= bytes;
 }
 
-bool rdt_reader_done(const rdt_reader *reader) {
+bool rdt_wire_reader_done(const rdt_reader *reader) {
     return !reader->failed && !reader->left;
 }

@@ -45,10 +45,10 @@ typedef struct rdt_reader {
     bool failed;
 } rdt_reader;
 
-rdt_reader rdt_reader_of(const rdt_message *message);
+rdt_reader rdt_wire_reader_of(const rdt_message *message);
 /* Copies the next bytes, or zeros once the message has failed. */
-void rdt_reader_take(rdt_reader *reader, void *out, size_t bytes);
+void rdt_wire_reader_take(rdt_reader *reader, void *out, size_t bytes);
 /* Whether all of the message was taken, and no more. */
-bool rdt_reader_done(const rdt_reader *reader);
+bool rdt_wire_reader_done(const rdt_reader *reader);
 
 #endif

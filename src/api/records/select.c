@@ -46,8 +46,8 @@ static void drop_imported(rdt_rows *rows) {
     rows->count = kept;
 }
 
-redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *source,
-                                const redtune_problem *problem, redtune_error *err) {
+redtune_status rdt_select_read_winners(rdt_winners *winners, const rdt_winners_source *source,
+                                       const redtune_problem *problem, redtune_error *err) {
     if (is_read(winners, problem)) return REDTUNE_OK;
     size_t bytes = (winners->class_count + 1) * sizeof *winners->classes;
     redtune_problem *classes = realloc(winners->classes, bytes);
@@ -73,7 +73,7 @@ redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *
     return status;
 }
 
-void rdt_winners_free(rdt_winners *winners) {
+void rdt_select_free_winners(rdt_winners *winners) {
     free(winners->row);
     free(winners->classes);
     *winners = (rdt_winners){0};

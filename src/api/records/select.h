@@ -25,9 +25,9 @@ typedef struct rdt_winners_source {
 } rdt_winners_source;
 
 /* Reads the winners of the problem's class, with a cold L2, unless they are there already. */
-redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *source,
-                                const redtune_problem *problem, redtune_error *err);
-void rdt_winners_free(rdt_winners *winners);
+redtune_status rdt_select_read_winners(rdt_winners *winners, const rdt_winners_source *source,
+                                       const redtune_problem *problem, redtune_error *err);
+void rdt_select_free_winners(rdt_winners *winners);
 
 typedef struct rdt_choice {
     int family;

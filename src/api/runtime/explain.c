@@ -87,7 +87,7 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
     if (!status) status = rdt_import_policy_find(REDTUNE_TRUST_VERIFIED, &trust, err);
     const rdt_winners_source source = {
         .layers = &self.layers, .codegen = self.codegen, .own = trust == REDTUNE_TRUST_NONE};
-    if (!status) status = rdt_winners_need(&self.winners, &source, &self.problem, err);
+    if (!status) status = rdt_select_read_winners(&self.winners, &source, &self.problem, err);
     if (!status)
         status = rdt_select(&self.winners, self.codegen,
                             (rdt_case){&self.problem, &self.target.facts}, &choice, err);
@@ -96,7 +96,7 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
         out->to_verify = out->imported && trust == REDTUNE_TRUST_VERIFIED;
     }
     rdt_codegen_close(self.codegen);
-    rdt_winners_free(&self.winners);
+    rdt_select_free_winners(&self.winners);
     rdt_target_free(&self.target);
     rdt_layers_free(&self.layers);
     return status;

@@ -2,60 +2,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/import_policy.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "api/records/validate_row.h"
-#include "base/locale.h"
 #include "base/reserved.h"
 #include "base/trace.h"
 
 static const double verify_usual_s = 0.5;
-
-static redtune_status need(redtune *rt, rdt_codegen *codegen, rdt_winners *winners,
-                           const redtune_problem *problem, bool own, redtune_error *err) {
-    const rdt_winners_source source = {&rt->layers, codegen, &rt->verified, own, &rt->log};
-    return rdt_winners_need(winners, &source, problem, err);
-}
-
-/* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_state_need_winners(redtune *rt, rdt_codegen *codegen,
-                                      const redtune_problem *problem, bool here_only,
-                                      redtune_error *err) {
-    rdt_identity before, after;
-    size_t known = rt->winners.class_count;
-    if (here_only) return need(rt, codegen, &rt->winners_here, problem, true, err);
-    rdt_identity_of(rt->layers.path, rt->layers.count, before);
-    redtune_status status =
-        need(rt, codegen, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
-    if (status || rt->winners.class_count == known) return status;
-    rdt_identity_of(rt->layers.path, rt->layers.count, after);
-    bool same = !rt->winners.incomplete && !strcmp(before, after) &&
-                (!known || !strcmp(rt->winners_of, after));
-    rdt_text_copy(rt->winners_of, sizeof rt->winners_of, same ? after : "");
-    rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.count,
-                  rt->layers.path[0]);
-    return REDTUNE_OK;
-}
-
-void rdt_state_forget_winners(redtune *rt) {
-    pthread_mutex_lock(&rt->lock);
-    rdt_winners_free(&rt->winners);
-    rdt_winners_free(&rt->winners_here);
-    pthread_mutex_unlock(&rt->lock);
-}
-
-redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
-                                      redtune_error *err) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(out, NULL, run, argument);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!rc) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_MEMORY, rc, "cannot start a thread: %s", rdt_locale_reason(rc));
-}
 
 static void print_line(void *user, redtune_log_level level, const char *line) {
     (void)user;
@@ -181,8 +135,8 @@ void redtune_close(redtune *rt) {
     }
     rdt_builder_destroy(rt->builder);
     rdt_context_close(rt->context);
-    rdt_winners_free(&rt->winners);
-    rdt_winners_free(&rt->winners_here);
+    rdt_select_free_winners(&rt->winners);
+    rdt_select_free_winners(&rt->winners_here);
     rdt_rows_free(&rt->verified);
     pthread_mutex_destroy(&rt->lock);
     rdt_layers_free(&rt->layers);

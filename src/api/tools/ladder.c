@@ -137,7 +137,7 @@ static redtune_status time_step(const work *self, redtune_step *step, redtune_er
         status = time_replay(self, graph, &sample_ns[i], err);
     rdt_graph_destroy(graph);
     if (status) return status;
-    rdt_summarise(sample_ns, SAMPLES, &step->median_ns, &step->spread_ns);
+    rdt_summary_of(sample_ns, SAMPLES, &step->median_ns, &step->spread_ns);
     step->median_ns /= calls;
     step->spread_ns /= calls;
     step->gbps =

@@ -146,7 +146,8 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         .searches_after = searches_after(self, first + count) / self->tuner_count,
         .sink = &sink,
     };
-    const redtune_problem *largest = sweep.problems + rdt_problems_class(self->problems, first) - 1;
+    const redtune_problem *largest =
+        sweep.problems + rdt_problem_list_class(self->problems, first) - 1;
     rdt_evaluator evaluator;
     self->first = first;
     rdt_tuning_be_patient(self->database, tell_of_lock, self);

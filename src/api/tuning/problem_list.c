@@ -48,7 +48,7 @@ static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *lis
                                  redtune_error *err) {
     const uint64_t shards = wanted->shard_count ? wanted->shard_count : 1;
     if (wanted->shard_index >= shards) {
-        rdt_problems_free(list);
+        rdt_problem_list_free(list);
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune shard %u of %u: they count from 0",
                         wanted->shard_index, wanted->shard_count);
     }
@@ -71,8 +71,8 @@ static size_t choose_dtypes(const redtune_tuning *wanted, bool simulated,
                      : sizeof usual_dtypes / sizeof *usual_dtypes;
 }
 
-redtune_status rdt_problems_list(const redtune_tuning *wanted, bool simulated, rdt_problems *out,
-                                 redtune_error *err) {
+redtune_status rdt_problem_list_make(const redtune_tuning *wanted, bool simulated,
+                                     rdt_problems *out, redtune_error *err) {
     const redtune_op *ops = wanted->op_count ? wanted->ops : usual_ops;
     const redtune_dtype *dtypes = NULL;
     size_t op_count = wanted->op_count ? wanted->op_count : sizeof usual_ops / sizeof *usual_ops;
@@ -95,7 +95,7 @@ redtune_status rdt_problems_list(const redtune_tuning *wanted, bool simulated, r
     }
     free(counts);
     if (status)
-        rdt_problems_free(&list);
+        rdt_problem_list_free(&list);
     else
         *out = list;
     return status ? status : take_shard(wanted, out, err);
@@ -110,13 +110,13 @@ static void note_left_out(const redtune_problem *first, const rdt_facts *facts,
         redtune_op_name(first->op), redtune_dtype_name(first->dtype), first->count, facts->name);
 }
 
-redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *facts,
-                                uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
-                                redtune_error *err) {
+redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_facts *facts,
+                                    uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
+                                    redtune_error *err) {
     rdt_problems kept = {.problem = calloc(problems->count, sizeof *kept.problem)};
     if (!kept.problem) return rdt_fail_memory(err, problems->count * sizeof *kept.problem);
     for (size_t first = 0, end; first < problems->count; first = end) {
-        end = first + rdt_problems_class(problems, first);
+        end = first + rdt_problem_list_class(problems, first);
         size_t at = first;
         while (at < end &&
                problems->problem[at].count <=
@@ -128,18 +128,18 @@ redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *f
         *out = kept;
         return REDTUNE_OK;
     }
-    rdt_problems_free(&kept);
+    rdt_problem_list_free(&kept);
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot tune: no problem of the sizes asked for fits the GPU's memory; ask "
                     "for smaller sizes");
 }
 
-void rdt_problems_free(rdt_problems *problems) {
+void rdt_problem_list_free(rdt_problems *problems) {
     free(problems->problem);
     *problems = (rdt_problems){0};
 }
 
-size_t rdt_problems_class(const rdt_problems *problems, size_t first) {
+size_t rdt_problem_list_class(const rdt_problems *problems, size_t first) {
     size_t end = first;
     while (end < problems->count &&
            rdt_problem_same_class(&problems->problem[first], &problems->problem[end]))

@@ -21,16 +21,16 @@ typedef struct rdt_work_range {
 
 /* The problems that a tuning asks for, on a simulated GPU or a real one; of them its shard, which
  * may be empty. */
-redtune_status rdt_problems_list(const redtune_tuning *tuning, bool simulated, rdt_problems *out,
-                                 redtune_error *err);
+redtune_status rdt_problem_list_make(const redtune_tuning *tuning, bool simulated,
+                                     rdt_problems *out, redtune_error *err);
 /* A copy without those that a GPU with these facts has no memory for, which the log names;
  * REDTUNE_INVALID if none is left. */
-redtune_status rdt_problems_fit(const rdt_problems *problems, const rdt_facts *facts,
-                                uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
-                                redtune_error *err);
-void rdt_problems_free(rdt_problems *problems);
+redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_facts *facts,
+                                    uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
+                                    redtune_error *err);
+void rdt_problem_list_free(rdt_problems *problems);
 
 /* How many problems from the first on are of its class. */
-size_t rdt_problems_class(const rdt_problems *problems, size_t first);
+size_t rdt_problem_list_class(const rdt_problems *problems, size_t first);
 
 #endif

@@ -31,7 +31,7 @@ static redtune_status tune(redtune *rt, const redtune_tuning *wanted, rdt_codege
     const bool simulated = rdt_facts_is_simulated(&rt->context->facts);
     rdt_tuning *database = NULL;
     rdt_problems problems = {0};
-    redtune_status status = rdt_problems_list(wanted, simulated, &problems, err);
+    redtune_status status = rdt_problem_list_make(wanted, simulated, &problems, err);
     if (!status && simulated && !(wanted->count_count && wanted->dtype_count))
         rdt_log_write(&rt->log, REDTUNE_LOG_WARNING,
                       "the GPU is simulated, and slow: where none are named, only 256, 512 and 1K "
@@ -39,7 +39,7 @@ static redtune_status tune(redtune *rt, const redtune_tuning *wanted, rdt_codege
     if (!status) rdt_layers_note(&rt->layers, &rt->log);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &database, err);
     if (!status && problems.count) status = rdt_session_tune(rt, wanted, codegen, &problems, err);
-    rdt_problems_free(&problems);
+    rdt_problem_list_free(&problems);
     rdt_tuning_close(database);
     return status;
 }

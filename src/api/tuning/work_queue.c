@@ -15,7 +15,8 @@ struct rdt_work_queue_part {
 
 static size_t count_classes(const rdt_problems *problems) {
     size_t classes = 0;
-    for (size_t first = 0; first < problems->count; first += rdt_problems_class(problems, first))
+    for (size_t first = 0; first < problems->count;
+         first += rdt_problem_list_class(problems, first))
         classes++;
     return classes;
 }
@@ -27,7 +28,7 @@ static redtune_status part_out(rdt_work_queue *self, redtune_error *err) {
     self->part = calloc(problems->count, sizeof *self->part);
     if (!self->part) return rdt_fail_memory(err, problems->count * sizeof *self->part);
     for (size_t first = 0, count; first < problems->count; first += count) {
-        count = rdt_problems_class(problems, first);
+        count = rdt_problem_list_class(problems, first);
         const size_t piece = (count + pieces - 1) / pieces;
         for (size_t at = 0; at < count; at += piece)
             self->part[self->part_count++] = (rdt_work_queue_part){
@@ -41,7 +42,7 @@ static redtune_status part_out(rdt_work_queue *self, redtune_error *err) {
 redtune_status rdt_work_queue_begin(rdt_work_queue *self, const rdt_problems *problems,
                                     const rdt_log *log, redtune_error *err) {
     redtune_status status =
-        rdt_problems_fit(problems, &self->facts, self->free_bytes, log, &self->problems, err);
+        rdt_problem_list_fit(problems, &self->facts, self->free_bytes, log, &self->problems, err);
     if (!status) status = part_out(self, err);
     if (!status) status = rdt_session_log_open(&self->session_log, self->problems.count, err);
     return status;
@@ -49,7 +50,7 @@ redtune_status rdt_work_queue_begin(rdt_work_queue *self, const rdt_problems *pr
 
 void rdt_work_queue_end(rdt_work_queue *self) {
     rdt_session_log_close(&self->session_log);
-    rdt_problems_free(&self->problems);
+    rdt_problem_list_free(&self->problems);
     free(self->part);
 }
 
@@ -65,7 +66,7 @@ static bool join(rdt_work_queue *self, rdt_work_range *done) {
         }
     for (size_t i = 0; i < self->part_count; i++)
         left += self->part[i].class_first == last->class_first && !self->part[i].done;
-    const size_t whole = rdt_problems_class(&self->problems, last->class_first);
+    const size_t whole = rdt_problem_list_class(&self->problems, last->class_first);
     if (left || whole == done->count) return false;
     *done = (rdt_work_range){last->class_first, whole, true};
     return true;

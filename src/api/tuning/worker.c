@@ -132,7 +132,7 @@ redtune_status redtune_worker_run(int input_fd, int output_fd, redtune_error *er
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot work: nobody gives work here; redtune starts its workers itself");
     }
-    redtune_status status = rdt_hello_check(&message, &self.hello, err);
+    redtune_status status = rdt_message_check_hello(&message, &self.hello, err);
     if (!status) {
         follow_parent(self.hello.parent);
         self.log = (rdt_log){send_log, &self.wire, (redtune_log_level)self.hello.log_level};
