@@ -1,4 +1,6 @@
-# Guard: a struct has one definition. Two of one name in two files are two things to one reader.
+# Guard: a name says where it stands. A struct has one definition, since two of one name in two files
+# are two things to one reader, and what a file exports carries the file's name: rdt_module_open is in
+# module.c, or, where it is inline, in module.h.
 cmake_minimum_required(VERSION 3.25)
 
 set(faults "")
@@ -19,6 +21,36 @@ foreach(folder src cache tuner sim include)
     endforeach()
 endforeach()
 
-if(faults)
-    message(FATAL_ERROR "one name, two structs:${faults}")
+# Names that wait for the changes under way in their files.
+set(waiting "^rdt_(bfloat|codegen|conditions|dtype|op|outcome|param|tuning|value)_")
+set(count 0)
+foreach(folder src cache tuner)
+    file(GLOB_RECURSE files RELATIVE ${root} ${root}/${folder}/*.[ch])
+    foreach(file IN LISTS files)
+        get_filename_component(stem ${file} NAME_WE)
+        file(READ ${root}/${file} text)
+        string(REGEX REPLACE "[][;]" "(" text "${text}") # which lists of CMake take apart
+        # A definition begins its line; of a header only what is inline is defined there.
+        if(file MATCHES "\\.c$")
+            string(REGEX MATCHALL "\n[A-Za-z_][^\n(=]*[ *]rdt_[a-z0-9_]+( =|\\()" found "${text}")
+            list(FILTER found EXCLUDE REGEX "^\n(static|typedef|extern) ")
+        else()
+            string(REGEX MATCHALL "\nstatic inline [^\n(]*[ *]rdt_[a-z0-9_]+\\(" found "${text}")
+        endif()
+        foreach(definition IN LISTS found)
+            math(EXPR count "${count} + 1")
+            string(REGEX REPLACE ".*[ *](rdt_[a-z0-9_]+).*" "\\1" name "${definition}")
+            if(NOT name MATCHES "^rdt_${stem}(_|$)" AND NOT name MATCHES "${waiting}")
+                string(APPEND faults "\n  ${file} exports ${name}, which is not called rdt_${stem}_...")
+            endif()
+        endforeach()
+    endforeach()
+endforeach()
+if(count LESS 400)
+    string(APPEND faults "\n  found ${count} exported names only: is root=${root} the tree?")
 endif()
+
+if(faults)
+    message(FATAL_ERROR "names that do not say where they stand:${faults}")
+endif()
+message(STATUS "${count} exported names carry their files' names")
