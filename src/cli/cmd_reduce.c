@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include "cli/command.h"
 #include "cli/device.h"
-#include "cli/input.h"
+#include "cli/element_file.h"
 #include "cli/json.h"
 #include "cli/message.h"
 
-static double gbps_of(const rdt_input *input, const redtune_reading *reading) {
+static double gbps_of(const rdt_element_file *input, const redtune_reading *reading) {
     double bytes = (double)reading->count * (double)redtune_dtype_bytes(input->dtype);
     return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
 }
@@ -16,7 +16,7 @@ static redtune_op op_of(const rdt_options *options) {
     return options->op_count ? options->ops[0] : REDTUNE_SUM;
 }
 
-static void print_json(const rdt_options *options, const rdt_input *input,
+static void print_json(const rdt_options *options, const rdt_element_file *input,
                        const redtune_reading *reading, const char *value) {
     const redtune_info *info = &reading->info;
     rdt_json json = {.out = stdout};
@@ -39,7 +39,7 @@ static void print_json(const rdt_options *options, const rdt_input *input,
 }
 
 /* What -v says on stderr: what was reduced, by what, and how fast. */
-static void explain(const rdt_options *options, const rdt_input *input,
+static void explain(const rdt_options *options, const rdt_element_file *input,
                     const redtune_reading *reading) {
     const redtune_info *info = &reading->info;
     char tuned[RDT_NUMBER_BYTES];
@@ -59,7 +59,7 @@ static void explain(const rdt_options *options, const rdt_input *input,
                           info->config, redtune_match_name(info->match), tuned, info->gpu);
 }
 
-static redtune_status reduce_file(const rdt_options *options, rdt_input *input,
+static redtune_status reduce_file(const rdt_options *options, rdt_element_file *input,
                                   redtune_reading *reading, redtune_error *err) {
     redtune *rt = NULL;
     redtune_problem problem = {
@@ -67,18 +67,18 @@ static redtune_status reduce_file(const rdt_options *options, rdt_input *input,
         .dtype = input->dtype,
         .count = input->count,
     };
-    redtune_input source = {.read = rdt_input_read, .user = input};
+    redtune_input source = {.read = rdt_element_file_read, .user = input};
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (status) return status;
     status = redtune_reduce_input(rt, &problem, &source, reading, err);
-    if (!status) status = rdt_input_finish(input, err);
+    if (!status) status = rdt_element_file_finish(input, err);
     redtune_close(rt);
     return status;
 }
 
 /* The index that NumPy gives counts in C order, and so does its rule for ties. */
-static redtune_status refuse_order(const rdt_options *options, const rdt_input *input,
+static redtune_status refuse_order(const rdt_options *options, const rdt_element_file *input,
                                    redtune_error *err) {
     redtune_op_info op;
     redtune_status status = redtune_op_get(op_of(options), &op, err);
@@ -90,7 +90,7 @@ static redtune_status refuse_order(const rdt_options *options, const rdt_input *
 }
 
 /* Of the other ops NumPy gives a bool or a fraction, where u8 would give a number of its own. */
-static redtune_status refuse_bool(const rdt_options *options, const rdt_input *input,
+static redtune_status refuse_bool(const rdt_options *options, const rdt_element_file *input,
                                   redtune_error *err) {
     redtune_op_info op;
     redtune_status status = redtune_op_get(op_of(options), &op, err);
@@ -102,17 +102,17 @@ static redtune_status refuse_bool(const rdt_options *options, const rdt_input *i
 }
 
 static int run_reduce(const rdt_options *options) {
-    rdt_input input;
+    rdt_element_file input;
     redtune_reading reading;
     redtune_error err;
     char value[RDT_NUMBER_BYTES];
     redtune_dtype raw_dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
-    redtune_status status = rdt_input_open(options->argument, raw_dtype, &input, &err);
+    redtune_status status = rdt_element_file_open(options->argument, raw_dtype, &input, &err);
     if (!status) status = refuse_order(options, &input, &err);
     if (!status) status = refuse_bool(options, &input, &err);
     if (!status) status = reduce_file(options, &input, &reading, &err);
     if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
-    rdt_input_close(&input);
+    rdt_element_file_close(&input);
     if (status) return rdt_message_fail(&err);
 
     if (options->json)

@@ -49,7 +49,7 @@ static void note(work *self, const rdt_work_range *range) {
 }
 
 /* The GPUs take turns by lot, so that parts end in any order. */
-static void tune_ranges(work *self, uint64_t seed) {
+static void tune_all(work *self, uint64_t seed) {
     rdt_work_range at[GPUS_MAX] = {{0}};
     const size_t gpus = self->queue.gpu_count;
     rdt_random random = {seed};
@@ -72,7 +72,7 @@ static void check_sharing(size_t classes, size_t sizes, size_t gpus) {
     work self = {.begun = {0}};
     CHECK_OK(begin(classes, sizes, gpus, &self.queue), err);
     const rdt_problems *problems = &self.queue.problems;
-    tune_ranges(&self, 100 * classes + 10 * sizes + gpus);
+    tune_all(&self, 100 * classes + 10 * sizes + gpus);
     for (size_t first = 0, count; first < problems->count; first += count) {
         size_t pieces = 0;
         count = rdt_problem_list_class(problems, first);

@@ -29,57 +29,57 @@ struct rdt_scratch_pool {
 
 redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_pool **out,
                                        redtune_error *err) {
-    rdt_scratch_pool *store = calloc(1, sizeof *store);
-    if (!store) return rdt_fail_memory(err, sizeof *store);
-    redtune_status status = rdt_stream_create(context->driver, &store->stream, err);
+    rdt_scratch_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) return rdt_fail_memory(err, sizeof *pool);
+    redtune_status status = rdt_stream_create(context->driver, &pool->stream, err);
     if (status) {
-        free(store);
+        free(pool);
         return status;
     }
-    pthread_mutex_init(&store->lock, NULL);
-    store->context = context;
-    store->holders = 1;
-    *out = store;
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->context = context;
+    pool->holders = 1;
+    *out = pool;
     return REDTUNE_OK;
 }
 
 /* Drops one holder; the lock is held and is released. The scratch blocks' host memory goes with the
  * last. */
-static void release(rdt_scratch_pool *store) {
-    bool last = --store->holders == 0;
-    pthread_mutex_unlock(&store->lock);
+static void release(rdt_scratch_pool *pool) {
+    bool last = --pool->holders == 0;
+    pthread_mutex_unlock(&pool->lock);
     if (!last) return;
-    for (rdt_scratch_block *each = store->made, *next; each; each = next) {
+    for (rdt_scratch_block *each = pool->made, *next; each; each = next) {
         next = each->next_made;
         free(each);
     }
-    pthread_mutex_destroy(&store->lock);
-    free(store);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
 }
 
-void rdt_scratch_pool_destroy(rdt_scratch_pool *store, bool lost) {
-    if (!store) return;
-    const rdt_driver *driver = store->context->driver;
-    if (!lost) rdt_stream_destroy(driver, store->stream);
+void rdt_scratch_pool_destroy(rdt_scratch_pool *pool, bool lost) {
+    if (!pool) return;
+    const rdt_driver *driver = pool->context->driver;
+    if (!lost) rdt_stream_destroy(driver, pool->stream);
     /* No scratch block is made any more, and a destructor does not touch next_made. */
-    for (rdt_scratch_block *each = store->made; each && !lost; each = each->next_made)
+    for (rdt_scratch_block *each = pool->made; each && !lost; each = each->next_made)
         driver->mem_free(each->address);
-    pthread_mutex_lock(&store->lock);
-    release(store);
+    pthread_mutex_lock(&pool->lock);
+    release(pool);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
 
 /* Allocates and clears device memory. Legal while any stream is being captured: nothing here
  * touches a captured stream, and relaxed mode says so to the driver. */
-static CUresult allocate(const rdt_scratch_pool *store, CUdeviceptr *out) {
-    const rdt_driver *driver = store->context->driver;
+static CUresult allocate(const rdt_scratch_pool *pool, CUdeviceptr *out) {
+    const rdt_driver *driver = pool->context->driver;
     const size_t bytes = RDT_SCRATCH_BYTES;
     CUdeviceptr address = 0;
     CUresult rc = driver->mem_alloc(&address, bytes);
     if (rc) return rc;
-    rc = driver->memset_d8_async(address, 0, bytes, store->stream);
-    if (!rc) rc = driver->stream_synchronize(store->stream);
+    rc = driver->memset_d8_async(address, 0, bytes, pool->stream);
+    if (!rc) rc = driver->stream_synchronize(pool->stream);
     if (rc)
         driver->mem_free(address);
     else
@@ -89,49 +89,49 @@ static CUresult allocate(const rdt_scratch_pool *store, CUdeviceptr *out) {
 
 /* The scratch blocks of a full list of retired ones, which are unlinked; NULL where it is not full.
  */
-static rdt_scratch_block *unlink_retired(rdt_scratch_pool *store) {
+static rdt_scratch_block *unlink_retired(rdt_scratch_pool *pool) {
     rdt_scratch_block *unlinked = NULL;
-    pthread_mutex_lock(&store->lock);
-    if (store->retired_count >= RETIRED_MAX) {
-        unlinked = store->retired;
-        store->retired = NULL;
-        store->retired_count = 0;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->retired_count >= RETIRED_MAX) {
+        unlinked = pool->retired;
+        pool->retired = NULL;
+        pool->retired_count = 0;
         for (rdt_scratch_block *each = unlinked; each; each = each->next) {
-            rdt_scratch_block **link = &store->made;
+            rdt_scratch_block **link = &pool->made;
             while (*link != each) link = &(*link)->next_made;
             *link = each->next_made;
         }
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&pool->lock);
     return unlinked;
 }
 
 /* Freeing waits for the launches that still use the memory. */
-static void free_retired(rdt_scratch_pool *store) {
-    for (rdt_scratch_block *each = unlink_retired(store), *next; each; each = next) {
+static void free_retired(rdt_scratch_pool *pool) {
+    for (rdt_scratch_block *each = unlink_retired(pool), *next; each; each = next) {
         next = each->next;
-        store->context->driver->mem_free(each->address);
+        pool->context->driver->mem_free(each->address);
         free(each);
     }
 }
 
-static redtune_status make(rdt_scratch_pool *store, rdt_scratch_block **out, redtune_error *err) {
+static redtune_status make(rdt_scratch_pool *pool, rdt_scratch_block **out, redtune_error *err) {
     rdt_scratch_block *made = calloc(1, sizeof *made);
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    CUstreamCaptureMode mode = rdt_context_relax(store->context);
-    free_retired(store);
-    CUresult rc = allocate(store, &made->address);
-    rdt_context_restore(store->context, mode);
+    CUstreamCaptureMode mode = rdt_context_relax(pool->context);
+    free_retired(pool);
+    CUresult rc = allocate(pool, &made->address);
+    rdt_context_restore(pool->context, mode);
     if (rc) {
         free(made);
-        return rdt_driver_check(store->context->driver, rc, err, "allocate %zu bytes of scratch",
+        return rdt_driver_check(pool->context->driver, rc, err, "allocate %zu bytes of scratch",
                                 (size_t)RDT_SCRATCH_BYTES);
     }
-    made->store = store;
-    pthread_mutex_lock(&store->lock);
-    made->next_made = store->made;
-    store->made = made;
-    pthread_mutex_unlock(&store->lock);
+    made->pool = pool;
+    pthread_mutex_lock(&pool->lock);
+    made->next_made = pool->made;
+    pool->made = made;
+    pthread_mutex_unlock(&pool->lock);
     *out = made;
     return REDTUNE_OK;
 }
@@ -140,48 +140,48 @@ static redtune_status make(rdt_scratch_pool *store, rdt_scratch_block **out, red
 
 /* The lock is held. */
 static void put_on_free(rdt_scratch_block *unused) {
-    unused->next = unused->store->free;
-    unused->store->free = unused;
-    unused->store->free_count++;
+    unused->next = unused->pool->free;
+    unused->pool->free = unused;
+    unused->pool->free_count++;
 }
 
 void rdt_scratch_pool_give_back(rdt_scratch_block *block) {
-    pthread_mutex_lock(&block->store->lock);
+    pthread_mutex_lock(&block->pool->lock);
     put_on_free(block);
-    pthread_mutex_unlock(&block->store->lock);
+    pthread_mutex_unlock(&block->pool->lock);
 }
 
 void rdt_scratch_pool_retire(rdt_scratch_block *block) {
-    rdt_scratch_pool *store = block->store;
-    pthread_mutex_lock(&store->lock);
-    block->next = store->retired;
-    store->retired = block;
-    store->retired_count++;
-    pthread_mutex_unlock(&store->lock);
+    rdt_scratch_pool *pool = block->pool;
+    pthread_mutex_lock(&pool->lock);
+    block->next = pool->retired;
+    pool->retired = block;
+    pool->retired_count++;
+    pthread_mutex_unlock(&pool->lock);
 }
 
-redtune_status rdt_scratch_pool_take(rdt_scratch_pool *store, rdt_scratch_block **out,
+redtune_status rdt_scratch_pool_take(rdt_scratch_pool *pool, rdt_scratch_block **out,
                                      redtune_error *err) {
-    pthread_mutex_lock(&store->lock);
-    rdt_scratch_block *taken = store->free;
+    pthread_mutex_lock(&pool->lock);
+    rdt_scratch_block *taken = pool->free;
     if (taken) {
-        store->free = taken->next;
-        store->free_count--;
+        pool->free = taken->next;
+        pool->free_count--;
     }
-    pthread_mutex_unlock(&store->lock);
-    if (!taken) return make(store, out, err);
+    pthread_mutex_unlock(&pool->lock);
+    if (!taken) return make(pool, out, err);
     *out = taken;
     return REDTUNE_OK;
 }
 
-redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *store, int count, redtune_error *err) {
+redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *pool, int count, redtune_error *err) {
     for (;;) {
-        pthread_mutex_lock(&store->lock);
-        bool enough = store->free_count >= count;
-        pthread_mutex_unlock(&store->lock);
+        pthread_mutex_lock(&pool->lock);
+        bool enough = pool->free_count >= count;
+        pthread_mutex_unlock(&pool->lock);
         if (enough) return REDTUNE_OK;
         rdt_scratch_block *made = NULL;
-        redtune_status status = make(store, &made, err);
+        redtune_status status = make(pool, &made, err);
         if (status) return status;
         rdt_scratch_pool_give_back(made);
     }
@@ -192,23 +192,23 @@ redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *store, int count, redt
 /* The graph that held the scratch block is gone. */
 static void CUDA_CB put_back(void *user) {
     rdt_scratch_block *held = user;
-    rdt_scratch_pool *store = held->store;
-    pthread_mutex_lock(&store->lock);
+    rdt_scratch_pool *pool = held->pool;
+    pthread_mutex_lock(&pool->lock);
     held->capture = 0;
     put_on_free(held);
-    release(store);
+    release(pool);
 }
 
 redtune_status rdt_scratch_pool_tie(rdt_scratch_block *block, CUgraph graph, cuuint64_t capture,
                                     redtune_error *err) {
-    rdt_scratch_pool *store = block->store;
-    const rdt_driver *driver = store->context->driver;
-    pthread_mutex_lock(&store->lock);
-    store->holders++;
+    rdt_scratch_pool *pool = block->pool;
+    const rdt_driver *driver = pool->context->driver;
+    pthread_mutex_lock(&pool->lock);
+    pool->holders++;
     block->capture = capture;
     block->last = NULL;
     block->written_count = 0;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&pool->lock);
     CUuserObject object = NULL;
     CUresult rc =
         driver->user_object_create(&object, block, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
@@ -230,13 +230,13 @@ static bool is_among(const CUgraphNode *nodes, size_t count, CUgraphNode node) {
     return i < count;
 }
 
-rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *store, cuuint64_t capture,
+rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *pool, cuuint64_t capture,
                                          const CUgraphNode *nodes, size_t count) {
-    pthread_mutex_lock(&store->lock);
-    rdt_scratch_block *each = store->made;
+    pthread_mutex_lock(&pool->lock);
+    rdt_scratch_block *each = pool->made;
     while (each && !(each->capture == capture && each->last &&
                      (!nodes || is_among(nodes, count, each->last))))
         each = each->next_made;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&pool->lock);
     return each;
 }

@@ -1,5 +1,4 @@
-/* Scratch pool: one piece of scratch, and the store that all of a workspace's scratch blocks
- * belong to. */
+/* Scratch pool: a block of scratch, and the pool that all of a workspace's blocks belong to. */
 #ifndef RDT_API_RUNTIME_SCRATCH_POOL_H
 #define RDT_API_RUNTIME_SCRATCH_POOL_H
 
@@ -22,7 +21,7 @@ typedef struct rdt_scratch_block {
     int written_count;
     struct rdt_scratch_block *next_made; /* every scratch block there is */
     struct rdt_scratch_block *next;      /* on the list of the free, or of the retired */
-    struct rdt_scratch_pool *store;
+    struct rdt_scratch_pool *pool;
 } rdt_scratch_block;
 
 typedef struct rdt_scratch_pool rdt_scratch_pool;
@@ -30,14 +29,14 @@ typedef struct rdt_scratch_pool rdt_scratch_pool;
 /* In the context, which is current, as for all that follow. */
 redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_pool **out,
                                        redtune_error *err);
-/* Frees all device memory, unless that is lost with its context. The store itself lives on while
+/* Frees all device memory, unless that is lost with its context. The pool itself lives on while
  * graphs hold scratch blocks. */
-void rdt_scratch_pool_destroy(rdt_scratch_pool *store, bool lost);
+void rdt_scratch_pool_destroy(rdt_scratch_pool *pool, bool lost);
 
 /* Makes scratch blocks until so many are free, so that taking one needs no allocation. */
-redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *store, int count, redtune_error *err);
+redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *pool, int count, redtune_error *err);
 /* A free scratch block, or a new one. Legal while any stream is being captured. */
-redtune_status rdt_scratch_pool_take(rdt_scratch_pool *store, rdt_scratch_block **out,
+redtune_status rdt_scratch_pool_take(rdt_scratch_pool *pool, rdt_scratch_block **out,
                                      redtune_error *err);
 /* Gives back a scratch block that no launch uses. */
 void rdt_scratch_pool_give_back(rdt_scratch_block *block);
@@ -50,7 +49,7 @@ redtune_status rdt_scratch_pool_tie(rdt_scratch_block *block, CUgraph graph, cuu
                                     redtune_error *err);
 /* The scratch block whose latest launch in the capture is one of the nodes, or, with nodes NULL,
  * any that has one; NULL: there is none. */
-rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *store, cuuint64_t capture,
+rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *pool, cuuint64_t capture,
                                          const CUgraphNode *nodes, size_t count);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct stream_entry {
 
 struct rdt_workspace {
     const rdt_context *context;
-    rdt_scratch_pool *store;
+    rdt_scratch_pool *pool;
     pthread_mutex_t lock; /* guards the adding and changing of entries */
     pthread_mutex_t
         capturing; /* held over a captured call, and guards what scratch blocks have of captures */
@@ -49,7 +49,7 @@ redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **
                                     redtune_error *err) {
     rdt_workspace *workspace = calloc(1, sizeof *workspace);
     if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
-    redtune_status status = rdt_scratch_pool_create(context, &workspace->store, err);
+    redtune_status status = rdt_scratch_pool_create(context, &workspace->pool, err);
     if (status) {
         free(workspace);
         return status;
@@ -69,14 +69,14 @@ void rdt_workspace_destroy(rdt_workspace *workspace, bool lost) {
             pthread_mutex_destroy(&entry->lock);
             free(entry);
         }
-    rdt_scratch_pool_destroy(workspace->store, lost);
+    rdt_scratch_pool_destroy(workspace->pool, lost);
     pthread_mutex_destroy(&workspace->lock);
     pthread_mutex_destroy(&workspace->capturing);
     free(workspace);
 }
 
 redtune_status rdt_workspace_reserve(rdt_workspace *workspace, redtune_error *err) {
-    return rdt_scratch_pool_reserve(workspace->store, RESERVED_BLOCKS, err);
+    return rdt_scratch_pool_reserve(workspace->pool, RESERVED_BLOCKS, err);
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ static redtune_status add_stream(rdt_workspace *workspace, bool two, uintptr_t k
     rdt_scratch_block *taken = NULL;
     stream_entry *fresh = calloc(1, sizeof *fresh);
     if (!fresh) return rdt_fail_memory(err, sizeof *fresh);
-    redtune_status status = rdt_scratch_pool_take(workspace->store, &taken, err);
+    redtune_status status = rdt_scratch_pool_take(workspace->pool, &taken, err);
     if (status) {
         free(fresh);
         return status;
@@ -198,12 +198,12 @@ static rdt_scratch_block *find_before(rdt_workspace *workspace, const capture_st
     CUgraphNode seen[ANCESTORS_MAX];
     size_t count = 0, done = 0;
     rdt_scratch_block *found = NULL;
-    if (!rdt_scratch_pool_find(workspace->store, now->id, NULL, 0)) return NULL;
+    if (!rdt_scratch_pool_find(workspace->pool, now->id, NULL, 0)) return NULL;
     for (; count < now->before_count && count < ANCESTORS_MAX; count++)
         seen[count] = now->before[count];
     while (done < count && !found) {
         size_t step = count;
-        found = rdt_scratch_pool_find(workspace->store, now->id, seen + done, step - done);
+        found = rdt_scratch_pool_find(workspace->pool, now->id, seen + done, step - done);
         for (; done < step && !found; done++)
             count = add_parents(workspace->context->driver, seen[done], seen, count);
     }
@@ -246,7 +246,7 @@ static redtune_status take_for_capture(rdt_workspace *workspace, const capture_s
                                        rdt_scratch_block **out, redtune_error *err) {
     rdt_scratch_block *taken = NULL;
     pthread_mutex_unlock(&workspace->capturing);
-    redtune_status status = rdt_scratch_pool_take(workspace->store, &taken, err);
+    redtune_status status = rdt_scratch_pool_take(workspace->pool, &taken, err);
     pthread_mutex_lock(&workspace->capturing);
     if (!status) status = rdt_scratch_pool_tie(taken, now->graph, now->id, err);
     if (!status) *out = taken;

@@ -52,9 +52,9 @@ static void tell_result(const rdt_event_queue *self, const redtune_tuned *result
 }
 
 /* The lock is held. */
-static void add_mail(rdt_mail *mail, const void *item, size_t bytes) {
-    if (rdt_array_reserve(&mail->item, &mail->capacity, mail->count + 1, bytes, NULL)) return;
-    memcpy((char *)mail->item + mail->count++ * bytes, item, bytes);
+static void add_mail(rdt_event_list *list, const void *item, size_t bytes) {
+    if (rdt_array_reserve(&list->item, &list->capacity, list->count + 1, bytes, NULL)) return;
+    memcpy((char *)list->item + list->count++ * bytes, item, bytes);
 }
 
 bool rdt_event_queue_put_progress(rdt_event_queue *self, const redtune_progress *progress) {
@@ -116,7 +116,7 @@ void rdt_event_queue_set_count(rdt_event_queue *self, size_t problem_count) {
 /* ---- delivering ------------------------------------------------------------------------------ */
 
 /* Waits and takes everything out. */
-static void take_all(rdt_event_queue *self, rdt_mail *results, rdt_mail *lines,
+static void take_all(rdt_event_queue *self, rdt_event_list *results, rdt_event_list *lines,
                      redtune_problem *problem, redtune_progress *progress) {
     const struct timespec end = rdt_clock_after_ms(TICK_MS);
     pthread_mutex_lock(&self->lock);
@@ -125,14 +125,14 @@ static void take_all(rdt_event_queue *self, rdt_mail *results, rdt_mail *lines,
         pthread_cond_timedwait(&self->news, &self->lock, &end);
     *results = self->results;
     *lines = self->lines;
-    self->results = self->lines = (rdt_mail){0};
+    self->results = self->lines = (rdt_event_list){0};
     *problem = self->problem;
     *progress = self->progress;
     pthread_mutex_unlock(&self->lock);
 }
 
 void rdt_event_queue_deliver(rdt_event_queue *self) {
-    rdt_mail results, lines;
+    rdt_event_list results, lines;
     redtune_problem problem;
     redtune_progress progress;
     take_all(self, &results, &lines, &problem, &progress);

@@ -8,10 +8,10 @@
 #include "api/tuning/problem_list.h"
 
 /* A list of copies. Valid when zeroed: empty. */
-typedef struct rdt_mail {
+typedef struct rdt_event_list {
     void *item;
     size_t count, capacity;
-} rdt_mail;
+} rdt_event_list;
 
 /* Any thread puts; one delivers. */
 typedef struct rdt_event_queue {
@@ -20,8 +20,8 @@ typedef struct rdt_event_queue {
     bool direct; /* the thread that puts is the one that called */
     pthread_mutex_t lock;
     pthread_cond_t news;
-    rdt_mail results, lines; /* redtune_tuned, line */
-    redtune_problem problem; /* of progress */
+    rdt_event_list results, lines; /* redtune_tuned, line */
+    redtune_problem problem;       /* of progress */
     redtune_progress progress;
     uint64_t finished; /* problems; the progress tells of it with the next one's problem */
     bool stop;         /* set when the caller's hook, or a failure, says so */

@@ -48,7 +48,7 @@ struct session {
     rdt_worker_options options;
     rdt_worker_pool workers;
     rdt_event_queue events;
-    device_worker device_workers[WORKERS_MAX];
+    device_worker devices[WORKERS_MAX];
     size_t worker_count, started_count;
     rdt_work_queue queues[WORKERS_MAX]; /* the event queue's lock guards what each does next */
     size_t queue_count;
@@ -104,7 +104,7 @@ static bool next_range(device_worker *self, rdt_work_range *range) {
     return some;
 }
 
-static redtune_status tune_ranges(device_worker *self, redtune_error *err) {
+static redtune_status run_ranges(device_worker *self, redtune_error *err) {
     const redtune_tuning *wanted = self->session->wanted;
     rdt_device_tuner tuner = {
         .facts = &self->queue->facts,
@@ -141,7 +141,7 @@ static void *run_worker(void *user) {
     if (!status) status = rdt_remote_ready(self->remote, &self->ready, err);
     self->status = status;
     flag(self, &self->has_answered);
-    if (!status && await_go(self)) self->status = tune_ranges(self, err);
+    if (!status && await_go(self)) self->status = run_ranges(self, err);
     if (self->status) rdt_event_queue_stop(&self->session->events);
     rdt_remote_close(self->remote);
     flag(self, &self->has_ended);
@@ -152,19 +152,19 @@ static void *run_worker(void *user) {
 
 static redtune_status add_worker(session *self, const char *device, size_t length,
                                  redtune_error *err) {
-    device_worker *device_worker = &self->device_workers[self->worker_count];
-    if (self->worker_count == WORKERS_MAX || !length || length >= sizeof device_worker->device)
+    device_worker *worker = &self->devices[self->worker_count];
+    if (self->worker_count == WORKERS_MAX || !length || length >= sizeof worker->device)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot tune on devices '%.200s': give numbers such as 0,1, all, or sim",
                         self->wanted->devices);
-    memcpy(device_worker->device, device, length);
-    device_worker->device[length] = '\0';
+    memcpy(worker->device, device, length);
+    worker->device[length] = '\0';
     for (size_t i = 0; i < self->worker_count; i++)
-        if (!strcmp(self->device_workers[i].device, device_worker->device))
+        if (!strcmp(self->devices[i].device, worker->device))
             return rdt_fail(err, REDTUNE_INVALID, 0,
                             "cannot tune on devices '%.200s': %s is named twice",
-                            self->wanted->devices, device_worker->device);
-    device_worker->session = self;
+                            self->wanted->devices, worker->device);
+    worker->session = self;
     self->worker_count++;
     return REDTUNE_OK;
 }
@@ -192,8 +192,7 @@ static redtune_status list_workers(session *self, redtune_error *err) {
 
 static bool all(const session *self, bool has_ended) {
     for (size_t i = 0; i < self->started_count; i++)
-        if (!(has_ended ? self->device_workers[i].has_ended : self->device_workers[i].has_answered))
-            return false;
+        if (!(has_ended ? self->devices[i].has_ended : self->devices[i].has_answered)) return false;
     return true;
 }
 
@@ -211,7 +210,7 @@ static void attend(session *self, bool has_ended) {
 static redtune_status first_failure(const session *self, redtune_error *err) {
     const device_worker *failed = NULL;
     for (size_t i = 0; i < self->started_count; i++) {
-        const device_worker *each = &self->device_workers[i];
+        const device_worker *each = &self->devices[i];
         if (!each->status) continue;
         if (!failed || failed->status == REDTUNE_INTERRUPTED) failed = each;
     }
@@ -241,12 +240,12 @@ static redtune_status form(session *self, const rdt_problems *problems, redtune_
     size_t total = 0;
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; i < self->worker_count; i++) {
-        device_worker *device_worker = &self->device_workers[i];
-        device_worker->queue = find_queue(self, &device_worker->ready);
-        device_worker->queue->gpu_count++;
-        if (device_worker->ready.free_bytes < device_worker->queue->free_bytes)
-            device_worker->queue->free_bytes = device_worker->ready.free_bytes;
-        if (strcmp(device_worker->ready.templates, rdt_codegen_hash(self->codegen)))
+        device_worker *worker = &self->devices[i];
+        worker->queue = find_queue(self, &worker->ready);
+        worker->queue->gpu_count++;
+        if (worker->ready.free_bytes < worker->queue->free_bytes)
+            worker->queue->free_bytes = worker->ready.free_bytes;
+        if (strcmp(worker->ready.templates, rdt_codegen_hash(self->codegen)))
             return rdt_fail(err, REDTUNE_TEMPLATE, 0,
                             "cannot tune: the workers have other templates than this process; "
                             "%.300s is of another build, or the templates have changed meanwhile",
@@ -267,8 +266,8 @@ static redtune_status form(session *self, const rdt_problems *problems, redtune_
 static redtune_status start_workers(session *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->worker_count; i++) {
-        status = rdt_state_start_thread(run_worker, &self->device_workers[i],
-                                        &self->device_workers[i].thread, err);
+        status =
+            rdt_state_start_thread(run_worker, &self->devices[i], &self->devices[i].thread, err);
         if (!status) self->started_count++;
     }
     return status;
@@ -283,12 +282,11 @@ static redtune_status run_threads(session *self, const rdt_problems *problems, r
         rdt_event_queue_stop(&self->events);
     } else {
         for (size_t i = 0; i < self->worker_count; i++)
-            flag(&self->device_workers[i], &self->device_workers[i].may_go);
+            flag(&self->devices[i], &self->devices[i].may_go);
     }
     pthread_cond_broadcast(&self->events.news);
     attend(self, true);
-    for (size_t i = 0; i < self->started_count; i++)
-        pthread_join(self->device_workers[i].thread, NULL);
+    for (size_t i = 0; i < self->started_count; i++) pthread_join(self->devices[i].thread, NULL);
     rdt_event_queue_deliver(&self->events);
     return status ? status : first_failure(self, err);
 }
@@ -296,7 +294,7 @@ static redtune_status run_threads(session *self, const rdt_problems *problems, r
 /* The calling thread is the device worker. */
 static redtune_status tune_here(session *self, const rdt_problems *problems, redtune_error *err) {
     const rdt_context *context = self->rt->context;
-    device_worker *worker = &self->device_workers[0];
+    device_worker *worker = &self->devices[0];
     rdt_ready *ready = &worker->ready;
     bool entered = false;
     redtune_status status = rdt_builder_nvrtc(self->rt->builder, &ready->nvrtc_version, err);
@@ -307,7 +305,7 @@ static redtune_status tune_here(session *self, const rdt_problems *problems, red
     worker->nvml = rdt_nvml_open(context);
     status = rdt_test_buffers_free_bytes(context, &ready->free_bytes, err);
     if (!status) status = form(self, problems, err);
-    if (!status) status = tune_ranges(worker, err);
+    if (!status) status = run_ranges(worker, err);
     rdt_local_destroy(worker->local);
     rdt_nvml_close(worker->nvml);
     rdt_context_leave(context, entered);

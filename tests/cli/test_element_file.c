@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "cli/input.h"
+#include "cli/element_file.h"
 
-static const char path[] = "test_input.data";
+static const char path[] = "test_element_file.data";
 
 static const char array_of_ten[] = "\x93NUMPY\x01\x00\x3c\x00"
                                    "{'descr': '<f4', 'fortran_order': False, 'shape': (10,), } \n"
@@ -34,17 +34,17 @@ static bool write_stdin(const void *bytes, size_t length) {
 /* Reads all elements in pieces of capacity bytes, as the library would. */
 static redtune_status read_all(const char *name, redtune_dtype raw_dtype, size_t capacity,
                                size_t *total, redtune_error *err) {
-    rdt_input input;
+    rdt_element_file input;
     char piece[64];
     size_t bytes = 1;
     *total = 0;
-    redtune_status status = rdt_input_open(name, raw_dtype, &input, err);
+    redtune_status status = rdt_element_file_open(name, raw_dtype, &input, err);
     while (!status && bytes) {
-        status = rdt_input_read(&input, piece, capacity, &bytes, err);
+        status = rdt_element_file_read(&input, piece, capacity, &bytes, err);
         if (!status) *total += bytes;
     }
-    if (!status) status = rdt_input_finish(&input, err);
-    rdt_input_close(&input);
+    if (!status) status = rdt_element_file_finish(&input, err);
+    rdt_element_file_close(&input);
     return status;
 }
 
@@ -63,14 +63,14 @@ static void a_file_is_read_to_its_end(void) {
 static void big_endian_elements_are_turned_round(void) {
     char bytes[WHOLE], piece[64];
     size_t total = 0;
-    rdt_input input;
+    rdt_element_file input;
     redtune_error err;
     memcpy(bytes, array_of_ten, WHOLE);
     *strchr(bytes + 10, '<') = '>';
     CHECK(write_file(bytes, WHOLE));
-    CHECK_OK(rdt_input_open(path, REDTUNE_F32, &input, &err), err);
-    CHECK_OK(rdt_input_read(&input, piece, 10, &total, &err), err);
-    rdt_input_close(&input);
+    CHECK_OK(rdt_element_file_open(path, REDTUNE_F32, &input, &err), err);
+    CHECK_OK(rdt_element_file_read(&input, piece, 10, &total, &err), err);
+    rdt_element_file_close(&input);
     CHECK_INT(total, 8);
     CHECK(!memcmp(piece, "32107654", 8));
 }
@@ -96,7 +96,7 @@ static void every_truncation_is_refused(void) {
     for (size_t length = 0; length < WHOLE; length++) {
         CHECK(write_file(array_of_ten, length));
         CHECK_FAILS(read_all(path, REDTUNE_DTYPE_NONE, 64, &total, &err), REDTUNE_FILE, err,
-                    "cannot reduce test_input.data: ");
+                    "cannot reduce test_element_file.data: ");
         CHECK(write_stdin(array_of_ten, length));
         CHECK_FAILS(read_all("-", REDTUNE_DTYPE_NONE, 64, &total, &err), REDTUNE_FILE, err,
                     "cannot reduce standard input: ");

@@ -1,6 +1,6 @@
-/* Input: the elements of a file or of standard input, as redtune_reduce_input reads them. */
+/* Element file: the elements of a file or of standard input, as redtune_reduce_input reads them. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli/input.h"
+#include "cli/element_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include "cli/message.h"
 #include "cli/npy.h"
 
-static const char *shown_name(const rdt_input *input) {
+static const char *shown_name(const rdt_element_file *input) {
     return strcmp(input->path, "-") ? input->path : "standard input";
 }
 
 /* What the static functions below record is a bare reason; the public ones name the file. */
-static redtune_status refuse_input(const rdt_input *input, redtune_error *err) {
+static redtune_status refuse_input(const rdt_element_file *input, redtune_error *err) {
     return rdt_message_within(err, "cannot reduce %s", shown_name(input));
 }
 
@@ -29,8 +29,8 @@ static redtune_status cannot_read_input(int reason, redtune_error *err) {
 /* ---- bytes --------------------------------------------------------------------------------- */
 
 /* Fills buffer as far as the file goes: *bytes is less than capacity at its end only. */
-static redtune_status read_fully(rdt_input *input, void *buffer, size_t capacity, size_t *bytes,
-                                 redtune_error *err) {
+static redtune_status read_fully(rdt_element_file *input, void *buffer, size_t capacity,
+                                 size_t *bytes, redtune_error *err) {
     unsigned char *out = buffer;
     size_t length = 0;
     while (length < capacity && input->ahead_begin < input->ahead_end)
@@ -47,7 +47,7 @@ static redtune_status read_fully(rdt_input *input, void *buffer, size_t capacity
 }
 
 /* How many bytes of a regular file are still to be read; false for pipes and devices. */
-static bool bytes_ahead(const rdt_input *input, uint64_t *bytes) {
+static bool bytes_ahead(const rdt_element_file *input, uint64_t *bytes) {
     struct stat facts;
     off_t at = lseek(input->file, 0, SEEK_CUR);
     if (at < 0 || fstat(input->file, &facts) || !S_ISREG(facts.st_mode)) return false;
@@ -62,7 +62,7 @@ static redtune_status ends_early(const char *where, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_FILE, 0, "it is truncated: it ends within %s", where);
 }
 
-static redtune_status read_npy_header(rdt_input *input, rdt_npy *npy, redtune_error *err) {
+static redtune_status read_npy_header(rdt_element_file *input, rdt_npy *npy, redtune_error *err) {
     unsigned char prefix[RDT_NPY_PREFIX_BYTES];
     size_t bytes = 0, prefix_bytes = 0, header_bytes = 0;
     redtune_status status = read_fully(input, prefix, 8, &bytes, err);
@@ -105,7 +105,8 @@ static redtune_status goes_on(redtune_error *err) {
                            "reduces files of one array");
 }
 
-static redtune_status open_npy(rdt_input *input, redtune_dtype raw_dtype, redtune_error *err) {
+static redtune_status open_npy(rdt_element_file *input, redtune_dtype raw_dtype,
+                               redtune_error *err) {
     rdt_npy npy;
     uint64_t held = 0;
     redtune_status status = read_npy_header(input, &npy, err);
@@ -142,7 +143,7 @@ static redtune_status over(redtune_dtype dtype, uint64_t bytes, redtune_error *e
         bytes / element_bytes, redtune_dtype_name(dtype), rest, rest == 1 ? "" : "s");
 }
 
-static redtune_status open_raw(rdt_input *input, redtune_dtype raw_dtype, size_t first_bytes,
+static redtune_status open_raw(rdt_element_file *input, redtune_dtype raw_dtype, size_t first_bytes,
                                redtune_error *err) {
     uint64_t held = 0;
     if (!raw_dtype && first_bytes == 0)
@@ -165,9 +166,9 @@ static redtune_status grew(redtune_error *err) {
 
 /* ---- the input ----------------------------------------------------------------------------- */
 
-static redtune_status open_file(const char *path, rdt_input *input, redtune_error *err) {
+static redtune_status open_file(const char *path, rdt_element_file *input, redtune_error *err) {
     struct stat facts;
-    *input = (rdt_input){.path = path, .file = STDIN_FILENO};
+    *input = (rdt_element_file){.path = path, .file = STDIN_FILENO};
     if (strcmp(path, "-")) input->file = open(path, O_RDONLY | O_CLOEXEC);
     if (input->file < 0 || fstat(input->file, &facts)) return cannot_read_input(errno, err);
     /* Without this a folder would fail only at its first read, and not on every file system. */
@@ -175,8 +176,8 @@ static redtune_status open_file(const char *path, rdt_input *input, redtune_erro
     return REDTUNE_OK;
 }
 
-redtune_status rdt_input_open(const char *path, redtune_dtype raw_dtype, rdt_input *input,
-                              redtune_error *err) {
+redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
+                                     rdt_element_file *input, redtune_error *err) {
     size_t bytes = 0;
     redtune_status status = open_file(path, input, err);
     if (!status) status = read_fully(input, input->ahead, RDT_NPY_MAGIC_BYTES, &bytes, err);
@@ -188,12 +189,12 @@ redtune_status rdt_input_open(const char *path, redtune_dtype raw_dtype, rdt_inp
     return status ? refuse_input(input, err) : REDTUNE_OK;
 }
 
-void rdt_input_close(rdt_input *input) {
+void rdt_element_file_close(rdt_element_file *input) {
     if (input->file > STDIN_FILENO) close(input->file);
     input->file = -1;
 }
 
-static redtune_status promised_more(const rdt_input *input, redtune_error *err) {
+static redtune_status promised_more(const rdt_element_file *input, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_FILE, 0,
                            "it is truncated: it ends %" PRIu64 " bytes before the end of its array",
                            input->left_bytes);
@@ -210,9 +211,9 @@ static void swap_bytes(unsigned char *bytes, size_t length, size_t element_bytes
         }
 }
 
-redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t *bytes,
-                              redtune_error *err) {
-    rdt_input *input = user;
+redtune_status rdt_element_file_read(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                     redtune_error *err) {
+    rdt_element_file *input = user;
     size_t element_bytes = redtune_dtype_bytes(input->dtype);
     size_t wanted = capacity - capacity % element_bytes, length;
     if (input->is_npy && wanted > input->left_bytes) wanted = (size_t)input->left_bytes;
@@ -233,7 +234,7 @@ redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t 
     return REDTUNE_OK;
 }
 
-redtune_status rdt_input_finish(rdt_input *input, redtune_error *err) {
+redtune_status rdt_element_file_finish(rdt_element_file *input, redtune_error *err) {
     unsigned char next;
     size_t length = 0;
     redtune_status status = REDTUNE_OK;

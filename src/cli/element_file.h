@@ -1,16 +1,16 @@
-/* Input: the elements of a file or of standard input, as redtune_reduce_input reads them.
+/* Element file: the elements of a file or of standard input, as redtune_reduce_input reads them.
  *
  * A file that begins with the .npy magic is an array of NumPy; any other is raw elements of the
  * dtype that the user names. What a file holds and what its header promises must agree to the byte:
  * one that ends early is truncated, one that goes on holds something that would be left out.
  */
-#ifndef RDT_CLI_INPUT_H
-#define RDT_CLI_INPUT_H
+#ifndef RDT_CLI_ELEMENT_FILE_H
+#define RDT_CLI_ELEMENT_FILE_H
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
 
-typedef struct rdt_input {
+typedef struct rdt_element_file {
     const char *path; /* "-" is standard input */
     int file;
     redtune_dtype dtype;
@@ -22,20 +22,20 @@ typedef struct rdt_input {
     uint64_t left_bytes;
     unsigned char ahead[16]; /* bytes read in search of the magic */
     size_t ahead_begin, ahead_end;
-} rdt_input;
+} rdt_element_file;
 
 /* Opens a file and reads its header. raw_dtype may be REDTUNE_DTYPE_NONE; else it is the dtype of
  * raw elements, and an .npy file must have it too. Fails with a message that names the path. Close
  * it even so. */
-redtune_status rdt_input_open(const char *path, redtune_dtype raw_dtype, rdt_input *input,
-                              redtune_error *err);
-void rdt_input_close(rdt_input *input);
+redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
+                                     rdt_element_file *input, redtune_error *err);
+void rdt_element_file_close(rdt_element_file *input);
 
-/* A redtune_read_fn; user is the rdt_input. */
-redtune_status rdt_input_read(void *user, void *buffer, size_t capacity, size_t *bytes,
-                              redtune_error *err);
+/* A redtune_read_fn; user is the rdt_element_file. */
+redtune_status rdt_element_file_read(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                     redtune_error *err);
 
 /* After the last element: REDTUNE_FILE if the array has not ended, or the file goes on after it. */
-redtune_status rdt_input_finish(rdt_input *input, redtune_error *err);
+redtune_status rdt_element_file_finish(rdt_element_file *input, redtune_error *err);
 
 #endif
