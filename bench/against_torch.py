@@ -5,7 +5,7 @@ Prints a row per op, dtype, size and mode, and what the rows come to. The modes 
 against_cub: cold and warm replay CUDA graphs, whose inputs are not or are in L2; stream calls back
 to back from Python, whose own time is part of that.
 
-Exits with 0 if all results agree, 1 if not, 2 if asked wrongly, and 77 where it cannot run: without
+Exits with 0 if all results agree, 1 if not, 2 on wrong usage, and 77 where it cannot run: without
 PyTorch, a GPU or libredtune.so.
 """
 

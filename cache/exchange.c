@@ -15,7 +15,7 @@
 
 /* ---- taking in ----------------------------------------------------------------------------- */
 
-/* What came by an import and is the same as a row that counts as measured. */
+/* Imported rows that equal a row that counts as measured. */
 static const char own_sql[] =
     "UPDATE measurement SET import = NULL WHERE import IS NOT NULL AND EXISTS"
     " (SELECT 1 FROM incoming AS i WHERE i.import = 0 AND i.config = measurement.config"
@@ -110,7 +110,7 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
     if (!status && !imported)
         status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
     if (!status) status = rdt_sqlite_run(file, "write", "DELETE FROM incoming", err);
-    /* What is left of an import whose rows now count as measured is nothing to take back. */
+    /* An import without rows of its own, since they count as measured now, has nothing to undo. */
     if (!status && !source)
         status = rdt_sqlite_run(file, "write",
                                 "DELETE FROM import WHERE id NOT IN"

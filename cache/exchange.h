@@ -13,7 +13,7 @@ redtune_status rdt_tuning_open_copy(const char *path, rdt_tuning **out, redtune_
 redtune_status rdt_tuning_begin(rdt_tuning *tuning, redtune_error *err);
 redtune_status rdt_tuning_end(rdt_tuning *tuning, redtune_status status, redtune_error *err);
 /* Adds those rows that are not there yet: what is there stays. Two rows are the
- * same if all of their columns are, but for ids and import. source is NULL: they count as measured
+ * same if all of their columns are, except ids and import. source is NULL: they count as measured
  * here (merge), also those that came by an import before, unless they are marked as imported
  * themselves; else all count as imported, by one import of that name, which undo takes back. */
 redtune_status rdt_tuning_add(rdt_tuning *tuning, const char *source, const rdt_rows *rows,

@@ -260,7 +260,7 @@ static bool read_columns(sqlite3_stmt *statement, const column *columns, size_t 
     return true;
 }
 
-/* What is not good has the build of redtune that found it so, behind its cause: the column keeps
+/* A bad row has the build of redtune that found it so behind its cause: the column keeps
  * its name and place, and whoever reads the file sees it. */
 static const char build_head[] = " (build ";
 

@@ -36,7 +36,7 @@ const rdt_schema rdt_schema_kernels = {
     .objects = kernels_objects,
 };
 
-/* NULL for a version that is none of the past. */
+/* NULL for a version that never was. */
 static const rdt_schema_version *find_past(const rdt_schema *schema, uint32_t version) {
     for (const rdt_schema_version *past = schema->past; past && past->version; past++)
         if ((uint32_t)past->version == version) return past;

@@ -341,7 +341,8 @@ redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-/* Whoever opens the file before it is renamed finds it without its journal, and maybe damaged. */
+/* A process that opens the file before it is renamed finds it without its journal, and maybe
+ * damaged. */
 static redtune_status rename_over(const rdt_sqlite *file, const char *fresh, redtune_error *err) {
     const char *real = sqlite3_db_filename(file->db, "main");
     int descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);

@@ -12,10 +12,10 @@
 
 enum { RDT_SQLITE_STATEMENT_MAX = 32 };
 
-/* What all files of one kind share. */
+/* A kind of file. */
 typedef struct rdt_sqlite_kind {
     const char *what;     /* as messages name it: "tuning database" */
-    const char *remedy;   /* what to do about a file that is none, or cannot be used */
+    const char *remedy;   /* for a file of another kind, or one that cannot be used */
     const char *settings; /* SQL run on each connection once the file is known to be ours */
     int busy_ms;          /* how long to wait for another process's lock, if not told otherwise */
     const rdt_schema *schema;
@@ -62,8 +62,7 @@ bool rdt_sqlite_has_journal(const rdt_sqlite *file);
 /* Connects for writing to the file that has the path by now. On failure the connection stays. */
 redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err);
 /* Puts an empty file in the place of a disposable one, whose journal goes too, and connects to it.
- * Whoever has the old file open goes on with that, and fails to write it: SQLITE_READONLY_DBMOVED.
- */
+ * A process with the old file open goes on with it; writing it fails: SQLITE_READONLY_DBMOVED. */
 redtune_status rdt_sqlite_replace(rdt_sqlite *file, redtune_error *err);
 
 /* Whether to wait for other processes' locks, as a connection does at first. The file must not move

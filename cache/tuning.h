@@ -12,7 +12,7 @@
 
 typedef struct rdt_tuning rdt_tuning;
 
-/* What a measurement was made with. Texts are copied. */
+/* The software behind a measurement. Texts are copied. */
 typedef struct rdt_origin {
     char machine[64];                  /* a label of the user's choice, "" by default */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
@@ -33,8 +33,8 @@ typedef struct rdt_row {
 } rdt_row;
 
 /* Opens for writing, creating the file and its folder if they are not there, with the schema; a
- * file without a byte is a new one. What an interrupted writer left half done is undone, and a file
- * of an older version is taken forward.
+ * file without a byte is a new one. Undoes an interrupted write, and migrates an older
+ * version.
  * REDTUNE_DATABASE for a file that is no tuning database, is damaged or of a newer version (it is
  * left untouched), REDTUNE_FILE for a file or folder that cannot be created, read or written. */
 redtune_status rdt_tuning_open(const char *path, rdt_tuning **out, redtune_error *err);
@@ -62,8 +62,8 @@ bool rdt_tuning_is_unavailable(const redtune_error *why);
 
 /* Stores trials, all in one transaction or none, measured now. Where the file has a later date of a
  * problem (a clock was wrong), its rows get the next one: they are the latest. Their problems are
- * resolved. What rdt_tuning_each would not give back (an unknown op, a time that is no time, a text
- * with control characters) is REDTUNE_INVALID. */
+ * resolved. A trial that rdt_tuning_each would not give back (an unknown op, a time that is no
+ * time, a text with control characters) is REDTUNE_INVALID. */
 redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rdt_origin *origin,
                               const rdt_trial *trials, size_t count, redtune_error *err);
 

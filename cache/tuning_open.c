@@ -43,8 +43,8 @@ static int give_up(void *user) {
     return 1;
 }
 
-/* Ends a statement after so many steps of SQLite's machine; 0: never. A file's pages may lead round
- * and round. */
+/* Ends a statement after this many steps of SQLite's machine; 0: never. A file's pages may lead
+ * round and round. */
 static void limit_steps(rdt_sqlite *file, int steps) {
     sqlite3_progress_handler(file->db, steps, steps ? give_up : NULL, NULL);
 }
@@ -64,7 +64,7 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     if (!rdt_schema_is_past(file)) status = rdt_schema_check(file, err);
     limit_steps(file, 0);
     if (status || !rdt_schema_is_past(file)) return status;
-    /* Who only reads takes a copy forward. */
+    /* A reader migrates a copy. */
     if (!write) status = rdt_sqlite_load(file, err);
     return status ? status : migrate(file, err);
 }

@@ -20,8 +20,8 @@
 
 enum { LINE_BYTES_MAX = 65536, STEPS_PER_CALL = 500 };
 
-/* What may be spent on a schema, and on each byte of content: a few times what honest ones take,
- * which is 100 steps, 0.9 a byte in a database of 10000 rows, and 0.7 in their lines. */
+/* The most steps for a schema, and for each byte of content. Honest ones take 100, 0.9 a byte in a
+ * database of 10000 rows, and 0.7 in their lines. */
 enum { SCHEMA_STEPS = 5000, STEPS_PER_BYTE = 4, STEPS_PER_LINE_BYTE = 2 };
 
 #define TOO_LARGE "it is larger than 256 MiB; export less of it"
@@ -33,7 +33,7 @@ static redtune_status cannot_read(const char *path, const char *reason, int code
     return rdt_fail(err, REDTUNE_FILE, code, "cannot import %.400s: %s", path, reason);
 }
 
-/* Whether it may be one, by its first bytes: what is none need not be read to its end. */
+/* Whether it may be one, by its first bytes: any other file need not be read to its end. */
 static bool may_be_one(const char *data, size_t bytes) {
     static const char magic[] = "SQLite format 3";
     return bytes &&
@@ -171,7 +171,7 @@ static void confine(sqlite3 *db, fuel *left) {
     sqlite3_progress_handler(db, STEPS_PER_CALL, burn, left);
 }
 
-/* What ended for lack of fuel says so. */
+/* Says so where fuel ran out. */
 static redtune_status tell_if_burnt(const rdt_sqlite *file, const fuel *left, redtune_status status,
                                     redtune_error *err) {
     if (!status || !left->gone) return status;
@@ -243,7 +243,7 @@ static redtune_status give_database(rdt_tuning *tuning, counter *to, int64_t *un
     if (rc) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
     if (!status) status = rdt_tuning_give_rows(tuning, statement, pass_on, to, &strange, err);
     sqlite3_finalize(statement);
-    /* What refers to no GPU or origin is not even seen. */
+    /* Rows without a GPU or an origin are not even seen. */
     *unfit = count - to->given;
     return status;
 }

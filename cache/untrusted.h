@@ -4,7 +4,7 @@
 
 #include "cache/tuning.h"
 
-/* What such bytes may hold. */
+/* The most that such bytes may hold. */
 enum { RDT_UNTRUSTED_BYTES_MAX = 256 << 20, RDT_UNTRUSTED_ROWS_MAX = 1000000 };
 
 /* Reads the file at path, or standard input for "-". Refuses what is no regular file, is too

@@ -36,8 +36,8 @@ typedef struct rdt_batch {
 typedef struct rdt_evaluator {
     void *self;
     /* Says which candidates will be asked for, so that their kernels can be made meanwhile: soon,
-     * or else perhaps, if there is nothing better to do. Returns at once. NULL: the evaluator has
-     * no use for it. */
+     * or else perhaps, if there is nothing better to do. Returns at once. May be
+     * NULL. */
     void (*prepare)(void *self, const rdt_batch *batch, bool soon);
     /* Compiles, loads and checks each candidate at the problem, and fills verdicts[count]. */
     redtune_status (*verify)(void *self, const rdt_batch *batch, rdt_verdict *verdicts,

@@ -51,15 +51,15 @@ typedef struct redtune_row {
     double spread_ns;    /* half the distance between the quartiles of the samples */
     double gbps;         /* input bytes over median_ns, in 10^9 bytes per second */
     int samples;
-    /* What the winner of the same problem on the same GPU and the built-in default take; 0: there
-     * is none, or it was not measured. */
+    /* Times of the problem's winner on this GPU and of the built-in default; 0: there
+     * is no winner, or the default was not measured. */
     double winner_ns, default_ns;
     int is_winner;  /* it stands for the config that wins there */
     int is_default; /* it was the built-in default when it was measured */
     /* The GPU while it was timed; -1: unknown. */
     int sm_mhz, memory_mhz, temperature_c, others;
     int64_t throttle; /* NVML's reasons for lower clocks, or'ed */
-    /* What it was measured with. */
+    /* The software it was measured with. */
     const char *machine;               /* the label that was chosen for the machine */
     const char *templates;             /* version of the templates */
     int templates_differ;              /* nonzero: those of this redtune give another kernel */
@@ -82,7 +82,7 @@ typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtun
 REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,
                                              void *user, redtune_error *err);
 
-/* What to explain. */
+/* A question to redtune_explain. */
 typedef struct redtune_question {
     /* As redtune_options.database. */
     const char *database;
@@ -93,7 +93,7 @@ typedef struct redtune_question {
     uint64_t reserved[8];
 } redtune_question;
 
-/* What a plan for the problem would run there, and on what grounds. */
+/* The config that a plan for the problem would run there, and why. */
 typedef struct redtune_explanation {
     redtune_device_info gpu; /* the one asked about */
     /* The configuration, how near the row is that it comes from, and what it was measured with. */

@@ -1,5 +1,5 @@
-/* What an application needs of redtune: problems, plans, and running them. redtune/tune.h,
- * records.h and tools.h have the rest.
+/* The interface for applications: problems, plans, and running them. redtune/tune.h, records.h and
+ * tools.h declare the rest.
  *
  * Conventions.
  * - Everything that can fail returns a redtune_status and fills the caller's redtune_error, if one
@@ -131,10 +131,10 @@ typedef struct redtune_problem {
     uint64_t reserved[8];
 } redtune_problem;
 
-/* Names as the command line writes them ("sum", "f32"); NULL for a value that is none. */
+/* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */
 REDTUNE_API const char *redtune_op_name(redtune_op op);
 REDTUNE_API const char *redtune_dtype_name(redtune_dtype dtype);
-/* The op or dtype of that name. REDTUNE_INVALID, with the known names, if there is none. */
+/* The op or dtype of that name. REDTUNE_INVALID, with the known names, for an unknown one. */
 REDTUNE_API redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err);
 REDTUNE_API redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype,
                                               redtune_error *err);
@@ -187,7 +187,7 @@ typedef enum redtune_log_level {
 /* Receives one line, without its newline. May be called from any thread that calls redtune. */
 typedef void redtune_log_fn(void *user, redtune_log_level level, const char *line);
 
-/* What becomes of imported measurements (redtune_import). Those of the system's databases and
+/* How imported measurements (redtune_import) serve. Those of the system's databases and
  * those that were merged are as good as measured here. */
 typedef enum redtune_trust {
     REDTUNE_TRUST_VERIFIED = 0, /* they serve once they have been verified on this GPU */
@@ -212,8 +212,8 @@ typedef struct redtune_options {
      * several share; at most 63 bytes without signs that a shell or a page reads. NULL: "". */
     const char *machine;
     /* Nonzero: a plan whose kernel must be compiled first runs the default's meanwhile, if that
-     * one's is at hand; a thread compiles, and the plan's next runs use the new kernel. Results may
-     * differ in their last bits before and after, as they do between configurations. */
+     * one's is in the cache; a thread compiles, and the plan's next runs use the new kernel.
+     * Results may differ in their last bits before and after, as they do between configurations. */
     int background;
     redtune_trust trust;
     /* Seconds that the verifying for one plan may take, beside compiling; 0: 0.5. */
@@ -255,15 +255,15 @@ typedef struct redtune_plan redtune_plan;
 /* Chooses the configuration for a problem, gets its kernel (from the kernel cache, or rendered and
  * compiled: tens of milliseconds) and loads it. The plan belongs to rt's context.
  *
- * An imported measurement is a hint. Where it would decide, its
- * configuration is first verified as a tune would (exact results at every boundary) and timed
- * beside the default's on this GPU, on a stream and in memory of redtune's own, a quarter of what
- * is free at most; what came of it goes into the first database as any other measurement, or stays
- * with rt where that takes none, and decides from then on: a wrong configuration is out, a slow one
- * stands with its true time. Three are looked at for one plan, within options.verify_s; beyond that
- * serves what was measured here, or the default. This never happens again for the same measurement,
- * nor in redtune_plan_run. It waits for the GPU; other threads' work there makes it less sure, not
- * wrong. Not during stream capture. Fails with what redtune_open and NVRTC fail with. */
+ * An imported measurement is a hint. Before its configuration serves, it is verified as in a tune
+ * (exact results at every boundary) and timed beside the default on this GPU, on a stream and in
+ * memory of redtune's own, at most a quarter of the free memory. Both measurements go into the
+ * first database, or stay with rt if it takes none, and decide from then on: a wrong configuration
+ * is out, a slow one has its true time. One plan verifies at most three, within options.verify_s;
+ * after that the best configuration measured here serves, or the default. A measurement is verified
+ * once, and never in redtune_plan_run. Verifying waits for the GPU; other threads' work there makes
+ * it less sure, not wrong. Not during stream capture. Fails with what redtune_open and NVRTC fail
+ * with. */
 REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
                                                redtune_plan **out, redtune_error *err);
 /* plan may be NULL. None of its reductions may still run, nor any graph that captured one run
@@ -277,7 +277,7 @@ REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
 /* Scratch of the caller's own: see redtune_workspace_create. */
 typedef struct redtune_workspace redtune_workspace;
 
-/* What one run works on: device memory and extents. */
+/* The operands of one run: device memory and extents. */
 typedef struct redtune_operands {
     /* Needs only its element's alignment, and is not read outside of count elements; may be NULL
      * where count is 0, which gives the op's identity. The second is for ops of two inputs, and
@@ -358,7 +358,7 @@ typedef struct redtune_info {
     uint64_t tuned_count; /* the measured count the configuration won at; 0 for the default */
     double tuned_ns;      /* median time there, cold L2; 0 for the default */
     char gpu[96];         /* the model it was measured on; "" for the default */
-    /* What it was measured with; 0 and "" for the default and a pinned one. */
+    /* The software it was measured with; 0 and "" for the default and a pinned one. */
     char machine[64];                  /* the label that was chosen for the machine */
     char templates[40];                /* version of the templates */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0 */

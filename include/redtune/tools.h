@@ -31,7 +31,7 @@ REDTUNE_API redtune_status redtune_emit(const redtune_emission *emission, char *
                                         redtune_error *err);
 REDTUNE_API void redtune_free(void *pointer);
 
-/* What one call of a kernel did on the simulated GPU; sums over its launches. */
+/* Counts of one call of a kernel on the simulated GPU, summed over its launches. */
 typedef struct redtune_counters {
     char config[256]; /* every parameter, "block=256,vec=4,..." */
     char gpu[96];     /* the simulated GPU's name */

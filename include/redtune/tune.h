@@ -18,7 +18,7 @@ typedef enum redtune_effort {
     REDTUNE_EFFORT_EXHAUSTIVE,   /* all candidates that docs/tuning.md counts */
 } redtune_effort;
 
-/* "standard", "quick", "exhaustive"; "unknown" for what is none. */
+/* "standard", "quick", "exhaustive"; "unknown" for any other value. */
 REDTUNE_API const char *redtune_effort_name(redtune_effort effort);
 REDTUNE_API redtune_status redtune_effort_find(const char *name, redtune_effort *effort,
                                                redtune_error *err);
@@ -47,14 +47,14 @@ typedef struct redtune_tuned {
     /* Of the result among all: by model in the order of the devices, then op, dtype and count.
      * Several GPUs finish their problems in any order. */
     uint64_t index;
-    /* Nonzero: a second look at the problem measured more; replaces what was told of it before. */
+    /* Nonzero: the second pass measured more; this replaces the problem's result from before. */
     int again;
 } redtune_tuned;
 
 typedef struct redtune_progress {
-    /* What is measured; at the crossover between two sizes one of them, or one between. */
+    /* The problem being measured; at a crossover one of the two sizes, or one between. */
     const redtune_problem *problem;
-    uint64_t problem_index, problem_count;     /* problem i of n, from 0: so many are finished */
+    uint64_t problem_index, problem_count;     /* problem i of n: i are finished */
     uint64_t candidate_index, candidate_count; /* of those about to be measured */
     const char *stage;                         /* "start", "known", "cold", "warm", "crossover" */
     double best_gbps;                          /* so far, of this problem; 0: none yet */
@@ -63,9 +63,9 @@ typedef struct redtune_progress {
     unsigned device_count;
 } redtune_progress;
 
-/* What to tune. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts 2^10, 2^11, ...,
- * 2^30, as far as the GPU's memory has room for them; on the simulated GPU f32, f64 and i32, counts
- * 2^8, 2^9 and 2^10, which take about a minute. */
+/* A tune's problems and limits. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts
+ * 2^10, 2^11, ..., 2^30, as far as the GPU's memory has room for them; on the simulated GPU f32,
+ * f64 and i32, counts 2^8, 2^9 and 2^10, which take about a minute. */
 typedef struct redtune_tuning {
     const redtune_op *ops;
     size_t op_count;
@@ -149,12 +149,12 @@ typedef struct redtune_verify_report {
     uint64_t reserved[4];
 } redtune_verify_report;
 
-/* What to verify. Zero fields: everything that is known of rt's GPU model. */
+/* The measurements to verify. Zero fields: all of rt's GPU model. */
 typedef struct redtune_verifying {
     const redtune_op *op;       /* NULL: any */
     const redtune_dtype *dtype; /* NULL: any */
     uint64_t count;             /* 0: any */
-    uint64_t sample;            /* so many of them, drawn at random; 0: all */
+    uint64_t sample;            /* how many of them, drawn at random; 0: all */
     uint64_t seed;              /* the same seed and databases draw the same */
     const char *worker;         /* as in redtune_tuning, and so is limit_s */
     double limit_s;
@@ -165,13 +165,12 @@ typedef struct redtune_verifying {
     uint64_t reserved[8];
 } redtune_verifying;
 
-/* Tries configs again, on rt's GPU, that the databases have good measurements of: checks their
- * answers and times them beside the built-in default, as a tune does. What is measured goes into
- * rt's first database at once, like all measurements, so that imported ones need no verifying
- * any more, and those that do not hold are out or stand with the time that they take now: a slower
- * one is measured as often as it takes to outvote what is there, up to eight times. Fails with
- * REDTUNE_DATABASE or REDTUNE_FILE before anything is measured if that cannot be written. That some
- * do not hold is no failure. */
+/* Measures configs again, on rt's GPU, that have good measurements in the databases: verifies them
+ * and times them beside the built-in default, as a tune does. Each measurement goes into rt's first
+ * database at once. So imported configs need no verifying any more, a wrong one is out, and a
+ * slower one has its present time: it is measured as often as it takes to outvote its older rows,
+ * up to eight times. Fails with REDTUNE_DATABASE or REDTUNE_FILE, before anything is measured, if
+ * that database cannot be written. A config that does not hold is no failure. */
 REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
                                           redtune_verify_report *report, redtune_error *err);
 

@@ -61,7 +61,7 @@ static const char *reason_of(const char *error, const char *file) {
     return named ? error + length + 2 : error;
 }
 
-/* What is wrong with a file that the loader would trust, or NULL: it maps what the program headers
+/* The fault of a file that the loader would trust, or NULL: it maps what the program headers
  * name, and a file that ends before (a copy or an installation cut short) kills the process. */
 static const char *defect_of(const char *path) {
     struct stat info;

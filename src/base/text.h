@@ -31,8 +31,8 @@ int rdt_text_print(char *out, size_t bytes, const char *format, ...)
 /* Copies as snprintf does, cutting at bytes - 1. */
 void rdt_text_copy(char *out, size_t bytes, const char *string);
 
-/* Bytes of the UTF-8 sequence at text, of a character that may be shown; 0 if it is none. What only
- * controls a terminal or turns the direction of writing is none. */
+/* Bytes of the UTF-8 sequence at text, if its character may be shown; else 0, as for characters
+ * that control a terminal or turn the direction of writing. */
 size_t rdt_text_character(const char *text);
 /* Whether all of string may be shown. */
 bool rdt_text_is_plain(const char *string);
@@ -42,7 +42,7 @@ void rdt_text_copy_plain(char *out, size_t bytes, const char *string);
 /* Puts '?' for every byte that may not be shown. */
 void rdt_text_make_plain(char *string);
 
-/* A whole number in decimal, all of string[0..length). false if it is none or does not fit. */
+/* A whole number in decimal, all of string[0..length). false if it is invalid or does not fit. */
 bool rdt_text_to_int64(const char *string, size_t length, int64_t *value);
 
 #endif

@@ -150,10 +150,10 @@ static int run_explain(const rdt_options *options) {
 const rdt_command rdt_cmd_explain = {
     .name = "explain",
     .bit = RDT_EXPLAIN,
-    .summary = "tells what a reduction would run, and on what grounds",
+    .summary = "says which config a reduction would run, and why",
     .details =
-        "On this machine's GPU, or one that is named; where there is none, on the GPU model that\n"
-        "was measured last.\n"
+        "On this machine's GPU, or a named one; without a GPU, on the GPU model that was measured\n"
+        "last.\n"
         "\n"
         "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n",
     .run = run_explain,

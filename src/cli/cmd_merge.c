@@ -25,7 +25,7 @@ const rdt_command rdt_cmd_merge = {
     .details =
         "Needs no GPU. OUT is created if it is not there; each IN is as for redtune import. The\n"
         "order of the files and how often one comes make no difference. Rows count as measured\n"
-        "into OUT, but for those that came into IN by an import: they stay imported.\n"
+        "into OUT, except those that came into IN by an import: they stay imported.\n"
         "\n"
         "For example: redtune merge all.db shard0.db shard1.db\n",
     .run = run_merge,

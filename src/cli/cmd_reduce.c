@@ -11,7 +11,7 @@ static double gbps_of(const rdt_element_file *input, const redtune_reading *read
     return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
 }
 
-/* What was asked for; the plan that ran on each piece may be another's, such as mean's sum. */
+/* The problem asked for; the plan of each piece may be another's, such as mean's sum. */
 static redtune_op op_of(const rdt_options *options) {
     return options->op_count ? options->ops[0] : REDTUNE_SUM;
 }
@@ -38,7 +38,7 @@ static void print_json(const rdt_options *options, const rdt_element_file *input
     rdt_json_end(&json, '}');
 }
 
-/* What -v says on stderr: what was reduced, by what, and how fast. */
+/* The lines of -v on stderr: the problem, the kernel, the speed. */
 static void explain(const rdt_options *options, const rdt_element_file *input,
                     const redtune_reading *reading) {
     const redtune_info *info = &reading->info;

@@ -168,7 +168,7 @@ static redtune_status note_other(void *user, const redtune_row *row, redtune_err
     return REDTUNE_OK;
 }
 
-/* What else the user's databases have, or that there is nothing, and what to do. */
+/* The other GPUs of the user's databases, or a remedy where there are none. */
 static void tell_of_others(const listing *self) {
     const rdt_options *options = self->options;
     const redtune_rows_query query = {

@@ -174,7 +174,7 @@ static void write_tune_json(const redtune *rt, const outcome *done, bool complet
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* What the table does not show: how much was measured, what failed, where it is kept. */
+/* The lines below the table: how much was measured, what failed, where it is kept. */
 static void summarise(const redtune *rt, const outcome *done) {
     uint64_t measured = 0, failed = 0;
     size_t known = 0;

@@ -9,7 +9,7 @@ typedef struct rdt_command {
     const char *name;
     unsigned bit;                           /* RDT_TUNE, ...: marks its rows in the option table */
     const char *argument;                   /* what it takes beside options; NULL: nothing */
-    size_t argument_least;                  /* so many of them and any more; 0: exactly one */
+    size_t argument_least;                  /* at least this many; 0: exactly one */
     const char *summary;                    /* one line */
     const char *details;                    /* the rest of its help, lines that end with '\n' */
     int (*run)(const rdt_options *options); /* returns the exit code */

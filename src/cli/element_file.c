@@ -17,7 +17,7 @@ static const char *shown_name(const rdt_element_file *input) {
     return strcmp(input->path, "-") ? input->path : "standard input";
 }
 
-/* What the static functions below record is a bare reason; the public ones name the file. */
+/* The static functions below record a bare reason; the public ones name the file. */
 static redtune_status refuse_input(const rdt_element_file *input, redtune_error *err) {
     return rdt_message_within(err, "cannot reduce %s", shown_name(input));
 }

@@ -1,7 +1,7 @@
 /* Element file: the elements of a file or of standard input, as redtune_reduce_input reads them.
  *
  * A file that begins with the .npy magic is an array of NumPy; any other is raw elements of the
- * dtype that the user names. What a file holds and what its header promises must agree to the byte:
+ * dtype that the user names. A file's length and its header must agree to the byte:
  * one that ends early is truncated, one that goes on holds something that would be left out.
  */
 #ifndef RDT_CLI_ELEMENT_FILE_H

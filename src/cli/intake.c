@@ -16,7 +16,7 @@ typedef struct refusal {
     uint64_t count;
 } refusal;
 
-/* What is told, once everything has gone well. */
+/* The report of a success. */
 typedef struct intake {
     refusal *refusals;
     redtune_change *changes;

@@ -11,7 +11,7 @@
 typedef struct rdt_json {
     FILE *out;
     int depth;
-    bool filled; /* the object or array at hand has a member already */
+    bool filled; /* the open object or array has a member already */
 } rdt_json;
 
 /* Begins with '{' or '[', and ends with '}' or ']'. name is NULL at the top and in arrays. */
@@ -32,7 +32,7 @@ void rdt_json_real(rdt_json *json, const char *name, double value);
 /* A number that is printed already; "nan", "inf" and "-inf" become strings. */
 void rdt_json_number(rdt_json *json, const char *name, const char *digits);
 
-/* Bytes of the UTF-8 sequence at text, 0 if it is none. */
+/* Bytes of the UTF-8 sequence at text, 0 if it is invalid. */
 size_t rdt_json_utf8_bytes(const unsigned char *text);
 
 #endif

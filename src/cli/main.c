@@ -55,10 +55,9 @@ static void print_help(void) {
     rdt_table_free(&lines);
     puts("\nWithout a command, redtune tunes. Its options then:");
     rdt_options_print(RDT_TUNE | RDT_BARE, stdout);
-    puts(
-        "\nThe options of another command: redtune help COMMAND.\n"
-        "Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 could not,\n"
-        "2 asked wrongly, 130 interrupted.");
+    puts("\nThe options of another command: redtune help COMMAND.\n"
+         "Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 failed,\n"
+         "2 wrong usage, 130 interrupted.");
 }
 
 int main(int argc, char **argv) {

@@ -7,7 +7,7 @@
 enum {
     RDT_EXIT_DONE = 0,
     RDT_EXIT_FAILED = 1,        /* could not */
-    RDT_EXIT_MISUSED = 2,       /* asked wrongly */
+    RDT_EXIT_MISUSED = 2,       /* wrong usage */
     RDT_EXIT_INTERRUPTED = 130, /* Ctrl-C: 128 + SIGINT */
 };
 

@@ -48,9 +48,9 @@ static size_t terminal_columns(void) {
     return size.ws_col;
 }
 
-/* What the rest takes if a problem goes on taking what those measured so far took; problems whose
- * answer the database had cost nothing and tell nothing. false before the first is measured, and
- * when what is left, the last crossovers, has taken longer than that. */
+/* The time of the rest, if its problems take as long as those measured so far; problems that the
+ * database answered do not count. false before the first is measured, and when the last crossovers
+ * have taken longer than estimated. */
 static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
     if (!meter->measured_count || meter->problem_index >= meter->problem_count) return false;
     double each_s = meter->measured_s / (double)meter->measured_count;
@@ -78,7 +78,7 @@ static void describe_left(double left_s, char out[48]) {
 }
 
 /* How much of the bar is full: by problems, and within one by its candidates, half of them with a
- * cold cache. What is full stays so when something is looked at again. */
+ * cold cache. A full bar stays full in the second pass. */
 static size_t fill_bar(const rdt_meter *meter, const redtune_progress *progress) {
     double of = progress->problem_count ? (double)progress->problem_count : 1;
     double within = 0;

@@ -12,7 +12,7 @@ typedef struct rdt_meter {
     bool shown;                            /* a line stands on the terminal now */
     double drawn_s;                        /* when it was drawn */
     size_t bar_cells;                      /* of its bar that are full */
-    double problem_s;                      /* when the problem at hand began */
+    double problem_s;                      /* when the current problem began */
     uint64_t problem_index, problem_count; /* of the last progress; 0 before the first */
     uint64_t finished_count;
     uint64_t measured_count; /* finished problems that took measuring, and how long they took */

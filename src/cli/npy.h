@@ -28,7 +28,7 @@ typedef struct rdt_npy {
 bool rdt_npy_match(const unsigned char *bytes, size_t length);
 
 /* Bytes of the prefix that begins with these 8 bytes, and so where the header begins. Fails for a
- * version that is none of the three. */
+ * version other than these three. */
 redtune_status rdt_npy_prefix(const unsigned char bytes[8], size_t *prefix_bytes,
                               redtune_error *err);
 

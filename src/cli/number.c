@@ -155,7 +155,8 @@ static double bfloat_value(uint16_t bits) {
     return (double)value;
 }
 
-/* The nearest number with so many bits behind the point, in a format of unlimited range above. */
+/* The nearest number with fraction_bits bits behind the point, in a format of unlimited range
+ * above. */
 static double round_to(double value, int fraction_bits, int exponent_min) {
     if (value == 0) return value;
     int exponent = ilogb(value) > exponent_min ? ilogb(value) : exponent_min;

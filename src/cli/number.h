@@ -11,7 +11,7 @@ enum {
 };
 
 /* A number of elements from 1 on: digits, then K, M, G or T for 1024, 1024^2, 1024^3, 1024^4;
- * all of text[0..length). false if it is none or is above 2^60. */
+ * all of text[0..length). false if it is invalid or above 2^60. */
 bool rdt_number_read_count(const char *text, size_t length, uint64_t *count);
 
 /* A list such as "1K..256M,1000000": single counts, and ranges that stand for the powers of two

@@ -29,7 +29,7 @@ enum {
 
 enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024 };
 
-/* What was asked for. Zero and NULL mean that the option was not given. */
+/* The options as given. Zero and NULL: not given. */
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export;
     const char *argument; /* what stands beside the options, such as a file: the first of them */

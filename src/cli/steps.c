@@ -35,7 +35,7 @@ static int print_source(redtune_status status, char *source, const redtune_error
     return RDT_EXIT_DONE;
 }
 
-/* What a program would get for this sum; where no GPU is known, the built-in default. */
+/* The config that a program would get for this sum; the built-in default where no GPU is known. */
 static int show_tuned(const rdt_options *options, const redtune_climb *climb) {
     const redtune_problem problem = {
         .op = REDTUNE_SUM,

@@ -30,7 +30,7 @@ void rdt_table_add_ratio(rdt_table *table, double above, double below);
 void rdt_table_print(const rdt_table *table, FILE *out);
 void rdt_table_free(rdt_table *table);
 
-/* What stands above a GPU model's table; its line is not ended. */
+/* The heading of a GPU model's table; its line is not ended. */
 void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct addition {
     unsigned to, left, right;
 } addition;
 
-/* What a thread adds in the round of distance s; false: nothing. */
+/* The element that a thread adds in the round of distance s; false: none. */
 typedef bool rule(unsigned thread, unsigned s, unsigned count, addition *out);
 
 static bool add_modulo(unsigned thread, unsigned s, unsigned count, addition *out) {

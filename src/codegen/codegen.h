@@ -62,7 +62,7 @@ redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at,
                                   rdt_config **configs, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, rdt_launch *out, redtune_error *err);
-/* What a family says of a config: its function "about". */
+/* A family's description of a config: its function "about". */
 typedef struct rdt_about {
     char place[16];  /* "3", or "3b" for a variant */
     char text[320];  /* a sentence or two */

@@ -180,7 +180,7 @@ redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, in
         rdt_text_addf(&known, "%s%s", i ? ", " : "", candidate);
     }
     redtune_status status = rdt_fail(
-        err, REDTUNE_INVALID, 0, "cannot use template '%.40s': there is none of that name; use %s",
+        err, REDTUNE_INVALID, 0, "cannot use template '%.40s': no template has that name; use %s",
         name, known.data ? known.data : "");
     rdt_text_free(&known);
     return status;
@@ -205,7 +205,7 @@ redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, in
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-/* What a rule is asked, and what it answers. */
+/* A rule's question and answer. */
 typedef struct rule_call {
     const rdt_family *family;
     rdt_case at;

@@ -12,7 +12,7 @@ typedef struct rdt_lua {
     lua_State *state;
     rdt_source source;
     size_t used_bytes;
-    redtune_status raised; /* by rdt_lua_raise in the call at hand */
+    redtune_status raised; /* by rdt_lua_raise in the current call */
 } rdt_lua;
 
 /* lua must stay where it is until it is closed. */

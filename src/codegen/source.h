@@ -25,7 +25,7 @@ typedef struct rdt_source {
 redtune_status rdt_source_open(rdt_source *source, redtune_error *err);
 void rdt_source_close(rdt_source *source);
 /* Reads a file by its relative name, freed by the caller. A file in the folder hides the one
- * compiled in. REDTUNE_TEMPLATE if there is none of that name. */
+ * compiled in. REDTUNE_TEMPLATE for an unknown name. */
 redtune_status rdt_source_read(const rdt_source *source, const char *name, char **data,
                                size_t *length, redtune_error *err);
 

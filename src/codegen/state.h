@@ -63,8 +63,8 @@ int64_t rdt_state_integer(lua_State *state, int table, const char *field, int64_
 
 /* Pushes the environment that a template runs in. */
 typedef void rdt_push_environment_fn(lua_State *state, void *user);
-/* Runs a template file, and pushes nothing. What it is translated to goes to *chunk, which the
- * caller frees, since an error leaves by way of rdt_lua_call. */
+/* Runs a template file, and pushes nothing. Its translation goes to *chunk, which the caller
+ * frees, since an error leaves by way of rdt_lua_call. */
 void rdt_state_run_template(lua_State *state, const char *name, rdt_text *chunk,
                             rdt_push_environment_fn *push_environment, void *user);
 

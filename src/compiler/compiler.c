@@ -39,7 +39,7 @@ struct rdt_compiler {
     int arch[ARCHS_MAX]; /* 10 * major + minor, as NVRTC lists them */
 };
 
-/* What NVRTC is asked to make. */
+/* A request to NVRTC. */
 typedef struct target {
     int arch;
     bool ptx;

@@ -51,7 +51,7 @@ redtune_status rdt_buffer_read(const rdt_driver *driver, void *to, CUdeviceptr f
 
 redtune_status rdt_buffer_repeat(const rdt_driver *driver, CUdeviceptr to, size_t pattern_bytes,
                                  size_t bytes, CUstream stream, redtune_error *err) {
-    /* What is filled stays a whole number of patterns until the last step. */
+    /* The filled part stays a whole number of patterns until the last step. */
     for (size_t filled = pattern_bytes; filled < bytes;) {
         size_t step = filled < bytes - filled ? filled : bytes - filled;
         CUresult rc = driver->memcpy_dtod_async(to + filled, to, step, stream);

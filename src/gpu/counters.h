@@ -9,7 +9,7 @@
  * are left out. REDTUNE_UNSUPPORTED for a driver that counts nothing, as those of real GPUs. */
 redtune_status rdt_counters_read(const rdt_driver *driver, redtune_counters *out,
                                  redtune_error *err);
-/* What was counted between two readings. */
+/* The counts between two readings. */
 redtune_counters rdt_counters_between(const redtune_counters *before,
                                       const redtune_counters *after);
 

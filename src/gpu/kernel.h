@@ -21,7 +21,7 @@ void rdt_kernel_unload(rdt_kernel *kernel);
 /* Frees what the host holds of it, where its context is gone, and the module with it. */
 void rdt_kernel_forget(rdt_kernel *kernel);
 
-/* What a launch works on. scratch is as model/launch.h describes. */
+/* A launch's operands. scratch is as model/launch.h describes. */
 typedef struct rdt_operands {
     CUdeviceptr input;
     uint64_t count;

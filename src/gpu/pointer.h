@@ -4,7 +4,7 @@
 
 #include "gpu/context.h"
 
-/* Whether kernels in the context, which is current, reach so many bytes from the address on.
+/* Whether kernels in the context, which is current, reach `bytes` bytes from the address on.
  * REDTUNE_INVALID: they do not; the error has the pointer by this name, and what it points to. Asks
  * the driver, and takes about a microsecond. */
 redtune_status rdt_pointer_check(const rdt_context *context, const char *name, CUdeviceptr at,

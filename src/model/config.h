@@ -23,7 +23,7 @@ redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_co
  * may name fewer. */
 redtune_status rdt_config_parse_whole(const rdt_space *space, const char *text, rdt_config *config,
                                       redtune_error *err);
-/* Whether both make the same kernel: equal but for launch parameters. */
+/* Whether both make the same kernel: equal except launch parameters. */
 bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b);
 /* The config's place in the order of the space: of two configs the one that comes earlier is the
  * simpler. The parameters whose values have names count most, then the numbers, of each the first.

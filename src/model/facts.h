@@ -17,14 +17,14 @@ typedef struct rdt_facts {
 
 /* 10^9 bytes per second of the memory bus, two transfers a clock; 0 if unknown. */
 double rdt_facts_peak_gbps(const rdt_facts *facts);
-/* What L2 keeps from one call to the next, whatever lies where: half of it, since each of two
- * partitions may hold a copy of what all multiprocessors read. */
+/* The bytes that L2 keeps from one call to the next, wherever they lie: half of it, since each of
+ * two partitions may hold a copy of what all multiprocessors read. */
 uint64_t rdt_facts_warm_bytes(const rdt_facts *facts);
 /* Whether both are the same GPU model, by everything but the serial number. */
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
 /* Whether it is the one of libredtune-sim.so, which says nothing about a real one. */
 bool rdt_facts_is_simulated(const rdt_facts *facts);
-/* A middling GPU to render for where none is at hand: compute capability 8.0, 108 SMs. */
+/* A middling GPU to render for where there is no other: compute capability 8.0, 108 SMs. */
 const rdt_facts *rdt_facts_typical(void);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * Every rendered source defines
  *   redtune_reduce(const T *input, uint64 count, R *output, void *scratch, uint32 overlaps)
- * (overlaps: not 0 if the launch may begin while the one before ends; a kernel that has no use for
- * the last parameters leaves them out) and, where final_threads is not 0,
- *   redtune_finish(void *scratch, uint32 blocks, uint64 count, R *output).
+ * (overlaps: not 0 if the launch may begin while the one before ends; a kernel leaves out last
+ * parameters that it does not use) and, where final_threads is not 0, redtune_finish(void *scratch,
+ * uint32 blocks, uint64 count, R *output).
  *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
  * and leave zero, and slots, which they find and leave in any state. */
@@ -32,7 +32,7 @@ typedef struct rdt_launch {
     uint32_t threads;       /* per block */
     uint32_t tile;          /* elements that a block takes at a time, at least 1 */
     uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX */
-    uint32_t final_threads; /* of the second launch; 0: there is none */
+    uint32_t final_threads; /* of the second launch; 0: no second launch */
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */

@@ -181,9 +181,9 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err) {
     if (op && !rdt_op_find(*op))
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot look for op %d: it is none", (int)*op);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot look for op %d: it is unknown", (int)*op);
     if (dtype && !rdt_dtype_find(*dtype))
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot look for dtype %d: it is none",
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot look for dtype %d: it is unknown",
                         (int)*dtype);
     return REDTUNE_OK;
 }

@@ -72,7 +72,7 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
 /* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* Whether both differ in their count at most; both are resolved. */
-/* REDTUNE_INVALID for an enumerator that is none; NULL is any. */
+/* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);

@@ -31,7 +31,7 @@ redtune_value rdt_reference_finish(const redtune_problem *problem, const redtune
 
 /* ---- sums ---------------------------------------------------------------------------------- */
 
-/* What is added of the element. */
+/* The summand of an element. */
 static long double term(const redtune_problem *problem, const void *elements, uint64_t index) {
     redtune_dtype dtype = problem->dtype;
     uint64_t bits = rdt_scalar_bits(dtype, elements, index);
@@ -179,7 +179,7 @@ static int64_t find_extreme(const redtune_problem *problem, const void *elements
     return best;
 }
 
-/* What there is where no element decides. */
+/* The result where no element decides. */
 static redtune_value extreme_of_nothing(const redtune_problem *problem, bool empty) {
     const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
     bool least = problem->op == REDTUNE_MIN || problem->op == REDTUNE_FMIN;

@@ -23,7 +23,7 @@ typedef struct rdt_report_point {
     int hottest_c;                 /* 0: unknown */
 } rdt_report_point;
 
-/* Valid when zeroed: nothing is known. The arrays are the report's, but for the steps. */
+/* Valid when zeroed: nothing is known. The report owns its arrays, except the steps. */
 typedef struct rdt_report {
     redtune_device_info gpu;
     rdt_report_point *point; /* by op, dtype, result, cache state, count */

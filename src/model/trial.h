@@ -28,7 +28,7 @@ int rdt_outcome_find(const char *name);
 /* State of the L2 cache when a timed call starts. */
 typedef enum rdt_cache_state { RDT_CACHE_COLD = 0, RDT_CACHE_WARM = 1 } rdt_cache_state;
 
-/* What the GPU was like while it was timed; zeros: unknown. */
+/* The GPU's state while it was timed; zeros: unknown. */
 typedef struct rdt_conditions {
     int sm_mhz, memory_mhz; /* clocks */
     int temperature_c;

@@ -12,7 +12,7 @@ typedef struct rdt_trials {
 
 redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t count,
                               redtune_error *err);
-/* Copies those of problems of so many elements, in their order. out starts zeroed. */
+/* Copies those of problems of `count` elements, in their order. out starts zeroed. */
 redtune_status rdt_trials_select(const rdt_trials *trials, uint64_t count, rdt_trials *out,
                                  redtune_error *err);
 void rdt_trials_free(rdt_trials *trials);

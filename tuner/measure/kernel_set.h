@@ -10,7 +10,7 @@ typedef struct rdt_kernel_set rdt_kernel_set;
 
 enum { RDT_KERNEL_SET_COPIES = 4 }; /* of one kernel, the first included */
 
-/* A kernel or why there is none. */
+/* A kernel, or why it could not be made. */
 typedef struct rdt_kernel_set_entry {
     rdt_config config; /* launch parameters do not count */
     rdt_kernel *kernel;

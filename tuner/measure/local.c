@@ -13,7 +13,7 @@ struct rdt_local {
     rdt_kernel_set *kernels;   /* of one family; likewise */
     int family;
     rdt_expected expected; /* of what is timed */
-    size_t first;          /* of the batch at hand, in the one that was asked for */
+    size_t first;          /* of the current part of the batch */
     bool spoilt;  /* a kernel gave a wrong result, and may have written where it should not */
     bool gave_up; /* the clocks stayed down however often samples were taken again */
 };
@@ -21,9 +21,9 @@ struct rdt_local {
 /* How often a turn is taken again in a batch while the GPU's clocks are held down. */
 enum { RETAKES_MAX = 3 };
 
-/* From so many samples on, those of a last round, after which a winner is chosen, RDT_VARIANTS_MAX
- * variants of a candidate are timed in turns: where its code, inputs and scratch lie makes it up to
- * 4 % faster or slower. */
+/* From this many samples on, those of a last round, after which a winner is chosen,
+ * RDT_VARIANTS_MAX variants of a candidate are timed in turns: where its code, inputs and scratch
+ * lie makes it up to 4 % faster or slower. */
 enum { CAREFUL = 15 };
 
 static void drop_all(rdt_local *self) {
@@ -117,8 +117,8 @@ static redtune_status verify_here(void *user, const rdt_batch *batch, rdt_verdic
     return status;
 }
 
-/* Records the candidate's calls, so many variants; out stays NULL if it is not good. With more than
- * one variant all copies of its kernel are called, which a quick look is not worth. */
+/* Records the candidate's calls in `variants` variants; out stays NULL if it is not good. With more
+ * than one variant all copies of its kernel are called, which a quick look is not worth. */
 static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rdt_cache_state cache,
                                int variants, size_t i, rdt_verdict *verdict, rdt_measurement **out,
                                redtune_error *err) {
@@ -155,7 +155,7 @@ typedef struct timing {
     rdt_measurement **opened; /* the variants of each; NULL for a candidate that is not good */
     int samples;
     double *sample_ns;
-    size_t at; /* the candidate at hand */
+    size_t at; /* the current candidate */
     int retakes;
     uint64_t throttle; /* what held the clocks down in the turns that were kept */
 } timing;

@@ -8,13 +8,13 @@
 
 typedef struct rdt_local rdt_local;
 
-/* What a local evaluator works with; all of it outlives the evaluator. */
+/* A local evaluator's parts; all of them outlive it. */
 typedef struct rdt_local_parts {
     const rdt_context *context; /* current whenever the evaluator is used */
     rdt_maker maker;
     rdt_nvml *nvml;        /* may be NULL */
     uint64_t memory_bytes; /* of the GPU that it may take at most; 0: what measuring well takes */
-    /* Told which candidate of a batch is at hand, before each of its steps. NULL: nobody. */
+    /* Gets the batch's current candidate before each of its steps. May be NULL. */
     void (*at)(void *user, size_t candidate);
     void *at_user;
 } rdt_local_parts;

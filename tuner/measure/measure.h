@@ -1,6 +1,6 @@
 /* Measure: the time of one call of a kernel, from events around replayed graphs.
  *
- * What is timed is verified, too, for calls that overlap may go wrong where single ones do not:
+ * Timed calls are verified, too, for calls that overlap may go wrong where single ones do not:
  * each call of a graph has an output of its own, and after the last sample all are compared with
  * the exact result. Where the input is too long for one, they are compared with what the same
  * kernel gives for the same input when it is called alone, which is the same to the bit. */
@@ -19,7 +19,7 @@ enum {
 /* Where the calls of one graph find what they work on. */
 typedef struct rdt_places {
     uint64_t stride;        /* elements, from one input to the next */
-    uint64_t first, inputs; /* the calls take turns through so many, from the first on */
+    uint64_t first, inputs; /* the calls take turns through `inputs` of them */
     int scratch, scratches; /* likewise */
 } rdt_places;
 

@@ -15,7 +15,7 @@ typedef struct rdt_one_hot {
     uint64_t alignments; /* 16 bytes, in elements */
 } rdt_one_hot;
 
-/* Bytes of a pool whose windows have up to so many bytes. */
+/* Bytes of a pool whose windows have up to window_bytes. */
 size_t rdt_one_hot_bytes(redtune_dtype dtype, size_t window_bytes);
 redtune_status rdt_one_hot_create(const rdt_driver *driver, redtune_dtype dtype,
                                   size_t window_bytes, rdt_one_hot *out, redtune_error *err);

@@ -32,7 +32,7 @@ redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t 
     return REDTUNE_OK;
 }
 
-/* What it takes beside the test data. */
+/* The memory beside the test data. */
 static uint64_t fixed_bytes(const rdt_facts *facts, redtune_dtype dtype) {
     return flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES +
            rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
@@ -79,7 +79,7 @@ static void empty(rdt_pool *pool) {
     rdt_buffer_destroy(&pool->buffer);
 }
 
-/* What the GPU can read in a timed interval, so that no call of it needs to read anything twice. */
+/* The bytes that the GPU can read in a timed interval: no call of it reads anything twice. */
 static uint64_t rotated_elements(const rdt_test_buffers *buffers) {
     double peak = rdt_facts_peak_gbps(&buffers->context->facts); /* bytes per ns */
     double bytes = peak > 0 ? RDT_TEST_BUFFERS_INTERVAL_NS * peak : (double)POOL_BYTES_MIN;

@@ -22,7 +22,7 @@ enum {
     RDT_TEST_BUFFERS_OUTPUT_BYTES = 16, /* of one output: a result and room behind it */
     RDT_TEST_BUFFERS_POISON = 0xa5,     /* what outputs are filled with beforehand */
     RDT_TEST_BUFFERS_HOT_BYTES = 1 << 20,
-    /* A timed interval: so many calls at most, each with an input of its own, and about so long;
+    /* A timed interval: its most calls, each with an input of its own, and its length;
      * the timer resolves about 500 ns. */
     RDT_TEST_BUFFERS_CALLS_MAX = 32,
     RDT_TEST_BUFFERS_INTERVAL_NS = 60000,
@@ -67,7 +67,7 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_p
                                      redtune_error *err);
 void rdt_test_buffers_close(rdt_test_buffers *buffers);
 
-/* Makes room for so many outputs of timed calls, all poisoned. Asynchronous. */
+/* Makes room for `outputs` outputs of timed calls, all poisoned. Asynchronous. */
 redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
                                             redtune_error *err);
 

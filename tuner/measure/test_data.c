@@ -111,7 +111,7 @@ static redtune_value summand(const redtune_problem *problem, uint64_t random, bo
     return nonzero(problem, random);
 }
 
-/* Element index, where thin leaves one in so many that counts. */
+/* Element index, where one in `thin` elements counts. */
 static redtune_value element(const redtune_problem *problem, uint64_t index, uint64_t thin) {
     uint64_t random = scramble(index), other = random >> 8;
     redtune_dtype dtype = problem->dtype;
@@ -156,7 +156,7 @@ uint64_t rdt_test_data_dense_max(const redtune_problem *problem) {
     return (UINT64_C(1) << bits) / largest_summand(op);
 }
 
-/* The least power of two that thins the pattern out enough. What is added is 2.5 on average, so
+/* The least power of two that thins the pattern out enough. A summand is 2.5 on average, so
  * that allowing for 4 leaves room for chance in which elements are zero. */
 static uint64_t choose_thin(const redtune_problem *problem, uint64_t count) {
     uint64_t thin = 1;

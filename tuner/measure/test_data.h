@@ -4,7 +4,7 @@
  * The data are drawn from a fixed seed and repeated with a period that is prime, so that an element
  * missed, taken twice or taken from the wrong place changes the result wherever one element can:
  * sums are of non-zero integers (of floats: small ones), products of odd numbers (of floats: -1, 1
- * and few powers of two), bits are random. An accumulator of few bits holds exact sums of so many
+ * and few powers of two), bits are random. An accumulator of few bits holds exact sums of few
  * elements only: beyond that the pattern is thinned out with zeros until the sum of all that is
  * added is exact, and with it every partial sum.
  *
@@ -18,7 +18,7 @@
 typedef struct rdt_test_data {
     redtune_problem problem; /* its count does not matter */
     uint64_t period;         /* elements before it repeats */
-    uint64_t count_max;      /* results over up to so many elements are exact */
+    uint64_t count_max;      /* results over up to this many elements are exact */
     void *elements;          /* one period, in the problem's dtype */
 } rdt_test_data;
 

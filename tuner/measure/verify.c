@@ -173,7 +173,7 @@ static redtune_status run_checks(subject *self, redtune_error *err) {
     for (size_t i = 0; !status && i < self->count; i++)
         status = compare(self, &self->checks[i], output + i * OUTPUT_BYTES, err);
     if (!status) status = check_scratch(self, err);
-    /* What a wrong kernel leaves there would make the next one wrong, too. */
+    /* A wrong kernel's leavings would make the next one wrong, too. */
     if (status == REDTUNE_WRONG)
         buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
                                          buffers->stream);

@@ -10,7 +10,7 @@
 bool rdt_verify_same(redtune_dtype result,
                      const unsigned char output[RDT_TEST_BUFFERS_OUTPUT_BYTES],
                      const redtune_value *expected);
-/* REDTUNE_WRONG: says what the op gave over so many elements, and what it should. which: of the
+/* REDTUNE_WRONG: says what the op gave over `count` elements, and what it should. which: of the
  * calls, for the message. */
 redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, const char *which,
                                 const unsigned char output[RDT_TEST_BUFFERS_OUTPUT_BYTES],

@@ -79,8 +79,9 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
     return status;
 }
 
-/* What ties at both ends may differ by much between them, where the grid fills the GPU otherwise:
- * so a size between is searched like any other, from what was best at the two around it. */
+/* Configs that tie at both ends may differ by much between them, where the grid fills the GPU
+ * otherwise: so a size between is searched like any other, from what was best at the two around it.
+ */
 static redtune_status search_between(const crossover *self, uint64_t low, uint64_t count,
                                      uint64_t high, redtune_error *err) {
     const redtune_problem problem = problem_at(self, count);

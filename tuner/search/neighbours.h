@@ -15,7 +15,7 @@ typedef void rdt_neighbours_fn(void *user, const rdt_config *neighbour);
 void rdt_neighbours_each(const rdt_space *space, const rdt_config *config, int stage,
                          rdt_neighbours_fn *each, void *user);
 
-/* Sets *out to the config with parameter i moved by so many steps; false beyond the ladder's end,
+/* Sets *out to the config with parameter i moved by `steps` steps; false beyond the last value,
  * and for names. */
 bool rdt_neighbours_step(const rdt_space *space, const rdt_config *config, int i, int steps,
                          rdt_config *out);

@@ -79,7 +79,7 @@ static void condemn_slow(work *self) {
     trial->conditions = (rdt_conditions){0};
 }
 
-/* What is good is measured with care, as far as there is time. turn_s: for a sample of each. */
+/* Measures good configs with care, as far as there is time. turn_s: for a sample of each. */
 static redtune_status look_again(work *self, double turn_s, redtune_error *err) {
     int samples = affordable(self, turn_s);
     size_t first = 0;

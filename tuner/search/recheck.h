@@ -19,10 +19,10 @@ typedef struct rdt_recheck {
     const size_t *at;
 } rdt_recheck;
 
-/* What came of it: trials to keep, of the config first and then of the default. A config that is
+/* Trials to keep, of the config first and then of the default. A config that is
  * plainly slower than the default, and so slow that it cannot be timed within the limit, did not
  * end in time. count is 0 where the limit leaves nothing that counts. Where the GPU fails with the
- * config at hand, that is kept, and returned as well. */
+ * current config, that is kept, and returned as well. */
 typedef struct rdt_rechecked {
     rdt_trial trials[2];
     size_t count;

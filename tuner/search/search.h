@@ -10,7 +10,7 @@
 
 struct rdt_candidates;
 
-/* What was measured on a problem that is like the one at hand. */
+/* Trials of a problem like this one. */
 typedef struct rdt_seeds {
     const rdt_trials *trials;
     /* How its count compares: 1 for a smaller one, whose best configs are tried with their
@@ -29,15 +29,15 @@ typedef struct rdt_search {
     rdt_cache_state cache;
     const rdt_strategy *strategy;
     uint64_t seed;
-    /* What is known of this family, problem and cache state, measured with these templates on this
+    /* The trials of this family, problem and cache state, measured with these templates on this
      * GPU model: it is not measured again. NULL: nothing. */
     const rdt_trials *known;
     /* The same in the other cache state: it is not verified again. NULL: nothing. */
     const rdt_trials *verified;
     rdt_seeds near[RDT_SEEDS_MAX]; /* the most alike first */
     size_t near_count;
-    /* What is known of the class at all its sizes: which named values are worth a probe, or more.
-     * NULL: nothing is probed. */
+    /* The trials of the class at all its sizes: they say which named values are worth a probe, or
+     * more. NULL: nothing is probed. */
     const rdt_trials *sizes;
     const char *stage; /* for the sink's progress */
     /* Whether no more candidates should be looked at, since time is short; user is the sink's.
@@ -48,7 +48,7 @@ typedef struct rdt_search {
 } rdt_search;
 
 /* Looks around and goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
- * REDTUNE_INTERRUPTED if the sink said stop. What was measured has been stored in any case, and
+ * REDTUNE_INTERRUPTED if the sink said stop. All trials have been stored in any case, and
  * *count is valid. */
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
                               redtune_error *err);

@@ -13,7 +13,7 @@
 
 enum { LENT = 3 }; /* configs of the next size */
 
-/* What is known of the problem and of the next one; owned here. */
+/* The trials of the problem and of the next one; owned here. */
 typedef struct notes {
     rdt_trials known, other, next;
 } notes;
@@ -33,9 +33,9 @@ static redtune_status take_notes(const rdt_sweep *sweep, size_t i, rdt_cache_sta
     return status;
 }
 
-/* What the search has looked at here, and behind it what the next size lends. What only a crossover
- * measured counts as not looked at: a tune that goes on after a stop has it, and another not yet.
- */
+/* The configs that the search has looked at here, and behind them those that the next size lends.
+ * One that only a crossover measured does not count: a tune that goes on after a stop has it,
+ * another not yet. */
 static redtune_status gather_configs(const rdt_search *search, const notes *notes, rdt_config **out,
                                      size_t *count, redtune_error *err) {
     const rdt_space *space = rdt_codegen_space(search->codegen, search->family);

@@ -12,7 +12,7 @@
 
 enum {
     BEST = 4,   /* of each problem */
-    MOVED = 3,  /* and of these the neighbours towards the size at hand, where it differs */
+    MOVED = 3,  /* and of these the neighbours towards this size, where it differs */
     LEADERS = 8 /* kinds of which the best is taken at most */
 };
 
@@ -67,7 +67,7 @@ static void add_leaders(const rdt_space *space, const rival *rivals, size_t coun
     }
 }
 
-/* The neighbours of the best towards the size at hand, where it differs. */
+/* The neighbours of the best towards this size, where it differs. */
 static void add_moved(const rdt_space *space, const rival *rivals, size_t count, int shift,
                       rdt_seeds_list *list) {
     for (size_t i = 0; shift && i < count && i < MOVED; i++)

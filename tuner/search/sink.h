@@ -12,12 +12,12 @@ typedef struct rdt_search_count {
     size_t measured, failed; /* candidates, now and not known before */
 } rdt_search_count;
 
-/* What came of a problem in one state of the cache. */
+/* The result of a problem in one state of the cache. */
 typedef struct rdt_finding {
     bool found;           /* false: not looked for, as it could not differ from the cold one */
     rdt_trial winner;     /* by the rule of model/winner.h, over all that is known */
     double default_ns;    /* 0: it is not among what was measured as carefully */
-    rdt_search_count now; /* since the problem was told of before */
+    rdt_search_count now; /* since the problem's last report */
 } rdt_finding;
 
 /* Every function gets user first. */
@@ -32,7 +32,7 @@ typedef struct rdt_sink {
     bool (*progress)(void *user, const redtune_problem *problem, const char *stage, size_t i,
                      size_t n, double best_ns);
     /* Only a sweep calls the two below. problem is an index. again: a second look measured more;
-     * except for the counts, what was told of the problem before is replaced. */
+     * except for the counts, this replaces the problem's report from before. */
     void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
                   bool again);
     /* Takes a line about what spoils the measurements, each kind once a sweep. NULL: nobody does.

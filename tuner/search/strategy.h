@@ -8,7 +8,7 @@
 
 struct rdt_candidates;
 
-/* A round measures the best `keep` of those before it, and the built-in default, with so many
+/* A round measures the best `keep` of those before it, and the built-in default, with `samples`
  * samples each. */
 typedef struct rdt_round {
     size_t keep;
@@ -17,7 +17,7 @@ typedef struct rdt_round {
 
 enum { RDT_ROUNDS_MAX = 4 };
 
-/* Of a space of n points, so many: share * n, or least if that is more; where nothing like the
+/* How many of n points a look takes: max(share * n, least); where nothing like the
  * problem is known, alone. */
 typedef struct rdt_look {
     double share;
@@ -34,12 +34,12 @@ typedef struct rdt_strategy {
     int samples;
     /* How much is looked at where every sample of a candidate takes the same time, as in a model,
      * and where they do not: there what is best has more rivals that few samples cannot tell from
-     * it, and lies less where one expects it. Exploring everything has no use for either. */
+     * it, and lies less where one expects it. Exploring everything uses neither. */
     rdt_look exact, noisy;
     rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
 } rdt_strategy;
 
-/* NULL for an effort that is none. */
+/* NULL for an unknown effort. */
 const rdt_strategy *rdt_strategy_find(redtune_effort effort);
 /* Samples of the last round: a winner has been timed so often. */
 int rdt_strategy_samples(const rdt_strategy *strategy);

@@ -128,7 +128,7 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
     return REDTUNE_OK;
 }
 
-/* Of the counts that were searched the nearest below, or above; 0 if there is none. */
+/* The nearest searched count below, or above; 0: not found. */
 static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
     enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were looked at */
     uint64_t nearest = 0;
@@ -146,7 +146,7 @@ static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool abo
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-/* What a search is started from; owned here. */
+/* The trials that a search starts from; owned here. */
 typedef struct start {
     rdt_trials known, other, alike, below, above;
 } start;
@@ -184,7 +184,7 @@ static redtune_status collect_start(const rdt_sweep *self, rdt_search *search, s
     return status;
 }
 
-/* Lets the evaluator make any kernel of the problem at hand and of the next, if there are more to
+/* Lets the evaluator make any kernel of this problem and of the next, if there are more to
  * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
  * them.
  */

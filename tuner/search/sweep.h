@@ -32,7 +32,7 @@ size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem
 
 /* As rdt_search_run for each problem, then rdt_sweep_join. */
 redtune_status rdt_sweep_run(rdt_sweep *sweep, redtune_error *err);
-/* What searched problems have to do with each other: the second looks at them, and the crossovers.
+/* The steps between searched problems: the second pass and the crossovers.
  * Where all of it is known, nothing is measured. */
 redtune_status rdt_sweep_join(rdt_sweep *sweep, redtune_error *err);
 

@@ -101,7 +101,7 @@ static void add_entry(rdt_compile_pool *pool, const rdt_compile_job *job, uint64
 static void wake(const rdt_compile_pool *pool) {
     uint64_t one = 1;
     ssize_t written = write(pool->wake, &one, sizeof one);
-    (void)written; /* it cannot fail but for being awake already */
+    (void)written; /* it fails only if the thread is awake already */
 }
 
 static rdt_compile_job job_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
@@ -155,7 +155,7 @@ bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool 
     return done;
 }
 
-/* The next kernel to make: its entry's index, and a copy. false if there is none. spare: nobody
+/* The next kernel to make: its entry's index, and a copy. false: nothing to do. spare: nobody
  * would miss this worker, so it may make what is not asked for soon. */
 static bool next_job(rdt_compile_pool *pool, bool spare, size_t *index, rdt_compile_job *out) {
     const entry *next = NULL;
@@ -273,7 +273,7 @@ static void hear(rdt_compile_pool *pool, member *member) {
     }
 }
 
-/* Starts what is missing for the work at hand. */
+/* Starts the workers that the open kernels lack. */
 static void recruit(rdt_compile_pool *pool, size_t open_count) {
     size_t idle = 0;
     for (int i = 0; i < pool->member_max; i++)

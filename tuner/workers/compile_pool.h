@@ -11,7 +11,7 @@
 
 typedef struct rdt_compile_pool rdt_compile_pool;
 
-/* What the workers of a tune have in common; all of it outlives them. */
+/* Options common to the workers of a tune; all of it outlives them. */
 typedef struct rdt_worker_options {
     const char *command;      /* workers are started as "<command> worker" */
     const char *kernel_cache; /* path */

@@ -18,7 +18,7 @@ enum {
 /* From the worker. */
 enum {
     RDT_MESSAGE_READY = 101, /* rdt_ready */
-    RDT_MESSAGE_AT,          /* uint64_t: the candidate at hand, by its place in the request */
+    RDT_MESSAGE_AT,          /* uint64_t: the current candidate's index in the request */
     RDT_MESSAGE_VERDICT,     /* uint64_t, rdt_verdict */
     RDT_MESSAGE_DONE,        /* to TIME: verdicts, conditions, then samples of each in ns */
     RDT_MESSAGE_FAULT,  /* uint64_t, redtune_error: this candidate has spoilt the GPU's state */

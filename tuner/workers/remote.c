@@ -57,7 +57,7 @@ redtune_status rdt_remote_ready(rdt_remote *self, rdt_ready *out, redtune_error 
 /* How a request ended. */
 typedef enum end {
     END_DONE,
-    END_FAULT, /* the candidate at hand has spoilt the GPU's state */
+    END_FAULT, /* the current candidate has spoilt the GPU's state */
     END_HANG,  /* it did not end in time */
     END_DEATH, /* the worker ended, or sends what is no answer */
 } end;
@@ -72,8 +72,8 @@ typedef struct query {
     rdt_conditions *conditions;
     double *sample_ns;
     end end;
-    size_t at;       /* the candidate that was last at hand; batch.count: none yet */
-    char cause[160]; /* of an end that is none of END_DONE */
+    size_t at;       /* the candidate that was named last; batch.count: none yet */
+    char cause[160]; /* of an end other than END_DONE */
 } query;
 
 static void send_query(rdt_remote *self, const query *query) {
@@ -94,7 +94,7 @@ static void send_query(rdt_remote *self, const query *query) {
     rdt_wire_send(wire, query->kind, SEND_MS);
 }
 
-/* The index that a message begins with; false if it is none of the batch's. */
+/* The index that a message begins with; false if it is outside the batch. */
 static bool take_index(const query *query, rdt_reader *reader, size_t *out) {
     uint64_t index;
     rdt_wire_reader_take(reader, &index, sizeof index);
@@ -115,7 +115,7 @@ static bool take_times(query *query, rdt_reader *reader) {
     return true;
 }
 
-/* Takes one message in. *done: it was the last one. false: it is none that was to come. */
+/* Takes one message in. *done: it was the last one. false: it is not a valid answer. */
 static bool take_answer(query *query, const rdt_message *message, bool *done,
                         redtune_error *failure) {
     rdt_reader reader = rdt_wire_reader_of(message);
@@ -208,11 +208,11 @@ static void condemn(const rdt_remote *self, const query *query, size_t i) {
                   "a candidate was lost with its worker process: %s", query->cause);
 }
 
-/* Whether the end is of the request's making although no candidate was at hand: then it is met
+/* For an end of the request's making although no candidate was named: it is met
  * again when the same is asked again. */
 static redtune_status lost_before(const rdt_remote *self, const query *query, redtune_error *err) {
     return rdt_fail(err, REDTUNE_DEVICE, 0,
-                    "cannot tune on GPU %s: no candidate was at hand, and yet %s",
+                    "cannot tune on GPU %s: no candidate was being tried, and yet %s",
                     self->worker.device,
                     query->end == END_HANG ? "the worker process did not answer" : query->cause);
 }
@@ -286,7 +286,7 @@ static redtune_status verify_remotely(void *user, const rdt_batch *batch, rdt_ve
 }
 
 /* Candidates are timed in turns: when the worker is lost, all of them are, and each is timed again
- * alone but for the one that did not end, which would do so again. */
+ * alone, except the one that did not end, which would do so again. */
 static redtune_status time_remotely(void *user, const rdt_batch *batch, rdt_cache_state cache,
                                     int samples, double *sample_ns, rdt_verdict *verdicts,
                                     rdt_conditions *conditions, redtune_error *err) {

@@ -13,13 +13,13 @@ redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *devic
                                redtune_error *err);
 /* Ends the worker at once. remote may be NULL. */
 void rdt_remote_close(rdt_remote *remote);
-/* What the worker says of itself and its GPU; waits for it. */
+/* The worker's description of itself and its GPU; waits for it. */
 redtune_status rdt_remote_ready(rdt_remote *remote, rdt_ready *out, redtune_error *err);
 
 /* The evaluator, for problems like `largest` of up to its count. Where a worker is lost, another
- * takes its place and goes on behind the candidate that was at hand, which has its verdict; those
- * that were being timed with it are timed again, each alone. REDTUNE_INTERRUPTED if stop said so,
- * and the failure of a worker that does not start again: then the GPU is lost. */
+ * takes its place and goes on behind the candidate that was named last, which has its verdict;
+ * those that were being timed with it are timed again, each alone. REDTUNE_INTERRUPTED if stop said
+ * so, and the failure of a worker that does not start again: then the GPU is lost. */
 rdt_evaluator rdt_remote_evaluator(rdt_remote *remote, const redtune_problem *largest);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct server {
     rdt_evaluator evaluator; /* of the last request's class; zeros: none yet */
     redtune_problem largest;
     size_t first,
-        at; /* of the request: where the evaluator's batch begins, and the candidate at hand */
+        at; /* of the request: where the evaluator's batch begins, and the current candidate */
 } server;
 
 enum { SEND_MS = -1, CANDIDATES_MAX = 4096 };
@@ -30,7 +30,7 @@ static void tell_error(const server *self, unsigned kind, const redtune_error *e
     rdt_wire_send(wire, kind, SEND_MS);
 }
 
-/* The evaluator's hook: which candidate is at hand. Whoever asked knows by this whom to blame
+/* The evaluator's hook: names the current candidate. The other end then knows which one to blame
  * should no more be heard, and that time goes by for a reason. */
 static void send_at(void *user, size_t i) {
     server *self = user;
@@ -46,7 +46,7 @@ static void tell_verdict(const server *self, size_t i, const rdt_verdict *verdic
     rdt_wire_send(self->serving->wire, RDT_MESSAGE_VERDICT, SEND_MS);
 }
 
-/* What a candidate did to the GPU ends this worker; anything else that fails is no candidate's
+/* A fault that a candidate leaves on the GPU ends this worker; any other failure is no candidate's
  * fault. */
 static redtune_status send_failure(const server *self, const redtune_error *error) {
     if (error->status != REDTUNE_DEVICE) {

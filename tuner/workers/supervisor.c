@@ -31,7 +31,7 @@ static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
         rdt_log_write(self->workers->options->log, level, "%.*s", (int)reader.left, reader.at);
 }
 
-/* What has come in counts before the clock is looked at: this
+/* Messages that have come in count before the clock is looked at: this
  * process may have slept, too. Stop is looked at before either: a busy worker is never silent. */
 rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out) {
     double end_s = rdt_clock_s() + limit_s;

@@ -7,7 +7,7 @@
 #include "tuner/workers/message.h"
 #include "tuner/workers/process.h"
 
-/* What the GPUs' workers of a tune have in common; all of it outlives them. */
+/* Options common to the GPUs' workers of a tune; all of it outlives them. */
 typedef struct rdt_worker_pool {
     const rdt_worker_options *options;
     rdt_compile_pool *pool;   /* makes kernels in advance; may be NULL */
@@ -16,7 +16,7 @@ typedef struct rdt_worker_pool {
     void *user;
 } rdt_worker_pool;
 
-/* Zeroed but for worker pool and device: no worker yet. process is ended by its owner. */
+/* Zeroed except worker pool and device: no worker yet. process is ended by its owner. */
 typedef struct rdt_supervisor {
     const rdt_worker_pool *workers;
     char device[16]; /* as in redtune_options */
@@ -27,11 +27,11 @@ typedef struct rdt_supervisor {
 
 /* Starts a worker; it is not waited for. */
 redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err);
-/* Waits for the worker, and starts another where there is none, or where it ends before it can say
+/* Waits for the worker, and starts one where none runs, or where it ends before it can say
  * anything. REDTUNE_INTERRUPTED if stop said so. */
 redtune_status rdt_supervisor_need(rdt_supervisor *self, redtune_error *err);
 
-/* What a worker that is listened to does. */
+/* The next event of a worker. */
 typedef enum rdt_event {
     RDT_EVENT_MESSAGE,
     RDT_EVENT_SILENCE, /* nothing for as long as it may take */
@@ -39,7 +39,7 @@ typedef enum rdt_event {
     RDT_EVENT_STOP,    /* nobody waits for it any more */
 } rdt_event;
 
-/* Waits for the next message but for log lines, which are passed on. */
+/* Waits for the next message. Log lines are passed on. */
 rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out);
 
 /* Whether the tune is to stop. */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 
-/* What stands before each message's bytes. */
+/* Stands before each message's bytes. */
 typedef struct header {
     uint32_t magic, kind, bytes;
 } header;

@@ -7,11 +7,11 @@
 /* A message that claims to be longer is garbage. */
 enum { RDT_WIRE_BYTES_MAX = 4 << 20 };
 
-/* Two file descriptors, which may be one, and what is on its way. Zeroed but for in and out. */
+/* Two file descriptors, which may be one, and bytes on their way. Zeroed except in and out. */
 typedef struct rdt_wire {
     int in, out;
-    rdt_text incoming; /* received, and not handed out before the message at hand */
-    size_t taken;      /* bytes of incoming that the message at hand takes */
+    rdt_text incoming; /* received, from the message handed out on */
+    size_t taken;      /* bytes of incoming that the message handed out takes */
     rdt_text outgoing; /* put together for the next message */
 } rdt_wire;
 

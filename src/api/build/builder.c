@@ -282,7 +282,8 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
     }
 }
 
-/* What the templates are told of the GPU: its architecture is the one that NVRTC makes code for. */
+/* The GPU's facts as the templates see them: its architecture is the one that NVRTC makes code for.
+ */
 static redtune_status compile_target(rdt_builder *builder, const rdt_facts *facts, rdt_facts *out,
                                      redtune_error *err) {
     int arch = 0;

@@ -18,7 +18,7 @@ static bool is_of_this_build(const rdt_row *row) {
 static redtune_status keep_of_this_build(void *user, const rdt_row *row, redtune_error *err) {
     reading *self = user;
     if (row->trial.imported || !rdt_facts_same_model(&row->gpu, self->gpu)) return REDTUNE_OK;
-    /* What another build found wrong may have been its own fault. */
+    /* Another build's wrong result may have been that build's fault. */
     if (row->trial.outcome != RDT_OUTCOME_GOOD && !is_of_this_build(row)) return REDTUNE_OK;
     return rdt_rows_add(&self->rows, row, err);
 }

@@ -22,7 +22,7 @@ typedef struct intake {
     const redtune_importing *wanted;
     rdt_codegen *codegen;
     int64_t latest; /* the latest date that a row may have */
-    rdt_rows rows;  /* of the file at hand */
+    rdt_rows rows;  /* of the current file */
     reason reasons[REASONS_MAX];
     int reason_count;
     redtune_import_report report;
@@ -136,7 +136,7 @@ static redtune_status read_files(intake *self, rdt_rows *files, redtune_error *e
     return status;
 }
 
-/* What brings nothing leaves the database as it is, bit for bit. */
+/* A file without new rows leaves the database as it is, bit for bit. */
 static bool has_rows(const intake *self, const rdt_rows *files) {
     for (size_t i = 0; i < self->wanted->file_count; i++)
         if (files[i].count) return true;
@@ -203,7 +203,7 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
     if (!status) status = rdt_layers_list(importing->database, &layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
     if (!status) status = read_files(&self, files, err);
-    /* What is merged into is meant by its very name. */
+    /* The target of a merge is meant by its very name. */
     const char *into = layers.path[importing->merge && layers.network];
     if (!status && has_rows(&self, files)) status = import_into(&self, into, files, err);
     if (!status && report) *report = self.report;

@@ -17,7 +17,7 @@
 /* The administrator's and the distribution's. */
 static const char system_list[] = "/etc/redtune/tuning.db:/usr/share/redtune/tuning.db";
 
-/* What redtune comes with: in its build folder; installed, wherever its prefix was moved to; and
+/* redtune's own rows: in its build folder; installed, wherever its prefix was moved to; and
  * for a program that holds the library, where it was installed. */
 static const char *const shipped_paths[] = {
     "shipped.db",
@@ -32,7 +32,7 @@ static redtune_status add_list(rdt_layers *layers, const char *list, redtune_err
         size_t length = strcspn(list, ":");
         if (length && layers->count == RDT_LAYER_MAX)
             return rdt_fail(err, REDTUNE_INVALID, 0,
-                            "cannot use so many databases: at most %d are read; merge some",
+                            "cannot use these databases: at most %d are read; merge some",
                             RDT_LAYER_MAX);
         if (length) {
             char *path = strndup(list, length);
@@ -67,7 +67,7 @@ static redtune_status add_host(rdt_layers *layers, redtune_error *err) {
     if (!layers->network) return REDTUNE_OK;
     if (layers->count == RDT_LAYER_MAX)
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot use so many databases: at most %d are read; merge some",
+                        "cannot use these databases: at most %d are read; merge some",
                         RDT_LAYER_MAX);
     redtune_status status = name_of_host(layers->path[0], &path, err);
     if (status || !path) {
@@ -188,7 +188,7 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
         }
         for (size_t k = before; k < rows->count; k++) {
             rows->row[k].layer = i;
-            /* What an administrator or redtune's makers put there is as good as measured. */
+            /* Rows that an administrator or redtune's makers put there count as measured. */
             if (i >= layers->own) rows->row[k].trial.imported = false;
         }
     }

@@ -11,7 +11,7 @@ typedef struct rdt_layers {
     char *path[RDT_LAYER_MAX]; /* those that may be there; the first is the one that is written,
                                 * "" where the environment has no place for it */
     int count;
-    int own; /* so many of them are the user's: below are the system's, and redtune's own */
+    int own; /* how many of them are the user's; below are the system's, and redtune's own */
     /* The network file system of the one that was named first; then this host's own lies over it:
      * locks cannot be relied on there. NULL: it is on none. */
     const char *network;

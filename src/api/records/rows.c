@@ -47,7 +47,7 @@ static void drop_unwanted(listing *self) {
 
 /* ---- their order ----------------------------------------------------------------------------- */
 
-/* What a winner is the winner of. */
+/* The problem of a winner, and its GPU. */
 static int compare_problem(const rdt_row *a, const rdt_row *b) {
     int diff = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
     return diff ? diff : rdt_rows_compare_problem(&a->trial, &b->trial);
@@ -246,7 +246,7 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: %s is NULL",
                         data ? "bytes" : "data");
     if (format != REDTUNE_EXPORT_SQLITE && format != REDTUNE_EXPORT_JSON)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: format %d is none", (int)format);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: unknown format %d", (int)format);
     rdt_target target = {.all = false};
     listing self = {.query = query ? query : &everything_own, .target = &target};
     rdt_rows chosen = {0};

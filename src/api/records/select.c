@@ -109,7 +109,7 @@ static double count_distance(const rdt_facts *here, uint64_t count, const rdt_ro
     return log_distance((double)row->trial.problem.count * scale + 1, (double)count + 1);
 }
 
-/* Whether the row's config may serve here: it is of the templates at hand, right, and, where it was
+/* Whether the row's config may serve here: it is of these templates, right, and, where it was
  * measured elsewhere, not plainly wrong for the count (one block for a gigabyte). */
 static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_choice *choice) {
     redtune_error ignored;

@@ -36,14 +36,14 @@ typedef struct rdt_target {
     bool found;              /* false: nothing there could be meant */
     bool here;               /* the facts are a device's, with all that only a driver knows */
     rdt_facts facts;         /* else what the databases say; 0 and unknown beside that */
-    int layers;              /* rows of so many count: the user's, or all */
+    int layers;              /* how many of them count: the user's, or all */
     rdt_target_model *model; /* those that were looked at, the target among them if it is one */
     size_t count, capacity;
 } rdt_target;
 
 /* Finds the target. The driver is asked where a device is named, or where this machine's GPUs make
- * a difference; that there is none is no failure then. REDTUNE_INVALID for a name that no model of
- * the databases has, or models of several names. */
+ * a difference; a machine without a GPU is no failure then. REDTUNE_INVALID for a name that no
+ * model of the databases has, or models of several names. */
 redtune_status rdt_target_find(const rdt_target_query *query, const rdt_layers *layers,
                                rdt_target *out, redtune_error *err);
 void rdt_target_free(rdt_target *target);

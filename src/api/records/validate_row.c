@@ -1,4 +1,4 @@
-/* Validate row: whether a row from elsewhere is one that a tune with the templates at hand could
+/* Validate row: whether a row from elsewhere is one that a tune with these templates could
  * give. */
 #include "api/records/validate_row.h"
 
@@ -35,7 +35,7 @@ static const char *check_texts(const rdt_row *row) {
         return "its machine's label has odd characters";
     if (!lacks(row->trial.cause, markup)) return "its cause has odd characters";
     if (!is_hash(row->origin.templates, RDT_HASH_TEXT_BYTES))
-        return "its version of the templates is none";
+        return "its version of the templates is invalid";
     if (*row->trial.kernel && !is_hash(row->trial.kernel, RDT_KERNEL_BYTES))
         return "its kernel is none";
     return NULL;

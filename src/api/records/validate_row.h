@@ -1,4 +1,4 @@
-/* Validate row: whether a row from elsewhere is one that a tune with the templates at hand could
+/* Validate row: whether a row from elsewhere is one that a tune with these templates could
  * give. */
 #ifndef RDT_API_RECORDS_VALIDATE_ROW_H
 #define RDT_API_RECORDS_VALIDATE_ROW_H

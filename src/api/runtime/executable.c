@@ -9,7 +9,7 @@
 #include "api/records/convert.h"
 #include "api/runtime/import_policy.h"
 
-/* What is being made, and for what. */
+/* An executable being made, and its problem. */
 typedef struct making {
     redtune *rt;
     const redtune_problem *problem;
@@ -24,11 +24,11 @@ typedef struct making {
 /* So many hints are verified for one plan. */
 enum { HINTS_MAX = 3 };
 
-/* What a choice may go by. */
+/* The measurements that a choice goes by. */
 typedef enum grounds {
     GROUNDS_ALL,
-    GROUNDS_MEASURED_HERE, /* what was measured here */
-    GROUNDS_NONE,          /* the default, whatever is known */
+    GROUNDS_MEASURED_HERE,
+    GROUNDS_NONE, /* the default, whatever is known */
 } grounds;
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Explain: what the runtime would choose for a problem on a GPU, and on what grounds. */
+/* Explain: what the runtime would choose for a problem on a GPU, and why. */
 #include <string.h>
 #include "api/records/select.h"
 #include "api/records/target.h"
@@ -34,7 +34,7 @@ static redtune_status find_target(inquiry *self, redtune_error *err) {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* 0 where there is none: then nothing can differ. */
+/* 0 where it is not installed: then nothing differs. */
 static int find_nvrtc_version(void) {
     rdt_compiler *compiler = NULL;
     redtune_error ignored;

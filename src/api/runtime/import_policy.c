@@ -34,7 +34,7 @@ redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out,
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot use REDTUNE_TRUST=%.40s: it may be verified, all or none", wanted);
     if (i >= count)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use options.trust %d: it is none",
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use options.trust %d: it is unknown",
                         (int)chosen);
     *out = (redtune_trust)i;
     return REDTUNE_OK;

@@ -5,7 +5,7 @@
 
 #include "api/runtime/state.h"
 
-/* What $REDTUNE_TRUST asks for, else what was chosen. */
+/* The trust of $REDTUNE_TRUST, else the chosen one. */
 redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out, redtune_error *err);
 
 /* An imported measurement that would serve. */
@@ -19,7 +19,7 @@ typedef struct rdt_hint {
 
 /* Verifies the hint's config, and times it beside the default: at the count that it was measured
  * at, or, if that was on another GPU model, at the problem's; or at the largest count that a
- * quarter of the free memory has room for. What comes of it is stored in the first database, or
+ * quarter of the free memory has room for. The trials are stored in the first database, or
  * kept in rt->verified, and the winners are forgotten, so that they are chosen anew.
  *
  * A config that the templates think not worth measuring there is not tried with a large input.

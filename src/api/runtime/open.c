@@ -23,7 +23,7 @@ static redtune_status open_log(const redtune_options *options, rdt_log *out, red
     const char *wanted = getenv("REDTUNE_LOG");
     rdt_log log = {options->log, options->log_user, options->log_level};
     if ((unsigned)log.level > REDTUNE_LOG_DEBUG)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use log_level %d: it is none",
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use log_level %d: it is unknown",
                         (int)log.level);
     if (wanted && *wanted) {
         int level = 0;

@@ -15,7 +15,7 @@ struct redtune_plan {
     bool threaded;
 };
 
-/* What it runs now. */
+/* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {
     return atomic_load_explicit(&plan->now, memory_order_acquire);
 }

@@ -28,7 +28,7 @@ static void hash_integers(rdt_hash *hash, const int64_t *values, size_t count) {
     rdt_hash_add(hash, values, count * sizeof *values);
 }
 
-/* What rules see of a GPU, and what winners of other GPUs are compared with. */
+/* The facts of a GPU that rules and the comparison with other GPUs see. */
 static void hash_gpu(rdt_hash *hash, const rdt_facts *gpu) {
     const int64_t values[] = {
         gpu->major,
@@ -78,7 +78,7 @@ static bool look_at_nvrtc(cached_plan *now) {
     return true;
 }
 
-/* Another NVRTC may make a better kernel. Without any, the one at hand is right all the same. */
+/* Another NVRTC may make a better kernel. Without NVRTC the cached one still serves. */
 static bool is_of_this_nvrtc(const cached_plan *stored) {
     cached_plan now = {.nvrtc_bytes = 0};
     memcpy(now.nvrtc, stored->nvrtc, sizeof now.nvrtc);

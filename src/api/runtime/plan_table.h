@@ -22,7 +22,7 @@ typedef struct rdt_plan_table {
     _Atomic(struct rdt_plan_entry *) buckets[RDT_PLAN_BUCKETS];
 } rdt_plan_table;
 
-/* The plan of the problem's key; NULL: there is none. */
+/* The plan of the problem's key; NULL: not there. */
 redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem);
 /* Publishes the plan for the problem's key, unless that has one: *out is the one that it has. */
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,

@@ -9,7 +9,7 @@
 #include "tuner/search/recheck.h"
 #include "tuner/workers/remote.h"
 
-/* What it is opened with, and the evaluator at hand. */
+/* Its options, and the current evaluator. */
 typedef struct rdt_recheck_session {
     redtune *rt;
     rdt_codegen *codegen;  /* borrowed for as long as it is open */
@@ -17,7 +17,7 @@ typedef struct rdt_recheck_session {
     double step_s;         /* in a worker, for one step of a config */
     uint64_t memory_bytes; /* of the GPU's memory, in this process; 0: what measuring well takes */
     rdt_evaluator evaluator;
-    size_t at;     /* the candidate at hand, in this process */
+    size_t at;     /* the current candidate, in this process */
     double made_s; /* seconds that went into making kernels in this process */
     rdt_ready ready;
     rdt_local *local;
@@ -36,7 +36,7 @@ void rdt_recheck_session_close(rdt_recheck_session *self);
  * before. */
 redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
                                            const redtune_problem *largest, redtune_error *err);
-/* Rechecks one config there, as far as it goes in so many seconds (0: no limit) beside the making
+/* Rechecks one config there, as far as it goes in limit_s (0: no limit) beside the making
  * of kernels. */
 redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
                                            const redtune_problem *problem, rdt_cache_state cache,
@@ -45,7 +45,7 @@ redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
 /* Seconds since any moment, without those that went into making kernels. */
 double rdt_recheck_session_clock_s(const rdt_recheck_session *self);
 
-/* What measurements made there are made with. */
+/* The origin of its measurements. */
 redtune_status rdt_recheck_session_origin(const rdt_recheck_session *self, rdt_origin *out,
                                           redtune_error *err);
 

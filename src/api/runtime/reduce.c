@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/reserved.h"
 
-/* The plan for a problem as the caller wrote it; NULL: there is none yet, or something is wrong. */
+/* The plan for a problem as the caller wrote it; NULL: not made yet, or something is wrong. */
 static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
     if (problem->config || !rdt_reserved_is_clear(RDT_RESERVED(problem))) return NULL;
     return rdt_plan_table_find(&rt->plans, problem);

@@ -16,7 +16,7 @@ typedef struct rdt_scratch_block {
     CUdeviceptr address;
     cuuint64_t capture; /* that it was taken for; 0: none */
     CUgraphNode last;   /* of its latest launch in that capture; NULL: not known */
-    /* What the launches wrote that may still run when the next one starts. */
+    /* Outputs of launches that may still run when the next one starts. */
     rdt_span written[RDT_SPANS_MAX];
     int written_count;
     struct rdt_scratch_block *next_made; /* every scratch block there is */
@@ -33,7 +33,7 @@ redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_p
  * graphs hold scratch blocks. */
 void rdt_scratch_pool_destroy(rdt_scratch_pool *pool, bool lost);
 
-/* Makes scratch blocks until so many are free, so that taking one needs no allocation. */
+/* Makes scratch blocks until `count` are free, so that taking one needs no allocation. */
 redtune_status rdt_scratch_pool_reserve(rdt_scratch_pool *pool, int count, redtune_error *err);
 /* A free scratch block, or a new one. Legal while any stream is being captured. */
 redtune_status rdt_scratch_pool_take(rdt_scratch_pool *pool, rdt_scratch_block **out,
@@ -48,7 +48,7 @@ void rdt_scratch_pool_retire(rdt_scratch_block *block);
 redtune_status rdt_scratch_pool_tie(rdt_scratch_block *block, CUgraph graph, cuuint64_t capture,
                                     redtune_error *err);
 /* The scratch block whose latest launch in the capture is one of the nodes, or, with nodes NULL,
- * any that has one; NULL: there is none. */
+ * any that has one; NULL: not found. */
 rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *pool, cuuint64_t capture,
                                          const CUgraphNode *nodes, size_t count);
 

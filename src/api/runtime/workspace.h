@@ -24,7 +24,7 @@ typedef struct rdt_call {
     bool two_launches; /* the second of which reads what the first left in scratch */
 } rdt_call;
 
-/* What a launch needs to know of its stream. */
+/* The stream's state for a launch. */
 typedef struct rdt_turn {
     CUdeviceptr scratch;
     /* The launch before is one that took its turn here, too, and none that may still run then

@@ -24,7 +24,7 @@ enum {
     INPUT_ALIGNMENT_BYTES = 256,
 };
 
-/* What all steps share. */
+/* Common to all steps. */
 typedef struct ladder {
     redtune *rt;
     const redtune_climb *climb;
@@ -180,7 +180,7 @@ static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, int f
     return status;
 }
 
-/* What an application gets. */
+/* The kernel that an application gets. */
 static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_error *err) {
     redtune_step step;
     const rdt_launch *how = &rdt_plan_executable(self->tuned)->launch;

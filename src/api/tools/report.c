@@ -298,7 +298,7 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
     const redtune_format format = self.wanted->format;
     if (format != REDTUNE_FORMAT_HTML && format != REDTUNE_FORMAT_CSV &&
         format != REDTUNE_FORMAT_JSON)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: format %d is none", (int)format);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: unknown format %d", (int)format);
     if (self.wanted->step_count && !self.wanted->steps)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: steps is NULL, though counted");
     rdt_codegen *codegen = NULL;

@@ -21,7 +21,7 @@ redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune
 /* REDTUNE_INVALID, with the reason, for a step that there is not as it was asked for. */
 redtune_status rdt_step_check(rdt_codegen *codegen, int family, rdt_case at, const rdt_step *step,
                               redtune_error *err);
-/* What stands behind them: what an application gets. before: the last of them. */
+/* The step behind them: the kernel that an application gets. before: the last of them. */
 void rdt_step_describe_tuned(const redtune_problem *problem, const rdt_step *before,
                              redtune_step *out);
 

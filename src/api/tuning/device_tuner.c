@@ -32,7 +32,7 @@ static bool progress(void *user, const redtune_problem *problem, const char *sta
     return rdt_event_queue_put_progress(self->events, &report);
 }
 
-/* What the problem has taken by now. */
+/* The candidates that the problem has taken by now. */
 static rdt_search_count spend(const rdt_device_tuner *self, size_t problem,
                               const rdt_finding finding[RDT_CACHE_STATES]) {
     rdt_search_count more = {0};

@@ -15,7 +15,7 @@ typedef struct rdt_device_tuner_gpu {
     size_t problems_before;             /* of the models before its own */
 } rdt_device_tuner_gpu;
 
-/* One thread at a time uses a device tuner and what it names, but for problems and session log. */
+/* One thread at a time uses a device tuner and all it names, except problems and session log. */
 typedef struct rdt_device_tuner {
     rdt_codegen *codegen;
     rdt_tuning *database;
@@ -35,7 +35,7 @@ typedef struct rdt_device_tuner {
     redtune_status (*open_evaluator)(void *user, const redtune_problem *largest, rdt_evaluator *out,
                                      redtune_error *err);
     void *user;
-    size_t first; /* the device tuner's own: of the problems at hand */
+    size_t first; /* the device tuner's own: of the current range */
 } rdt_device_tuner;
 
 /* Tunes the work range's problems; what the database has the answer for is told and not measured.

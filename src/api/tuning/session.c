@@ -29,7 +29,7 @@ typedef struct device_worker {
     char device[16];
     pthread_t thread;
     rdt_remote *remote; /* NULL: the work is done in this process */
-    rdt_local *local;   /* of the class at hand, in this process */
+    rdt_local *local;   /* of the current class, in this process */
     rdt_nvml *nvml;     /* likewise; may be NULL */
     rdt_ready ready;
     rdt_work_queue *queue;
@@ -206,7 +206,7 @@ static void attend(session *self, bool has_ended) {
     }
 }
 
-/* What ended the tune: not the interruptions that followed from it. */
+/* The failure that ended the tune, not the interruptions that followed from it. */
 static redtune_status first_failure(const session *self, redtune_error *err) {
     const device_worker *failed = NULL;
     for (size_t i = 0; i < self->started_count; i++) {

@@ -15,7 +15,7 @@ static redtune_status check_tuning(const redtune *rt, const redtune_tuning *want
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: %s is NULL, though it is counted",
                         missing);
     if (!rdt_strategy_find(wanted->effort))
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: effort %d is none",
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: unknown effort %d",
                         (int)wanted->effort);
     if (wanted->devices && !wanted->worker)
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -54,7 +54,7 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     if (status) return status;
     status = tune(rt, wanted, codegen, err);
     rdt_builder_give_back(rt->builder);
-    /* What an interrupted tune has measured counts, too. */
+    /* An interrupted tune's measurements count, too. */
     rdt_state_forget_winners(rt);
     return status;
 }

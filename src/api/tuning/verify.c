@@ -125,7 +125,7 @@ static redtune_status list_entries(work *self, redtune_error *err) {
     return status;
 }
 
-/* Draws so many; they stay in their order, in which classes lie together. */
+/* Draws a sample in the rows' order, in which classes lie together. */
 static void draw(work *self) {
     rdt_random random = {self->wanted->seed};
     uint64_t wanted = self->wanted->sample, left = self->count;

@@ -24,9 +24,9 @@ redtune_status rdt_work_queue_begin(rdt_work_queue *queue, const rdt_problems *p
                                     const rdt_log *log, redtune_error *err);
 void rdt_work_queue_end(rdt_work_queue *queue);
 
-/* Gives a GPU what it does next in place of what it has done, which is none at first; false: there
- * is nothing left for it. Whoever has done the last part of a class joins the parts, so that what
- * lies between two of them is measured as if one GPU had done all. One thread at a time. */
+/* Replaces the range that a GPU has done, empty at first, by its next one; false: nothing is left.
+ * The GPU that has done the last part of a class joins the parts: sizes between two of them are
+ * measured as if one GPU had done all. One thread at a time. */
 bool rdt_work_queue_next(rdt_work_queue *queue, rdt_work_range *range);
 
 #endif
