@@ -1,0 +1,236 @@
+/* Facts about redtune.h on a GPU: scratch of streams and of the caller's, and what is left behind.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+#include "gpu/graph.h"
+#include "ones.h"
+#include "simulator.h"
+
+static redtune_status open_usual(redtune **rt) {
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    return redtune_open(&options, rt, &err);
+}
+
+static redtune_status open_and_plan(redtune **rt, const redtune_problem *problem,
+                                    redtune_plan **plan) {
+    redtune_status status = open_usual(rt);
+    return status ? status : redtune_plan_create(*rt, problem, plan, &err);
+}
+
+/* ---- scratch --------------------------------------------------------------------------------- */
+
+static size_t free_bytes(void) {
+    size_t free = 0, total = 0;
+    gpu.driver->mem_get_info(&free, &total);
+    return free;
+}
+
+static size_t count_distinct(const CUstream *handles, size_t count) {
+    size_t distinct = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < i && handles[k] != handles[i]) k++;
+        distinct += k == i;
+    }
+    return distinct;
+}
+
+/* A new stream may have the handle of one that was destroyed with work in it. Scratch is for so
+ * many streams as there are handles, and for those that wait to be freed. */
+static void streams_come_and_go(void) {
+    NEED_GPU();
+    enum { STREAMS = 200, WAITING_MAX = 20 };
+    CUstream handles[STREAMS];
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    redtune_problem problem = sum_of(COUNT);
+    CHECK_OK(open_and_plan(&rt, &problem, &plan), err);
+    size_t before = free_bytes();
+    for (size_t i = 0; i < STREAMS; i++) {
+        CUstream stream = NULL;
+        CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
+        for (size_t k = 0; k < 3; k++)
+            CHECK_OK(redtune_plan_reduce(plan, input(), COUNT - i, output(i), stream, &err), err);
+        handles[i] = stream;
+        rdt_stream_destroy(gpu.driver, stream);
+    }
+    size_t blocks_max = count_distinct(handles, STREAMS) + WAITING_MAX;
+    /* A GPU's driver takes memory for new streams, too. */
+    size_t slack = device_is_simulated(&gpu) ? 0 : (size_t)64 << 20;
+    CHECK(before <= free_bytes() + blocks_max * redtune_workspace_bytes() + slack);
+    for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(COUNT - i));
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+/* For all streams of the context, those that are gone, too. */
+static CUresult wait_for_all(void) {
+    void *library = dlopen(rdt_driver_path(gpu.driver), RTLD_LAZY | RTLD_NOLOAD);
+    CUresult (*wait)(void) = library ? (CUresult(*)(void))dlsym(library, "cuCtxSynchronize") : NULL;
+    return wait ? wait() : CUDA_ERROR_NOT_FOUND;
+}
+
+/* A new stream often has the handle of one that was destroyed, whose work may still run: here the
+ * first launch of two, with the second to come. */
+static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
+    NEED_GPU();
+    enum { STREAMS = 8, ROUNDS = 20 };
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    simulator sim;
+    bool simulated = simulator_find(&sim);
+    const uint64_t count = simulated ? 2500 : COUNT;
+    size_t reused = 0;
+    redtune_problem problem = sum_of(COUNT);
+    problem.config = "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass";
+    CHECK_OK(open_and_plan(&rt, &problem, &plan), err);
+    for (int round = 0; round < ROUNDS; round++) {
+        CUstream before = NULL;
+        if (simulated) sim.set("REDTUNE_SIM_LATE", "1");
+        for (size_t i = 0; i < STREAMS; i++) {
+            CUstream stream = NULL;
+            CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
+            CHECK_OK(redtune_plan_reduce(plan, input(), count - 9 * i, output(i), stream, &err),
+                     err);
+            rdt_stream_destroy(gpu.driver, stream);
+            reused += stream == before;
+            before = stream;
+        }
+        CHECK(!wait_for_all());
+        if (simulated) sim.set("REDTUNE_SIM_LATE", "0");
+        for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(count - 9 * i));
+    }
+    CHECK(!simulated || reused == ROUNDS * (STREAMS - 1));
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+}
+
+static void workspace_of_the_callers_serves_any_plan(void) {
+    NEED_GPU();
+    redtune *rt = NULL;
+    redtune_plan *plans[2] = {NULL};
+    redtune_problem problems[2] = {sum_of(COUNT), sum_of(900)};
+    rdt_buffer memory = {NULL};
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, redtune_workspace_bytes(), &memory, &err), err);
+    CHECK(!gpu.driver->memset_d8_async(memory.address, 0xff, memory.bytes, gpu.stream));
+    for (int own = 0; own < 2; own++) {
+        redtune_workspace *workspace = NULL;
+        void *at = own ? NULL : (void *)(uintptr_t)memory.address;
+        CHECK_OK(redtune_workspace_create(rt, at, memory.bytes, gpu.stream, &workspace, &err), err);
+        for (int i = 0; i < 2; i++)
+            CHECK_OK(redtune_plan_create(rt, &problems[i], &plans[i], &err), err);
+        for (int i = 0; i < 20; i++) {
+            uint64_t count = i % 2 ? 900 : COUNT - (uint64_t)i;
+            const redtune_operands operands = {
+                .d_in = {input()}, .d_out = {output(0)}, .count = count, .workspace = workspace};
+            CHECK_OK(redtune_plan_run(plans[i % 2], &operands, gpu.stream, &err), err);
+            CHECK(result(0) == (float)count);
+        }
+        for (int i = 0; i < 2; i++) redtune_plan_destroy(plans[i]);
+        redtune_workspace_destroy(workspace);
+    }
+    rdt_buffer_destroy(&memory);
+    redtune_close(rt);
+}
+
+static void workspace_is_refused_where_it_cannot_serve(void) {
+    NEED_GPU();
+    redtune *rt = NULL, *other = NULL;
+    redtune_plan *plan = NULL;
+    redtune_workspace *workspace = NULL, *none = NULL;
+    redtune_problem problem = sum_of(900);
+    size_t bytes = redtune_workspace_bytes();
+    char *memory = input();
+    CHECK_OK(open_and_plan(&rt, &problem, &plan), err);
+    CHECK_OK(open_usual(&other), err);
+    CHECK_FAILS(redtune_workspace_create(rt, memory, bytes - 1, NULL, &none, &err), REDTUNE_INVALID,
+                err, "redtune_workspace_bytes");
+    CHECK_FAILS(redtune_workspace_create(rt, memory + 4, bytes, NULL, &none, &err), REDTUNE_INVALID,
+                err, "aligned to 256");
+    CHECK_FAILS(redtune_workspace_create(NULL, memory, bytes, NULL, &none, &err), REDTUNE_INVALID,
+                err, "rt is NULL");
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_FAILS(redtune_workspace_create(rt, NULL, 0, gpu.stream, &none, &err), REDTUNE_INVALID,
+                err, "while its stream is captured");
+    rdt_graph_abandon(gpu.driver, gpu.stream);
+    CHECK(!none);
+    CHECK_OK(redtune_workspace_create(other, NULL, 0, gpu.stream, &workspace, &err), err);
+    const redtune_operands operands = {
+        .d_in = {input()}, .d_out = {output(0)}, .count = 9, .workspace = workspace};
+    CHECK_FAILS(redtune_plan_run(plan, &operands, NULL, &err), REDTUNE_INVALID, err,
+                "another redtune");
+    redtune_workspace_destroy(workspace);
+    redtune_plan_destroy(plan);
+    redtune_close(other);
+    redtune_close(rt);
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+/* Live objects that redtune makes: device memory and modules, streams, contexts held. */
+typedef struct census {
+    size_t memory_and_modules;
+    uint64_t streams, contexts;
+} census;
+
+static census count_objects(const simulator *sim) {
+    census now = {sim->check_leaks(), sim->calls("cuStreamCreate") - sim->calls("cuStreamDestroy"),
+                  sim->calls("cuDevicePrimaryCtxRetain") - sim->calls("cuDevicePrimaryCtxRelease")};
+    sim->clear_findings();
+    return now;
+}
+
+static void use_and_close(const char *device) {
+    redtune_problem problems[] = {sum_of(10), sum_of(5000), sum_of(COUNT)};
+    const redtune_options options = {.database = "/nowhere/at/all.db", .device = device};
+    redtune *rt = NULL;
+    redtune_workspace *workspace = NULL;
+    CUstream streams[4];
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    CHECK_OK(redtune_prepare(rt, problems, 3, &err), err);
+    CHECK_OK(redtune_workspace_create(rt, NULL, 0, gpu.stream, &workspace, &err), err);
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
+        CHECK_OK(redtune_reduce(rt, &problems[i % 3], input(), output(0), streams[i], &err), err);
+        CHECK_OK(rdt_stream_wait(gpu.driver, streams[i], &err), err);
+        rdt_stream_destroy(gpu.driver, streams[i]);
+    }
+    redtune_workspace_destroy(workspace);
+    redtune_close(rt);
+}
+
+static void close_leaves_nothing(void) {
+    NEED_GPU();
+    simulator sim = {NULL};
+    bool simulated = simulator_find(&sim);
+    use_and_close(NULL); /* fills the driver's own pools, on a GPU */
+    size_t before_bytes = free_bytes();
+    census before = simulated ? count_objects(&sim) : (census){0}, after = before;
+    for (int i = 0; i < 4; i++) {
+        CUcontext current = NULL, left = NULL;
+        gpu.driver->ctx_get_current(&current);
+        use_and_close(i % 2 ? "0" : NULL);
+        gpu.driver->ctx_get_current(&left);
+        CHECK(left == current);
+    }
+    if (simulated) after = count_objects(&sim);
+    CHECK_INT(after.memory_and_modules, before.memory_and_modules);
+    CHECK_INT(after.streams, before.streams);
+    CHECK_INT(after.contexts, before.contexts);
+    CHECK(free_bytes() >= before_bytes);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(streams_come_and_go),
+        FACT(new_stream_with_an_old_handle_has_scratch_of_its_own),
+        FACT(workspace_of_the_callers_serves_any_plan),
+        FACT(workspace_is_refused_where_it_cannot_serve),
+        FACT(close_leaves_nothing),
+    };
+    ones_open();
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    ones_close();
+    return rc;
+}
