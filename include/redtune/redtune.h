@@ -395,7 +395,7 @@ typedef struct redtune_reading {
     uint64_t reserved[4];
 } redtune_reading;
 /* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
- * reduces it there, and combines the pieces' results on the host. problem->count is the number of
+ * reduces it there, and finishes what the pieces give together. problem->count is the number of
  * elements expected, 0 if unknown. */
 REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, redtune_reading *out,

@@ -78,6 +78,11 @@ redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_con
 redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, bool lines, char **source,
                                   redtune_error *err);
+/* Likewise, of a launch that accumulates (model/launch.h): the same kernel, whose output is an
+ * accumulator, and redtune_combine. With #line directives. */
+redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, int family, rdt_case at,
+                                               const rdt_config *config, char **source,
+                                               redtune_error *err);
 /* What tells the kernel of one config from that of another, launch and all, as text: the same as
  * long as nothing in the templates changes it. */
 redtune_status rdt_codegen_kernel(rdt_codegen *codegen, int family, rdt_case at,

@@ -6,9 +6,10 @@
 
 typedef struct render_call {
     const rdt_family *family;
+    const char *template; /* the family's, or what is put behind it */
     rdt_case at;
     const rdt_config *config;
-    bool lines;
+    bool lines, accumulates;
     rdt_text out, chunk;
     lua_Integer next_line; /* of the template, that the output's next line would come from */
 } render_call;
@@ -18,7 +19,7 @@ static int put(lua_State *state) {
     render_call *call = lua_touserdata(state, lua_upvalueindex(1));
     lua_Integer line = luaL_checkinteger(state, 1);
     if (call->lines && line != call->next_line)
-        rdt_text_addf(&call->out, "#line %lld \"%s\"\n", (long long)line, call->family->template);
+        rdt_text_addf(&call->out, "#line %lld \"%s\"\n", (long long)line, call->template);
     call->next_line = line + 1;
     int top = lua_gettop(state);
     for (int i = 2; i <= top; i++) {
@@ -78,19 +79,31 @@ static void push_scratch(lua_State *state) {
     lua_setfield(state, -2, "words_offset");
 }
 
+/* The problem on top becomes one whose result is the op's accumulator. */
+static void leave_accumulator(lua_State *state, int arch) {
+    rdt_lua_require(state, "lib/accumulate");
+    lua_insert(state, -2);
+    lua_pushinteger(state, arch);
+    lua_call(state, 2, 1);
+    luaL_checktype(state, -1, LUA_TTABLE);
+}
+
 static void push_template_environment(lua_State *state, void *user) {
     render_call *call = user;
+    const int arch = call->at.facts->major * 10 + call->at.facts->minor;
     rdt_lua_push_environment(state);
     int environment = lua_gettop(state);
     rdt_state_push_config(state, &call->family->space, call->config, true);
     define_fields(state, environment);
     rdt_state_push_problem(state, call->at.problem);
+    if (call->accumulates && call->template == call->family->template)
+        leave_accumulator(state, arch);
     lua_pushnil(state); /* the source serves every count */
     lua_setfield(state, -2, "count");
     define_fields(state, environment);
     compiled_config_text(call, state);
     define(state, environment, "config");
-    lua_pushinteger(state, call->at.facts->major * 10 + call->at.facts->minor);
+    lua_pushinteger(state, arch);
     define(state, environment, "arch");
     push_scratch(state);
     define(state, environment, "scratch");
@@ -101,26 +114,42 @@ static void push_template_environment(lua_State *state, void *user) {
 
 static int run_template(lua_State *state) {
     render_call *call = lua_touserdata(state, 1);
-    rdt_state_run_template(state, call->family->template, &call->chunk, push_template_environment,
-                           call);
+    call->template = call->family->template;
+    rdt_state_run_template(state, call->template, &call->chunk, push_template_environment, call);
+    if (!call->accumulates) return 0;
+    call->template = "combine.cu";
+    call->next_line = 0;
+    rdt_text_free(&call->chunk);
+    rdt_state_run_template(state, call->template, &call->chunk, push_template_environment, call);
     return 0;
+}
+
+static redtune_status render_texts(rdt_codegen *codegen, render_call *call, char **source,
+                                   redtune_error *err) {
+    char what[64];
+    snprintf(what, sizeof what, "render template %s", call->family->space.family);
+    redtune_status status = rdt_lua_call(&codegen->lua, what, run_template, call, err);
+    if (!status) status = rdt_text_take(&call->out, source, err);
+    rdt_text_free(&call->out);
+    rdt_text_free(&call->chunk);
+    return status;
 }
 
 redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
                                   const rdt_config *config, bool lines, char **source,
                                   redtune_error *err) {
     render_call call = {
-        .family = &codegen->family[family],
-        .at = at,
-        .config = config,
-        .lines = lines,
-        .next_line = 0,
-    };
-    char what[64];
-    snprintf(what, sizeof what, "render template %s", call.family->space.family);
-    redtune_status status = rdt_lua_call(&codegen->lua, what, run_template, &call, err);
-    if (!status) status = rdt_text_take(&call.out, source, err);
-    rdt_text_free(&call.out);
-    rdt_text_free(&call.chunk);
-    return status;
+        .family = &codegen->family[family], .at = at, .config = config, .lines = lines};
+    return render_texts(codegen, &call, source, err);
+}
+
+redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, int family, rdt_case at,
+                                               const rdt_config *config, char **source,
+                                               redtune_error *err) {
+    render_call call = {.family = &codegen->family[family],
+                        .at = at,
+                        .config = config,
+                        .lines = true,
+                        .accumulates = true};
+    return render_texts(codegen, &call, source, err);
 }

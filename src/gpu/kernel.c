@@ -3,21 +3,25 @@
 
 #include <stdlib.h>
 
-redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image, bool final,
-                               rdt_kernel **out, redtune_error *err) {
+static redtune_status find_function(const rdt_kernel *kernel, const char *name, CUfunction *out,
+                                    redtune_error *err) {
+    const rdt_driver *driver = kernel->driver;
+    return rdt_driver_check(driver, driver->module_get_function(out, kernel->module, name), err,
+                            "find %s in a compiled kernel", name);
+}
+
+redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
+                               const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
     rdt_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel) return rdt_fail_memory(err, sizeof *kernel);
     kernel->driver = driver;
     redtune_status status = rdt_driver_check(
         driver, driver->module_load_data(&kernel->module, image), err, "load a compiled kernel");
-    if (!status)
-        status = rdt_driver_check(
-            driver, driver->module_get_function(&kernel->reduce, kernel->module, "redtune_reduce"),
-            err, "find redtune_reduce in a compiled kernel");
-    if (!status && final)
-        status = rdt_driver_check(
-            driver, driver->module_get_function(&kernel->finish, kernel->module, "redtune_finish"),
-            err, "find redtune_finish in a compiled kernel");
+    if (!status) status = find_function(kernel, "redtune_reduce", &kernel->reduce, err);
+    if (!status && launch->final_threads)
+        status = find_function(kernel, "redtune_finish", &kernel->finish, err);
+    if (!status && launch->accumulates)
+        status = find_function(kernel, "redtune_combine", &kernel->combine, err);
     if (status) {
         rdt_kernel_unload(kernel);
         return status;
@@ -84,4 +88,13 @@ redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how
         return rdt_driver_check(driver, rc, err, "launch a reduction on %u blocks of %u threads",
                                 blocks, how->threads);
     return REDTUNE_OK;
+}
+
+redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what, CUstream stream,
+                                  redtune_error *err) {
+    void *args[] = {&what.slots, &what.slot_count, &what.first, &what.count, &what.output};
+    return rdt_driver_check(
+        kernel->driver,
+        launch(kernel->driver, kernel->combine, 1, RDT_COMBINE_THREADS, false, stream, args), err,
+        "launch the combination of %u accumulators", what.slot_count);
 }

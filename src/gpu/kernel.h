@@ -8,14 +8,14 @@
 typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
-    CUfunction reduce, finish; /* finish only where the image has it */
-    bool no_overlap;           /* made for an architecture on which no launch overlaps another */
-    char key[40];              /* of its image in the kernel cache, "" if it is not there */
+    CUfunction reduce, finish, combine; /* the last two only where the launch has them */
+    bool no_overlap; /* made for an architecture on which no launch overlaps another */
+    char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
 
-/* image is a cubin, or PTX with its NUL; final: it holds redtune_finish too. */
-redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image, bool final,
-                               rdt_kernel **out, redtune_error *err);
+/* image is a cubin, or PTX with its NUL, made for such a launch. */
+redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
+                               const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
 /* No launch may still run. kernel may be NULL. */
 void rdt_kernel_unload(rdt_kernel *kernel);
 /* Frees what the host holds of it, where its context is gone, and the module with it. */
@@ -34,5 +34,18 @@ typedef struct rdt_operands {
 /* Asynchronous. The one place where reductions are launched. */
 redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *launch,
                                  rdt_operands operands, CUstream stream, redtune_error *err);
+
+/* Accumulators side by side, and what becomes of them: redtune_combine of model/launch.h. */
+typedef struct rdt_combination {
+    CUdeviceptr slots;
+    uint32_t slot_count;
+    uint64_t first;     /* the index of their first element */
+    uint64_t count;     /* of all their elements, for the result */
+    CUdeviceptr output; /* 0: none */
+} rdt_combination;
+
+/* Asynchronous. The kernel accumulates. */
+redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what, CUstream stream,
+                                  redtune_error *err);
 
 #endif

@@ -6,6 +6,16 @@
  * parameters that it does not use) and, where final_threads is not 0, redtune_finish(void *scratch,
  * uint32 blocks, uint64 count, R *output).
  *
+ * A launch that accumulates leaves the op's accumulator in place of the result, so that a whole may
+ * be reduced in parts. Its output is a slot: RDT_ACCUMULATOR_BYTES at an address aligned to as
+ * many, of which the first are the accumulator as CUDA lays it out (templates/lib/accumulator.lua),
+ * the others anything. Its source also defines
+ *   redtune_combine(slot *slots, uint32 n, uint64 first, uint64 count, R *output)
+ * for one block of RDT_COMBINE_THREADS: slots[0] becomes the combination of n slots, in an order
+ * that depends on n alone, with `first` added to the index that an op looks for; where output is
+ * not NULL, it gets the result over count elements. Parts that are each moved to their first index
+ * may thus be combined in any number of steps.
+ *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
  * and leave zero, and slots, which they find and leave in any state. */
 #ifndef RDT_MODEL_LAUNCH_H
@@ -19,7 +29,9 @@ enum {
     RDT_BLOCKS_MAX = 16384,
     RDT_SCRATCH_COUNTERS_BYTES = 256,
     RDT_SCRATCH_WORDS_BYTES = 32, /* per block */
-    RDT_SCRATCH_SLOT_BYTES = 16,  /* per block */
+    RDT_ACCUMULATOR_BYTES = 16,
+    RDT_COMBINE_THREADS = 32,
+    RDT_SCRATCH_SLOT_BYTES = RDT_ACCUMULATOR_BYTES, /* per block */
     RDT_SCRATCH_WORDS_OFFSET = RDT_SCRATCH_COUNTERS_BYTES,
     RDT_SCRATCH_SLOTS_OFFSET = RDT_SCRATCH_WORDS_OFFSET + RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES,
     RDT_SCRATCH_BYTES = RDT_SCRATCH_SLOTS_OFFSET + RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES,
@@ -35,6 +47,7 @@ typedef struct rdt_launch {
     uint32_t final_threads; /* of the second launch; 0: no second launch */
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
+    bool accumulates; /* output is an accumulator, and the kernel has redtune_combine */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

@@ -6,6 +6,7 @@
 --   halves          how many 32-bit pieces make one
 --   half(a, i)      piece i of value a
 --   join(h)         the value of the pieces h .. "0", h .. "1", ...
+--   moved(a, first) value a with `first` elements before its own; of those with an index
 local dtypes = require "dtypes"
 
 local accumulator = {}
@@ -62,6 +63,9 @@ local function arg(key)
         end,
         reload = function(p)
             return ("arg{__ldcg(&(%s)->key), __ldcg(&(%s)->index)}"):format(p, p)
+        end,
+        moved = function(a, first)
+            return ("arg{%s.key, %s.index + (~%s.index ? %s : 0)}"):format(a, a, a, first)
         end,
         halves = pieces + 2,
         half = function(a, i)

@@ -39,6 +39,7 @@ ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
 step doctor "$redtune" doctor
 step kernels "$tests/test_gpu_kernels"
 step floats "$tests/test_gpu_floats"
+step accumulate "$tests/test_gpu_accumulate"
 step ops "$tests/test_gpu_ops"
 step api "$tests/test_gpu_api"
 step graphs "$tests/test_gpu_graphs"

@@ -105,11 +105,12 @@ static redtune_status make_from(const char *source, rdt_kernel **out, redtune_er
     const rdt_facts *facts = &gpu.context->facts;
     rdt_compiler *compiler = NULL;
     rdt_image image = {.data = NULL};
+    const rdt_launch launch = {.threads = 1};
     redtune_status status = rdt_compiler_open(&compiler, failure);
     if (!status)
         status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
                                       device_is_simulated(&gpu), &image, failure);
-    if (!status) status = rdt_kernel_load(gpu.driver, image.data, false, out, failure);
+    if (!status) status = rdt_kernel_load(gpu.driver, image.data, &launch, out, failure);
     free(image.data);
     rdt_compiler_close(compiler);
     return status;

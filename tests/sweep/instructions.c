@@ -48,13 +48,14 @@ static void load_all(rdt_compiler *compiler, rdt_codegen *codegen, const rdt_con
         char *source = NULL;
         rdt_image image = {0};
         rdt_kernel *kernel = NULL;
+        const rdt_launch launch = {.threads = 1};
         rdt_case at = {&points[i].problem, &facts};
         CHECK_OK(rdt_codegen_render(codegen, 0, at, &points[i].config, true, &source, &err), err);
         CHECK_OK(
             rdt_compiler_compile(compiler, source, "block.cu", major, minor, true, &image, &err),
             err);
         count_instructions(image.data);
-        redtune_status status = rdt_kernel_load(sim->driver, image.data, false, &kernel, &err);
+        redtune_status status = rdt_kernel_load(sim->driver, image.data, &launch, &kernel, &err);
         check_that(!status, __FILE__, __LINE__, "sm_%d%d, %s of %s: %s", major, minor,
                    redtune_op_name(points[i].problem.op),
                    redtune_dtype_name(points[i].problem.dtype), status ? err.message : "");

@@ -190,12 +190,12 @@ void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, si
 }
 
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
-                                bool final, rdt_kernel **out, redtune_error *err) {
+                                const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
     rdt_image image = {0};
     redtune_status status = find_image(builder, key, &image, err);
     if (status || !image.data) return status;
     rdt_kernel *kernel = NULL;
-    status = rdt_kernel_load(context->driver, image.data, final, &kernel, err);
+    status = rdt_kernel_load(context->driver, image.data, launch, &kernel, err);
     if (!status) {
         rdt_text_copy(kernel->key, sizeof kernel->key, key);
         *out = kernel;
@@ -255,8 +255,8 @@ static redtune_status get_image(rdt_builder *builder, const kernel_source *wante
 }
 
 static redtune_status make_from_source(rdt_builder *builder, const rdt_context *context,
-                                       kernel_source *wanted, bool final, rdt_kernel **out,
-                                       redtune_error *err) {
+                                       kernel_source *wanted, const rdt_launch *launch,
+                                       rdt_kernel **out, redtune_error *err) {
     redtune_error failure = {0};
     for (;;) {
         rdt_image image = {0};
@@ -265,7 +265,7 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
         redtune_status status = get_image(builder, wanted, key, &image, &failure);
         if (!status && image.data) {
             rdt_kernel *kernel = NULL;
-            status = rdt_kernel_load(context->driver, image.data, final, &kernel, &failure);
+            status = rdt_kernel_load(context->driver, image.data, launch, &kernel, &failure);
             if (!status) {
                 rdt_text_copy(kernel->key, sizeof kernel->key, key);
                 *out = kernel;
@@ -312,8 +312,8 @@ static redtune_status find_overlap(rdt_builder *builder, int family, rdt_case ta
 
 /* The source, freed by the caller, and its name. */
 static redtune_status render(rdt_builder *builder, int family, rdt_case at,
-                             const rdt_config *config, char name[64], char **source,
-                             redtune_error *err) {
+                             const rdt_config *config, bool accumulates, char name[64],
+                             char **source, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
@@ -323,7 +323,8 @@ static redtune_status render(rdt_builder *builder, int family, rdt_case at,
     rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s %s of %s", space->family,
                   text, redtune_dtype_name(at.problem->dtype));
     snprintf(name, 64, "%s.cu", space->family);
-    status = rdt_codegen_render(codegen, family, at, config, true, source, err);
+    status = accumulates ? rdt_codegen_render_accumulating(codegen, family, at, config, source, err)
+                         : rdt_codegen_render(codegen, family, at, config, true, source, err);
     rdt_builder_give_back(builder);
     return status;
 }
@@ -339,13 +340,13 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
     bool overlap = launch->overlap;
     redtune_status status = compile_target(builder, &context->facts, &target, err);
     const rdt_case at = {problem, &target};
-    if (!status) status = render(builder, family, at, config, wanted.name, &source, err);
+    if (!status)
+        status =
+            render(builder, family, at, config, launch->accumulates, wanted.name, &source, err);
     if (!status && overlap && target.major != context->facts.major)
         status = find_overlap(builder, family, at, config, &overlap, err);
     wanted.source = source;
-    if (!status)
-        status =
-            make_from_source(builder, context, &wanted, launch->final_threads != 0, &kernel, err);
+    if (!status) status = make_from_source(builder, context, &wanted, launch, &kernel, err);
     free(source);
     if (!kernel) return status;
     kernel->no_overlap = launch->overlap && !overlap;
@@ -367,8 +368,8 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
     rdt_facts target;
     redtune_status status = compile_target(builder, at.facts, &target, err);
     if (!status)
-        status = render(builder, family, (rdt_case){at.problem, &target}, config, wanted.name,
-                        &source, err);
+        status = render(builder, family, (rdt_case){at.problem, &target}, config, false,
+                        wanted.name, &source, err);
     wanted.source = source;
     if (!status) status = get_image(builder, &wanted, key, &image, err);
     free(image.data);
@@ -378,12 +379,13 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
 
 redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
                                  redtune_error *err) {
+    const rdt_launch plain = {.threads = 1};
     rdt_kernel *kernel = NULL;
     kernel_source wanted = {.source = "extern \"C\" __global__ void redtune_reduce() {}",
                             .name = "probe.cu",
                             .facts = &context->facts};
     redtune_status status = need_compiler(builder, err);
-    if (!status) status = make_from_source(builder, context, &wanted, false, &kernel, err);
+    if (!status) status = make_from_source(builder, context, &wanted, &plain, &kernel, err);
     if (!status) *ptx = atomic_load(&builder->ptx);
     rdt_kernel_unload(kernel);
     return status;

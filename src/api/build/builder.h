@@ -40,9 +40,10 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
 redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
                                  redtune_error *err);
 
-/* Loads the kernel of that key from the kernel cache; where it is not there, leaves *out alone. */
+/* Loads the kernel of that key, made for such a launch, from the kernel cache; where it is not
+ * there, leaves *out alone. */
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
-                                bool final, rdt_kernel **out, redtune_error *err);
+                                const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
 /* Data kept in the kernel cache besides kernels. A miss is REDTUNE_OK with *data as it was; else
  * it is freed by the caller. */
 redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **data, size_t *bytes,

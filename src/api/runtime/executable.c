@@ -13,6 +13,7 @@
 typedef struct making {
     redtune *rt;
     const redtune_problem *problem;
+    bool accumulates;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
     rdt_hint hint;   /* what was chosen, if that was imported and has to be verified */
@@ -129,6 +130,7 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
         status = rdt_codegen_launch(codegen, self->choice.family,
                                     (rdt_case){self->problem, &rt->context->facts},
                                     &self->choice.config, &self->executable->launch, err);
+    self->executable->launch.accumulates = self->accumulates;
     rdt_builder_give_back(rt->builder);
     return status;
 }
@@ -174,7 +176,9 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     redtune_status status = rdt_builder_templates(self->rt->builder, templates, err);
     if (status) return status;
     rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
-    rdt_plan_cache_name(self->rt, self->problem, self->pin, databases, templates, key);
+    const rdt_plan_cache_question question = {self->problem, self->accumulates, self->pin,
+                                              databases, templates};
+    rdt_plan_cache_name(self->rt, &question, key);
     if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->executable)) return REDTUNE_OK;
     status = choose(self, GROUNDS_ALL, at_once, err);
     if (!status && at_once && !self->pin) status = load_something(self, err);
@@ -186,11 +190,12 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     return status;
 }
 
-redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool at_once,
-                                     rdt_executable **out, redtune_error *err) {
+redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool accumulates,
+                                     bool at_once, rdt_executable **out, redtune_error *err) {
     rdt_executable *executable = calloc(1, sizeof *executable);
     if (!executable) return rdt_fail_memory(err, sizeof *executable);
-    making self = {.rt = rt, .problem = problem, .executable = executable};
+    making self = {
+        .rt = rt, .problem = problem, .accumulates = accumulates, .executable = executable};
     self.pin = rt->pin ? rt->pin : problem->config;
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);

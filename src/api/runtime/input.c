@@ -1,131 +1,202 @@
-/* Input: reducing elements that are not on the GPU, piece by piece. */
-#include "api/runtime/state.h"
+/* Input: reducing elements that are not on the GPU, piece by piece.
+ *
+ * The host fills one set of buffers while the GPU reduces the other's. An input of one piece is
+ * reduced like any other memory of the GPU's. Of more pieces each leaves an accumulator in a slot
+ * of its own, moved to the index of the piece's first element; at the end, and whenever the slots
+ * are full, they are combined into the first. Only the end divides, takes a root or rounds, so that
+ * integers come out as from one piece. */
+#include "api/runtime/plan.h"
 
 #include <string.h>
 #include "base/reserved.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"
-#include "model/fold.h"
 
-enum { TUNERS = 2, PIECE_BYTES_MAX = 64 << 20, PIECE_BYTES_MIN = 1 << 12, RESULT_BYTES = 16 };
+enum { SETS = 2, PIECE_BYTES_MAX = 64 << 20, PIECE_BYTES_MIN = 1 << 12, SLOTS = 1024 };
 
-/* One of the two sets of buffers: while the GPU reduces the one, the host fills the other. */
-typedef struct tuner {
+/* What one piece takes. */
+typedef struct buffers {
     rdt_pinned staging;
-    rdt_buffer input, output;
+    rdt_buffer input;
     rdt_timer timer;
     CUstream stream;
-    uint64_t count; /* elements of the piece that is being reduced */
-    bool busy;
-} tuner;
+    size_t filled_bytes; /* of staging */
+    bool busy;           /* the GPU reduces it */
+} buffers;
 
 typedef struct reading {
     redtune *rt;
     const rdt_driver *driver;
-    redtune_plan *plan;
     const redtune_input *input;
+    redtune_problem problem; /* resolved */
+    redtune_plan *plan;
     size_t piece_bytes, element_bytes;
-    tuner tuners[TUNERS];
-    rdt_fold fold;
+    buffers sets[SETS];
+    rdt_buffer slots; /* one more than SLOTS, for the result */
+    uint32_t slot_count;
     redtune_reading so_far;
 } reading;
 
 /* Pieces no larger than what is expected to come, nor than what the GPU has room for. They hold
  * whole elements, which any multiple of 16 bytes does; rounding down would leave the last few
  * elements of an input that fits for a second piece. */
-static redtune_status choose_piece(reading *self, uint64_t expected, redtune_error *err) {
+static redtune_status choose_piece(reading *self, redtune_error *err) {
+    const uint64_t expected = self->problem.count;
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
     if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
     size_t bytes = PIECE_BYTES_MAX;
     if (expected && expected < bytes / self->element_bytes) bytes = expected * self->element_bytes;
-    while (bytes > free_bytes / (2 * TUNERS) && bytes > PIECE_BYTES_MIN) bytes /= 2;
+    while (bytes > free_bytes / (2 * SETS) && bytes > PIECE_BYTES_MIN) bytes /= 2;
     if (bytes < PIECE_BYTES_MIN) bytes = PIECE_BYTES_MIN;
     self->piece_bytes = (bytes + 15) / 16 * 16;
     return REDTUNE_OK;
 }
 
-static redtune_status open_tuner(reading *self, tuner *each, redtune_error *err) {
+static redtune_status open_buffers(reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     redtune_status status =
-        rdt_buffer_create_pinned(driver, self->piece_bytes, &each->staging, err);
-    if (!status) status = rdt_buffer_create(driver, self->piece_bytes, &each->input, err);
-    if (!status) status = rdt_buffer_create(driver, RESULT_BYTES, &each->output, err);
-    if (!status) status = rdt_timer_create(driver, &each->timer, err);
-    if (!status) status = rdt_stream_create(driver, &each->stream, err);
+        rdt_buffer_create(driver, (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES, &self->slots, err);
+    for (int i = 0; !status && i < SETS; i++) {
+        buffers *set = &self->sets[i];
+        status = rdt_buffer_create_pinned(driver, self->piece_bytes, &set->staging, err);
+        if (!status) status = rdt_buffer_create(driver, self->piece_bytes, &set->input, err);
+        if (!status) status = rdt_timer_create(driver, &set->timer, err);
+        if (!status) status = rdt_stream_create(driver, &set->stream, err);
+    }
     return status;
 }
 
-static void close_tuner(const reading *self, tuner *each) {
-    if (each->stream) self->driver->stream_synchronize(each->stream);
-    rdt_stream_destroy(self->driver, each->stream);
-    rdt_timer_destroy(&each->timer);
-    rdt_buffer_destroy(&each->output);
-    rdt_buffer_destroy(&each->input);
-    rdt_buffer_destroy_pinned(&each->staging);
+static void close_buffers(reading *self) {
+    for (int i = 0; i < SETS; i++) {
+        buffers *set = &self->sets[i];
+        if (set->stream) self->driver->stream_synchronize(set->stream);
+        rdt_stream_destroy(self->driver, set->stream);
+        rdt_timer_destroy(&set->timer);
+        rdt_buffer_destroy(&set->input);
+        rdt_buffer_destroy_pinned(&set->staging);
+    }
+    rdt_buffer_destroy(&self->slots);
 }
 
-/* Waits for the device tuner's piece and takes its result. The piece is still in the staging
- * memory. */
-static redtune_status collect(reading *self, tuner *each, redtune_error *err) {
-    if (!each->busy) return REDTUNE_OK;
-    each->busy = false;
-    redtune_value value = {.i64 = 0};
-    double elapsed_ns = 0;
+static CUdeviceptr slot_address(const reading *self, uint32_t index) {
+    return self->slots.address + (CUdeviceptr)index * RDT_ACCUMULATOR_BYTES;
+}
+
+/* ---- one piece ------------------------------------------------------------------------------- */
+
+/* Reads the next piece; filled_bytes is 0 at the end. */
+static redtune_status read_piece(const reading *self, buffers *set, redtune_error *err) {
+    size_t bytes = 0;
     redtune_status status =
-        rdt_buffer_read(self->driver, &value, each->output.address,
-                        redtune_dtype_bytes(self->fold.piece.result), each->stream, err);
-    if (!status) status = rdt_timer_read(&each->timer, &elapsed_ns, err);
+        self->input->read(self->input->user, set->staging.data, self->piece_bytes, &bytes, err);
     if (status) return status;
-    rdt_fold_add(&self->fold, &value, each->staging.data, each->count);
-    self->so_far.kernel_ns += elapsed_ns;
+    if (bytes > self->piece_bytes || bytes % self->element_bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce an input: its reader gave %zu bytes, which is no whole "
+                        "number of elements up to %zu bytes",
+                        bytes, self->piece_bytes);
+    set->filled_bytes = bytes;
     return REDTUNE_OK;
 }
 
-static redtune_status start(reading *self, tuner *each, size_t bytes, redtune_error *err) {
-    CUresult rc = self->driver->memcpy_htod_async(each->input.address, each->staging.data, bytes,
-                                                  each->stream);
+/* Moves the accumulator of the piece to where the piece begins. */
+static redtune_status move_accumulator(const reading *self, CUdeviceptr accumulator,
+                                       CUstream stream, redtune_error *err) {
+    if (rdt_op_find(self->problem.op)->result != RDT_RESULT_INDEX) return REDTUNE_OK;
+    const rdt_combination alone = {
+        .slots = accumulator, .slot_count = 1, .first = self->so_far.count};
+    return rdt_kernel_combine(rdt_plan_executable(self->plan)->kernel, alone, stream, err);
+}
+
+/* Reduces the piece to what the plan leaves, in the next slot. */
+static redtune_status start_piece(reading *self, buffers *set, redtune_error *err) {
+    const uint64_t count = set->filled_bytes / self->element_bytes;
+    const CUdeviceptr output = slot_address(self, self->slot_count);
+    CUresult rc = self->driver->memcpy_htod_async(set->input.address, set->staging.data,
+                                                  set->filled_bytes, set->stream);
     redtune_status status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
-    if (!status) status = rdt_timer_start(&each->timer, each->stream, err);
+    if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
     if (!status)
-        status = redtune_plan_reduce(self->plan, (const void *)(uintptr_t)each->input.address,
-                                     bytes / self->element_bytes,
-                                     (void *)(uintptr_t)each->output.address, each->stream, err);
-    if (!status) status = rdt_timer_stop(&each->timer, each->stream, err);
+        status = redtune_plan_reduce(self->plan, (const void *)(uintptr_t)set->input.address, count,
+                                     (void *)(uintptr_t)output, set->stream, err);
+    if (!status && self->plan->accumulates)
+        status = move_accumulator(self, output, set->stream, err);
+    if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
     if (status) return status;
-    each->busy = true;
-    each->count = bytes / self->element_bytes;
-    self->so_far.count += each->count;
+    set->busy = true;
+    self->slot_count++;
+    self->so_far.count += count;
     self->so_far.pieces++;
     return REDTUNE_OK;
 }
 
-static redtune_status reduce_pieces(reading *self, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (int turn = 0; !status; turn = (turn + 1) % TUNERS) {
-        tuner *each = &self->tuners[turn];
-        status = collect(self, each, err);
-        if (status) break;
-        size_t bytes = 0;
-        status = self->input->read(self->input->user, each->staging.data, self->piece_bytes, &bytes,
-                                   err);
-        if (status || !bytes) break;
-        if (bytes > self->piece_bytes || bytes % self->element_bytes)
-            return rdt_fail(err, REDTUNE_INVALID, 0,
-                            "cannot reduce an input: its reader gave %zu bytes, which is no whole "
-                            "number of elements up to %zu bytes",
-                            bytes, self->piece_bytes);
-        status = start(self, each, bytes, err);
-    }
-    for (int i = 0; !status && i < TUNERS; i++) status = collect(self, &self->tuners[i], err);
+/* Waits until the piece is reduced and its buffers can be filled anew. */
+static redtune_status finish_piece(reading *self, buffers *set, redtune_error *err) {
+    if (!set->busy) return REDTUNE_OK;
+    set->busy = false;
+    double elapsed_ns = 0;
+    redtune_status status = rdt_stream_wait(self->driver, set->stream, err);
+    if (!status) status = rdt_timer_read(&set->timer, &elapsed_ns, err);
+    self->so_far.kernel_ns += elapsed_ns;
     return status;
 }
 
+/* ---- all pieces ------------------------------------------------------------------------------ */
+
+/* The slots' accumulators become one, in the first of them; output: where the result goes, if it
+ * is to be finished. */
+static redtune_status combine_slots(reading *self, CUdeviceptr output, redtune_error *err) {
+    buffers *set = &self->sets[0];
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < SETS; i++) status = finish_piece(self, &self->sets[i], err);
+    const rdt_combination all = {.slots = slot_address(self, 0),
+                                 .slot_count = self->slot_count,
+                                 .count = self->so_far.count,
+                                 .output = output};
+    if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
+    if (!status)
+        status = rdt_kernel_combine(rdt_plan_executable(self->plan)->kernel, all, set->stream, err);
+    if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
+    if (status) return status;
+    set->busy = true;
+    self->slot_count = 1;
+    return finish_piece(self, set, err);
+}
+
+/* For an input that is all in the first set's buffers, or for one of more pieces. */
+static redtune_status plan_pieces(reading *self, bool whole, redtune_error *err) {
+    redtune_problem piece = self->problem;
+    piece.count = (whole ? self->sets[0].filled_bytes : self->piece_bytes) / self->element_bytes;
+    return whole ? redtune_plan_create(self->rt, &piece, &self->plan, err)
+                 : rdt_plan_create_accumulating(self->rt, &piece, &self->plan, err);
+}
+
 /* An empty input has one piece of no elements, so that the op's own rule gives its value. */
-static redtune_status reduce_nothing(reading *self, redtune_error *err) {
-    redtune_status status = start(self, &self->tuners[0], 0, err);
-    return status ? status : collect(self, &self->tuners[0], err);
+static redtune_status reduce_pieces(reading *self, redtune_error *err) {
+    buffers *sets = self->sets;
+    redtune_status status = read_piece(self, &sets[0], err);
+    if (!status && sets[0].filled_bytes) status = read_piece(self, &sets[1], err);
+    const bool whole = !sets[1].filled_bytes;
+    if (!status) status = plan_pieces(self, whole, err);
+    if (!status) status = start_piece(self, &sets[0], err);
+    if (status || whole) return status ? status : finish_piece(self, &sets[0], err);
+    status = start_piece(self, &sets[1], err);
+    for (int turn = 0; !status; turn = (turn + 1) % SETS) {
+        if (self->slot_count == SLOTS) status = combine_slots(self, 0, err);
+        if (!status) status = finish_piece(self, &sets[turn], err);
+        if (!status) status = read_piece(self, &sets[turn], err);
+        if (status || !sets[turn].filled_bytes) break;
+        status = start_piece(self, &sets[turn], err);
+    }
+    return status ? status : combine_slots(self, slot_address(self, SLOTS), err);
+}
+
+static redtune_status read_result(reading *self, redtune_error *err) {
+    const CUdeviceptr result = slot_address(self, self->plan->accumulates ? SLOTS : 0);
+    return rdt_buffer_read(self->driver, &self->so_far.value, result,
+                           redtune_dtype_bytes(self->problem.result), self->sets[0].stream, err);
 }
 
 redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
@@ -134,36 +205,24 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
     if (!rt || !input || !input->read || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
-    redtune_problem resolved;
+    reading self = {.rt = rt, .driver = rt->context->driver, .input = input};
     redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
-    if (!status) status = rdt_problem_resolve(problem, &resolved, err);
+    if (!status) status = rdt_problem_resolve(problem, &self.problem, err);
     if (status) return status;
-    reading self = {
-        .rt = rt,
-        .driver = rt->context->driver,
-        .input = input,
-        .element_bytes = redtune_dtype_bytes(resolved.dtype),
-        .fold = rdt_fold_begin(&resolved),
-        .so_far = {.dtype = resolved.result},
-    };
+    self.element_bytes = redtune_dtype_bytes(self.problem.dtype);
+    self.so_far.dtype = self.problem.result;
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
-    status = choose_piece(&self, resolved.count, err);
-    redtune_problem piece = self.fold.piece;
-    piece.count = self.piece_bytes / self.element_bytes;
-    if (resolved.count && resolved.count < piece.count) piece.count = resolved.count;
-    if (resolved.count && resolved.count < piece.count) piece.count = resolved.count;
-    if (!status) status = redtune_plan_create(rt, &piece, &self.plan, err);
-    for (int i = 0; !status && i < TUNERS; i++) status = open_tuner(&self, &self.tuners[i], err);
+    status = choose_piece(&self, err);
+    if (!status) status = open_buffers(&self, err);
     if (!status) status = reduce_pieces(&self, err);
-    if (!status && !self.so_far.pieces) status = reduce_nothing(&self, err);
-    for (int i = 0; i < TUNERS; i++) close_tuner(&self, &self.tuners[i]);
+    if (!status) status = read_result(&self, err);
     if (!status) {
-        self.so_far.value = rdt_fold_value(&self.fold);
         redtune_plan_info(self.plan, &self.so_far.info);
         *out = self.so_far;
     }
+    close_buffers(&self);
     redtune_plan_destroy(self.plan);
     rdt_context_leave(rt->context, entered);
     return status;

@@ -21,7 +21,8 @@ static void *finish_plan(void *user) {
     redtune_plan *plan = user;
     redtune_error failure;
     rdt_executable *made = NULL;
-    if (rdt_executable_create(plan->rt, &plan->problem, false, &made, &failure)) {
+    if (rdt_executable_create(plan->rt, &plan->problem, plan->accumulates, false, &made,
+                              &failure)) {
         rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with the default: %s",
                       failure.message);
         return NULL;
@@ -37,8 +38,8 @@ static void finish_in_background(redtune_plan *plan) {
     if (!plan->threaded) finish_plan(plan);
 }
 
-redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
-                                   redtune_error *err) {
+static redtune_status create_plan(redtune *rt, const redtune_problem *problem, bool accumulates,
+                                  redtune_plan **out, redtune_error *err) {
     if (!rt || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a plan: %s is NULL",
                         rt ? "out" : "rt");
@@ -49,9 +50,11 @@ redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, 
     if (!plan) return rdt_fail_memory(err, sizeof *plan);
     plan->rt = rt;
     plan->input_bytes = redtune_dtype_bytes(resolved.dtype);
-    plan->result_bytes = redtune_dtype_bytes(resolved.result);
+    plan->accumulates = accumulates;
+    plan->result_bytes =
+        accumulates ? (size_t)RDT_ACCUMULATOR_BYTES : redtune_dtype_bytes(resolved.result);
     plan->count_max = rdt_problem_count_max(resolved.dtype);
-    status = rdt_executable_create(rt, &resolved, rt->background, &plan->first, err);
+    status = rdt_executable_create(rt, &resolved, accumulates, rt->background, &plan->first, err);
     if (status) {
         free(plan);
         return status;
@@ -62,6 +65,16 @@ redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, 
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
     return REDTUNE_OK;
+}
+
+redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
+                                   redtune_error *err) {
+    return create_plan(rt, problem, false, out, err);
+}
+
+redtune_status rdt_plan_create_accumulating(redtune *rt, const redtune_problem *problem,
+                                            redtune_plan **out, redtune_error *err) {
+    return create_plan(rt, problem, true, out, err);
 }
 
 void redtune_plan_destroy(redtune_plan *plan) {

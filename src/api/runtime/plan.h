@@ -11,9 +11,14 @@ struct redtune_plan {
     _Atomic(const rdt_executable *) now; /* first, or later once that is there */
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */
+    bool accumulates;              /* d_out of a run is an accumulator, as in model/launch.h */
     pthread_t thread;              /* that makes later */
     bool threaded;
 };
+
+/* A plan whose runs leave accumulators: the kernels of what it runs combine them. */
+redtune_status rdt_plan_create_accumulating(redtune *rt, const redtune_problem *problem,
+                                            redtune_plan **out, redtune_error *err);
 
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {

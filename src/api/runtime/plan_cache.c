@@ -51,19 +51,18 @@ static void hash_problem(rdt_hash *hash, const redtune_problem *problem) {
     hash_integers(hash, values, sizeof values / sizeof *values);
 }
 
-void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, const char *pin,
-                         const rdt_identity databases, const char *templates,
+void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *question,
                          rdt_plan_cache_key out) {
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add_string(&hash, "plan");
     rdt_hash_add_string(&hash, rdt_codegen_build());
-    rdt_hash_add_string(&hash, templates);
-    rdt_hash_add_string(&hash, pin ? pin : "");
-    hash_problem(&hash, problem);
+    rdt_hash_add_string(&hash, question->templates);
+    rdt_hash_add_string(&hash, question->pin ? question->pin : "");
+    hash_problem(&hash, question->problem);
     hash_gpu(&hash, &rt->context->facts);
-    rdt_hash_add_string(&hash, databases);
-    const int64_t trust = rt->trust;
-    hash_integers(&hash, &trust, 1);
+    rdt_hash_add_string(&hash, question->databases);
+    const int64_t ways[] = {rt->trust, question->accumulates};
+    hash_integers(&hash, ways, 2);
     rdt_hash_text(&hash, out);
 }
 
@@ -106,8 +105,8 @@ bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_execut
     if (rdt_builder_find(rt->builder, key, &data, &bytes, &ignored) || !data) return false;
     const cached_plan *stored = data;
     if (is_whole(stored, bytes) && is_of_this_nvrtc(stored))
-        rdt_builder_load(rt->builder, rt->context, stored->kernel,
-                         stored->launch.final_threads != 0, &kernel, &ignored);
+        rdt_builder_load(rt->builder, rt->context, stored->kernel, &stored->launch, &kernel,
+                         &ignored);
     if (kernel) {
         executable->kernel = kernel;
         executable->launch = stored->launch;

@@ -15,9 +15,15 @@
 
 typedef char rdt_plan_cache_key[RDT_HASH_TEXT_BYTES];
 
-/* pin: the configuration asked for; NULL: none. templates: their version. */
-void rdt_plan_cache_name(const redtune *rt, const redtune_problem *problem, const char *pin,
-                         const rdt_identity databases, const char *templates,
+typedef struct rdt_plan_cache_question {
+    const redtune_problem *problem; /* resolved */
+    bool accumulates;
+    const char *pin;       /* the configuration asked for; NULL: none */
+    const char *databases; /* their identity */
+    const char *templates; /* their version */
+} rdt_plan_cache_question;
+
+void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *question,
                          rdt_plan_cache_key out);
 /* Fills the executable, its kernel loaded into the current context. false: there is no cached plan,
  * or its kernel is gone or does not load, or NVRTC's file is another than the one that compiled it;

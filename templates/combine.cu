@@ -1,0 +1,53 @@
+//@ local convert = require "lib/convert"
+//@ local indexed, op = op.indexed, op.make { dtype = dtype, result = result, arch = arch }
+//@ local acc = op.acc
+
+// Combining the accumulators that the kernel above leaves, and finishing.
+namespace combining {
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+//@ if acc.declare then
+@{acc.declare}
+//@ end
+typedef @{acc.c} accumulator;
+
+//@ local conversions = convert.functions(dtype, result)
+//@ if conversions ~= "" then
+@{conversions}
+//@ end
+//@ if op.functions then
+@{op.functions}
+//@ end
+struct alignas(@{scratch.slot_bytes}) slot {
+    accumulator a;
+};
+
+static_assert(sizeof(slot) == @{scratch.slot_bytes}, "");
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return @{op.combine("a", "b")};
+}
+
+// slots[0] becomes the combination of slots[0], ..., slots[n-1], with `first` elements of the whole
+// before them; *output, where it is not NULL, the result over count elements.
+// Start it with one warp.
+extern "C" __global__ void __launch_bounds__(32)
+redtune_combine(slot *slots, u32 n, u64 first, u64 count, @{result.c} *output)
+{
+    accumulator a = @{op.identity};
+    for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, slots[i].a);
+//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
+    a = combine(a, @{acc.shuffle("a", step)});
+//@ end
+    if (threadIdx.x > 0) return;
+//@ if indexed then
+    a = @{acc.moved("a", "first")};
+//@ end
+    slots[0].a = a;
+    if (output) *output = @{op.finalize("a", "count")};
+}
+
+}  // namespace combining
