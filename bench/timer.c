@@ -208,6 +208,6 @@ redtune_status bench_timer_sample(bench_timer *timer, redtune_error *err) {
 }
 
 void bench_timer_summary(bench_timer *timer, bench_time *out) {
-    rdt_summarise(timer->sample_ns, timer->samples, &out->median_ns, &out->spread_ns);
+    rdt_summary_of(timer->sample_ns, timer->samples, &out->median_ns, &out->spread_ns);
     out->launches = timer->launches;
 }

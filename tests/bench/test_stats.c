@@ -13,28 +13,28 @@ static bool near(double a, double b) {
 static void summary_of_one_is_itself(void) {
     double values[] = {7};
     double median = 0, spread = 1;
-    rdt_summarise(values, 1, &median, &spread);
+    rdt_summary_of(values, 1, &median, &spread);
     CHECK(median == 7 && spread == 0);
 }
 
 static void summary_is_median_and_half_the_middle(void) {
     double values[] = {5, 1, 4, 2, 3};
     double median = 0, spread = 0;
-    rdt_summarise(values, 5, &median, &spread);
+    rdt_summary_of(values, 5, &median, &spread);
     CHECK(median == 3 && spread == 1);
 }
 
 static void summary_of_even_many_lies_between(void) {
     double values[] = {4, 1, 3, 2};
     double median = 0, spread = 0;
-    rdt_summarise(values, 4, &median, &spread);
+    rdt_summary_of(values, 4, &median, &spread);
     CHECK(median == 2.5 && spread == 0.75);
 }
 
 static void summary_is_not_moved_by_an_outlier(void) {
     double values[] = {3, 3, 3, 3, 3, 3, 3, 3, 1e9};
     double median = 0, spread = 1;
-    rdt_summarise(values, 9, &median, &spread);
+    rdt_summary_of(values, 9, &median, &spread);
     CHECK(median == 3 && spread == 0);
 }
 

@@ -81,7 +81,7 @@ static redtune_status finish(const accumulation *self, uint32_t from, uint32_t s
 static void check_value(const accumulation *self, const redtune_value *got,
                         const redtune_value *wanted, const char *what) {
     const redtune_problem *problem = &self->problem;
-    check_that(rdt_reference_same(problem->result, got, wanted), __FILE__, __LINE__,
+    check_that(rdt_scalar_same(problem->result, got, wanted), __FILE__, __LINE__,
                "%s of %s into %s: %s", redtune_op_name(problem->op),
                redtune_dtype_name(problem->dtype), redtune_dtype_name(problem->result), what);
 }
@@ -90,7 +90,8 @@ static void check_value(const accumulation *self, const redtune_value *got,
 static void for_each_op(void (*fact)(const accumulation *self, const void *elements)) {
     static const redtune_dtype dtypes[] = {REDTUNE_I8,   REDTUNE_U32, REDTUNE_I64,
                                            REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64};
-    for (const rdt_op_traits *op = rdt_op_table; op->name; op++)
+    for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
+         op < rdt_op_compiled_in.entry + rdt_op_compiled_in.count; op++)
         for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
             redtune_problem problem = {op->op, dtypes[i], REDTUNE_DTYPE_NONE, COUNT};
             rdt_test_data *data = NULL;
@@ -309,7 +310,7 @@ static void pieces_are_as_many_as_it_takes(void) {
         elements[4700] = elements[4800] = -5;
         check_pieces(&problem, elements, &reading);
         rdt_reference_reduce(&problem, elements, reading.count, &wanted);
-        check_that(rdt_reference_same(problem.result, &reading.value, &wanted.value), __FILE__,
+        check_that(rdt_scalar_same(problem.result, &reading.value, &wanted.value), __FILE__,
                    __LINE__, "%s is wrong", redtune_op_name(problem.op));
     }
 }
