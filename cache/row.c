@@ -111,9 +111,9 @@ static const char *name_of(kind kind, int value) {
     case KIND_DTYPE:
         return redtune_dtype_name((redtune_dtype)value);
     case KIND_LAYOUT:
-        return rdt_layout_name(value);
+        return rdt_problem_layout_name(value);
     case KIND_ORDERING:
-        return rdt_ordering_name(value);
+        return rdt_problem_ordering_name(value);
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
     default:
@@ -132,9 +132,9 @@ static int find_name(kind kind, const char *name) {
     case KIND_DTYPE:
         return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT:
-        return rdt_layout_find(name);
+        return rdt_problem_find_layout(name);
     case KIND_ORDERING:
-        return rdt_ordering_find(name);
+        return rdt_problem_find_ordering(name);
     case KIND_CACHE:
         return !strcmp(name, cache_names[RDT_CACHE_COLD])   ? RDT_CACHE_COLD
                : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM

@@ -2,8 +2,8 @@
 #include "exact.h"
 
 #include <stdlib.h>
-#include "model/fold.h"
-#include "model/reference.h"
+#include "fold.h"
+#include "reference.h"
 
 enum { LEAF = 256 /* elements whose result is kept; that of fewer is computed */ };
 

@@ -33,19 +33,19 @@ static int index_of(const char *const *list, const char *name) {
     return -1;
 }
 
-const char *rdt_layout_name(int layout) {
+const char *rdt_problem_layout_name(int layout) {
     return name_at(layout_names, layout);
 }
 
-int rdt_layout_find(const char *name) {
+int rdt_problem_find_layout(const char *name) {
     return index_of(layout_names, name);
 }
 
-const char *rdt_ordering_name(int ordering) {
+const char *rdt_problem_ordering_name(int ordering) {
     return name_at(ordering_names, ordering);
 }
 
-int rdt_ordering_find(const char *name) {
+int rdt_problem_find_ordering(const char *name) {
     return index_of(ordering_names, name);
 }
 

@@ -39,10 +39,10 @@ typedef enum rdt_ordering {
 } rdt_ordering;
 
 /* The name, or NULL; and back, or -1. */
-const char *rdt_layout_name(int layout);
-int rdt_layout_find(const char *name);
-const char *rdt_ordering_name(int ordering);
-int rdt_ordering_find(const char *name);
+const char *rdt_problem_layout_name(int layout);
+int rdt_problem_find_layout(const char *name);
+const char *rdt_problem_ordering_name(int ordering);
+int rdt_problem_find_ordering(const char *name);
 
 typedef enum rdt_kind {
     RDT_KIND_NONE = 0,

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "cover.h"
 #include "device.h"
-#include "model/reference.h"
+#include "reference.h"
 #include "tuner/measure/one_hot.h"
 
 enum { SUBJECT_RESULTS = 4096 };

@@ -4,7 +4,7 @@
 #include "api/runtime/plan.h"
 #include "check.h"
 #include "device.h"
-#include "model/reference.h"
+#include "reference.h"
 #include "model/scalar.h"
 #include "tuner/measure/test_data.h"
 

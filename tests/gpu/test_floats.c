@@ -2,7 +2,7 @@
  * docs/ops.md gives, and NaN, infinity, signed zero and subnormal numbers wherever they stand. */
 #include <math.h>
 #include "check.h"
-#include "model/fold.h"
+#include "fold.h"
 #include "model/scalar.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"

@@ -5,7 +5,7 @@
 #include "exact.h"
 #include "model/scalar.h"
 #include "device.h"
-#include "model/reference.h"
+#include "reference.h"
 #include "tuner/measure/test_data.h"
 #include "redtune/tools.h"
 

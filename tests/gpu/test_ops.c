@@ -1,7 +1,7 @@
 /* Facts about every op of every dtype on a GPU, through the built-in defaults: results in each
  * dtype that may be asked for, and inputs that are reduced in pieces. */
 #include "check.h"
-#include "model/fold.h"
+#include "fold.h"
 #include "model/scalar.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"

@@ -21,7 +21,7 @@
 #include "base/fail.h"
 #include "cover.h"
 #include "inputs.h"
-#include "model/reference.h"
+#include "reference.h"
 #include "model/scalar.h"
 #include "simulated.h"
 #include "gpu/stream.h"

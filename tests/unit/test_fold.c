@@ -1,8 +1,8 @@
 /* Facts about model/fold.h: the results of pieces put together are the result of the whole. */
 #include <math.h>
 #include "check.h"
-#include "model/fold.h"
-#include "model/reference.h"
+#include "fold.h"
+#include "reference.h"
 #include "model/scalar.h"
 
 enum { COUNT = 300 };

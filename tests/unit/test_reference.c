@@ -3,7 +3,7 @@
 #include <math.h>
 #include "check.h"
 #include "model/half.h"
-#include "model/reference.h"
+#include "reference.h"
 #include "model/scalar.h"
 
 static redtune_problem problem_of(redtune_op op, redtune_dtype dtype, redtune_dtype result) {

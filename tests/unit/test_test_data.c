@@ -4,7 +4,7 @@
 #include "check.h"
 #include "exact.h"
 #include "faults.h"
-#include "model/reference.h"
+#include "reference.h"
 #include "model/scalar.h"
 #include "tuner/measure/test_data.h"
 

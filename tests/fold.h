@@ -1,6 +1,6 @@
 /* Fold: combining the results of the pieces of an input on the host. */
-#ifndef RDT_MODEL_FOLD_H
-#define RDT_MODEL_FOLD_H
+#ifndef RDT_TESTS_FOLD_H
+#define RDT_TESTS_FOLD_H
 
 #include "model/problem.h"
 

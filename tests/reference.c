@@ -1,5 +1,5 @@
 /* Reference: the value of a reduction over host memory, as docs/ops.md defines it. */
-#include "model/reference.h"
+#include "reference.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Reference: the value of a reduction over host memory, as docs/ops.md defines it. Plain and slow:
  * one element after the other, floats in twice the accumulator's precision and more. */
-#ifndef RDT_MODEL_REFERENCE_H
-#define RDT_MODEL_REFERENCE_H
+#ifndef RDT_TESTS_REFERENCE_H
+#define RDT_TESTS_REFERENCE_H
 
 #include "model/problem.h"
 

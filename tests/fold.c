@@ -1,8 +1,8 @@
 /* Fold: combining the results of the pieces of an input on the host. */
-#include "model/fold.h"
+#include "fold.h"
 
 #include <math.h>
-#include "model/reference.h"
+#include "reference.h"
 #include "model/scalar.h"
 
 redtune_problem rdt_fold_piece(const redtune_problem *problem) {
