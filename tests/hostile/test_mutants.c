@@ -57,12 +57,12 @@ static bool step(const rdt_space *space, int index[RDT_PARAM_MAX], rdt_config *c
     return false;
 }
 
-static bool add_source(rdt_case at, const rdt_config *config) {
+static bool add_source(int family, rdt_case at, const rdt_config *config) {
     char *source = NULL;
     hash *grown = realloc(reachable, (reachable_count + 1) * sizeof *grown);
     if (!grown) return false;
     reachable = grown;
-    if (rdt_codegen_render(forge_codegen(), 0, at, config, true, &source, NULL)) return false;
+    if (rdt_codegen_render(forge_codegen(), family, at, config, true, &source, NULL)) return false;
     reachable[reachable_count++] = hash_of(source);
     free(source);
     return true;
@@ -77,16 +77,27 @@ static bool add_sources(const redtune_problem *problem) {
     for (int i = 0; i < space->param_count; i++) config.value[i] = space->param[i].value[0];
     do {
         bool allowed = !rdt_codegen_check(forge_codegen(), 0, at, &config, NULL);
-        if (allowed && !add_source(at, &config)) return false;
+        if (allowed && !add_source(0, at, &config)) return false;
     } while (step(space, index, &config));
     return true;
+}
+
+/* The naive kernel, which what is imported is held against. */
+static bool add_judge(const redtune_problem *problem) {
+    const rdt_facts facts = rdt_convert_complete(forge_gpu());
+    const rdt_case at = {problem, &facts};
+    int family;
+    rdt_config config;
+    return !rdt_codegen_find_aside(forge_codegen(), "naive", &family, NULL) &&
+           !rdt_codegen_default(forge_codegen(), family, at, &config, NULL) &&
+           add_source(family, at, &config);
 }
 
 static bool find_reachable(void) {
     for (size_t i = 0; i < FORGE_PROBLEMS; i++) {
         redtune_problem problem = forge_problem(i), before = forge_problem(i ? i - 1 : 0);
         if (i && rdt_problem_same_class(&problem, &before)) continue;
-        if (!add_sources(&problem)) return false;
+        if (!add_sources(&problem) || !add_judge(&problem)) return false;
     }
     qsort(reachable, reachable_count, sizeof *reachable, compare_hashes);
     return true;
