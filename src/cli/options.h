@@ -1,4 +1,4 @@
-/* Options: the one table of them, from which come the parsing and every help text. */
+/* Options: parsing a command's words, and its help text, by the table of options. */
 #ifndef RDT_CLI_OPTIONS_H
 #define RDT_CLI_OPTIONS_H
 

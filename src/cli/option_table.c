@@ -1,0 +1,290 @@
+/* Option table: every option of every command, its help, and how its value is read. */
+#include "cli/option_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "cli/message.h"
+
+typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, const char *value,
+                               redtune_error *err);
+static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
+    take_effort, take_seed, take_sample, take_number, take_op, take_ops, take_dtype, take_dtypes,
+    take_count, take_counts, take_format;
+
+#define MEMBER(name) offsetof(rdt_options, name)
+
+const rdt_option rdt_option_table[] = {
+    {"device", 0, "N,...|all", RDT_TUNE, take_devices, MEMBER(device),
+     "the GPUs' numbers, all, or sim: the simulated one (default: 0)"},
+    {"device", 0, "N|sim", RDT_REDUCE | RDT_LADDER | RDT_VERIFY, take_device, MEMBER(device),
+     "the GPU's number, or sim: the simulated one (default: 0)"},
+    {"device", 0, "N|sim", RDT_REPORT, take_device, MEMBER(device),
+     "tell of this GPU, and run the ladder on it (default: no ladder)"},
+    {"output", 'o', "FILE", RDT_REPORT | RDT_EXPORT, take_string, MEMBER(output),
+     "where to write (default: -, which is standard output)"},
+    {"gpu", 0, "NAME", RDT_REPORT | RDT_EXPLAIN, take_string, MEMBER(gpu),
+     "the GPU model with this in its name (default: this machine's)"},
+    {"op", 0, "OP", RDT_REPORT, take_op, MEMBER(ops),
+     "the problem whose candidates are shown: its op (default: sum),"},
+    {"op", 0, "OP,...", RDT_TUNE, take_ops, MEMBER(ops), "what to tune (default: sum)"},
+    {"all", 0, NULL, RDT_SHOW, take_flag, MEMBER(all), "every measurement, not only the winners"},
+    {"format", 0, "FORMAT", RDT_EXPORT, take_format, MEMBER(json_lines),
+     "sqlite, a database, or json, one object per line (default: sqlite)"},
+    {"winners", 0, NULL, RDT_EXPORT, take_flag, MEMBER(winners),
+     "only the winners, and what the default took beside each"},
+    {"gpu", 0, "NAME", RDT_EMIT, take_string, MEMBER(gpu),
+     "for the GPU model with this in its name (default: a typical one)"},
+    {"gpu", 0, "NAME|all", RDT_SHOW, take_string, MEMBER(gpu),
+     "the GPU model with this in its name, or all (default: this machine's)"},
+    {"gpu", 0, "NAME|all", RDT_EXPORT, take_string, MEMBER(gpu),
+     "the GPU model with this in its name (default: all; of winners this machine's)"},
+    {"shipped", 0, NULL, RDT_SHOW | RDT_EXPLAIN | RDT_REPORT | RDT_EXPORT, take_flag,
+     MEMBER(shipped), "of the system's databases, too, such as what redtune comes with"},
+    {"sample", 0, "NUMBER", RDT_VERIFY, take_sample, MEMBER(sample),
+     "how many to try, drawn at random (default: 32)"},
+    {"all", 0, NULL, RDT_VERIFY, take_flag, MEMBER(all), "try all of them"},
+    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_op, MEMBER(ops),
+     "only of this reduction (default: all)"},
+    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtype, MEMBER(dtypes),
+     "only of these elements (default: all)"},
+    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(counts),
+     "only of this number of elements (default: all)"},
+    {"device", 0, "N|sim", RDT_EXPLAIN, take_device, MEMBER(device),
+     "this GPU of the machine, or the simulated one (default: 0)"},
+    {"op", 0, "OP", RDT_EMIT | RDT_REDUCE | RDT_EXPLAIN, take_op, MEMBER(ops),
+     "the reduction (default: sum)"},
+    {"dtype", 0, "DTYPE,...", RDT_TUNE, take_dtypes, MEMBER(dtypes),
+     "of the elements (default: f16,bf16,f32,f64,i8,i32,i64)"},
+    {"dtype", 0, "DTYPE", RDT_EMIT | RDT_EXPLAIN, take_dtype, MEMBER(dtypes),
+     "of the elements (default: f32)"},
+    {"dtype", 0, "DTYPE", RDT_REPORT, take_dtype, MEMBER(dtypes), "... its dtype (default: any),"},
+    {"count", 0, "COUNT", RDT_REPORT, take_count, MEMBER(counts),
+     "... its elements (default: the one with the greatest gain)"},
+    {"csv", 0, NULL, RDT_REPORT, take_flag, MEMBER(csv), "the winners as CSV"},
+    {"dtype", 0, "DTYPE", RDT_LADDER, take_dtype, MEMBER(dtypes),
+     "of the elements: i32, i64, f32 or f64 (default: f32)"},
+    {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtype, MEMBER(dtypes),
+     "of a file of raw elements: i8 to u64, f16, bf16, f32 or f64"},
+    {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(counts),
+     "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..1G)"},
+    {"count", 0, "COUNT", RDT_EXPLAIN, take_count, MEMBER(counts), "elements (default: 1M)"},
+    {"count", 0, "COUNT", RDT_EMIT, take_count, MEMBER(counts),
+     "elements to render for, or to run on (default: 1M)"},
+    {"count", 0, "COUNT", RDT_LADDER, take_count, MEMBER(counts),
+     "elements to sum (default: 16M; on the simulated GPU 1M)"},
+    {"block", 0, "THREADS", RDT_LADDER, take_number, MEMBER(block),
+     "threads per block: 32 to 1024, a power of two, or 101 (default: 256)"},
+    {"show", 0, "STEP", RDT_LADDER, take_string, MEMBER(show),
+     "print that step's kernel: its name or number, or tuned"},
+    {"trace", 0, "COUNT", RDT_LADDER, take_number, MEMBER(trace),
+     "print the trees over 2, 4, 8 or 16 numbers, round by round"},
+    {"export", 0, "DIR", RDT_LADDER, take_string, MEMBER(export),
+     "write each step as a complete program for nvcc into that folder"},
+    {"one-block", 0, NULL, RDT_LADDER, take_flag, MEMBER(one_block),
+     "the steps in their form for an array of one block"},
+    {"family", 0, "NAME", RDT_EMIT, take_string, MEMBER(family),
+     "the template (default: the first that has the op and dtype)"},
+    {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_string, MEMBER(config),
+     "parameters that differ from the built-in default"},
+    {"lines", 0, NULL, RDT_EMIT, take_flag, MEMBER(lines),
+     "with the #line directives that the compiler is given"},
+    {"counters", 0, NULL, RDT_EMIT, take_flag, MEMBER(counters),
+     "print what it does on the simulated GPU instead of the source"},
+    {"effort", 0, "EFFORT", RDT_TUNE, take_effort, MEMBER(effort),
+     "quick, standard or exhaustive (default: standard)"},
+    {"budget", 0, "TIME", RDT_TUNE, take_seconds, MEMBER(budget_s),
+     "about how long to take, such as 60s or 5m (default: no limit)"},
+    {"seed", 0, "NUMBER", RDT_TUNE, take_seed, MEMBER(seed),
+     "where a search begins: the same goes the same way (default: 0)"},
+    {"seed", 0, "NUMBER", RDT_VERIFY, take_seed, MEMBER(seed),
+     "what the sample depends on: the same draws the same (default: 0)"},
+    {"shard", 0, "I/N|auto", RDT_TUNE, take_part, MEMBER(shard),
+     "tune part I of N, from 0; auto: as srun or mpirun say"},
+    {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
+     "give a candidate up that takes longer for one step (default: 10)"},
+    {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
+     "measure also what the database has already"},
+    {"machine", 0, "LABEL", RDT_TUNE | RDT_VERIFY, take_string, MEMBER(machine),
+     "store what is measured with this label, for databases that several share"},
+    {"dry-run", 0, NULL, RDT_IMPORT | RDT_MERGE, take_flag, MEMBER(dry_run),
+     "change nothing, and print what would change"},
+    {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_string, MEMBER(database),
+     "the tuning database (default: $REDTUNE_DB, else the user's)"},
+    {"json", 0, NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPORT | RDT_BARE), take_flag,
+     MEMBER(json), "print the result as JSON"},
+    {"quiet", 'q', NULL, RDT_ALL & ~(RDT_WORKER | RDT_BARE), take_flag, MEMBER(quiet),
+     "print the result and errors only"},
+    {"verbose", 'v', NULL, RDT_TUNE | RDT_REDUCE | RDT_LADDER | RDT_REPORT | RDT_VERIFY, take_flag,
+     MEMBER(verbose), "say more; twice: everything"},
+    {"help", 'h', NULL, RDT_ALL, take_flag, MEMBER(help), "print this"},
+    {"version", 0, NULL, RDT_BARE, take_flag, MEMBER(version), "print redtune's version"},
+    {0},
+};
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static redtune_status wrong(const rdt_option *row, const char *value, const char *reason,
+                            redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s '%.200s': %s", row->name,
+                           value, reason);
+}
+
+static redtune_status take_flag(rdt_options *options, const rdt_option *row, const char *value,
+                                redtune_error *err) {
+    (void)value, (void)err;
+    (*(int *)((char *)options + row->offset))++;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_string(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    if (!*value) return wrong(row, value, "it is empty", err);
+    *(const char **)((char *)options + row->offset) = value;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_device(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    size_t digits = strspn(value, "0123456789");
+    if ((!digits || value[digits]) && strcmp(value, "sim"))
+        return wrong(row, value, "give one device: a number such as 0, or sim", err);
+    return take_string(options, row, value, err);
+}
+
+/* Numbers with commas between, or a word for all. */
+static redtune_status take_devices(rdt_options *options, const rdt_option *row, const char *value,
+                                   redtune_error *err) {
+    const char *at = value;
+    while (*at >= '0' && *at <= '9') {
+        at += strspn(at, "0123456789");
+        if (*at == ',' && at[1]) at++;
+    }
+    if (!*value || (*at && strcmp(value, "sim") && strcmp(value, "all") && strcmp(value, "auto")))
+        return wrong(row, value, "give numbers such as 0 or 0,1, or all, or sim", err);
+    return take_string(options, row, value, err);
+}
+
+static redtune_status take_part(rdt_options *options, const rdt_option *row, const char *value,
+                                redtune_error *err) {
+    (void)row;
+    return rdt_shard_read(value, &options->shard, err);
+}
+
+static redtune_status take_effort(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    (void)row;
+    return redtune_effort_find(value, &options->effort, err);
+}
+
+static redtune_status take_seed(rdt_options *options, const rdt_option *row, const char *value,
+                                redtune_error *err) {
+    char *end;
+    size_t digits = strspn(value, "0123456789");
+    uint64_t seed = strtoull(value, &end, 10);
+    if (!digits || value[digits] || digits > 19)
+        return wrong(row, value, "give a whole number of up to 19 digits", err);
+    options->seed = seed;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_seconds(rdt_options *options, const rdt_option *row, const char *value,
+                                   redtune_error *err) {
+    double seconds;
+    if (!rdt_number_read_seconds(value, &seconds))
+        return wrong(row, value, "give seconds, such as 10, 2.5s or 1m, up to a week", err);
+    *(double *)((char *)options + row->offset) = seconds;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_sample(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    if (!rdt_number_read_count(value, strlen(value), &options->sample))
+        return wrong(row, value, "give a number from 1 on, or --all", err);
+    return REDTUNE_OK;
+}
+
+static redtune_status take_number(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    if (!rdt_number_read_count(value, strlen(value),
+                               (uint64_t *)(void *)((char *)options + row->offset)))
+        return wrong(row, value, "give a whole number from 1 on", err);
+    return REDTUNE_OK;
+}
+
+/* One name out of a list; false once the list has ended. */
+static bool next_name(const char **list, char name[64]) {
+    if (!*list) return false;
+    size_t length = strcspn(*list, ",");
+    snprintf(name, 64, "%.*s", (int)length, *list);
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return true;
+}
+
+static redtune_status take_format(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    bool json = !strcmp(value, "json");
+    if (!json && strcmp(value, "sqlite")) return wrong(row, value, "give sqlite or json", err);
+    options->json_lines = json;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_ops(rdt_options *options, const rdt_option *row, const char *value,
+                               redtune_error *err) {
+    const char *list = value;
+    char name[64];
+    options->op_count = 0;
+    while (next_name(&list, name)) {
+        if (options->op_count == RDT_OPTIONS_LIST_MAX)
+            return wrong(row, value, "too many names", err);
+        redtune_status status = redtune_op_find(name, &options->ops[options->op_count], err);
+        if (status) return status;
+        options->op_count++;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status take_op(rdt_options *options, const rdt_option *row, const char *value,
+                              redtune_error *err) {
+    (void)row;
+    options->op_count = 1;
+    return redtune_op_find(value, options->ops, err);
+}
+
+static redtune_status take_dtypes(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    const char *list = value;
+    char name[64];
+    options->dtype_count = 0;
+    while (next_name(&list, name)) {
+        if (options->dtype_count == RDT_OPTIONS_LIST_MAX)
+            return wrong(row, value, "too many names", err);
+        redtune_status status =
+            redtune_dtype_find(name, &options->dtypes[options->dtype_count], err);
+        if (status) return status;
+        options->dtype_count++;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status take_dtype(rdt_options *options, const rdt_option *row, const char *value,
+                                 redtune_error *err) {
+    (void)row;
+    options->dtype_count = 1;
+    return redtune_dtype_find(value, options->dtypes, err);
+}
+
+static redtune_status take_counts(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    redtune_status status =
+        rdt_number_read_counts(value, options->counts, &options->count_count, err);
+    if (status) rdt_message_within(err, "cannot use --%s", row->name);
+    return status;
+}
+
+static redtune_status take_count(rdt_options *options, const rdt_option *row, const char *value,
+                                 redtune_error *err) {
+    if (!rdt_number_read_count(value, strlen(value), options->counts))
+        return wrong(row, value, "give elements from 1 to 2^60, such as 1000, 4K or 256M", err);
+    options->count_count = 1;
+    return REDTUNE_OK;
+}
