@@ -43,22 +43,21 @@ static redtune_status problem_of(index_point point, redtune_problem *out) {
     return rdt_problem_resolve(&problem, out, NULL);
 }
 
-static rdt_config config_of(const cover *self, index_point point) {
-    rdt_config config = {0};
+static rdt_point point_of(const cover *self, index_point at) {
+    rdt_point point = {.family = self->family};
     for (int i = 0; i < self->space->param_count; i++)
-        config.value[i] = self->space->param[i].value[point.at[PARAMS + i]];
-    return config;
+        point.value[i] = self->space->param[i].value[at.at[PARAMS + i]];
+    return point;
 }
 
-static redtune_status check(const cover *self, index_point point, bool *allowed,
-                            redtune_error *err) {
+static redtune_status check(const cover *self, index_point at, bool *allowed, redtune_error *err) {
     redtune_problem problem;
     redtune_error refusal;
     *allowed = false;
-    if (problem_of(point, &problem)) return REDTUNE_OK;
-    rdt_config config = config_of(self, point);
-    redtune_status status = rdt_codegen_check(self->codegen, self->family,
-                                              (rdt_case){&problem, self->facts}, &config, &refusal);
+    if (problem_of(at, &problem)) return REDTUNE_OK;
+    const rdt_point point = point_of(self, at);
+    redtune_status status =
+        rdt_codegen_check(self->codegen, (rdt_case){&problem, self->facts}, &point, &refusal);
     *allowed = !status;
     if (!status || status == REDTUNE_UNSUPPORTED) return REDTUNE_OK;
     if (err) *err = refusal;
@@ -185,7 +184,7 @@ static redtune_status find_points(cover *self, cover_point *out, size_t *made, r
         set_missing(self, wanted, false);
         if (!pairs) continue;
         mark(self, &point);
-        out[*made].config = config_of(self, point);
+        out[*made].point = point_of(self, point);
         status = problem_of(point, &out[(*made)++].problem);
     }
     return status;
@@ -205,7 +204,7 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
     self->codegen = codegen;
     self->family = family;
     self->facts = facts;
-    self->space = rdt_codegen_space(codegen, family);
+    self->space = &rdt_codegen_spaces(codegen)->space[family];
     self->factors = PARAMS + self->space->param_count;
     self->values[OP] = REDTUNE_XOR + 1; /* those that the reference has */
     while (rdt_dtype_table[self->values[DTYPE]].name) self->values[DTYPE]++;

@@ -8,7 +8,7 @@
 
 typedef struct cover_point {
     redtune_problem problem; /* resolved; count is 2^20 */
-    rdt_config config;
+    rdt_point point;
 } cover_point;
 
 /* Which pairs are covered. No launch parameter is paired with op or dtype: it does not enter the
@@ -18,7 +18,7 @@ typedef enum cover_extent {
     COVER_PROBLEMS, /* op with dtype, too */
 } cover_extent;
 
-/* *points is freed by the caller. The same space gives the same set. Pairs that no allowed config
+/* *points is freed by the caller. The same space gives the same set. Pairs that no allowed point
  * has are left out: those for which none was found in some thousand tries. */
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
                            cover_extent extent, cover_point **points, size_t *count,

@@ -140,12 +140,12 @@ void oracle_record_free(oracle_record *record) {
     free(record);
 }
 
-static void encode(const rdt_space *space, const rdt_config *config, char code[PLACES + 1]) {
+static void encode(const rdt_space *space, const rdt_point *point, char code[PLACES + 1]) {
     for (int i = 0; i < PLACES; i++) {
         const char *name = recorded[i].param;
         int at = rdt_space_find(space, name, (int)strlen(name)), digit = 0;
         const rdt_param *param = &space->param[at];
-        int place = rdt_param_find(param, config->value[at]);
+        int place = rdt_param_find(param, point->value[at]);
         const char *const *names = recorded[i].name;
         while (names[0] && digit < NAMES && strcmp(names[digit], param->label[place])) digit++;
         code[i] = (char)('0' + (names[0] ? digit : place));
@@ -154,9 +154,9 @@ static void encode(const rdt_space *space, const rdt_config *config, char code[P
 }
 
 static const measured *find_measured(const oracle *self, const redtune_problem *problem,
-                                     const rdt_config *config) {
+                                     const rdt_point *point) {
     char code[PLACES + 1];
-    encode(rdt_codegen_space(self->codegen, 0), config, code);
+    encode(rdt_point_space(rdt_codegen_spaces(self->codegen), point), point, code);
     for (size_t i = 0; i < self->record->count; i++) {
         const recorded_problem *each = &self->record->problem[i];
         if (each->dtype != problem->dtype || each->count != problem->count) continue;
@@ -230,13 +230,13 @@ static double with_noise(const oracle *self, double truth_ns, rdt_random *random
     return is_outlier ? 3 * sample : sample;
 }
 
-/* What the config's names cost. */
-static double name_factor(const oracle *self, const rdt_config *config) {
-    const rdt_space *space = rdt_codegen_space(self->codegen, 0);
+/* What the point's names cost. */
+static double name_factor(const oracle *self, const rdt_point *point) {
+    const rdt_space *space = rdt_point_space(rdt_codegen_spaces(self->codegen), point);
     double factor = 1;
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        const char *label = param->label[rdt_param_find(param, config->value[i])];
+        const char *label = param->label[rdt_param_find(param, point->value[i])];
         for (int k = 0; k < ORACLE_NAMES; k++)
             if (self->name[k].label && !strcmp(self->name[k].label, label))
                 factor *= self->name[k].factor;
@@ -247,7 +247,7 @@ static double name_factor(const oracle *self, const rdt_config *config) {
 /* ---- the evaluator --------------------------------------------------------------------------- */
 
 static int order_of(const oracle *self, const rdt_candidate *candidate) {
-    return rdt_config_order(rdt_codegen_space(self->codegen, 0), &candidate->config);
+    return rdt_point_rank(rdt_codegen_spaces(self->codegen), &candidate->point);
 }
 
 /* 1, or what a count that suits it badly costs the candidate. */
@@ -262,52 +262,51 @@ double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_c
                        const rdt_candidate *candidate) {
     if (!self->record)
         return model_ns(self, problem, cache, candidate) * fit_of(self, problem, candidate) *
-               name_factor(self, &candidate->config);
-    const measured *each = find_measured(self, problem, &candidate->config);
+               name_factor(self, &candidate->point);
+    const measured *each = find_measured(self, problem, &candidate->point);
     return each ? each->median_ns[summary_of(each, 31)] : 0;
 }
 
 /* Whether a search explores the point without a probe's saying so. */
-static bool is_explored(const oracle *self, rdt_case at, const rdt_config *config) {
-    char text[RDT_CONFIG_TEXT_BYTES];
+static bool is_explored(const oracle *self, rdt_case at, const rdt_point *point) {
+    char text[RDT_POINT_TEXT_BYTES];
     bool useful = false;
-    rdt_config_format(rdt_codegen_space(self->codegen, 0), config, text);
+    rdt_point_format(rdt_codegen_spaces(self->codegen), point, text);
     return strstr(text, "load=no_allocate,tail=shuffle,") &&
            (strstr(text, "finish=single") || strstr(text, "finish=poll")) &&
-           !rdt_codegen_is_point(self->codegen, 0, at, RDT_EXTENT_USEFUL, config, &useful, NULL) &&
+           !rdt_codegen_is_point(self->codegen, at, RDT_EXTENT_USEFUL, point, &useful, NULL) &&
            useful;
 }
 
 double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                       size_t *points) {
     rdt_case at = {problem, self->facts};
-    rdt_config *configs = NULL;
+    rdt_point *listed = NULL;
     double best = 0;
     size_t count = 0;
     *points = 0;
-    if (rdt_codegen_points(self->codegen, 0, at, RDT_EXTENT_DISTINCT, &configs, &count, NULL))
-        return 0;
+    if (rdt_codegen_points(self->codegen, at, RDT_EXTENT_DISTINCT, &listed, &count, NULL)) return 0;
     for (size_t i = 0; i < count; i++) {
-        rdt_candidate each = {.config = configs[i]};
-        *points += is_explored(self, at, &configs[i]);
-        if (rdt_codegen_launch(self->codegen, 0, at, &configs[i], &each.launch, NULL)) continue;
+        rdt_candidate each = {.point = listed[i]};
+        *points += is_explored(self, at, &listed[i]);
+        if (rdt_codegen_launch(self->codegen, at, &listed[i], &each.launch, NULL)) continue;
         double truth = oracle_truth_ns(self, problem, cache, &each);
         /* What is recorded with three samples only was not worth more. */
         if (self->record) {
-            const measured *found = find_measured(self, problem, &each.config);
+            const measured *found = find_measured(self, problem, &each.point);
             if (!found || !(found->median_ns[2] > 0)) continue;
         }
         if (truth > 0 && (!(best > 0) || truth < best)) best = truth;
     }
-    free(configs);
+    free(listed);
     return best;
 }
 
 static void note(const oracle *self, const char *what, const rdt_batch *batch, size_t i,
                  int samples) {
-    char text[RDT_CONFIG_TEXT_BYTES];
+    char text[RDT_POINT_TEXT_BYTES];
     if (!self->log) return;
-    rdt_config_format(rdt_codegen_space(self->codegen, 0), &batch->candidates[i].config, text);
+    rdt_point_format(rdt_codegen_spaces(self->codegen), &batch->candidates[i].point, text);
     rdt_text_addf(self->log, "%s %s %" PRIu64 " %d %s\n", what,
                   redtune_dtype_name(batch->problem->dtype), batch->problem->count, samples, text);
 }
@@ -357,7 +356,7 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
         if (order_of(self, each) == self->flattered && samples < 9) truth /= 2;
         rdt_random random = {self->salt ^ (uint64_t)order_of(self, each) ^
                              batch->problem->count << 20 ^ (uint64_t)samples << 56};
-        if (self->record) replay(find_measured(self, batch->problem, &each->config), samples, out);
+        if (self->record) replay(find_measured(self, batch->problem, &each->point), samples, out);
         for (int j = 0; !self->record && j < samples; j++) {
             bool is_elsewhere = samples >= 15 && j % 3 == 2;
             out[j] = with_noise(self, truth * (is_elsewhere ? 1 + self->elsewhere : 1), &random);

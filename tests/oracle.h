@@ -29,7 +29,7 @@ typedef struct oracle {
                                     its own, are slower where the count is no power of two */
     oracle_name name[ORACLE_NAMES]; /* of the model: every name that costs something */
     rdt_text *log;                  /* what was asked, a line a candidate; NULL: not kept */
-    /* Faults, by the place of the config in the space: each such candidate fails, or is flattered
+    /* Faults, by the order of the point: each such candidate fails, or is flattered
      * at first: its first samples are half the truth. -1: none. wrong may be ORACLE_EVERY. */
     int wrong, faulted, hung, flattered;
     size_t verified, timed, samples; /* asked for so far */

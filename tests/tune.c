@@ -57,10 +57,11 @@ void tune_end(tune *self) {
 }
 
 double tune_truth_ns(const tune *self, const rdt_trial *trial) {
-    rdt_candidate each = {.config = {{0}}};
+    rdt_candidate each;
     rdt_case at = {&trial->problem, self->oracle.facts};
-    if (rdt_config_parse(rdt_codegen_space(tune_codegen, 0), trial->config, &each.config, NULL) ||
-        rdt_codegen_launch(tune_codegen, 0, at, &each.config, &each.launch, NULL))
+    if (rdt_point_read(rdt_codegen_spaces(tune_codegen), trial->family, trial->config, &each.point,
+                       NULL) ||
+        rdt_codegen_launch(tune_codegen, at, &each.point, &each.launch, NULL))
         return 0;
     return oracle_truth_ns(&self->oracle, &trial->problem, trial->cache, &each);
 }

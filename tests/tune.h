@@ -31,7 +31,7 @@ extern rdt_codegen *tune_codegen;
 void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int high);
 redtune_status tune_run(tune *self);
 void tune_end(tune *self);
-/* What the trial's config takes on its problem, without noise. */
+/* What the trial's point takes on its problem, without noise. */
 double tune_truth_ns(const tune *self, const rdt_trial *trial);
 
 /* Before and after the facts run. The file of the facts itself runs them: how they stand is known

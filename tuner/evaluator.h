@@ -9,10 +9,11 @@
 #define RDT_TUNER_EVALUATOR_H
 
 #include "model/launch.h"
+#include "model/point.h"
 #include "model/trial.h"
 
 typedef struct rdt_candidate {
-    rdt_config config;
+    rdt_point point;
     rdt_launch launch;
 } rdt_candidate;
 
@@ -22,11 +23,10 @@ typedef struct rdt_verdict {
     char cause[160];
 } rdt_verdict;
 
-/* Candidates of one family on one problem of the evaluator's class, resolved, and not larger than
- * the evaluator was made for. */
+/* Candidates on one problem of the evaluator's class, resolved, and not larger than the evaluator
+ * was made for. */
 typedef struct rdt_batch {
     const redtune_problem *problem;
-    int family;
     const rdt_candidate *candidates;
     size_t count;
 } rdt_batch;

@@ -3,10 +3,12 @@
 #define RDT_CODEGEN_CODEGEN_H
 
 #include "base/hash.h"
-#include "model/config.h"
 #include "model/facts.h"
 #include "model/launch.h"
+#include "model/point.h"
 #include "model/problem.h"
+
+enum { RDT_FAMILY_MAX = 16 };
 
 /* One Lua state with all families loaded. Used by one thread at a time. */
 typedef struct rdt_codegen rdt_codegen;
@@ -22,16 +24,14 @@ const char *rdt_codegen_build(void);
 /* The user's template folder, or NULL for the templates compiled in. */
 const char *rdt_codegen_folder(const rdt_codegen *codegen);
 
-/* Families in the registry's order; their spaces live as long as the codegen. */
-int rdt_codegen_family_count(const rdt_codegen *codegen);
-const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family);
-/* NULL finds the first. REDTUNE_INVALID for a name that no family has. */
-redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
-                                redtune_error *err);
+/* The spaces of the families in the registry's order, which is that of a point's family. They live
+ * as long as the codegen. */
+const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen);
 
-/* A family that the registry does not name, loaded when it is asked for: it can be rendered and
- * launched like any other, and no count or search above finds it. REDTUNE_INVALID for one that the
- * registry names, REDTUNE_TEMPLATE where there is no such folder. */
+/* A family that the registry does not name, loaded when it is asked for: its points are written,
+ * rendered and launched like any other, and nothing below finds it that is not given a point or a
+ * family. REDTUNE_INVALID for one that the registry names, REDTUNE_TEMPLATE where there is no such
+ * folder. */
 redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err);
 
@@ -41,28 +41,43 @@ typedef struct rdt_case {
     const rdt_facts *facts;
 } rdt_case;
 
-redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at, rdt_config *out,
+/* The built-in default: that of the first family that serves the case, by the registry's order.
+ * REDTUNE_UNSUPPORTED where none does. */
+redtune_status rdt_codegen_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
                                    redtune_error *err);
-/* REDTUNE_UNSUPPORTED, with the family's reason, for a config that would not be right there. */
-redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
-                                 const rdt_config *config, redtune_error *err);
-/* Which of the allowed configs are points of a search. */
+/* The default of that family, which may be one kept aside. REDTUNE_UNSUPPORTED where it does not
+ * serve the case. */
+redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
+                                      redtune_error *err);
+/* The default of every family that serves the case, by that order; at least one. */
+redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
+                                    rdt_point out[RDT_FAMILY_MAX], size_t *count,
+                                    redtune_error *err);
+/* The point that people name. family: NULL for the one that the config begins with
+ * ("block:vec=4"), or, where there is none, the first that serves the case. config: NULL for
+ * nothing; parameters that it does not name are the family's default's. The point is not checked.
+ */
+redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *family,
+                                const char *config, rdt_point *out, redtune_error *err);
+/* REDTUNE_UNSUPPORTED, with the family's reason, for a point that would not be right there. */
+redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                 redtune_error *err);
+/* Which of the allowed points a search looks at. */
 typedef enum rdt_extent {
     RDT_EXTENT_USEFUL,   /* distinct ones that are not a plain waste */
     RDT_EXTENT_DISTINCT, /* all that are not the same work as a simpler one */
 } rdt_extent;
 
-/* Whether an allowed config is one of the points below. */
-redtune_status rdt_codegen_is_point(rdt_codegen *codegen, int family, rdt_case at,
-                                    rdt_extent extent, const rdt_config *config, bool *out,
-                                    redtune_error *err);
-/* The points, in the order of the space; the default is always among them. *configs is freed by the
- * caller. */
-redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at, rdt_extent extent,
-                                  rdt_config **configs, size_t *count, redtune_error *err);
-redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, rdt_launch *out, redtune_error *err);
-/* A family's description of a config: its function "about". */
+/* Whether an allowed point is one of those below. */
+redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+                                    const rdt_point *point, bool *out, redtune_error *err);
+/* The points of all families that serve the case, in their order; the defaults are among them.
+ * *points is freed by the caller. */
+redtune_status rdt_codegen_points(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+                                  rdt_point **points, size_t *count, redtune_error *err);
+redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  rdt_launch *out, redtune_error *err);
+/* A family's description of a point: its function "about". */
 typedef struct rdt_about {
     char place[16];  /* "3", or "3b" for a variant */
     char text[320];  /* a sentence or two */
@@ -70,23 +85,21 @@ typedef struct rdt_about {
     bool exists;     /* in its form and with its block */
     bool needs_work; /* its fourth argument is room for a sum of every thread */
 } rdt_about;
-redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_config *config,
-                                 rdt_about *out, redtune_error *err);
-/* Renders the source, freed by the caller. It depends on op, dtype, result, compute capability and
- * the config's compile-time parameters only. lines: with #line directives that lead back to the
+redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
+                                 redtune_error *err);
+/* Renders the source, freed by the caller. It depends on op, dtype, result, compute capability,
+ * family and compile-time parameters only. lines: with #line directives that lead back to the
  * template. */
-redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, bool lines, char **source,
-                                  redtune_error *err);
+redtune_status rdt_codegen_render(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  bool lines, char **source, redtune_error *err);
 /* Likewise, of a launch that accumulates (model/launch.h): the same kernel, whose output is an
  * accumulator, and redtune_combine. With #line directives. */
-redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, int family, rdt_case at,
-                                               const rdt_config *config, char **source,
+redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, rdt_case at,
+                                               const rdt_point *point, char **source,
                                                redtune_error *err);
-/* What tells the kernel of one config from that of another, launch and all, as text: the same as
+/* What tells the kernel of one point from that of another, launch and all, as text: the same as
  * long as nothing in the templates changes it. */
-redtune_status rdt_codegen_kernel(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, char out[RDT_KERNEL_BYTES],
-                                  redtune_error *err);
+redtune_status rdt_codegen_kernel(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  char out[RDT_KERNEL_BYTES], redtune_error *err);
 
 #endif

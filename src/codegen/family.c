@@ -1,4 +1,7 @@
-/* Family: loading the registered families and their spaces, and asking for their rules. */
+/* Family: loading the registered families and their spaces, and asking for their rules.
+ *
+ * A family has a problem on a device unless its rule "serves" says no; one without that rule has
+ * all. Its other rules are asked only about what it serves. */
 #include "codegen/state.h"
 
 #include <stdlib.h>
@@ -48,13 +51,13 @@ static void read_param(lua_State *state, rdt_param *param) {
     lua_settop(state, table);
 }
 
-static void load_family(lua_State *state, const char *name, rdt_family *family) {
+static void load_family(lua_State *state, const char *name, rdt_family *family, rdt_space *space) {
     lua_pushfstring(state, "%s/family", name);
     rdt_lua_require(state, lua_tostring(state, -1));
     int table = lua_gettop(state);
     if (!lua_istable(state, table)) luaL_error(state, "%s/family.lua must return a table", name);
     lua_getfield(state, table, "name");
-    copy_name(state, "a family's name", family->space.family);
+    copy_name(state, "a family's name", space->family);
     if (lua_getfield(state, table, "template") != LUA_TSTRING)
         luaL_error(state, "family %s names no template", name);
     rdt_text_copy(family->template, sizeof family->template, lua_tostring(state, -1));
@@ -66,10 +69,10 @@ static void load_family(lua_State *state, const char *name, rdt_family *family) 
         luaL_error(state, "family %s must have 1 to %d parameters", name, RDT_PARAM_MAX);
     for (int i = 0; i < count; i++) {
         lua_geti(state, -1, i + 1);
-        read_param(state, &family->space.param[i]);
+        read_param(state, &space->param[i]);
         lua_pop(state, 1);
     }
-    family->space.param_count = (int)count;
+    space->param_count = (int)count;
     lua_pushvalue(state, table);
     family->table = luaL_ref(state, LUA_REGISTRYINDEX);
 }
@@ -82,7 +85,8 @@ static int load_list(lua_State *state, rdt_codegen *codegen, int loaded) {
         luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
     for (int i = 0; i < count; i++) {
         lua_geti(state, list, i + 1);
-        load_family(state, luaL_checkstring(state, -1), &codegen->family[loaded + i]);
+        load_family(state, luaL_checkstring(state, -1), &codegen->family[loaded + i],
+                    &codegen->space[loaded + i]);
         lua_settop(state, list);
     }
     return (int)count;
@@ -95,7 +99,7 @@ static int load_families(lua_State *state) {
     rdt_lua_require(state, "registry");
     if (!lua_istable(state, -1))
         return luaL_error(state, "registry.lua must return a table of families' names");
-    codegen->family_count = load_list(state, codegen, 0);
+    codegen->spaces = (rdt_spaces){codegen->space, load_list(state, codegen, 0)};
     return 0;
 }
 
@@ -108,9 +112,9 @@ typedef struct aside_call {
 static int load_aside(lua_State *state) {
     const aside_call *call = lua_touserdata(state, 1);
     rdt_codegen *codegen = call->codegen;
-    const int at = codegen->family_count + codegen->aside_count;
+    const int at = codegen->spaces.count + codegen->aside_count;
     if (at == RDT_FAMILY_MAX) luaL_error(state, "there are more than %d families", at);
-    load_family(state, call->name, &codegen->family[at]);
+    load_family(state, call->name, &codegen->family[at], &codegen->space[at]);
     codegen->aside_count++;
     return 0;
 }
@@ -132,7 +136,7 @@ redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
 
 void rdt_codegen_close(rdt_codegen *codegen) {
     if (!codegen) return;
-    for (int i = 0; i < RDT_POINTS_KEPT; i++) free(codegen->kept[i].configs);
+    for (int i = 0; i < RDT_POINTS_KEPT; i++) free(codegen->kept[i].point);
     free(codegen->rendered);
     rdt_lua_close(&codegen->lua);
     free(codegen);
@@ -159,38 +163,15 @@ const char *rdt_codegen_folder(const rdt_codegen *codegen) {
     return codegen->lua.source.folder;
 }
 
-int rdt_codegen_family_count(const rdt_codegen *codegen) {
-    return codegen->family_count;
-}
-
-const rdt_space *rdt_codegen_space(const rdt_codegen *codegen, int family) {
-    return &codegen->family[family].space;
-}
-
-redtune_status rdt_codegen_find(const rdt_codegen *codegen, const char *name, int *family,
-                                redtune_error *err) {
-    rdt_text known = {0};
-    for (int i = 0; i < codegen->family_count; i++) {
-        const char *candidate = codegen->family[i].space.family;
-        if (!name || !strcmp(name, candidate)) {
-            *family = i;
-            rdt_text_free(&known);
-            return REDTUNE_OK;
-        }
-        rdt_text_addf(&known, "%s%s", i ? ", " : "", candidate);
-    }
-    redtune_status status = rdt_fail(
-        err, REDTUNE_INVALID, 0, "cannot use template '%.40s': no template has that name; use %s",
-        name, known.data ? known.data : "");
-    rdt_text_free(&known);
-    return status;
+const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen) {
+    return &codegen->spaces;
 }
 
 redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err) {
-    for (int i = 0; i < codegen->family_count + codegen->aside_count; i++) {
-        if (strcmp(name, codegen->family[i].space.family)) continue;
-        if (i < codegen->family_count)
+    for (int i = 0; i < codegen->spaces.count + codegen->aside_count; i++) {
+        if (strcmp(name, codegen->space[i].family)) continue;
+        if (i < codegen->spaces.count)
             return rdt_fail(err, REDTUNE_INVALID, 0,
                             "cannot keep template '%.40s' aside: the registry names it", name);
         *family = i;
@@ -199,7 +180,7 @@ redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, in
     aside_call call = {codegen, name};
     redtune_status status =
         rdt_lua_call(&codegen->lua, "load the templates", load_aside, &call, err);
-    if (!status) *family = codegen->family_count + codegen->aside_count - 1;
+    if (!status) *family = codegen->spaces.count + codegen->aside_count - 1;
     return status;
 }
 
@@ -207,60 +188,91 @@ redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, in
 
 /* A rule's question and answer. */
 typedef struct rule_call {
-    const rdt_family *family;
+    const rdt_codegen *codegen;
+    int family;
     rdt_case at;
-    const rdt_config *config;
-    rdt_config *config_out;
+    const rdt_point *point;
+    rdt_point *point_out;
     rdt_launch *launch_out;
     rdt_about *about_out;
     bool yes;
     char reason[200];
 } rule_call;
 
+static rule_call call_of(const rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
+    return (rule_call){.codegen = codegen, .family = point->family, .at = at, .point = point};
+}
+
+/* Calls the function on top, its arguments pushed already: an answer, and perhaps a reason. */
+static void take_answer(lua_State *state, int arguments, rule_call *call) {
+    lua_call(state, arguments, 2);
+    call->yes = lua_toboolean(state, -2);
+    const char *reason = lua_tostring(state, -1);
+    rdt_text_copy(call->reason, sizeof call->reason, reason ? reason : "the template's rules");
+    lua_pop(state, 2);
+}
+
+/* The rule "serves", which a family may do without. */
+static void ask_serves(lua_State *state, rule_call *call) {
+    const int top = lua_gettop(state);
+    lua_rawgeti(state, LUA_REGISTRYINDEX, call->codegen->family[call->family].table);
+    call->yes = lua_getfield(state, -1, "serves") == LUA_TNIL;
+    if (!call->yes) {
+        rdt_state_push_problem(state, call->at.problem);
+        rdt_state_push_facts(state, call->at.facts);
+        take_answer(state, 2, call);
+    }
+    lua_settop(state, top);
+}
+
+/* Pushes a rule and what all rules about a point are given. */
+static void push_call(lua_State *state, const rule_call *call, const char *rule) {
+    rdt_state_push_rule(state, call->codegen, call->family, rule);
+    rdt_state_push_config(state, &call->codegen->space[call->family], call->point, false);
+    rdt_state_push_problem(state, call->at.problem);
+    rdt_state_push_facts(state, call->at.facts);
+}
+
 static int call_default(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    rdt_state_push_rule(state, call->family, "default");
+    ask_serves(state, call);
+    if (!call->yes) return 0;
+    rdt_state_push_rule(state, call->codegen, call->family, "default");
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
     lua_call(state, 2, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
-    rdt_state_read_config(state, lua_gettop(state), &call->family->space, call->config_out);
+    rdt_state_read_config(state, lua_gettop(state), &call->codegen->space[call->family],
+                          call->point_out);
     return 0;
 }
 
-/* The rule "allowed", "distinct" or "useful": an answer, and perhaps a reason. */
-static void call_rule(lua_State *state, rule_call *call, const char *rule) {
-    rdt_state_push_rule(state, call->family, rule);
-    rdt_state_push_config(state, &call->family->space, call->config, false);
-    rdt_state_push_problem(state, call->at.problem);
-    rdt_state_push_facts(state, call->at.facts);
-    lua_call(state, 3, 2);
-    call->yes = lua_toboolean(state, -2);
-    const char *reason = lua_tostring(state, -1);
-    rdt_text_copy(call->reason, sizeof call->reason, reason ? reason : "the template's rules");
-}
-
 static int call_allowed(lua_State *state) {
-    call_rule(state, lua_touserdata(state, 1), "allowed");
+    rule_call *call = lua_touserdata(state, 1);
+    ask_serves(state, call);
+    if (!call->yes) return 0;
+    push_call(state, call, "allowed");
+    take_answer(state, 3, call);
     return 0;
 }
 
 static int call_distinct(lua_State *state) {
-    call_rule(state, lua_touserdata(state, 1), "distinct");
+    rule_call *call = lua_touserdata(state, 1);
+    push_call(state, call, "distinct");
+    take_answer(state, 3, call);
     return 0;
 }
 
 static int call_useful(lua_State *state) {
-    call_rule(state, lua_touserdata(state, 1), "useful");
+    rule_call *call = lua_touserdata(state, 1);
+    push_call(state, call, "useful");
+    take_answer(state, 3, call);
     return 0;
 }
 
 static int call_launch(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    rdt_state_push_rule(state, call->family, "launch");
-    rdt_state_push_config(state, &call->family->space, call->config, false);
-    rdt_state_push_problem(state, call->at.problem);
-    rdt_state_push_facts(state, call->at.facts);
+    push_call(state, call, "launch");
     lua_call(state, 3, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
     int table = lua_gettop(state);
@@ -282,34 +294,23 @@ static int call_launch(lua_State *state) {
 static redtune_status call_family(rdt_codegen *codegen, const char *what, lua_CFunction function,
                                   rule_call *call, redtune_error *err) {
     char text[96];
-    snprintf(text, sizeof text, "%s of template %s", what, call->family->space.family);
+    snprintf(text, sizeof text, "%s of template %s", what, codegen->space[call->family].family);
     return rdt_lua_call(&codegen->lua, text, function, call, err);
 }
 
-redtune_status rdt_codegen_default(rdt_codegen *codegen, int family, rdt_case at, rdt_config *out,
-                                   redtune_error *err) {
-    rdt_config config = {0};
-    rule_call call = {.family = &codegen->family[family], .at = at, .config_out = &config};
-    redtune_status status = call_family(codegen, "find the default", call_default, &call, err);
-    if (!status) status = rdt_codegen_check(codegen, family, at, &config, err);
-    if (!status) *out = config;
-    return status;
-}
-
-redtune_status rdt_codegen_check(rdt_codegen *codegen, int family, rdt_case at,
-                                 const rdt_config *config, redtune_error *err) {
-    rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
+redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                 redtune_error *err) {
+    rule_call call = call_of(codegen, at, point);
     redtune_status status = call_family(codegen, "check a config", call_allowed, &call, err);
     if (status || call.yes) return status;
-    char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(&call.family->space, config, text);
+    char text[RDT_POINT_TEXT_BYTES];
+    rdt_point_format(&codegen->spaces, point, text);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
 }
 
-redtune_status rdt_codegen_is_point(rdt_codegen *codegen, int family, rdt_case at,
-                                    rdt_extent extent, const rdt_config *config, bool *out,
-                                    redtune_error *err) {
-    rule_call call = {.family = &codegen->family[family], .at = at, .config = config};
+redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+                                    const rdt_point *point, bool *out, redtune_error *err) {
+    rule_call call = call_of(codegen, at, point);
     redtune_status status = call_family(codegen, "judge a config", call_distinct, &call, err);
     if (!status && call.yes && extent == RDT_EXTENT_USEFUL)
         status = call_family(codegen, "judge a config", call_useful, &call, err);
@@ -317,20 +318,106 @@ redtune_status rdt_codegen_is_point(rdt_codegen *codegen, int family, rdt_case a
     return status;
 }
 
-redtune_status rdt_codegen_launch(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, rdt_launch *out, redtune_error *err) {
+redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  rdt_launch *out, redtune_error *err) {
     rdt_launch launch = {0};
-    rule_call call = {
-        .family = &codegen->family[family], .at = at, .config = config, .launch_out = &launch};
+    rule_call call = call_of(codegen, at, point);
+    call.launch_out = &launch;
     redtune_status status = call_family(codegen, "find the launch", call_launch, &call, err);
     if (!status) *out = launch;
     return status;
 }
 
+/* ---- defaults ------------------------------------------------------------------------------ */
+
+/* The default of the family; *out stays as it is where the family does not serve the case. */
+static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at, bool *serves,
+                                  rdt_point *out, redtune_error *err) {
+    rdt_point point = {.family = family};
+    rule_call call = call_of(codegen, at, &point);
+    call.point_out = &point;
+    redtune_status status = call_family(codegen, "find the default", call_default, &call, err);
+    if (!status && call.yes) status = rdt_codegen_check(codegen, at, &point, err);
+    if (status) return status;
+    *serves = call.yes;
+    if (call.yes) *out = point;
+    return REDTUNE_OK;
+}
+
+/* The defaults of the first `most` families that serve the case. */
+static redtune_status list_defaults(rdt_codegen *codegen, rdt_case at, size_t most, rdt_point *out,
+                                    size_t *count, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    size_t found = 0;
+    for (int i = 0; !status && i < codegen->spaces.count && found < most; i++) {
+        bool serves = false;
+        status = ask_default(codegen, i, at, &serves, &out[found], err);
+        found += !status && serves;
+    }
+    if (status) return status;
+    *count = found;
+    if (found) return REDTUNE_OK;
+    char problem[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(at.problem, problem);
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce %s: no template serves it",
+                    problem);
+}
+
+redtune_status rdt_codegen_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
+                                   redtune_error *err) {
+    size_t count;
+    return list_defaults(codegen, at, 1, out, &count, err);
+}
+
+redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
+                                    rdt_point out[RDT_FAMILY_MAX], size_t *count,
+                                    redtune_error *err) {
+    return list_defaults(codegen, at, RDT_FAMILY_MAX, out, count, err);
+}
+
+redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
+                                      redtune_error *err) {
+    bool serves = false;
+    redtune_status status = ask_default(codegen, family, at, &serves, out, err);
+    if (status || serves) return status;
+    char problem[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(at.problem, problem);
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use template '%s': it does not serve %s",
+                    codegen->space[family].family, problem);
+}
+
+/* The default of the family of that name. */
+static redtune_status find_named(rdt_codegen *codegen, rdt_case at, const char *name,
+                                 rdt_point *out, redtune_error *err) {
+    int family = 0;
+    redtune_status status = rdt_space_find_family(&codegen->spaces, name, &family, err);
+    return status ? status : rdt_codegen_default_of(codegen, at, family, out, err);
+}
+
+redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *family,
+                                const char *config, rdt_point *out, redtune_error *err) {
+    char name[RDT_NAME_BYTES];
+    const char *colon = !family && config ? strchr(config, ':') : NULL;
+    rdt_point point;
+    if (colon) {
+        const size_t length = (size_t)(colon - config);
+        snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, config);
+        family = name;
+        config = colon + 1;
+    }
+    redtune_status status = family ? find_named(codegen, at, family, &point, err)
+                                   : rdt_codegen_default(codegen, at, &point, err);
+    if (!status && config) status = rdt_point_parse(&codegen->spaces, config, &point, err);
+    if (!status) *out = point;
+    return status;
+}
+
+/* ---- descriptions -------------------------------------------------------------------------- */
+
 static int call_about(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    rdt_state_push_rule(state, call->family, "about");
-    rdt_state_push_config(state, &call->family->space, call->config, false);
+    rdt_state_push_rule(state, call->codegen, call->family, "about");
+    rdt_state_push_config(state, &call->codegen->space[call->family], call->point, false);
     lua_call(state, 1, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
     rdt_about *out = call->about_out;
@@ -347,10 +434,11 @@ static int call_about(lua_State *state) {
     return 0;
 }
 
-redtune_status rdt_codegen_about(rdt_codegen *codegen, int family, const rdt_config *config,
-                                 rdt_about *out, redtune_error *err) {
+redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
+                                 redtune_error *err) {
     rdt_about about = {.variant = false};
-    rule_call call = {.family = &codegen->family[family], .config = config, .about_out = &about};
+    rule_call call = call_of(codegen, (rdt_case){NULL, NULL}, point);
+    call.about_out = &about;
     redtune_status status = call_family(codegen, "describe a config", call_about, &call, err);
     if (!status) *out = about;
     return status;

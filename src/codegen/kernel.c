@@ -1,9 +1,9 @@
-/* Kernel: what tells the kernel of one config from that of another, so that a measurement is known
+/* Kernel: what tells the kernel of one point from that of another, so that a measurement is known
  * to be of a kernel that is still the same whatever else changed in the templates.
  *
  * The identity is a hash of the rendered source without #line directives, comments and blanks, for
  * the GPU's own compute capability, whatever NVRTC can make code for; and of how it is launched on
- * a typical GPU of that capability. Sources are rendered once: configs that differ in their launch
+ * a typical GPU of that capability. Sources are rendered once: points that differ in their launch
  * share one, and problems of a class do. */
 #include "codegen/state.h"
 
@@ -60,17 +60,14 @@ static uint64_t hash_source(const char *text) {
 /* ---- sources that were rendered -------------------------------------------------------------- */
 
 /* All that rdt_codegen_render goes by. */
-static uint64_t key_of(const rdt_codegen *codegen, int family, rdt_case at,
-                       const rdt_config *config) {
-    const rdt_space *space = rdt_codegen_space(codegen, family);
-    const int fields[] = {
-        family,          (int)at.problem->op, (int)at.problem->dtype, (int)at.problem->result,
-        at.facts->major, at.facts->minor};
+static uint64_t key_of(const rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
+    const rdt_space *space = &codegen->space[point->family];
+    const int fields[] = {point->family,           (int)at.problem->op, (int)at.problem->dtype,
+                          (int)at.problem->result, at.facts->major,     at.facts->minor};
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add(&hash, fields, sizeof fields);
     for (int i = 0; i < space->param_count; i++)
-        if (!space->param[i].launch)
-            rdt_hash_add(&hash, &config->value[i], sizeof config->value[i]);
+        if (!space->param[i].launch) rdt_hash_add(&hash, &point->value[i], sizeof point->value[i]);
     uint64_t key = number_of(&hash);
     return key ? key : 1;
 }
@@ -100,15 +97,15 @@ static redtune_status make_room(rdt_codegen *codegen, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-static redtune_status find_source(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, uint64_t *out, redtune_error *err) {
-    uint64_t key = key_of(codegen, family, at, config);
+static redtune_status find_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  uint64_t *out, redtune_error *err) {
+    uint64_t key = key_of(codegen, at, point);
     char *source = NULL;
     redtune_status status = make_room(codegen, err);
     if (status) return status;
     rdt_rendered *place = find_place(codegen, key);
     if (!place->key) {
-        status = rdt_codegen_render(codegen, family, at, config, false, &source, err);
+        status = rdt_codegen_render(codegen, at, point, false, &source, err);
         if (status) return status;
         *place = (rdt_rendered){key, hash_source(source)};
         codegen->rendered_count++;
@@ -118,18 +115,16 @@ static redtune_status find_source(rdt_codegen *codegen, int family, rdt_case at,
     return REDTUNE_OK;
 }
 
-redtune_status rdt_codegen_kernel(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, char out[RDT_KERNEL_BYTES],
-                                  redtune_error *err) {
+redtune_status rdt_codegen_kernel(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  char out[RDT_KERNEL_BYTES], redtune_error *err) {
     uint64_t source = 0;
     rdt_launch launch;
     rdt_facts facts = *rdt_facts_typical();
     facts.major = at.facts->major;
     facts.minor = at.facts->minor;
-    redtune_status status = find_source(codegen, family, at, config, &source, err);
+    redtune_status status = find_source(codegen, at, point, &source, err);
     if (!status)
-        status = rdt_codegen_launch(codegen, family, (rdt_case){at.problem, &facts}, config,
-                                    &launch, err);
+        status = rdt_codegen_launch(codegen, (rdt_case){at.problem, &facts}, point, &launch, err);
     if (status) return status;
     const uint32_t fields[] = {launch.threads,       launch.tile,     launch.blocks_max,
                                launch.final_threads, launch.partials, launch.overlap};

@@ -1,4 +1,4 @@
-/* Points: the configs of a space that a search of a problem may measure. */
+/* Points: those of all families that a search of a problem may measure. */
 #include "codegen/state.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 /* ---- asking the family --------------------------------------------------------------------- */
 
 typedef struct list_call {
-    const rdt_family *family;
+    const rdt_codegen *codegen;
     rdt_case at;
-    rdt_config baseline; /* the default, which is a point in any case */
+    rdt_point baseline; /* the default of the family at hand, which is a point in any case */
     rdt_points points;
 } list_call;
 
-/* Steps to the next point in the order of the space (rdt_config_order). */
+/* Steps to the next point in the order of the space (rdt_point_rank). */
 static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
     for (int named = 0; named < 2; named++)
         for (int i = space->param_count - 1; i >= 0; i--) {
@@ -27,13 +27,13 @@ static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
     return false;
 }
 
-/* Gives the config, and its table on top, the values that have changed. */
+/* Gives the point, and its table on top, the values that have changed. */
 static void set_values(lua_State *state, const rdt_space *space, const int *index,
-                       rdt_config *config) {
+                       rdt_point *point) {
     for (int i = 0; i < space->param_count; i++) {
         const int64_t value = space->param[i].value[index[i]];
-        if (config->value[i] == value) continue;
-        config->value[i] = value;
+        if (point->value[i] == value) continue;
+        point->value[i] = value;
         rdt_state_set_param(state, &space->param[i], value);
     }
 }
@@ -50,50 +50,56 @@ static bool holds(lua_State *state, int rule, int config, int problem, int facts
     return yes;
 }
 
-static void add_point(lua_State *state, rdt_points *points, const rdt_config *config) {
-    if (RDT_ARRAY_RESERVE(points->configs, points->capacity, points->count + 1, NULL))
+static void add_point(lua_State *state, rdt_points *points, const rdt_point *point) {
+    if (RDT_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, NULL))
         rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
-    points->configs[points->count++] = *config;
+    points->point[points->count++] = *point;
 }
 
 /* One table serves all configs: making one for each would take longer than the rules. */
 static int collect_points(lua_State *state) {
     list_call *call = lua_touserdata(state, 1);
-    const rdt_space *space = &call->family->space;
+    const int family = call->baseline.family;
+    const rdt_space *space = &call->codegen->space[family];
     const bool any_use = call->points.extent == RDT_EXTENT_DISTINCT;
     enum { ALLOWED = 2, DISTINCT, USEFUL, PROBLEM, FACTS, CONFIG };
-    rdt_state_push_rule(state, call->family, "allowed");
-    rdt_state_push_rule(state, call->family, "distinct");
-    rdt_state_push_rule(state, call->family, "useful");
+    rdt_state_push_rule(state, call->codegen, family, "allowed");
+    rdt_state_push_rule(state, call->codegen, family, "distinct");
+    rdt_state_push_rule(state, call->codegen, family, "useful");
     rdt_state_push_problem(state, call->at.problem);
     rdt_state_push_facts(state, call->at.facts);
     lua_createtable(state, 0, space->param_count);
-    rdt_config config = {{0}};
+    rdt_point point = {.family = family};
     int index[RDT_PARAM_MAX] = {0};
-    for (int i = 0; i < space->param_count; i++) config.value[i] = INT64_MIN; /* none is set yet */
+    for (int i = 0; i < space->param_count; i++) point.value[i] = INT64_MIN; /* none is set yet */
     do {
-        set_values(state, space, index, &config);
-        bool is_default = !memcmp(&config, &call->baseline, sizeof config);
+        set_values(state, space, index, &point);
+        bool is_default = rdt_point_same(&point, &call->baseline);
         if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
             (is_default || ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
                             holds(state, DISTINCT, CONFIG, PROBLEM, FACTS))))
-            add_point(state, &call->points, &config);
+            add_point(state, &call->points, &point);
     } while (next_point(space, index));
     return 0;
 }
 
-static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at, rdt_extent extent,
+static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
                                   rdt_points *out, redtune_error *err) {
-    list_call call = {
-        .family = &codegen->family[family],
-        .at = at,
-        .points = {.family = family, .extent = extent, .problem = *at.problem, .facts = *at.facts}};
-    char what[96];
-    snprintf(what, sizeof what, "list the space of template %s", call.family->space.family);
-    redtune_status status = rdt_codegen_default(codegen, family, at, &call.baseline, err);
-    if (!status) status = rdt_lua_call(&codegen->lua, what, collect_points, &call, err);
+    rdt_point defaults[RDT_FAMILY_MAX];
+    size_t families = 0;
+    list_call call = {.codegen = codegen,
+                      .at = at,
+                      .points = {.extent = extent, .problem = *at.problem, .facts = *at.facts}};
+    redtune_status status = rdt_codegen_defaults(codegen, at, defaults, &families, err);
+    for (size_t i = 0; !status && i < families; i++) {
+        char what[96];
+        call.baseline = defaults[i];
+        snprintf(what, sizeof what, "list the space of template %s",
+                 codegen->space[defaults[i].family].family);
+        status = rdt_lua_call(&codegen->lua, what, collect_points, &call, err);
+    }
     if (status)
-        free(call.points.configs);
+        free(call.points.point);
     else
         *out = call.points;
     return status;
@@ -101,12 +107,10 @@ static redtune_status list_points(rdt_codegen *codegen, int family, rdt_case at,
 
 /* ---- keeping the answer -------------------------------------------------------------------- */
 
-static const rdt_points *find_kept(const rdt_codegen *codegen, int family, rdt_case at,
-                                   rdt_extent extent) {
+static const rdt_points *find_kept(const rdt_codegen *codegen, rdt_case at, rdt_extent extent) {
     for (int i = 0; i < RDT_POINTS_KEPT; i++) {
         const rdt_points *each = &codegen->kept[i];
-        if (each->configs && each->family == family && each->extent == extent &&
-            each->problem.count == at.problem->count &&
+        if (each->point && each->extent == extent && each->problem.count == at.problem->count &&
             rdt_problem_same_class(&each->problem, at.problem) &&
             !memcmp(&each->facts, at.facts, sizeof each->facts))
             return each;
@@ -117,24 +121,24 @@ static const rdt_points *find_kept(const rdt_codegen *codegen, int family, rdt_c
 static const rdt_points *keep_points(rdt_codegen *codegen, const rdt_points *points) {
     rdt_points *place = &codegen->kept[codegen->kept_next];
     codegen->kept_next = (codegen->kept_next + 1) % RDT_POINTS_KEPT;
-    free(place->configs);
+    free(place->point);
     *place = *points;
     return place;
 }
 
-redtune_status rdt_codegen_points(rdt_codegen *codegen, int family, rdt_case at, rdt_extent extent,
-                                  rdt_config **configs, size_t *count, redtune_error *err) {
-    const rdt_points *found = find_kept(codegen, family, at, extent);
+redtune_status rdt_codegen_points(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+                                  rdt_point **points, size_t *count, redtune_error *err) {
+    const rdt_points *found = find_kept(codegen, at, extent);
     if (!found) {
         rdt_points listed = {0};
-        redtune_status status = list_points(codegen, family, at, extent, &listed, err);
+        redtune_status status = list_points(codegen, at, extent, &listed, err);
         if (status) return status;
         found = keep_points(codegen, &listed);
     }
-    const size_t bytes = found->count * sizeof *found->configs;
-    *configs = malloc(bytes);
-    if (!*configs) return rdt_fail_memory(err, bytes);
-    memcpy(*configs, found->configs, bytes);
+    const size_t bytes = found->count * sizeof *found->point;
+    *points = malloc(bytes);
+    if (!*points) return rdt_fail_memory(err, bytes);
+    memcpy(*points, found->point, bytes);
     *count = found->count;
     return REDTUNE_OK;
 }

@@ -1,4 +1,4 @@
-/* Render: a family, a problem and a config into CUDA source. */
+/* Render: a family, a problem and a point into CUDA source. */
 #include "codegen/state.h"
 
 #include <stdio.h>
@@ -7,8 +7,9 @@
 typedef struct render_call {
     const rdt_family *family;
     const char *template; /* the family's, or what is put behind it */
+    const rdt_space *space;
     rdt_case at;
-    const rdt_config *config;
+    const rdt_point *point;
     bool lines, accumulates;
     rdt_text out, chunk;
     lua_Integer next_line; /* of the template, that the output's next line would come from */
@@ -55,16 +56,16 @@ static void define_fields(lua_State *state, int environment) {
 }
 
 static void compiled_config_text(const render_call *call, lua_State *state) {
-    const rdt_space *space = &call->family->space;
+    const rdt_space *space = call->space;
     rdt_space compiled = {.param_count = 0};
-    rdt_config config = {0};
+    rdt_point point = {.family = 0};
     for (int i = 0; i < space->param_count; i++) {
         if (space->param[i].launch) continue;
-        config.value[compiled.param_count] = call->config->value[i];
+        point.value[compiled.param_count] = call->point->value[i];
         compiled.param[compiled.param_count++] = space->param[i];
     }
-    char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(&compiled, &config, text);
+    char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES];
+    rdt_point_write(&(rdt_spaces){&compiled, 1}, &point, family, text);
     lua_pushstring(state, text);
 }
 
@@ -93,7 +94,7 @@ static void push_template_environment(lua_State *state, void *user) {
     const int arch = call->at.facts->major * 10 + call->at.facts->minor;
     rdt_lua_push_environment(state);
     int environment = lua_gettop(state);
-    rdt_state_push_config(state, &call->family->space, call->config, true);
+    rdt_state_push_config(state, call->space, call->point, true);
     define_fields(state, environment);
     rdt_state_push_problem(state, call->at.problem);
     if (call->accumulates && call->template == call->family->template)
@@ -127,7 +128,7 @@ static int run_template(lua_State *state) {
 static redtune_status render_texts(rdt_codegen *codegen, render_call *call, char **source,
                                    redtune_error *err) {
     char what[64];
-    snprintf(what, sizeof what, "render template %s", call->family->space.family);
+    snprintf(what, sizeof what, "render template %s", call->space->family);
     redtune_status status = rdt_lua_call(&codegen->lua, what, run_template, call, err);
     if (!status) status = rdt_text_take(&call->out, source, err);
     rdt_text_free(&call->out);
@@ -135,21 +136,28 @@ static redtune_status render_texts(rdt_codegen *codegen, render_call *call, char
     return status;
 }
 
-redtune_status rdt_codegen_render(rdt_codegen *codegen, int family, rdt_case at,
-                                  const rdt_config *config, bool lines, char **source,
-                                  redtune_error *err) {
+redtune_status rdt_codegen_render(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                  bool lines, char **source, redtune_error *err) {
     render_call call = {
-        .family = &codegen->family[family], .at = at, .config = config, .lines = lines};
+        .family = &codegen->family[point->family],
+        .space = &codegen->space[point->family],
+        .at = at,
+        .point = point,
+        .lines = lines,
+    };
     return render_texts(codegen, &call, source, err);
 }
 
-redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, int family, rdt_case at,
-                                               const rdt_config *config, char **source,
+redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, rdt_case at,
+                                               const rdt_point *point, char **source,
                                                redtune_error *err) {
-    render_call call = {.family = &codegen->family[family],
-                        .at = at,
-                        .config = config,
-                        .lines = true,
-                        .accumulates = true};
+    render_call call = {
+        .family = &codegen->family[point->family],
+        .space = &codegen->space[point->family],
+        .at = at,
+        .point = point,
+        .lines = true,
+        .accumulates = true,
+    };
     return render_texts(codegen, &call, source, err);
 }

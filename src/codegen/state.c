@@ -14,10 +14,11 @@ static void push_entry(lua_State *state, const char *file, const char *name) {
     lua_remove(state, -2);
 }
 
-void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char *name) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, family->table);
+void rdt_state_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
+                         const char *name) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, codegen->family[family].table);
     if (lua_getfield(state, -1, name) != LUA_TFUNCTION)
-        luaL_error(state, "family %s has no function %s", family->space.family, name);
+        luaL_error(state, "family %s has no function %s", codegen->space[family].family, name);
     lua_remove(state, -2);
 }
 
@@ -30,16 +31,16 @@ void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value
     lua_setfield(state, -2, param->name);
 }
 
-void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
+void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_point *point,
                            bool compiled_only) {
     lua_createtable(state, 0, space->param_count);
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        if (!compiled_only || !param->launch) rdt_state_set_param(state, param, config->value[i]);
+        if (!compiled_only || !param->launch) rdt_state_set_param(state, param, point->value[i]);
     }
 }
 
-void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_config *out) {
+void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out) {
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
         lua_getfield(state, table, param->name);

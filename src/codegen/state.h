@@ -6,10 +6,10 @@
 #include "codegen/codegen.h"
 #include "codegen/lua.h"
 
-enum { RDT_FAMILY_MAX = 16, RDT_POINTS_KEPT = 4 };
+enum { RDT_POINTS_KEPT = 4 };
 
+/* Behind its space. */
 typedef struct rdt_family {
-    rdt_space space;
     int table;          /* the family's Lua table, a reference into the registry */
     char template[128]; /* the file with its CUDA text */
 } rdt_family;
@@ -17,11 +17,10 @@ typedef struct rdt_family {
 /* The points of a case, kept since a tune asks for them more than once: with a cold cache, with a
  * warm one, and to look ahead. */
 typedef struct rdt_points {
-    int family;
     rdt_extent extent;
     redtune_problem problem;
     rdt_facts facts;
-    rdt_config *configs; /* NULL: nothing is kept here */
+    rdt_point *point; /* NULL: nothing is kept here */
     size_t count, capacity;
 } rdt_points;
 
@@ -33,8 +32,9 @@ typedef struct rdt_rendered {
 
 struct rdt_codegen {
     rdt_lua lua;
-    int family_count; /* of those that are tuned; they come first */
-    int aside_count;  /* of those behind them */
+    rdt_spaces spaces; /* of the families that are tuned; they come first */
+    int aside_count;   /* of those behind them */
+    rdt_space space[RDT_FAMILY_MAX];
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
     rdt_points kept[RDT_POINTS_KEPT];
@@ -46,14 +46,16 @@ struct rdt_codegen {
 /* The following run inside rdt_lua_call; each pushes one value. */
 
 /* The family's function of that name. */
-void rdt_state_push_rule(lua_State *state, const rdt_family *family, const char *name);
-/* Gives the config on top a value of the parameter's, a label as a string. */
+void rdt_state_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
+                         const char *name);
+/* Gives the table on top a value of the parameter's, a label as a string. */
 void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value);
-/* Parameters by name, labels as strings; without launch parameters where compiled_only. */
-void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_config *config,
+/* A point's parameters by name, labels as strings; without launch parameters where compiled_only.
+ */
+void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_point *point,
                            bool compiled_only);
-/* Reads a config table over *out, checking every value against the space. */
-void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_config *out);
+/* Reads such a table over *out, checking every value against the space. */
+void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
 /* {op, dtype, result, acc, count} */
 void rdt_state_push_problem(lua_State *state, const redtune_problem *problem);
 void rdt_state_push_facts(lua_State *state, const rdt_facts *facts);

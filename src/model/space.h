@@ -1,9 +1,10 @@
-/* Space: the parameters of a template and the values each may take. */
+/* Space: the parameters of a template family and the values each may take. */
 #ifndef RDT_MODEL_SPACE_H
 #define RDT_MODEL_SPACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/fail.h"
 
 enum { RDT_PARAM_MAX = 12, RDT_PARAM_VALUE_MAX = 16, RDT_NAME_BYTES = 32 };
 
@@ -22,6 +23,18 @@ typedef struct rdt_space {
     rdt_param param[RDT_PARAM_MAX];
 } rdt_space;
 
+/* The spaces of the families, in the order of the registry. */
+typedef struct rdt_spaces {
+    const rdt_space *space;
+    int count;
+} rdt_spaces;
+
+/* The index of the family of that name. REDTUNE_INVALID where there is none. */
+redtune_status rdt_space_find_family(const rdt_spaces *spaces, const char *family, int *out,
+                                     redtune_error *err);
+
+/* How many ways there are to give every parameter one of its values. */
+int64_t rdt_space_size(const rdt_space *space);
 /* The parameter's index, or -1. name need not end at length. */
 int rdt_space_find(const rdt_space *space, const char *name, int length);
 /* Whether the parameter's values have names. */

@@ -2,8 +2,8 @@
 #ifndef RDT_MODEL_TRIAL_H
 #define RDT_MODEL_TRIAL_H
 
-#include "model/config.h"
 #include "model/launch.h"
+#include "model/point.h"
 #include "model/problem.h"
 
 /* enumerator, name in the database, what people read */

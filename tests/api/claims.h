@@ -4,7 +4,7 @@
 #ifndef RDT_TESTS_CLAIMS_H
 #define RDT_TESTS_CLAIMS_H
 
-#include "model/config.h"
+#include "model/point.h"
 #include "adder.h"
 
 /* The problems are sums of CLAIMS_STEP elements of f32, of twice CLAIMS_STEP, and so on. */

@@ -21,41 +21,42 @@ void workshop_close(workshop *shop) {
 
 /* ---- a kernel -------------------------------------------------------------------------------- */
 
-static int parameter(const rdt_space *space, const rdt_config *config, const char *name) {
+static int parameter(const rdt_space *space, const rdt_point *point, const char *name) {
     int i = rdt_space_find(space, name, (int)strlen(name));
-    return i < 0 ? 1 : (int)config->value[i];
+    return i < 0 ? 1 : (int)point->value[i];
 }
 
-static redtune_status describe(workshop *shop, const rdt_config *config, subject *out,
+static redtune_status describe(workshop *shop, const rdt_point *point, subject *out,
                                redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(shop->codegen, 0);
+    const rdt_spaces *spaces = rdt_codegen_spaces(shop->codegen);
     const redtune_problem *problem = &out->problem;
     rdt_case at = {problem, &shop->gpu->context->facts};
-    char text[RDT_CONFIG_TEXT_BYTES];
+    char text[RDT_POINT_TEXT_BYTES];
     redtune_status status = REDTUNE_OK;
-    if (config)
-        out->config = *config;
+    if (point)
+        out->point = *point;
     else
-        status = rdt_codegen_default(shop->codegen, 0, at, &out->config, err);
-    if (!status) status = rdt_codegen_launch(shop->codegen, 0, at, &out->config, &out->launch, err);
+        status = rdt_codegen_default(shop->codegen, at, &out->point, err);
+    if (!status) status = rdt_codegen_launch(shop->codegen, at, &out->point, &out->launch, err);
     if (status) return status;
-    rdt_config_format(space, &out->config, text);
+    const rdt_space *space = rdt_point_space(spaces, &out->point);
+    rdt_point_format(spaces, &out->point, text);
     snprintf(out->name, sizeof out->name, "%s of %s into %s by %s", redtune_op_name(problem->op),
              redtune_dtype_name(problem->dtype), redtune_dtype_name(problem->result), text);
-    out->vec = parameter(space, &out->config, "vec");
-    out->unroll = parameter(space, &out->config, "unroll");
+    out->vec = parameter(space, &out->point, "vec");
+    out->unroll = parameter(space, &out->point, "unroll");
     return REDTUNE_OK;
 }
 
-redtune_status subject_open(workshop *shop, const redtune_problem *problem,
-                            const rdt_config *config, subject *out, redtune_error *err) {
+redtune_status subject_open(workshop *shop, const redtune_problem *problem, const rdt_point *point,
+                            subject *out, redtune_error *err) {
     const device *gpu = shop->gpu;
     *out = (subject){
         .gpu = gpu, .problem = *problem, .element_bytes = redtune_dtype_bytes(problem->dtype)};
-    redtune_status status = describe(shop, config, out, err);
+    redtune_status status = describe(shop, point, out, err);
     if (!status)
-        status = rdt_builder_make(shop->builder, gpu->context, 0, problem, &out->config,
-                                  &out->launch, &out->kernel, err);
+        status = rdt_builder_make(shop->builder, gpu->context, problem, &out->point, &out->launch,
+                                  &out->kernel, err);
     if (!status)
         status = rdt_buffer_create(gpu->driver, SUBJECT_RESULTS * RESULT_BYTES, &out->output, err);
     if (!status)

@@ -23,11 +23,11 @@ typedef struct subject {
     const device *gpu;
     redtune_problem problem;
     size_t element_bytes;
-    rdt_config config;
+    rdt_point point;
     rdt_launch launch;
     rdt_kernel *kernel;
     int vec, unroll;
-    char name[RDT_CONFIG_TEXT_BYTES + 64]; /* for messages */
+    char name[RDT_POINT_TEXT_BYTES + 64]; /* for messages */
     rdt_buffer output, scratch;
     size_t calls; /* since the results were read */
     bool poisoned;
@@ -36,9 +36,9 @@ typedef struct subject {
 redtune_status workshop_open(device *gpu, workshop *out, redtune_error *err);
 void workshop_close(workshop *shop);
 
-/* A kernel for a resolved problem. config may be NULL: the default. */
-redtune_status subject_open(workshop *shop, const redtune_problem *problem,
-                            const rdt_config *config, subject *out, redtune_error *err);
+/* A kernel for a resolved problem. point may be NULL: the default. */
+redtune_status subject_open(workshop *shop, const redtune_problem *problem, const rdt_point *point,
+                            subject *out, redtune_error *err);
 void subject_close(subject *self);
 
 /* Queues a reduction; its result is the next of those that subject_read gives, SUBJECT_RESULTS at
@@ -92,7 +92,7 @@ __attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(s
              err);
     for (size_t i = 0; i < count && !check_state.failed; i++) {
         subject self;
-        CHECK_OK(subject_open(&shop, &points[i].problem, &points[i].config, &self, &err), err);
+        CHECK_OK(subject_open(&shop, &points[i].problem, &points[i].point, &self, &err), err);
         fact(&self);
         subject_close(&self);
     }

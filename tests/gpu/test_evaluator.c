@@ -116,20 +116,18 @@ static redtune_status make_from(const char *source, rdt_kernel **out, redtune_er
     return status;
 }
 
-static redtune_status make(void *user, int family, const redtune_problem *problem,
-                           const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
-                           redtune_error *failure) {
+static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
+                           const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     bench *self = user;
     redtune_problem made = *problem;
-    if (family > 0) /* the judge's */
-        return rdt_builder_make(shop.builder, gpu.context, family, &made, config, launch, out,
-                                failure);
+    if (point->family > 0) /* the judge's */
+        return rdt_builder_make(shop.builder, gpu.context, &made, point, launch, out, failure);
     if (self->most && self->made == self->most)
         return rdt_fail(failure, REDTUNE_MEMORY, 0, "no more kernels");
     self->made++;
     if (self->source) return make_from(self->source, out, failure);
     if (self->makes_other) made.op = self->other;
-    return rdt_builder_make(shop.builder, gpu.context, family, &made, config, launch, out, failure);
+    return rdt_builder_make(shop.builder, gpu.context, &made, point, launch, out, failure);
 }
 
 static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype, uint64_t count) {
@@ -139,14 +137,14 @@ static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype
     self->nvml = rdt_nvml_open(gpu.context);
     const rdt_local_parts parts = {
         .context = gpu.context, .maker = {shop.codegen, make, self}, .nvml = self->nvml};
-    redtune_status status = rdt_codegen_default(shop.codegen, 0, at, &self->candidate.config, &err);
+    redtune_status status = rdt_codegen_default(shop.codegen, at, &self->candidate.point, &err);
     if (!status)
-        status = rdt_codegen_launch(shop.codegen, 0, at, &self->candidate.config,
+        status = rdt_codegen_launch(shop.codegen, at, &self->candidate.point,
                                     &self->candidate.launch, &err);
     if (!status) status = rdt_local_create(&parts, &self->problem, &self->local, &err);
     if (status) return status;
     self->evaluator = rdt_local_evaluator(self->local);
-    self->batch = (rdt_batch){&self->problem, 0, &self->candidate, 1};
+    self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
     return REDTUNE_OK;
 }
 

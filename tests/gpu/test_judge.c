@@ -14,12 +14,10 @@ static redtune_error err;
 static device gpu;
 static workshop shop;
 
-static redtune_status make(void *user, int family, const redtune_problem *problem,
-                           const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
-                           redtune_error *failure) {
+static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
+                           const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     (void)user;
-    return rdt_builder_make(shop.builder, gpu.context, family, problem, config, launch, out,
-                            failure);
+    return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
 }
 
 /* A judge with a period of elements, here and on the GPU. */

@@ -19,7 +19,6 @@ typedef struct bench {
     rdt_builder *builder;
     rdt_codegen *codegen;
     int family;
-    const rdt_space *space;
     rdt_buffer output, scratch;
 } bench;
 
@@ -34,7 +33,6 @@ static redtune_status open_bench(bench *self) {
             gpu.driver,
             gpu.driver->memset_d8_async(self->scratch.address, 0, RDT_SCRATCH_BYTES, gpu.stream),
             &err, "clear the scratch");
-    if (!status) self->space = rdt_codegen_space(self->codegen, self->family);
     return status;
 }
 
@@ -79,18 +77,18 @@ static void check_count(const bench *self, const rdt_ladder_run *rung, const rdt
 static void check_config(const bench *self, const char *config_text, redtune_dtype dtype,
                          const uint64_t *counts, size_t count_count) {
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = dtype};
-    rdt_config config = {{0}};
+    rdt_point point = {.family = self->family};
     rdt_test_data *pattern = NULL;
     exact *sums = NULL;
     rdt_ladder_run rung = {0};
     for (size_t i = 0; i < count_count; i++)
         if (counts[i] > problem.count) problem.count = counts[i];
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    CHECK_OK(rdt_config_parse(self->space, config_text, &config, &err), err);
+    CHECK_OK(rdt_point_parse(rdt_codegen_spaces(self->codegen), config_text, &point, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, problem.count, &pattern, &err), err);
     CHECK_OK(exact_open(pattern, &sums, &err), err);
-    redtune_status status = rdt_ladder_run_open(self->builder, gpu.context, self->family, &problem,
-                                                &config, &rung, &err);
+    redtune_status status =
+        rdt_ladder_run_open(self->builder, gpu.context, &problem, &point, &rung, &err);
     check_that(!status, __FILE__, __LINE__, "%s: %s", config_text, err.message);
     for (size_t i = 0; !status && i < count_count && !check_state.failed; i++)
         check_count(self, &rung, pattern, sums, config_text, counts[i]);
@@ -109,11 +107,10 @@ static void check_steps(const char *block_and_form, int step_count, size_t dtype
     char config[96];
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(open_bench(&self), err);
-    int steps = self.space->param[0].value_count;
-    for (int step = 0; step < (step_count ? step_count : steps); step++)
+    const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
+    for (int step = 0; step < (step_count ? step_count : steps->value_count); step++)
         for (size_t i = 0; i < dtype_count && !check_state.failed; i++) {
-            snprintf(config, sizeof config, "step=%s,%s", self.space->param[0].label[step],
-                     block_and_form);
+            snprintf(config, sizeof config, "step=%s,%s", steps->label[step], block_and_form);
             check_config(&self, config, dtypes[i], counts, count_count);
         }
     close_bench(&self);
@@ -152,10 +149,10 @@ static void the_one_block_forms_are_right(void) {
     bench self = {NULL};
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(open_bench(&self), err);
+    const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
     for (int step = FIRST_STRIDING; step < FIRST_MEETING; step++) {
         char config[96];
-        snprintf(config, sizeof config, "step=%s,block=128,form=one",
-                 self.space->param[0].label[step]);
+        snprintf(config, sizeof config, "step=%s,block=128,form=one", steps->label[step]);
         check_config(&self, config, REDTUNE_F32, many, sizeof many / sizeof *many);
     }
     close_bench(&self);

@@ -40,12 +40,10 @@ static int fail(const char *what) {
     return 1;
 }
 
-static redtune_status make(void *user, int family, const redtune_problem *problem,
-                           const rdt_config *config, const rdt_launch *launch, rdt_kernel **out,
-                           redtune_error *failure) {
+static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
+                           const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     (void)user;
-    return rdt_builder_make(shop.builder, gpu.context, family, problem, config, launch, out,
-                            failure);
+    return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
 }
 
 static bool is_same(const rdt_trial *a, const rdt_trial *b) {
@@ -66,11 +64,9 @@ static size_t match(const rdt_rows *first, const rdt_rows *second, pair *pairs) 
 
 static redtune_status prepare(const rdt_trial *trial, rdt_candidate *out) {
     rdt_case at = {&trial->problem, &gpu.context->facts};
-    out->config = (rdt_config){{0}};
-    redtune_status status =
-        rdt_config_parse(rdt_codegen_space(shop.codegen, 0), trial->config, &out->config, &err);
-    return status ? status
-                  : rdt_codegen_launch(shop.codegen, 0, at, &out->config, &out->launch, &err);
+    redtune_status status = rdt_point_read(rdt_codegen_spaces(shop.codegen), trial->family,
+                                           trial->config, &out->point, &err);
+    return status ? status : rdt_codegen_launch(shop.codegen, at, &out->point, &out->launch, &err);
 }
 
 static redtune_status race(const rdt_evaluator *evaluator, pair *each, int round) {
@@ -80,7 +76,7 @@ static redtune_status race(const rdt_evaluator *evaluator, pair *each, int round
     rdt_candidate candidates[2];
     rdt_verdict verdicts[2] = {{.outcome = RDT_OUTCOME_GOOD}, {.outcome = RDT_OUTCOME_GOOD}};
     rdt_conditions conditions[2];
-    rdt_batch batch = {&trial->problem, 0, candidates, 2};
+    rdt_batch batch = {&trial->problem, candidates, 2};
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < 2; i++)
         status = prepare(&each->row[i]->trial, &candidates[i ^ first]);

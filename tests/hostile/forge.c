@@ -78,18 +78,17 @@ const rdt_facts *forge_gpu(void) {
     return &gpu;
 }
 
-static rdt_trial make_trial(const redtune_problem *problem, const rdt_config *config, size_t i) {
-    const rdt_space *space = rdt_codegen_space(codegen, 0);
+static rdt_trial make_trial(const redtune_problem *problem, const rdt_point *point, size_t i) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
     double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
     rdt_trial trial = {
         .problem = *problem,
         .cache = i % 3 == 2 ? RDT_CACHE_WARM : RDT_CACHE_COLD,
         .outcome = i % 5 == 4 ? RDT_OUTCOME_UNCOMPILED : RDT_OUTCOME_GOOD,
-        .rank = rdt_config_order(space, config),
+        .rank = rdt_point_rank(spaces, point),
         .conditions = {1980, 3201, 41, 0, 0},
     };
-    rdt_text_copy(trial.family, sizeof trial.family, space->family);
-    rdt_config_format(space, config, trial.config);
+    rdt_point_write(spaces, point, trial.family, trial.config);
     if (trial.outcome == RDT_OUTCOME_GOOD) {
         trial.median_ns = (2000 + 1.3 * bytes / rdt_facts_peak_gbps(&gpu)) * (1 + 0.03 * (double)i);
         trial.spread_ns = trial.median_ns / 90;
@@ -104,12 +103,12 @@ static rdt_trial make_trial(const redtune_problem *problem, const rdt_config *co
 static size_t make_trials(const redtune_problem *wanted, rdt_trial out[PER_PROBLEM + 1]) {
     const rdt_facts facts = rdt_convert_complete(&gpu);
     redtune_problem problem;
-    rdt_config *points = NULL, baseline;
+    rdt_point *points = NULL, baseline;
     size_t count = 0, made = 0;
     if (rdt_problem_resolve(wanted, &problem, NULL)) return 0;
     rdt_case at = {&problem, &facts};
-    if (rdt_codegen_points(codegen, 0, at, RDT_EXTENT_USEFUL, &points, &count, NULL) ||
-        rdt_codegen_default(codegen, 0, at, &baseline, NULL))
+    if (rdt_codegen_points(codegen, at, RDT_EXTENT_USEFUL, &points, &count, NULL) ||
+        rdt_codegen_default(codegen, at, &baseline, NULL))
         count = 0;
     for (size_t i = 0; count && i < PER_PROBLEM; i++, made++)
         out[made] = make_trial(&problem, &points[i * (count - 1) / (PER_PROBLEM - 1)], i);

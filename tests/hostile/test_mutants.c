@@ -46,39 +46,39 @@ static bool is_reachable(const char *source) {
 
 /* The next point of the space by its first parameters' values, launch parameters left alone; false
  * after the last. index counts the values. */
-static bool step(const rdt_space *space, int index[RDT_PARAM_MAX], rdt_config *config) {
+static bool step(const rdt_space *space, int index[RDT_PARAM_MAX], rdt_point *point) {
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
         if (param->launch) continue;
         index[i] = (index[i] + 1) % param->value_count;
-        config->value[i] = param->value[index[i]];
+        point->value[i] = param->value[index[i]];
         if (index[i]) return true;
     }
     return false;
 }
 
-static bool add_source(int family, rdt_case at, const rdt_config *config) {
+static bool add_source(rdt_case at, const rdt_point *point) {
     char *source = NULL;
     hash *grown = realloc(reachable, (reachable_count + 1) * sizeof *grown);
     if (!grown) return false;
     reachable = grown;
-    if (rdt_codegen_render(forge_codegen(), family, at, config, true, &source, NULL)) return false;
+    if (rdt_codegen_render(forge_codegen(), at, point, true, &source, NULL)) return false;
     reachable[reachable_count++] = hash_of(source);
     free(source);
     return true;
 }
 
 static bool add_sources(const redtune_problem *problem) {
-    const rdt_space *space = rdt_codegen_space(forge_codegen(), 0);
+    const rdt_space *space = rdt_codegen_spaces(forge_codegen())->space;
     const rdt_facts facts = rdt_convert_complete(forge_gpu());
     rdt_case at = {problem, &facts};
     int index[RDT_PARAM_MAX] = {0};
-    rdt_config config = {{0}};
-    for (int i = 0; i < space->param_count; i++) config.value[i] = space->param[i].value[0];
+    rdt_point point = {.family = 0};
+    for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
     do {
-        bool allowed = !rdt_codegen_check(forge_codegen(), 0, at, &config, NULL);
-        if (allowed && !add_source(0, at, &config)) return false;
-    } while (step(space, index, &config));
+        bool allowed = !rdt_codegen_check(forge_codegen(), at, &point, NULL);
+        if (allowed && !add_source(at, &point)) return false;
+    } while (step(space, index, &point));
     return true;
 }
 
@@ -87,10 +87,10 @@ static bool add_judge(const redtune_problem *problem) {
     const rdt_facts facts = rdt_convert_complete(forge_gpu());
     const rdt_case at = {problem, &facts};
     int family;
-    rdt_config config;
+    rdt_point point;
     return !rdt_codegen_find_aside(forge_codegen(), "naive", &family, NULL) &&
-           !rdt_codegen_default(forge_codegen(), family, at, &config, NULL) &&
-           add_source(family, at, &config);
+           !rdt_codegen_default_of(forge_codegen(), at, family, &point, NULL) &&
+           add_source(at, &point);
 }
 
 static bool find_reachable(void) {
@@ -144,14 +144,12 @@ static bool is_new(size_t i, const char *config) {
 
 static bool makes_a_reachable_source(const redtune_problem *problem, const redtune_info *info) {
     const rdt_facts facts = rdt_convert_complete(forge_gpu());
-    rdt_config config = {{0}};
+    rdt_point point;
     char *source = NULL;
-    int family;
-    bool good = !rdt_codegen_find(forge_codegen(), info->family, &family, &err) &&
-                !rdt_config_parse(rdt_codegen_space(forge_codegen(), family), info->config, &config,
-                                  &err) &&
-                !rdt_codegen_render(forge_codegen(), family, (rdt_case){problem, &facts}, &config,
-                                    true, &source, &err) &&
+    bool good = !rdt_point_read(rdt_codegen_spaces(forge_codegen()), info->family, info->config,
+                                &point, &err) &&
+                !rdt_codegen_render(forge_codegen(), (rdt_case){problem, &facts}, &point, true,
+                                    &source, &err) &&
                 is_reachable(source);
     free(source);
     return good;
@@ -285,7 +283,7 @@ static bool change_configs(const char *path) {
     static const char *const others[] = {
         "shuffle", "poll", "single", "ticket",  "two_pass",         "plain", "x", "", "257", "96",
         "-4",      "0",    "3",      "1000000", "4\nasm(\"trap;\")"};
-    const rdt_space *space = rdt_codegen_space(forge_codegen(), 0);
+    const rdt_space *space = rdt_codegen_spaces(forge_codegen())->space;
     const rdt_param *param = &space->param[below((uint64_t)space->param_count)];
     char other[64], sql[1024];
     snprintf(other, sizeof other, "%d", 1 << below(11));

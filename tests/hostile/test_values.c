@@ -168,13 +168,11 @@ redtune_status __wrap_rdt_compiler_compile(rdt_compiler *compiler, const char *s
 /* ---- used as it is --------------------------------------------------------------------------- */
 
 static bool is_in_space(const char *family, const char *config) {
-    rdt_config parsed = {{0}};
-    char text[RDT_CONFIG_TEXT_BYTES];
-    int number;
-    if (rdt_codegen_find(forge_codegen(), family, &number, NULL)) return false;
-    const rdt_space *space = rdt_codegen_space(forge_codegen(), number);
-    if (rdt_config_parse(space, config, &parsed, NULL)) return false;
-    rdt_config_format(space, &parsed, text);
+    const rdt_spaces *spaces = rdt_codegen_spaces(forge_codegen());
+    rdt_point point;
+    char name[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES];
+    if (rdt_point_read(spaces, family, config, &point, NULL)) return false;
+    rdt_point_write(spaces, &point, name, text);
     return !strcmp(text, config);
 }
 

@@ -206,10 +206,10 @@ static bool is_changed(const sweep *self, rdt_codegen *codegen, const cover_poin
     char *before = NULL, *after = NULL;
     rdt_launch was = {0}, is = {0};
     redtune_error ignored;
-    rdt_codegen_launch(self->unchanged, 0, at, &point->config, &was, &ignored);
-    rdt_codegen_launch(codegen, 0, at, &point->config, &is, &ignored);
-    rdt_codegen_render(self->unchanged, 0, at, &point->config, false, &before, &ignored);
-    rdt_codegen_render(codegen, 0, at, &point->config, false, &after, &ignored);
+    rdt_codegen_launch(self->unchanged, at, &point->point, &was, &ignored);
+    rdt_codegen_launch(codegen, at, &point->point, &is, &ignored);
+    rdt_codegen_render(self->unchanged, at, &point->point, false, &before, &ignored);
+    rdt_codegen_render(codegen, at, &point->point, false, &after, &ignored);
     bool same = before && after && !strcmp(before, after) && !memcmp(&was, &is, sizeof was);
     free(before);
     free(after);
@@ -222,19 +222,18 @@ static redtune_status try_point(sweep *self, rdt_codegen *codegen, const cover_p
     rdt_case at = {&point->problem, facts};
     subject subject = {.all = self, .point = point, .index = index};
     if (self->unchanged && !is_changed(self, codegen, point)) return REDTUNE_OK;
-    redtune_status status =
-        rdt_codegen_launch(codegen, 0, at, &point->config, &subject.launch, err);
+    redtune_status status = rdt_codegen_launch(codegen, at, &point->point, &subject.launch, err);
     if (!status)
-        status = rdt_builder_make(self->builder, self->gpu.context, 0, &point->problem,
-                                  &point->config, &subject.launch, &subject.kernel, err);
+        status = rdt_builder_make(self->builder, self->gpu.context, &point->problem, &point->point,
+                                  &subject.launch, &subject.kernel, err);
     if (!status) status = try_kernel(&subject, err);
     rdt_kernel_unload(subject.kernel);
     return look_for_findings(self, status, err);
 }
 
 static void name_point(rdt_codegen *codegen, const cover_point *point) {
-    char config[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(rdt_codegen_space(codegen, 0), &point->config, config);
+    char config[RDT_POINT_TEXT_BYTES];
+    rdt_point_format(rdt_codegen_spaces(codegen), &point->point, config);
     fprintf(stderr, "FAILED %s of %s into %s, %s: ", redtune_op_name(point->problem.op),
             redtune_dtype_name(point->problem.dtype), redtune_dtype_name(point->problem.result),
             config);

@@ -55,12 +55,11 @@ static void open_value_names_its_line(void) {
 static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const char *config,
                              bool lines, char **source) {
     redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, 1 << 20};
-    rdt_config point;
+    rdt_point point;
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     rdt_case at = {&problem, rdt_facts_typical()};
-    if (!status) status = rdt_codegen_default(codegen, 0, at, &point, &err);
-    if (!status) status = rdt_config_parse(rdt_codegen_space(codegen, 0), config, &point, &err);
-    if (!status) status = rdt_codegen_render(codegen, 0, at, &point, lines, source, &err);
+    if (!status) status = rdt_codegen_find(codegen, at, NULL, config, &point, &err);
+    if (!status) status = rdt_codegen_render(codegen, at, &point, lines, source, &err);
     return status;
 }
 
@@ -76,9 +75,9 @@ static bool accumulates_as_told(rdt_codegen *codegen, const redtune_problem *pro
     /* Squares have no sign: their sum fills all 64 bits. */
     if (problem->op == REDTUNE_NORM2 && accumulator == REDTUNE_I64) accumulator = REDTUNE_U64;
     char wanted[64], *source = NULL;
-    rdt_config config;
-    if (rdt_codegen_default(codegen, 0, at, &config, &err) ||
-        rdt_codegen_render(codegen, 0, at, &config, false, &source, &err))
+    rdt_point point;
+    if (rdt_codegen_default(codegen, at, &point, &err) ||
+        rdt_codegen_render(codegen, at, &point, false, &source, &err))
         return false;
     snprintf(wanted, sizeof wanted, "typedef %s accumulator;", types[accumulator]);
     bool found = strstr(source, wanted) != NULL;
@@ -141,13 +140,18 @@ static void lines_lead_back_to_the_template(void) {
 
 static void family_find_lists_the_known_names(void) {
     rdt_codegen *codegen = NULL;
-    int family = -1;
+    rdt_point point = {.family = -1};
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_FAILS(rdt_codegen_find(codegen, "blok", &family, &err), REDTUNE_INVALID, err, "'blok'");
+    CHECK_FAILS(rdt_codegen_find(codegen, at, "blok", NULL, &point, &err), REDTUNE_INVALID, err,
+                "'blok'");
     CHECK_CONTAINS(err.message, "block");
-    CHECK_INT(family, -1);
-    CHECK_OK(rdt_codegen_find(codegen, NULL, &family, &err), err);
-    CHECK_INT(family, 0);
+    CHECK_FAILS(rdt_codegen_find(codegen, at, NULL, "blok:vec=1", &point, &err), REDTUNE_INVALID,
+                err, "'blok'");
+    CHECK_INT(point.family, -1);
+    CHECK_OK(rdt_codegen_find(codegen, at, NULL, NULL, &point, &err), err);
+    CHECK_INT(point.family, 0);
     rdt_codegen_close(codegen);
 }
 
@@ -155,15 +159,18 @@ static void family_find_lists_the_known_names(void) {
 static void the_ladder_is_no_family_that_is_tuned(void) {
     rdt_codegen *codegen = NULL;
     int family = -1;
+    rdt_point point;
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_INT(rdt_codegen_family_count(codegen), 1);
-    CHECK_FAILS(rdt_codegen_find(codegen, "ladder", &family, &err), REDTUNE_INVALID, err,
+    CHECK_INT(rdt_codegen_spaces(codegen)->count, 1);
+    CHECK_FAILS(rdt_codegen_find(codegen, at, "ladder", NULL, &point, &err), REDTUNE_INVALID, err,
                 "'ladder'");
     CHECK_FAILS(rdt_codegen_find_aside(codegen, "block", &family, &err), REDTUNE_INVALID, err,
                 "'block'");
     CHECK_INT(family, -1);
     CHECK_OK(rdt_codegen_find_aside(codegen, "ladder", &family, &err), err);
-    CHECK_TEXT(rdt_codegen_space(codegen, family)->family, "ladder");
+    CHECK_TEXT(rdt_codegen_spaces(codegen)->space[family].family, "ladder");
     rdt_codegen_close(codegen);
 }
 
@@ -171,12 +178,10 @@ static void check_tells_why_a_config_is_not_allowed(void) {
     rdt_codegen *codegen = NULL;
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F64, REDTUNE_F64, 1 << 20};
     rdt_case at = {&problem, rdt_facts_typical()};
-    rdt_config config;
+    rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_OK(rdt_codegen_default(codegen, 0, at, &config, &err), err);
-    CHECK_OK(rdt_config_parse(rdt_codegen_space(codegen, 0), "vec=4", &config, &err), err);
-    CHECK_FAILS(rdt_codegen_check(codegen, 0, at, &config, &err), REDTUNE_UNSUPPORTED, err,
-                "vec=4");
+    CHECK_OK(rdt_codegen_find(codegen, at, NULL, "vec=4", &point, &err), err);
+    CHECK_FAILS(rdt_codegen_check(codegen, at, &point, &err), REDTUNE_UNSUPPORTED, err, "vec=4");
     rdt_codegen_close(codegen);
 }
 
@@ -189,18 +194,18 @@ static void default_is_allowed_and_among_the_points(void) {
             redtune_problem problem = {REDTUNE_SUM, traits->dtype, REDTUNE_DTYPE_NONE, count};
             CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
             rdt_case at = {&problem, rdt_facts_typical()};
-            rdt_config config, *points = NULL;
+            rdt_point standard, *points = NULL;
             size_t point_count = 0, found = 0;
             rdt_launch launch;
-            CHECK_OK(rdt_codegen_default(codegen, 0, at, &config, &err), err);
-            CHECK_OK(rdt_codegen_launch(codegen, 0, at, &config, &launch, &err), err);
+            CHECK_OK(rdt_codegen_default(codegen, at, &standard, &err), err);
+            CHECK_OK(rdt_codegen_launch(codegen, at, &standard, &launch, &err), err);
             CHECK(launch.threads % 32 == 0 && launch.blocks_max >= 1);
             CHECK_OK(
-                rdt_codegen_points(codegen, 0, at, RDT_EXTENT_USEFUL, &points, &point_count, &err),
+                rdt_codegen_points(codegen, at, RDT_EXTENT_USEFUL, &points, &point_count, &err),
                 err);
             for (size_t i = 0; i < point_count; i++) {
-                CHECK_OK(rdt_codegen_check(codegen, 0, at, &points[i], &err), err);
-                found += !memcmp(&points[i], &config, sizeof config);
+                CHECK_OK(rdt_codegen_check(codegen, at, &points[i], &err), err);
+                found += rdt_point_same(&points[i], &standard);
             }
             CHECK_INT(found, 1);
             free(points);
@@ -212,10 +217,10 @@ static void default_is_allowed_and_among_the_points(void) {
 enum { BLOCK, VEC, UNROLL, LOAD, TAIL, FINISH, PER_SM, PARAMS };
 enum { SHUFFLE = 0, SINGLE = 0 }; /* places of labels */
 
-/* Takes a config to the simplest that does the same work: the same loads by the same threads,
+/* Takes a point to the simplest that does the same work: the same loads by the same threads,
  * combined in the same way by as many blocks. */
-static rdt_config simplify(rdt_config config, uint64_t count, int sm_count) {
-    int64_t *at = config.value;
+static rdt_point simplify(rdt_point point, uint64_t count, int sm_count) {
+    int64_t *at = point.value;
     if (at[BLOCK] == 32) at[TAIL] = SHUFFLE; /* a warp needs no memory */
     while (at[UNROLL] > 1 && (uint64_t)(at[BLOCK] * at[VEC] * at[UNROLL] / 2) >= count)
         at[UNROLL] /= 2;
@@ -227,46 +232,44 @@ static rdt_config simplify(rdt_config config, uint64_t count, int sm_count) {
     while (at[PER_SM] > 1 && (uint64_t)(at[PER_SM] / 2 * sm_count) >= tiles) at[PER_SM] /= 2;
     if (tiles <= 1) at[FINISH] = SINGLE;
     if (at[FINISH] == SINGLE) at[PER_SM] = 1;
-    return config;
+    return point;
 }
 
-static bool step(const rdt_space *space, rdt_config *config) {
+static bool step(const rdt_space *space, rdt_point *point) {
     for (int i = space->param_count - 1; i >= 0; i--) {
         const rdt_param *param = &space->param[i];
-        int place = rdt_param_find(param, config->value[i]) + 1;
-        config->value[i] = param->value[place < param->value_count ? place : 0];
+        int place = rdt_param_find(param, point->value[i]) + 1;
+        point->value[i] = param->value[place < param->value_count ? place : 0];
         if (place < param->value_count) return true;
     }
     return false;
 }
 
-static bool has_point(const rdt_config *points, size_t count, const rdt_config *config) {
+static bool has_point(const rdt_point *points, size_t count, const rdt_point *point) {
     for (size_t i = 0; i < count; i++)
-        if (!memcmp(&points[i], config, sizeof *config)) return true;
+        if (rdt_point_same(&points[i], point)) return true;
     return false;
 }
 
-/* The space is gone through here by itself: each allowed config's simplest equal is a point, and
- * every point is its own. The default is a point in any case. */
+/* The space is gone through here by itself: each allowed point's simplest equal is listed, and
+ * everything listed is its own. The default is listed in any case. */
 static void check_distinct(rdt_codegen *codegen, rdt_case at) {
-    const rdt_space *space = rdt_codegen_space(codegen, 0);
-    rdt_config *points = NULL, config = {{0}}, baseline;
+    const rdt_space *space = rdt_codegen_spaces(codegen)->space;
+    rdt_point *points = NULL, point = {.family = 0}, baseline;
     size_t count = 0, simple = 0, lost = 0, own = 0, named[PARAMS][4] = {{0}};
-    for (int i = 0; i < space->param_count; i++) config.value[i] = space->param[i].value[0];
-    CHECK_OK(rdt_codegen_default(codegen, 0, at, &baseline, &err), err);
-    CHECK_OK(rdt_codegen_points(codegen, 0, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
+    for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
+    CHECK_OK(rdt_codegen_default(codegen, at, &baseline, &err), err);
+    CHECK_OK(rdt_codegen_points(codegen, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
     do {
-        if (rdt_codegen_check(codegen, 0, at, &config, NULL)) continue;
-        rdt_config equal = simplify(config, at.problem->count, at.facts->sm_count);
-        bool is_simple =
-            !memcmp(&equal, &config, sizeof config) || !memcmp(&baseline, &config, sizeof config);
+        if (rdt_codegen_check(codegen, at, &point, NULL)) continue;
+        rdt_point equal = simplify(point, at.problem->count, at.facts->sm_count);
+        bool is_simple = rdt_point_same(&equal, &point) || rdt_point_same(&baseline, &point);
         simple += is_simple;
-        lost += is_simple && !has_point(points, count, &config);
-    } while (step(space, &config));
+        lost += is_simple && !has_point(points, count, &point);
+    } while (step(space, &point));
     for (size_t i = 0; i < count; i++) {
-        rdt_config equal = simplify(points[i], at.problem->count, at.facts->sm_count);
-        own += !memcmp(&equal, &points[i], sizeof equal) ||
-               !memcmp(&baseline, &points[i], sizeof baseline);
+        rdt_point equal = simplify(points[i], at.problem->count, at.facts->sm_count);
+        own += rdt_point_same(&equal, &points[i]) || rdt_point_same(&baseline, &points[i]);
         for (int k = LOAD; k <= FINISH; k++) named[k][points[i].value[k]]++;
     }
     CHECK_INT(lost, 0);
@@ -314,12 +317,12 @@ static void rules_and_rendering_survive_every_failed_allocation(void) {
     bool finished = false;
     for (long n = 1; !finished; n++) {
         rdt_codegen *codegen = NULL;
-        rdt_config config;
+        rdt_point point;
         char *source = NULL;
         CHECK_OK(rdt_codegen_open(&codegen, &err), err);
         CHECK(faults_begin(n));
-        redtune_status status = rdt_codegen_default(codegen, 0, at, &config, &err);
-        if (!status) status = rdt_codegen_render(codegen, 0, at, &config, true, &source, &err);
+        redtune_status status = rdt_codegen_default(codegen, at, &point, &err);
+        if (!status) status = rdt_codegen_render(codegen, at, &point, true, &source, &err);
         finished = !faults_end();
         if (finished) CHECK_OK(status, err);
         CHECK(status == REDTUNE_MEMORY || !status);
@@ -395,14 +398,14 @@ static const char *kernel_of(const char *text, int major) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
     rdt_facts facts = *rdt_facts_typical();
     rdt_codegen *codegen = NULL;
-    rdt_config point;
+    rdt_point point;
     facts.major = major;
     const rdt_case at = {&problem, &facts};
     make_folder();
     write_template("mine/kernel.cu", text);
     redtune_status status = rdt_codegen_open(&codegen, &err);
-    if (!status) status = rdt_codegen_default(codegen, 0, at, &point, &err);
-    if (!status) status = rdt_codegen_kernel(codegen, 0, at, &point, kernel, &err);
+    if (!status) status = rdt_codegen_default(codegen, at, &point, &err);
+    if (!status) status = rdt_codegen_kernel(codegen, at, &point, kernel, &err);
     rdt_codegen_close(codegen);
     remove_folder();
     return status ? "" : kernel;
@@ -446,14 +449,14 @@ static void a_kernel_has_its_launch(void) {
     char few[RDT_KERNEL_BYTES], many[RDT_KERNEL_BYTES], again[RDT_KERNEL_BYTES];
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
     const rdt_case at = {&problem, rdt_facts_typical()};
-    rdt_config point;
+    rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_OK(rdt_codegen_default(codegen, 0, at, &point, &err), err);
+    CHECK_OK(rdt_codegen_default(codegen, at, &point, &err), err);
     char *const out[] = {few, many, again};
     static const char *const text[] = {"per_sm=1", "per_sm=8", "per_sm=1"};
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(rdt_config_parse(rdt_codegen_space(codegen, 0), text[i], &point, &err), err);
-        CHECK_OK(rdt_codegen_kernel(codegen, 0, at, &point, out[i], &err), err);
+        CHECK_OK(rdt_point_parse(rdt_codegen_spaces(codegen), text[i], &point, &err), err);
+        CHECK_OK(rdt_codegen_kernel(codegen, at, &point, out[i], &err), err);
     }
     CHECK(strcmp(few, many));
     CHECK_TEXT(again, few);

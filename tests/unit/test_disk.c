@@ -153,18 +153,17 @@ static bool make_files(void) {
     const redtune_rows_query query = {.database = file_path, .gpu = "all"};
     const rdt_facts facts = rdt_convert_complete(&trials_gpu);
     rdt_codegen *codegen = NULL;
-    rdt_config config;
+    rdt_point point;
     rdt_trial trials[6];
     rdt_tuning *own = NULL;
     void *lines = NULL;
     size_t bytes = 0;
     redtune_status status = rdt_codegen_open(&codegen, &err);
-    if (!status)
-        status = rdt_codegen_default(codegen, 0, (rdt_case){&problem, &facts}, &config, &err);
+    if (!status) status = rdt_codegen_default(codegen, (rdt_case){&problem, &facts}, &point, &err);
     for (int i = 0; i < 6 && !status; i++) {
         trials[i] = trials_make(UINT64_C(1) << (16 + i), "", 50000, 31);
         trials[i].rank = INT_MAX;
-        rdt_config_format(rdt_codegen_space(codegen, 0), &config, trials[i].config);
+        rdt_point_write(rdt_codegen_spaces(codegen), &point, trials[i].family, trials[i].config);
     }
     rdt_codegen_close(codegen);
     if (!status) status = rdt_tuning_open(file_path, &own, &err);

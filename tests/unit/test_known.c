@@ -101,9 +101,9 @@ static bool put_older(const char *kernel, rdt_outcome outcome) {
 static const char *kernel_now(void) {
     static char kernel[RDT_KERNEL_BYTES];
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024};
-    rdt_config point = {{0}};
-    if (rdt_config_parse_whole(rdt_codegen_space(codegen, 0), config, &point, &err) ||
-        rdt_codegen_kernel(codegen, 0, (rdt_case){&problem, &trials_gpu}, &point, kernel, &err))
+    rdt_point point;
+    if (rdt_point_read(rdt_codegen_spaces(codegen), "block", config, &point, &err) ||
+        rdt_codegen_kernel(codegen, (rdt_case){&problem, &trials_gpu}, &point, kernel, &err))
         return "";
     return kernel;
 }

@@ -1,6 +1,6 @@
 /* Facts about model/: problem.h, space.h, config.h, launch.h, facts.h and trial.h. */
 #include "check.h"
-#include "model/config.h"
+#include "model/point.h"
 #include "model/facts.h"
 #include "model/launch.h"
 #include "model/problem.h"
@@ -236,83 +236,87 @@ static void space_finds_values(void) {
     CHECK_INT(rdt_param_find(&space.param[2], -1), 0);
 }
 
+static const rdt_spaces spaces = {&space, 1};
+
 static void config_is_written_in_the_spaces_order(void) {
-    char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(&space, &(rdt_config){{128, 1, -1}}, text);
-    CHECK_TEXT(text, "block=128,tail=shared,grid=-1");
-    rdt_config_format(&(rdt_space){0}, &(rdt_config){{0}}, text);
-    CHECK_TEXT(text, "");
+    char text[RDT_POINT_TEXT_BYTES];
+    rdt_point_format(&spaces, &(rdt_point){0, {128, 1, -1}}, text);
+    CHECK_TEXT(text, "toy:block=128,tail=shared,grid=-1");
+    const rdt_space empty = {.param_count = 0};
+    rdt_point_format(&(rdt_spaces){&empty, 1}, &(rdt_point){.family = 0}, text);
+    CHECK_TEXT(text, ":");
 }
 
 static void config_format_stays_within_its_buffer(void) {
     rdt_space wide = {.param_count = RDT_PARAM_MAX};
-    rdt_config config = {{0}};
-    char text[RDT_CONFIG_TEXT_BYTES + 1];
+    rdt_point point = {0};
+    char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES + 1];
     for (int i = 0; i < RDT_PARAM_MAX; i++) {
         memset(wide.param[i].name, 'a' + i, RDT_NAME_BYTES - 1);
-        config.value[i] = INT64_MIN;
+        point.value[i] = INT64_MIN;
     }
     text[RDT_CONFIG_TEXT_BYTES] = 'x';
-    rdt_config_format(&wide, &config, text);
+    rdt_point_write(&(rdt_spaces){&wide, 1}, &point, family, text);
     CHECK(memchr(text, '\0', RDT_CONFIG_TEXT_BYTES));
     CHECK_INT(text[RDT_CONFIG_TEXT_BYTES], 'x');
 }
 
 static void config_reads_back_what_it_writes(void) {
     for (int i = 0; i < 3 * 2 * 2; i++) {
-        rdt_config config = {{space.param[0].value[i % 3], space.param[1].value[i / 3 % 2],
-                              space.param[2].value[i / 6]}};
-        rdt_config parsed = {{0}};
-        char text[RDT_CONFIG_TEXT_BYTES];
-        rdt_config_format(&space, &config, text);
-        CHECK_OK(rdt_config_parse(&space, text, &parsed, &err), err);
-        CHECK(!memcmp(&parsed, &config, sizeof config));
+        rdt_point point = {0,
+                           {space.param[0].value[i % 3], space.param[1].value[i / 3 % 2],
+                            space.param[2].value[i / 6]}};
+        rdt_point parsed = {0};
+        char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES];
+        rdt_point_write(&spaces, &point, family, text);
+        CHECK_TEXT(family, "toy");
+        CHECK_OK(rdt_point_parse(&spaces, text, &parsed, &err), err);
+        CHECK(rdt_point_same(&parsed, &point));
     }
 }
 
 static void config_parse_keeps_what_is_not_named(void) {
-    rdt_config config = {{128, 0, 8}};
-    CHECK_OK(rdt_config_parse(&space, "tail=shared", &config, &err), err);
-    CHECK_INT(config.value[0], 128);
-    CHECK_INT(config.value[1], 1);
-    CHECK_INT(config.value[2], 8);
-    CHECK_OK(rdt_config_parse(&space, "", &config, &err), err);
-    CHECK_INT(config.value[0], 128);
+    rdt_point point = {0, {128, 0, 8}};
+    CHECK_OK(rdt_point_parse(&spaces, "tail=shared", &point, &err), err);
+    CHECK_INT(point.value[0], 128);
+    CHECK_INT(point.value[1], 1);
+    CHECK_INT(point.value[2], 8);
+    CHECK_OK(rdt_point_parse(&spaces, "", &point, &err), err);
+    CHECK_INT(point.value[0], 128);
 }
 
-static void config_parse_whole_needs_every_parameter(void) {
-    char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config whole, parsed, before = {{7, 7, 7}};
+static void point_read_needs_every_parameter(void) {
+    char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES];
+    rdt_point whole = {0}, parsed, before = {3, {7, 7, 7}};
     for (int i = 0; i < space.param_count; i++) whole.value[i] = space.param[i].value[0];
-    for (int i = space.param_count; i < RDT_PARAM_MAX; i++) whole.value[i] = 0;
-    rdt_config_format(&space, &whole, text);
-    CHECK_OK(rdt_config_parse_whole(&space, text, &parsed, &err), err);
-    CHECK(!memcmp(&parsed, &whole, sizeof whole));
+    rdt_point_write(&spaces, &whole, family, text);
+    CHECK_OK(rdt_point_read(&spaces, "toy", text, &parsed, &err), err);
+    CHECK(rdt_point_same(&parsed, &whole));
     parsed = before;
     *strrchr(text, ',') = '\0';
-    CHECK_FAILS(rdt_config_parse_whole(&space, text, &parsed, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(rdt_point_read(&spaces, "toy", text, &parsed, &err), REDTUNE_INVALID, err,
                 "parameters");
     strcat(text, ",");
-    CHECK_FAILS(rdt_config_parse_whole(&space, text, &parsed, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(rdt_point_read(&spaces, "toy", text, &parsed, &err), REDTUNE_INVALID, err,
                 "parameters");
-    CHECK_FAILS(rdt_config_parse_whole(&space, "", &parsed, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(rdt_point_read(&spaces, "toy", "", &parsed, &err), REDTUNE_INVALID, err,
                 "names 0 of the");
-    CHECK(!memcmp(&parsed, &before, sizeof before));
+    CHECK(rdt_point_same(&parsed, &before));
 }
 
 static void config_parse_takes_any_order(void) {
-    rdt_config config = {{64, 0, 8}};
-    CHECK_OK(rdt_config_parse(&space, "grid=-1,block=256", &config, &err), err);
-    CHECK_INT(config.value[0], 256);
-    CHECK_INT(config.value[2], -1);
+    rdt_point point = {0, {64, 0, 8}};
+    CHECK_OK(rdt_point_parse(&spaces, "grid=-1,block=256", &point, &err), err);
+    CHECK_INT(point.value[0], 256);
+    CHECK_INT(point.value[2], -1);
 }
 
 /* The text is refused with a message that has part in it, and the config left as it was. */
 static bool refuses(const char *text, const char *part) {
-    rdt_config config = {{128, 0, 8}};
+    rdt_point point = {0, {128, 0, 8}};
     err = (redtune_error){0};
-    redtune_status status = rdt_config_parse(&space, text, &config, &err);
-    bool untouched = config.value[0] == 128 && config.value[1] == 0 && config.value[2] == 8;
+    redtune_status status = rdt_point_parse(&spaces, text, &point, &err);
+    bool untouched = point.value[0] == 128 && point.value[1] == 0 && point.value[2] == 8;
     bool told = strstr(err.message, part) && !strchr(err.message, '\n');
     if (!told) fprintf(stderr, "'%s': %s\n", text, err.message);
     return status == REDTUNE_INVALID && untouched && told;
@@ -357,11 +361,11 @@ static void config_parse_cuts_a_long_name_in_its_message(void) {
     CHECK(refuses(text, "block, tail, grid"));
 }
 
-static void config_same_kernel_ignores_launch_parameters(void) {
-    rdt_config a = {{128, 1, 8}}, b = {{128, 1, -1}}, c = {{64, 1, 8}};
-    CHECK(rdt_config_same_kernel(&space, &a, &a));
-    CHECK(rdt_config_same_kernel(&space, &a, &b));
-    CHECK(!rdt_config_same_kernel(&space, &a, &c));
+static void point_same_kernel_ignores_launch_parameters(void) {
+    rdt_point a = {0, {128, 1, 8}}, b = {0, {128, 1, -1}}, c = {0, {64, 1, 8}};
+    CHECK(rdt_point_same_kernel(&spaces, &a, &a));
+    CHECK(rdt_point_same_kernel(&spaces, &a, &b));
+    CHECK(!rdt_point_same_kernel(&spaces, &a, &c));
 }
 
 /* ---- launch, facts and trial ----------------------------------------------------------------- */
@@ -432,7 +436,7 @@ int main(int argc, char **argv) {
         FACT(config_format_stays_within_its_buffer),
         FACT(config_reads_back_what_it_writes),
         FACT(config_parse_keeps_what_is_not_named),
-        FACT(config_parse_whole_needs_every_parameter),
+        FACT(point_read_needs_every_parameter),
         FACT(config_parse_takes_any_order),
         FACT(config_parse_refuses_unknown_name),
         FACT(config_parse_refuses_unknown_value),
@@ -440,7 +444,7 @@ int main(int argc, char **argv) {
         FACT(config_parse_refuses_a_name_given_twice),
         FACT(config_parse_refuses_what_is_no_pair),
         FACT(config_parse_cuts_a_long_name_in_its_message),
-        FACT(config_same_kernel_ignores_launch_parameters),
+        FACT(point_same_kernel_ignores_launch_parameters),
         FACT(launch_has_a_block_per_tile_up_to_the_maximum),
         FACT(launch_counts_do_not_overflow),
         FACT(scratch_serves_any_launch),

@@ -1,5 +1,5 @@
 /* Facts about the evaluator of a worker process. The worker is this program itself, which does as
- * the request's family says. */
+ * the candidate's family says. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "tuner/workers/process.h"
@@ -78,8 +78,10 @@ static int work(void) {
     while (rdt_wire_receive(&wire, PATIENT_MS, &message) == RDT_WIRE_GOT) {
         rdt_request request;
         rdt_reader reader = rdt_wire_reader_of(&message);
+        rdt_candidate candidate;
         rdt_wire_reader_take(&reader, &request, sizeof request);
-        if (request.family != ANSWERS) talk(&wire, request.family);
+        rdt_wire_reader_take(&reader, &candidate, sizeof candidate);
+        if (candidate.point.family != ANSWERS) talk(&wire, candidate.point.family);
         answer(&wire, message.kind);
     }
     return 0;
@@ -110,7 +112,8 @@ static bool bench_open(bench *self, int family) {
     *self = (bench){.options = {self_path, "", NULL},
                     .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024}};
     self->workers = (rdt_worker_pool){.options = &self->options, .limit_s = 10, .stop = stop};
-    self->batch = (rdt_batch){&self->problem, family, &self->candidate, 1};
+    self->candidate.point.family = family;
+    self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
     stop_at_s = 0;
     if (rdt_remote_open(&self->workers, "sim", &self->remote, &err)) return false;
     self->evaluator = rdt_remote_evaluator(self->remote, &self->problem);

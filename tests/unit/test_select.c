@@ -48,9 +48,8 @@ static int choose(const rdt_facts *here, uint64_t count) {
     if (rdt_select(&winners, among.codegen, (rdt_case){&problem, here}, &among.choice, &err))
         return -2;
     if (!among.choice.row) return among.choice.match == REDTUNE_MATCH_DEFAULT ? -1 : -2;
-    char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(rdt_codegen_space(among.codegen, among.choice.family), &among.choice.config,
-                      text);
+    char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES];
+    rdt_point_write(rdt_codegen_spaces(among.codegen), &among.choice.point, family, text);
     /* What it says and what it gives are the same. */
     return strcmp(text, among.choice.row->trial.config) ? -2 : (int)(among.choice.row - among.row);
 }
@@ -132,12 +131,11 @@ static void a_config_that_is_a_waste_there_does_not_serve(void) {
 static void without_a_row_it_is_the_default(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
-    rdt_config baseline;
+    rdt_point baseline;
     CHECK(begin_rows());
     CHECK_INT(choose(&here, 1 << 20), -1);
-    CHECK_OK(rdt_codegen_default(among.codegen, 0, (rdt_case){&problem, &here}, &baseline, &err),
-             err);
-    CHECK(!memcmp(&baseline, &among.choice.config, sizeof baseline));
+    CHECK_OK(rdt_codegen_default(among.codegen, (rdt_case){&problem, &here}, &baseline, &err), err);
+    CHECK(rdt_point_same(&baseline, &among.choice.point));
 }
 
 static void rows_of_another_problem_or_a_warm_cache_do_not_serve(void) {
@@ -226,8 +224,8 @@ static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
     add_row(&half, 1 << 21, MIDDLE(256));
     CHECK_INT(choose(&here, 1 << 22), 1);
     CHECK_INT(match(), REDTUNE_MATCH_GPU);
-    CHECK_OK(rdt_codegen_launch(among.codegen, among.choice.family, (rdt_case){&problem, &here},
-                                &among.choice.config, &launch, &err),
+    CHECK_OK(rdt_codegen_launch(among.codegen, (rdt_case){&problem, &here}, &among.choice.point,
+                                &launch, &err),
              err);
     CHECK_INT(launch.blocks_max, here.sm_count);
     CHECK_INT(choose(&here, 1 << 23), 0);
@@ -370,16 +368,15 @@ static redtune_match match_with(rdt_codegen *codegen, const rdt_facts *here,
     rdt_row row = {.gpu = *there};
     rdt_winners winners = {.row = &row, .count = 1};
     rdt_choice choice = {.match = (redtune_match)-1};
-    rdt_config config;
+    rdt_point point;
     row.trial = (rdt_trial){
         .problem = problem,
-        .family = "block",
         .outcome = RDT_OUTCOME_GOOD,
         .median_ns = 5000,
         .samples = 31,
     };
-    if (!rdt_codegen_default(codegen, 0, (rdt_case){&problem, there}, &config, &err)) {
-        rdt_config_format(rdt_codegen_space(codegen, 0), &config, row.trial.config);
+    if (!rdt_codegen_default(codegen, (rdt_case){&problem, there}, &point, &err)) {
+        rdt_point_write(rdt_codegen_spaces(codegen), &point, row.trial.family, row.trial.config);
         rdt_select(&winners, codegen, (rdt_case){&problem, here}, &choice, &err);
     }
     return choice.match;
@@ -410,7 +407,7 @@ static void a_row_of_the_ladder_is_no_winner(void) {
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     CHECK_OK(rdt_select(&winners, codegen, (rdt_case){&problem, here}, &choice, &err), err);
     CHECK_INT(choice.match, REDTUNE_MATCH_DEFAULT);
-    CHECK_INT(choice.family, 0);
+    CHECK_INT(choice.point.family, 0);
     rdt_codegen_close(codegen);
 }
 

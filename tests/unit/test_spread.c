@@ -18,12 +18,12 @@ static void compile_cover(int major, int minor) {
     facts.minor = minor;
     CHECK_OK(cover_pairs(codegen, 0, &facts, COVER_KERNELS, &points, &count, &err), err);
     for (size_t i = 0; i < count; i++) {
-        char *source = NULL, text[RDT_CONFIG_TEXT_BYTES];
+        char *source = NULL, text[RDT_POINT_TEXT_BYTES];
         rdt_image image = {0};
         rdt_case at = {&points[i].problem, &facts};
-        rdt_config_format(rdt_codegen_space(codegen, 0), &points[i].config, text);
+        rdt_point_format(rdt_codegen_spaces(codegen), &points[i].point, text);
         redtune_status status =
-            rdt_codegen_render(codegen, 0, at, &points[i].config, true, &source, &err);
+            rdt_codegen_render(codegen, at, &points[i].point, true, &source, &err);
         if (!status)
             status = rdt_compiler_compile(compiler, source, "block.cu", major, minor, false, &image,
                                           &err);

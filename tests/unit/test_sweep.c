@@ -46,9 +46,9 @@ static void another_seed_gives_another_sequence(void) {
 /* ---- bad candidates -------------------------------------------------------------------------- */
 
 static int order_of(const char *text) {
-    rdt_config config = {{0}};
-    const rdt_space *space = rdt_codegen_space(tune_codegen, 0);
-    return rdt_config_parse(space, text, &config, NULL) ? -1 : rdt_config_order(space, &config);
+    rdt_point point = {.family = 0};
+    const rdt_spaces *spaces = rdt_codegen_spaces(tune_codegen);
+    return rdt_point_parse(spaces, text, &point, NULL) ? -1 : rdt_point_rank(spaces, &point);
 }
 
 /* A tune of one size, of every candidate. */
@@ -391,22 +391,22 @@ static void progress_names_what_is_measured(void) {
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-static void count_move(void *user, const rdt_config *neighbour) {
+static void count_move(void *user, const rdt_point *neighbour) {
     (void)neighbour;
     ++*(size_t *)user;
 }
 
 static void neighbours_go_a_step_or_two(void) {
-    rdt_config config = {{0}};
-    const rdt_space *space = rdt_codegen_space(tune_codegen, 0);
+    rdt_point point = {.family = 0};
+    const rdt_spaces *spaces = rdt_codegen_spaces(tune_codegen);
     size_t near = 0, far = 0;
-    CHECK_OK(rdt_config_parse(space,
-                              "block=128,vec=4,unroll=2,load=plain,tail=shuffle,finish=poll,"
-                              "per_sm=4",
-                              &config, NULL),
+    CHECK_OK(rdt_point_parse(spaces,
+                             "block=128,vec=4,unroll=2,load=plain,tail=shuffle,finish=poll,"
+                             "per_sm=4",
+                             &point, NULL),
              (redtune_error){0});
-    rdt_neighbours_each(space, &config, 0, count_move, &near);
-    rdt_neighbours_each(space, &config, 1, count_move, &far);
+    rdt_neighbours_each(spaces, &point, 0, count_move, &near);
+    rdt_neighbours_each(spaces, &point, 1, count_move, &far);
     CHECK_INT(near, 4 * 2 + 2 + 1 + 3); /* four numbers both ways; the other names of three kinds */
     CHECK_INT(far, 4 * 3);              /* one number up, another down */
 }

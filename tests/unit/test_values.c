@@ -32,9 +32,9 @@ static void exhaustive_times_every_distinct_point(void) {
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 14, 14);
     self.effort = REDTUNE_EFFORT_EXHAUSTIVE;
     CHECK_OK(tune_run(&self), self.err);
-    rdt_config *points = NULL;
+    rdt_point *points = NULL;
     size_t count = 0;
-    CHECK_OK(rdt_codegen_points(tune_codegen, 0, (rdt_case){self.problems, &oracle_h200},
+    CHECK_OK(rdt_codegen_points(tune_codegen, (rdt_case){self.problems, &oracle_h200},
                                 RDT_EXTENT_DISTINCT, &points, &count, &self.err),
              self.err);
     CHECK_INT(self.cold[0].now.measured, count);

@@ -9,14 +9,12 @@ enum { FAN = 64, NODE_BYTES = 16, NOWHERE = -1 };
 static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at,
                            redtune_error *err) {
     int family = 0;
-    rdt_config config;
+    rdt_point point;
     redtune_status status = rdt_codegen_find_aside(maker->codegen, "naive", &family, err);
-    if (!status) status = rdt_codegen_default(maker->codegen, family, at, &config, err);
+    if (!status) status = rdt_codegen_default_of(maker->codegen, at, family, &point, err);
+    if (!status) status = rdt_codegen_launch(maker->codegen, at, &point, &judge->launch, err);
     if (!status)
-        status = rdt_codegen_launch(maker->codegen, family, at, &config, &judge->launch, err);
-    if (!status)
-        status = maker->make(maker->user, family, at.problem, &config, &judge->launch,
-                             &judge->kernel, err);
+        status = maker->make(maker->user, at.problem, &point, &judge->launch, &judge->kernel, err);
     return status;
 }
 

@@ -12,9 +12,9 @@
 #include "gpu/context.h"
 #include "gpu/kernel.h"
 
-/* Makes a config's kernel, loaded into the current context. Once made it is the caller's. */
-typedef redtune_status rdt_make_kernel_fn(void *user, int family, const redtune_problem *problem,
-                                          const rdt_config *config, const rdt_launch *launch,
+/* Makes a point's kernel, loaded into the current context. Once made it is the caller's. */
+typedef redtune_status rdt_make_kernel_fn(void *user, const redtune_problem *problem,
+                                          const rdt_point *point, const rdt_launch *launch,
                                           rdt_kernel **out, redtune_error *err);
 
 /* All of it outlives what is made with it. */

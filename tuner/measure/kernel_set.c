@@ -7,40 +7,37 @@
 
 struct rdt_kernel_set {
     const rdt_test_buffers *buffers;
-    const rdt_space *space;
-    int family;
+    const rdt_spaces *spaces;
     rdt_maker maker;
     rdt_kernel_set_entry *first;
     rdt_kernel *flush_kernel;
     rdt_launch flush_launch;
 };
 
-/* Makes the kernel that flushes: the default for a problem as large as the flush buffer. */
+/* Makes the kernel that flushes: the built-in default for a problem as large as the flush buffer.
+ */
 static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem *problem,
                                  redtune_error *err) {
     rdt_codegen *codegen = kernels->maker.codegen;
     redtune_problem flush = *problem;
     flush.count = kernels->buffers->flush.bytes / redtune_dtype_bytes(problem->dtype);
     rdt_case at = {&flush, &kernels->buffers->context->facts};
-    rdt_config config;
-    redtune_status status = rdt_codegen_default(codegen, kernels->family, at, &config, err);
+    rdt_point point;
+    redtune_status status = rdt_codegen_default(codegen, at, &point, err);
+    if (!status) status = rdt_codegen_launch(codegen, at, &point, &kernels->flush_launch, err);
     if (!status)
-        status =
-            rdt_codegen_launch(codegen, kernels->family, at, &config, &kernels->flush_launch, err);
-    if (!status)
-        status = kernels->maker.make(kernels->maker.user, kernels->family, &flush, &config,
-                                     &kernels->flush_launch, &kernels->flush_kernel, err);
+        status = kernels->maker.make(kernels->maker.user, &flush, &point, &kernels->flush_launch,
+                                     &kernels->flush_kernel, err);
     return status;
 }
 
 redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, const rdt_maker *maker,
-                                     int family, const redtune_problem *problem,
-                                     rdt_kernel_set **out, redtune_error *err) {
+                                     const redtune_problem *problem, rdt_kernel_set **out,
+                                     redtune_error *err) {
     rdt_kernel_set *kernels = calloc(1, sizeof *kernels);
     if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
     kernels->buffers = buffers;
-    kernels->space = rdt_codegen_space(maker->codegen, family);
-    kernels->family = family;
+    kernels->spaces = rdt_codegen_spaces(maker->codegen);
     kernels->maker = *maker;
     redtune_status status = make_flush(kernels, problem, err);
     if (status)
@@ -86,9 +83,8 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
                                  const rdt_launch *launch, rdt_kernel_set_entry *entry,
                                  redtune_error *err) {
     entry->outcome = RDT_OUTCOME_UNCOMPILED;
-    redtune_status status =
-        kernels->maker.make(kernels->maker.user, kernels->family, problem, &entry->config, launch,
-                            &entry->kernel, &entry->error);
+    redtune_status status = kernels->maker.make(kernels->maker.user, problem, &entry->point, launch,
+                                                &entry->kernel, &entry->error);
     if (!status) {
         status = rdt_verify_edges(kernels->buffers, problem, entry->kernel, launch, &entry->error);
         entry->outcome = status == REDTUNE_WRONG ? RDT_OUTCOME_WRONG
@@ -100,22 +96,22 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
     return status;
 }
 
-static rdt_kernel_set_entry *find_entry(const rdt_kernel_set *kernels, const rdt_config *config) {
+static rdt_kernel_set_entry *find_entry(const rdt_kernel_set *kernels, const rdt_point *point) {
     rdt_kernel_set_entry *entry = kernels->first;
-    while (entry && !rdt_config_same_kernel(kernels->space, &entry->config, config))
+    while (entry && !rdt_point_same_kernel(kernels->spaces, &entry->point, point))
         entry = entry->next;
     return entry;
 }
 
 redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
+                                  const rdt_point *point, const rdt_launch *launch,
                                   const rdt_kernel_set_entry **out, redtune_error *err) {
-    rdt_kernel_set_entry *entry = find_entry(kernels, config);
+    rdt_kernel_set_entry *entry = find_entry(kernels, point);
     *out = entry;
     if (entry) return REDTUNE_OK;
     entry = calloc(1, sizeof *entry);
     if (!entry) return rdt_fail_memory(err, sizeof *entry);
-    entry->config = *config;
+    entry->point = *point;
     entry->next = kernels->first;
     kernels->first = entry;
     redtune_status status = fill_entry(kernels, problem, launch, entry, err);
@@ -124,15 +120,15 @@ redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem
 }
 
 int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *problem,
-                          const rdt_config *config, const rdt_launch *launch,
+                          const rdt_point *point, const rdt_launch *launch,
                           const rdt_kernel *out[RDT_KERNEL_SET_COPIES]) {
-    rdt_kernel_set_entry *entry = find_entry(kernels, config);
+    rdt_kernel_set_entry *entry = find_entry(kernels, point);
     int count = 0;
     out[count++] = entry->kernel;
     for (int i = 0; i + 1 < RDT_KERNEL_SET_COPIES; i++) {
         redtune_error why;
-        if (!entry->copy[i] && kernels->maker.make(kernels->maker.user, kernels->family, problem,
-                                                   config, launch, &entry->copy[i], &why))
+        if (!entry->copy[i] &&
+            kernels->maker.make(kernels->maker.user, problem, point, launch, &entry->copy[i], &why))
             break;
         out[count++] = entry->copy[i];
     }

@@ -1,5 +1,5 @@
 /* Kernel set: the kernels of one problem class (op, dtype, result), compiled, loaded and checked at
- * their edges once, and shared by all counts and grids. */
+ * their edges once, and shared by all counts and grids. The points may be of any families. */
 #ifndef RDT_TUNER_MEASURE_KERNEL_SET_H
 #define RDT_TUNER_MEASURE_KERNEL_SET_H
 
@@ -12,7 +12,7 @@ enum { RDT_KERNEL_SET_COPIES = 4 }; /* of one kernel, the first included */
 
 /* A kernel, or why it could not be made. */
 typedef struct rdt_kernel_set_entry {
-    rdt_config config; /* launch parameters do not count */
+    rdt_point point; /* launch parameters do not count */
     rdt_kernel *kernel;
     rdt_kernel *copy[RDT_KERNEL_SET_COPIES - 1]; /* NULL until they are asked for */
     rdt_outcome outcome;
@@ -23,23 +23,23 @@ typedef struct rdt_kernel_set_entry {
 /* A kernel set for problems like this one, of any count. The test buffers' context must be current.
  */
 redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, const rdt_maker *maker,
-                                     int family, const redtune_problem *problem,
-                                     rdt_kernel_set **out, redtune_error *err);
+                                     const redtune_problem *problem, rdt_kernel_set **out,
+                                     redtune_error *err);
 /* The test buffers' context must be current. kernel set may be NULL. */
 void rdt_kernel_set_destroy(rdt_kernel_set *kernels);
 
-/* Finds the config's kernel; makes it the first time. A kernel that does not compile, load, run or
+/* Finds the point's kernel; makes it the first time. A kernel that does not compile, load, run or
  * give the right results is an entry too, with its outcome. Fails only where nothing more can be
  * done: no memory, or the GPU no longer answers. */
 redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
+                                  const rdt_point *point, const rdt_launch *launch,
                                   const rdt_kernel_set_entry **out, redtune_error *err);
 
-/* The config's kernel, which rdt_kernel_set_get has found good, and copies of it loaded elsewhere:
+/* The point's kernel, which rdt_kernel_set_get has found good, and copies of it loaded elsewhere:
  * where its code lies makes a kernel up to 4 % faster or slower. Returns how many there are: fewer
  * than RDT_KERNEL_SET_COPIES where another cannot be loaded. */
 int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *problem,
-                          const rdt_config *config, const rdt_launch *launch,
+                          const rdt_point *point, const rdt_launch *launch,
                           const rdt_kernel *out[RDT_KERNEL_SET_COPIES]);
 
 /* Reads the test buffers' flush buffer with a kernel made for that, so that nothing else is left in

@@ -10,10 +10,9 @@ struct rdt_local {
     rdt_local_parts parts;
     redtune_problem largest;
     rdt_test_buffers *buffers; /* NULL until the first use */
-    rdt_kernel_set *kernels;   /* of one family; likewise */
-    int family;
-    rdt_expected expected; /* of what is timed */
-    size_t first;          /* of the current part of the batch */
+    rdt_kernel_set *kernels;   /* likewise */
+    rdt_expected expected;     /* of what is timed */
+    size_t first;              /* of the current part of the batch */
     bool spoilt;  /* a kernel gave a wrong result, and may have written where it should not */
     bool gave_up; /* the clocks stayed down however often samples were taken again */
 };
@@ -34,7 +33,7 @@ static void drop_all(rdt_local *self) {
     self->spoilt = false;
 }
 
-/* The test buffers, and the kernel set of the batch's family. */
+/* The test buffers and the kernel set. */
 static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     if (self->spoilt) drop_all(self);
@@ -42,12 +41,9 @@ static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_e
         status =
             rdt_test_buffers_open(self->parts.context, &self->largest, self->parts.memory_bytes,
                                   &self->parts.maker, &self->buffers, err);
-    if (status || (self->kernels && self->family == batch->family)) return status;
-    rdt_kernel_set_destroy(self->kernels);
-    self->kernels = NULL;
-    self->family = batch->family;
-    return rdt_kernel_set_create(self->buffers, &self->parts.maker, batch->family, batch->problem,
-                                 &self->kernels, err);
+    if (status || self->kernels) return status;
+    return rdt_kernel_set_create(self->buffers, &self->parts.maker, batch->problem, &self->kernels,
+                                 err);
 }
 
 static rdt_verdict verdict_of(rdt_outcome outcome, const redtune_error *why) {
@@ -65,9 +61,9 @@ static void tell_at(const rdt_local *self, size_t candidate) {
 static redtune_status blame_config(const rdt_local *self, const rdt_batch *batch, size_t i,
                                    redtune_status status, redtune_error *err) {
     if (self->parts.at) return status;
-    char text[RDT_CONFIG_TEXT_BYTES];
-    rdt_config_format(rdt_codegen_space(self->parts.maker.codegen, batch->family),
-                      &batch->candidates[i].config, text);
+    char text[RDT_POINT_TEXT_BYTES];
+    rdt_point_format(rdt_codegen_spaces(self->parts.maker.codegen), &batch->candidates[i].point,
+                     text);
     return rdt_fail_within(err, status, "config %s", text);
 }
 
@@ -77,8 +73,8 @@ static redtune_status get_kernel(const rdt_local *self, const rdt_batch *batch, 
                                  redtune_error *err) {
     const rdt_candidate *each = &batch->candidates[i];
     const rdt_kernel_set_entry *entry = NULL;
-    redtune_status status = rdt_kernel_set_get(self->kernels, batch->problem, &each->config,
-                                               &each->launch, &entry, err);
+    redtune_status status =
+        rdt_kernel_set_get(self->kernels, batch->problem, &each->point, &each->launch, &entry, err);
     if (status) return status;
     *kernel = entry->kernel;
     *verdict = verdict_of(entry->outcome, &entry->error);
@@ -130,7 +126,7 @@ static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rd
     copies[0] = kernel;
     int count = 1;
     if (variants > 1)
-        count = rdt_kernel_set_copies(self->kernels, batch->problem, &each->config, &each->launch,
+        count = rdt_kernel_set_copies(self->kernels, batch->problem, &each->point, &each->launch,
                                       copies);
     for (int k = 0; !status && k < variants; k++) {
         const size_t outputs = (i * (size_t)variants + (size_t)k) * RDT_MEASURE_OUTPUTS;

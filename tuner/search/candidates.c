@@ -1,4 +1,5 @@
-/* Candidates: the points of a space for one problem, and what is known of each. */
+/* Candidates: the points that a search of one problem may choose from, and what is known of each.
+ */
 #include "tuner/search/candidates.h"
 
 #include <stdlib.h>
@@ -10,8 +11,8 @@ enum { LOT = 8 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-long rdt_candidates_find(const rdt_candidates *field, const rdt_config *config) {
-    int order = rdt_config_order(field->space, config);
+long rdt_candidates_find(const rdt_candidates *field, const rdt_point *point) {
+    int order = rdt_point_rank(field->spaces, point);
     size_t low = 0, high = field->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -20,16 +21,15 @@ long rdt_candidates_find(const rdt_candidates *field, const rdt_config *config) 
         else
             high = middle;
     }
-    bool found =
-        low < field->count && !memcmp(&field->entry[low].candidate.config, config, sizeof *config);
+    bool found = low < field->count && rdt_point_same(&field->entry[low].candidate.point, point);
     return found ? (long)low : -1;
 }
 
-/* The index of the entry whose config is written so, or -1. */
-static long find_written(const rdt_candidates *field, const char *text) {
-    rdt_config config = {{0}};
-    if (rdt_config_parse_whole(field->space, text, &config, NULL)) return -1;
-    return rdt_candidates_find(field, &config);
+/* The index of the entry that the trial is of, or -1. */
+static long find_tried(const rdt_candidates *field, const rdt_trial *trial) {
+    rdt_point point;
+    if (rdt_point_read(field->spaces, trial->family, trial->config, &point, NULL)) return -1;
+    return rdt_candidates_find(field, &point);
 }
 
 /* What is right, or wrong, once is so with any state of the cache. */
@@ -44,12 +44,12 @@ static void take_verdict(rdt_candidates *field, long at, const rdt_trial *trial)
 static redtune_status take_known(rdt_candidates *field, redtune_error *err) {
     const rdt_trials *known = field->search->known, *verified = field->search->verified;
     for (size_t i = 0; verified && i < verified->count; i++)
-        take_verdict(field, find_written(field, verified->trial[i].config), &verified->trial[i]);
+        take_verdict(field, find_tried(field, &verified->trial[i]), &verified->trial[i]);
     if (!known || !known->count) return REDTUNE_OK;
     field->known_at = malloc(known->count * sizeof *field->known_at);
     if (!field->known_at) return rdt_fail_memory(err, known->count * sizeof *field->known_at);
     for (size_t i = 0; i < known->count; i++) {
-        field->known_at[i] = find_written(field, known->trial[i].config);
+        field->known_at[i] = find_tried(field, &known->trial[i]);
         take_verdict(field, field->known_at[i], &known->trial[i]);
     }
     return REDTUNE_OK;
@@ -59,30 +59,41 @@ static rdt_case case_of(const rdt_search *search) {
     return (rdt_case){search->problem, search->facts};
 }
 
-/* points are in the order of the space, the default among them. */
-static redtune_status fill(rdt_candidates *field, const rdt_config *points,
-                           const rdt_config *standard, redtune_error *err) {
+/* The built-in defaults of the families that serve the problem. */
+typedef struct defaults {
+    rdt_point point[RDT_FAMILY_MAX];
+    size_t count;
+} defaults;
+
+static bool is_default(const defaults *defaults, const rdt_point *point) {
+    for (size_t i = 0; i < defaults->count; i++)
+        if (rdt_point_same(&defaults->point[i], point)) return true;
+    return false;
+}
+
+/* points are in their order, the defaults among them. */
+static redtune_status fill(rdt_candidates *field, const rdt_point *points, const defaults *defaults,
+                           redtune_error *err) {
     field->entry = calloc(field->count, sizeof *field->entry);
     if (!field->entry) return rdt_fail_memory(err, field->count * sizeof *field->entry);
     for (size_t i = 0; i < field->count; i++) {
         rdt_entry *each = &field->entry[i];
-        each->candidate.config = points[i];
-        each->order = rdt_config_order(field->space, &points[i]);
-        each->is_default = !memcmp(&points[i], standard, sizeof *standard);
-        if (each->is_default) field->standard = i;
+        each->candidate.point = points[i];
+        each->order = rdt_point_rank(field->spaces, &points[i]);
+        each->is_default = is_default(defaults, &points[i]);
+        if (rdt_point_same(&points[i], &defaults->point[0])) field->standard = i;
     }
     return take_known(field, err);
 }
 
 static rdt_candidates begin(const rdt_search *search) {
-    return (rdt_candidates){.search = search,
-                            .space = rdt_codegen_space(search->codegen, search->family)};
+    return (rdt_candidates){.search = search, .spaces = rdt_codegen_spaces(search->codegen)};
 }
 
 /* Fills the field unless status says that its points were not found. Takes the points over. */
-static redtune_status finish(rdt_candidates *field, rdt_config *points, const rdt_config *standard,
+static redtune_status finish(rdt_candidates *field, rdt_point *points, const defaults *defaults,
                              redtune_status status, rdt_candidates *out, redtune_error *err) {
-    if (!status) status = fill(field, points, standard, err);
+    if (!status) status = fill(field, points, defaults, err);
     free(points);
     if (status)
         rdt_candidates_close(field);
@@ -93,49 +104,52 @@ static redtune_status finish(rdt_candidates *field, rdt_config *points, const rd
 
 redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out,
                                    redtune_error *err) {
-    rdt_config *points = NULL, standard;
+    rdt_point *points = NULL;
+    defaults defaults;
     rdt_candidates field = begin(search);
-    redtune_status status =
-        rdt_codegen_default(search->codegen, search->family, case_of(search), &standard, err);
+    redtune_status status = rdt_codegen_defaults(search->codegen, case_of(search), defaults.point,
+                                                 &defaults.count, err);
     if (!status)
-        status = rdt_codegen_points(search->codegen, search->family, case_of(search),
-                                    search->strategy->extent, &points, &field.count, err);
-    return finish(&field, points, &standard, status, out, err);
+        status = rdt_codegen_points(search->codegen, case_of(search), search->strategy->extent,
+                                    &points, &field.count, err);
+    return finish(&field, points, &defaults, status, out, err);
 }
 
-/* Whether the config is a point here. */
-static bool is_point(const rdt_search *search, const rdt_config *config) {
+/* Whether the search may look at the point. */
+static bool is_point(const rdt_search *search, const rdt_point *point) {
     bool is = false;
-    if (rdt_codegen_check(search->codegen, search->family, case_of(search), config, NULL))
-        return false;
-    return search->any || (!rdt_codegen_is_point(search->codegen, search->family, case_of(search),
-                                                 search->strategy->extent, config, &is, NULL) &&
+    if (rdt_codegen_check(search->codegen, case_of(search), point, NULL)) return false;
+    return search->any || (!rdt_codegen_is_point(search->codegen, case_of(search),
+                                                 search->strategy->extent, point, &is, NULL) &&
                            is);
 }
 
-/* Puts the config where it belongs by order, unless it is there. */
-static void insert(const rdt_space *space, rdt_config *points, size_t *count,
-                   const rdt_config *config) {
-    int order = rdt_config_order(space, config);
+/* Puts the point where it belongs by order, unless it is there. */
+static void insert(const rdt_spaces *spaces, rdt_point *points, size_t *count,
+                   const rdt_point *point) {
+    int order = rdt_point_rank(spaces, point);
     size_t at = *count;
-    while (at && rdt_config_order(space, &points[at - 1]) > order) at--;
-    if (at && !memcmp(&points[at - 1], config, sizeof *config)) return;
+    while (at && rdt_point_rank(spaces, &points[at - 1]) > order) at--;
+    if (at && rdt_point_same(&points[at - 1], point)) return;
     memmove(&points[at + 1], &points[at], (*count - at) * sizeof *points);
-    points[at] = *config;
+    points[at] = *point;
     ++*count;
 }
 
-redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_config *configs,
+redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_point *wanted,
                                         size_t count, rdt_candidates *out, redtune_error *err) {
-    rdt_config *points = malloc((count + 1) * sizeof *points), standard;
+    const size_t room = count + RDT_FAMILY_MAX;
+    rdt_point *points = malloc(room * sizeof *points);
+    defaults defaults;
     rdt_candidates field = begin(search);
-    if (!points) return rdt_fail_memory(err, (count + 1) * sizeof *points);
-    redtune_status status =
-        rdt_codegen_default(search->codegen, search->family, case_of(search), &standard, err);
-    if (!status) insert(field.space, points, &field.count, &standard);
+    if (!points) return rdt_fail_memory(err, room * sizeof *points);
+    redtune_status status = rdt_codegen_defaults(search->codegen, case_of(search), defaults.point,
+                                                 &defaults.count, err);
+    for (size_t i = 0; !status && i < defaults.count; i++)
+        insert(field.spaces, points, &field.count, &defaults.point[i]);
     for (size_t i = 0; !status && i < count; i++)
-        if (is_point(search, &configs[i])) insert(field.space, points, &field.count, &configs[i]);
-    return finish(&field, points, &standard, status, out, err);
+        if (is_point(search, &wanted[i])) insert(field.spaces, points, &field.count, &wanted[i]);
+    return finish(&field, points, &defaults, status, out, err);
 }
 
 void rdt_candidates_close(rdt_candidates *field) {
@@ -176,7 +190,7 @@ typedef struct lot {
 
 static rdt_batch batch_of(const rdt_candidates *field, const rdt_candidate *candidates,
                           size_t count) {
-    return (rdt_batch){field->search->problem, field->search->family, candidates, count};
+    return (rdt_batch){field->search->problem, candidates, count};
 }
 
 static rdt_trial describe(const rdt_candidates *field, const rdt_entry *each) {
@@ -190,8 +204,7 @@ static rdt_trial describe(const rdt_candidates *field, const rdt_entry *each) {
         .samples = each->samples,
         .rank = each->order,
     };
-    rdt_text_copy(trial.family, sizeof trial.family, field->space->family);
-    rdt_config_format(field->space, &each->candidate.config, trial.config);
+    rdt_point_write(field->spaces, &each->candidate.point, trial.family, trial.config);
     return trial;
 }
 
@@ -325,8 +338,8 @@ static redtune_status add_to_lot(rdt_candidates *field, size_t index, size_t at,
                                  redtune_error *err) {
     const rdt_search *search = field->search;
     rdt_candidate *each = &field->entry[index].candidate;
-    redtune_status status = rdt_codegen_launch(search->codegen, search->family, case_of(search),
-                                               &each->config, &each->launch, err);
+    redtune_status status =
+        rdt_codegen_launch(search->codegen, case_of(search), &each->point, &each->launch, err);
     lot->index[at] = index;
     lot->candidates[at] = *each;
     return status;

@@ -1,12 +1,11 @@
-/* Candidates: the points of a space for one problem, and what is known of each: the part of a
- * search that every strategy shares. */
+/* Candidates: the points that a search of one problem may choose from, and what is known of each:
+ * the part of a search that every strategy shares. */
 #ifndef RDT_TUNER_SEARCH_CANDIDATES_H
 #define RDT_TUNER_SEARCH_CANDIDATES_H
 
 #include "tuner/search/neighbours.h"
 #include "tuner/search/search.h"
 
-/* A point of the space. */
 typedef struct rdt_entry {
     rdt_candidate candidate; /* its launch is found when it is asked for */
     bool is_default;
@@ -17,12 +16,12 @@ typedef struct rdt_entry {
     rdt_outcome outcome;
     double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
     int samples;
-    int order; /* in the space: simpler configs come first */
+    int order; /* of all points: the simpler come first */
 } rdt_entry;
 
 typedef struct rdt_candidates {
     const rdt_search *search;
-    const rdt_space *space;
+    const rdt_spaces *spaces;
     rdt_entry *entry; /* by order */
     size_t count;
     size_t standard; /* the built-in default's index */
@@ -38,13 +37,14 @@ typedef struct rdt_candidates {
 /* Fills the field with the problem's points and with what the search knows. */
 redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out,
                                    redtune_error *err);
-/* The same with these configs only, as far as they are points; the default is always among them. */
-redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_config *configs,
+/* The same with these points only, as far as they are allowed and worth it; the defaults are always
+ * among them. */
+redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_point *points,
                                         size_t count, rdt_candidates *out, redtune_error *err);
 void rdt_candidates_close(rdt_candidates *field);
 
 /* The entry's index, or -1 for what is no point here. */
-long rdt_candidates_find(const rdt_candidates *field, const rdt_config *config);
+long rdt_candidates_find(const rdt_candidates *field, const rdt_point *point);
 
 /* Says which entries may be asked for next, so that their kernels can be made meanwhile: soon, or
  * if there is nothing better to do. */

@@ -28,7 +28,7 @@ typedef struct comparison {
 
 typedef struct crossover {
     rdt_sweep *sweep;
-    rdt_config config[2]; /* the winners of the lower and of the upper end */
+    rdt_point point[2]; /* the winners of the lower and of the upper end */
 } crossover;
 
 /* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
@@ -51,10 +51,9 @@ static redtune_status select_at(const crossover *self, uint64_t count, rdt_trial
     return rdt_trials_select(&self->sweep->known[RDT_CACHE_COLD], count, out, err);
 }
 
-/* Measures both winners, and the default, at a size. */
+/* Measures both winners, and the defaults, at a size. */
 static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
-    enum { CONFIGS = 3 };
-    static const size_t all[CONFIGS] = {0, 1, 2};
+    size_t all[2 + RDT_FAMILY_MAX];
     rdt_sweep *sweep = self->sweep;
     const redtune_problem problem = problem_at(self, at->count);
     rdt_search search = rdt_sweep_search(sweep, &problem, RDT_CACHE_COLD);
@@ -63,11 +62,12 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
     redtune_status status = select_at(self, at->count, &known, err);
     search.known = &known;
     search.stage = "crossover";
-    if (!status) status = rdt_candidates_open_some(&search, self->config, 2, &candidates, err);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) all[i] = i;
+    if (!status) status = rdt_candidates_open_some(&search, self->point, 2, &candidates, err);
     if (!status)
         status = rdt_candidates_measure(&candidates, all, candidates.count, LOOK_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
-        long entry = rdt_candidates_find(&candidates, &self->config[side]);
+        long entry = rdt_candidates_find(&candidates, &self->point[side]);
         at->known[side] = entry >= 0 && candidates.entry[entry].samples > 0;
         if (!at->known[side]) continue;
         at->side[side] = (rdt_trial){.median_ns = candidates.entry[entry].median_ns,
@@ -125,8 +125,8 @@ static redtune_status halve(const crossover *self, comparison low, comparison hi
     return REDTUNE_OK;
 }
 
-/* The winner of a problem, as a config. */
-static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_config *out,
+/* The winner of a problem, as a point. */
+static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_point *out,
                                   bool *found, redtune_error *err) {
     const rdt_trials *all = &sweep->known[RDT_CACHE_COLD];
     const rdt_trial **trials = malloc((all->count + 1) * sizeof *trials);
@@ -136,10 +136,9 @@ static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_co
     for (size_t i = 0; i < all->count; i++)
         if (all->trial[i].problem.count == count) trials[trial_count++] = &all->trial[i];
     redtune_status status = rdt_winner_choose(trials, trial_count, &winner, err);
-    const rdt_space *space = rdt_codegen_space(sweep->codegen, sweep->family);
-    *out = (rdt_config){{0}};
-    *found =
-        !status && winner.trial && !rdt_config_parse_whole(space, winner.trial->config, out, NULL);
+    *found = !status && winner.trial &&
+             !rdt_point_read(rdt_codegen_spaces(sweep->codegen), winner.trial->family,
+                             winner.trial->config, out, NULL);
     free(trials);
     return status;
 }
@@ -151,10 +150,9 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
     comparison high = {.count = sweep->problems[i + 1].count};
     bool found[2] = {false};
     if (low.count < 1 || high.count / low.count > NEIGHBOURS) return REDTUNE_OK;
-    redtune_status status = find_winner(sweep, low.count, &self.config[0], &found[0], err);
-    if (!status) status = find_winner(sweep, high.count, &self.config[1], &found[1], err);
-    if (status || !found[0] || !found[1] ||
-        !memcmp(&self.config[0], &self.config[1], sizeof self.config[0]))
+    redtune_status status = find_winner(sweep, low.count, &self.point[0], &found[0], err);
+    if (!status) status = find_winner(sweep, high.count, &self.point[1], &found[1], err);
+    if (status || !found[0] || !found[1] || rdt_point_same(&self.point[0], &self.point[1]))
         return status;
     sweep->current = i;
     status = measure_at(&self, &low, err);

@@ -14,19 +14,21 @@ enum {
     RELAUNCH_SHARE = 5, /* the last fifth of the points is kept for these */
 };
 
-/* One kernel serves many grids, of which one may stand out: a step apart from a config that is not
+/* One kernel serves many grids, of which one may stand out: a step apart from a point that is not
  * among the very best. */
 static void wish_relaunched(rdt_explorer *self) {
     const rdt_candidates *field = self->field;
-    const rdt_space *space = field->space;
+    const rdt_spaces *spaces = field->spaces;
     size_t *ranked = self->scratch + field->count, good = rdt_candidates_rank(field, ranked);
-    rdt_config moved;
-    for (size_t i = 0; i < good && i < RELAUNCHED; i++)
+    rdt_point moved;
+    for (size_t i = 0; i < good && i < RELAUNCHED; i++) {
+        const rdt_point *point = &field->entry[ranked[i]].candidate.point;
+        const rdt_space *space = rdt_point_space(spaces, point);
         for (int k = 0; k < space->param_count; k++)
             for (int step = -1; space->param[k].launch && step <= 1; step += 2)
-                if (rdt_neighbours_step(space, &field->entry[ranked[i]].candidate.config, k, step,
-                                        &moved))
+                if (rdt_neighbours_step(spaces, point, k, step, &moved))
                     rdt_explorer_wish(self, &moved);
+    }
 }
 
 /* ---- looking around -------------------------------------------------------------------------- */
@@ -53,12 +55,13 @@ static bool is_noisy(const rdt_candidates *field, int samples) {
     return false;
 }
 
-/* Looks at the default and the seeds, until half of the points are spent. */
+/* Looks at the defaults and the seeds, until half of the points are spent. */
 static redtune_status plant(rdt_explorer *self, const rdt_seeds_list *seeds, redtune_error *err) {
     rdt_candidates *field = self->field;
-    rdt_explorer_wish(self, &field->entry[field->standard].candidate.config);
+    for (size_t i = 0; i < field->count; i++)
+        if (field->entry[i].is_default) rdt_explorer_wish(self, &field->entry[i].candidate.point);
     for (size_t i = 0; i < seeds->count && field->tried + self->wish_count < self->most / 2; i++)
-        rdt_explorer_wish(self, &seeds->config[i]);
+        rdt_explorer_wish(self, &seeds->point[i]);
     rdt_candidates_prepare(field, self->wish, self->wish_count, true);
     for (size_t i = 0; i < self->wish_count && i < 3; i++)
         rdt_explorer_prepare_around(self, self->wish[i]);
@@ -152,18 +155,18 @@ redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_candidates *fie
     return status;
 }
 
-/* Of configs that share a kernel one stands for all. */
+/* Of points that share a kernel one stands for all. */
 redtune_status rdt_explore_prepare(const rdt_candidates *field, redtune_error *err) {
-    rdt_values values = {{{0}}};
+    rdt_values values = {{{{0}}}};
     const bool all = field->search->strategy->extent == RDT_EXTENT_DISTINCT;
     size_t *wanted = malloc(field->count * sizeof *wanted), count = 0;
     if (!wanted) return rdt_fail_memory(err, field->count * sizeof *wanted);
     redtune_status status = rdt_values_judge(field->search, &values, err);
     for (size_t i = 0; !status && i < field->count; i++) {
-        const rdt_config *each = &field->entry[i].candidate.config;
-        if (!all && rdt_values_least(&values, field->space, each) < RDT_USE_BASE) continue;
-        if (count && rdt_config_same_kernel(field->space, each,
-                                            &field->entry[wanted[count - 1]].candidate.config))
+        const rdt_point *each = &field->entry[i].candidate.point;
+        if (!all && rdt_values_least(&values, field->spaces, each) < RDT_USE_BASE) continue;
+        if (count && rdt_point_same_kernel(field->spaces, each,
+                                           &field->entry[wanted[count - 1]].candidate.point))
             continue;
         wanted[count++] = i;
     }

@@ -16,7 +16,7 @@ static const double other_margin = 1.2; /* for the best of each kind, likewise *
 
 static rdt_use use_of(const rdt_explorer *self, size_t index) {
     const rdt_candidates *field = self->field;
-    return rdt_values_least(&self->values, field->space, &field->entry[index].candidate.config);
+    return rdt_values_least(&self->values, field->spaces, &field->entry[index].candidate.point);
 }
 
 void rdt_explorer_list(rdt_explorer *self) {
@@ -41,17 +41,17 @@ size_t rdt_explorer_left(const rdt_explorer *self) {
     return used < self->most ? self->most - used : 0;
 }
 
-static void wish(void *user, const rdt_config *config) {
+static void wish(void *user, const rdt_point *point) {
     rdt_explorer *self = user;
-    long at = rdt_candidates_find(self->field, config);
+    long at = rdt_candidates_find(self->field, point);
     if (at < 0 || self->field->entry[at].tried || is_wished(self, (size_t)at) ||
         !rdt_explorer_left(self) || use_of(self, (size_t)at) < RDT_USE_IN)
         return;
     self->wish[self->wish_count++] = (size_t)at;
 }
 
-void rdt_explorer_wish(rdt_explorer *self, const rdt_config *config) {
-    wish(self, config);
+void rdt_explorer_wish(rdt_explorer *self, const rdt_point *point) {
+    wish(self, point);
 }
 
 redtune_status rdt_explorer_grant(rdt_explorer *self, redtune_error *err) {
@@ -70,8 +70,8 @@ static size_t count_kind(const rdt_explorer *self, size_t like, size_t pick, siz
     for (size_t at = 0; at < self->in_count; at++) {
         const size_t i = self->in[at];
         if (field->entry[i].tried || is_wished(self, i) ||
-            !rdt_neighbours_same_kind(field->space, &field->entry[i].candidate.config,
-                                      &field->entry[like].candidate.config))
+            !rdt_neighbours_same_kind(field->spaces, &field->entry[i].candidate.point,
+                                      &field->entry[like].candidate.point))
             continue;
         if (count++ == pick) *out = i;
     }
@@ -86,8 +86,8 @@ static size_t list_kinds(const rdt_explorer *self, size_t *kinds) {
         const size_t i = self->in[at];
         bool is_new = true;
         for (size_t k = 0; is_new && k < count; k++)
-            is_new = !rdt_neighbours_same_kind(field->space, &field->entry[i].candidate.config,
-                                               &field->entry[kinds[k]].candidate.config);
+            is_new = !rdt_neighbours_same_kind(field->spaces, &field->entry[i].candidate.point,
+                                               &field->entry[kinds[k]].candidate.point);
         if (is_new) kinds[count++] = i;
     }
     return count;
@@ -112,9 +112,9 @@ void rdt_explorer_wish_random(rdt_explorer *self, size_t wanted) {
 
 /* Lets the evaluator make the kernels of the neighbours, of the default's values, while some are
  * measured. */
-static void collect(void *user, const rdt_config *config) {
+static void collect(void *user, const rdt_point *point) {
     rdt_explorer *self = user;
-    long at = rdt_candidates_find(self->field, config);
+    long at = rdt_candidates_find(self->field, point);
     if (at >= 0 && !self->field->entry[at].tried && use_of(self, (size_t)at) == RDT_USE_BASE)
         self->scratch[self->wish_count++] = (size_t)at;
 }
@@ -122,9 +122,9 @@ static void collect(void *user, const rdt_config *config) {
 void rdt_explorer_prepare_around(const rdt_explorer *self, size_t index) {
     rdt_explorer ahead = *self;
     ahead.wish_count = 0;
-    const rdt_config *config = &self->field->entry[index].candidate.config;
+    const rdt_point *point = &self->field->entry[index].candidate.point;
     for (int stage = 0; stage < RDT_NEIGHBOURS_STAGES; stage++)
-        rdt_neighbours_each(self->field->space, config, stage, collect, &ahead);
+        rdt_neighbours_each(self->field->spaces, point, stage, collect, &ahead);
     rdt_candidates_prepare(self->field, ahead.scratch, ahead.wish_count, true);
 }
 
@@ -133,7 +133,7 @@ void rdt_explorer_wish_around(rdt_explorer *self, size_t index) {
     for (int stage = 0; stage < RDT_NEIGHBOURS_STAGES && !self->wish_count; stage++) {
         if (each->expanded[stage]) continue;
         each->expanded[stage] = true;
-        rdt_neighbours_each(self->field->space, &each->candidate.config, stage, wish, self);
+        rdt_neighbours_each(self->field->spaces, &each->candidate.point, stage, wish, self);
     }
     if (self->wish_count) rdt_explorer_prepare_around(self, index);
 }
@@ -142,8 +142,8 @@ void rdt_explorer_wish_around(rdt_explorer *self, size_t index) {
 static bool leads(const rdt_explorer *self, const size_t *ranked, size_t at) {
     const rdt_candidates *field = self->field;
     for (size_t i = 0; i < at; i++)
-        if (rdt_neighbours_same_kind(field->space, &field->entry[ranked[i]].candidate.config,
-                                     &field->entry[ranked[at]].candidate.config))
+        if (rdt_neighbours_same_kind(field->spaces, &field->entry[ranked[i]].candidate.point,
+                                     &field->entry[ranked[at]].candidate.point))
             return false;
     return true;
 }

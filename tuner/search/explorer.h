@@ -26,7 +26,7 @@ void rdt_explorer_list(rdt_explorer *self);
 size_t rdt_explorer_left(const rdt_explorer *self);
 
 /* A wish for what is explored and has no outcome yet, as far as points are left. */
-void rdt_explorer_wish(rdt_explorer *self, const rdt_config *config);
+void rdt_explorer_wish(rdt_explorer *self, const rdt_point *point);
 /* Wishes drawn at random, as many of each kind. */
 void rdt_explorer_wish_random(rdt_explorer *self, size_t wanted);
 /* Wishes for the neighbours of an entry that were not looked at: the near ones, and only when there

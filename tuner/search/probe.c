@@ -14,14 +14,16 @@ enum {
  * where it is also near the best. Two quick looks differ by 3 % now and then. */
 static const double worth_margin = 0.92, close_margin = 0.97;
 static const double near_margin = 1.02; /* times the best's time */
+/* Times the best's time: a family whose best is slower is not probed. */
+static const double family_margin = 1.2;
 /* Times the time of the best before: so much faster a probe shows that the search looked in the
  * wrong part of the space so far. */
 static const double wrong_margin = 0.90;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* How many steps of numbers two configs are apart; names do not count. */
-static int distance(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
+/* How many steps of numbers two points of a family are apart; names do not count. */
+static int distance(const rdt_space *space, const rdt_point *a, const rdt_point *b) {
     int steps = 0;
     for (int i = 0; i < space->param_count; i++)
         if (!rdt_param_is_named(&space->param[i]))
@@ -36,20 +38,20 @@ static bool is_chosen(const rdt_probes *probes, size_t entry) {
     return false;
 }
 
-/* The entry nearest to the config that has the same names and was not tried; the field's count if
- * the config itself was tried, or there is none. */
+/* The entry nearest to the point that has the same names and was not tried; the field's count if
+ * the point itself was tried, or there is none. */
 static size_t find_nearest(const rdt_candidates *field, const rdt_probes *probes,
-                           const rdt_config *config) {
-    const long same = rdt_candidates_find(field, config);
+                           const rdt_point *point) {
+    const long same = rdt_candidates_find(field, point);
     size_t nearest = field->count;
     int least = INT_MAX;
     if (same >= 0 && field->entry[same].tried) return nearest;
     for (size_t i = 0; i < field->count; i++) {
-        const rdt_config *each = &field->entry[i].candidate.config;
-        if (field->entry[i].tried || !rdt_neighbours_same_kind(field->space, each, config) ||
+        const rdt_point *each = &field->entry[i].candidate.point;
+        if (field->entry[i].tried || !rdt_neighbours_same_kind(field->spaces, each, point) ||
             is_chosen(probes, i))
             continue;
-        const int steps = distance(field->space, each, config);
+        const int steps = distance(rdt_point_space(field->spaces, point), each, point);
         if (steps >= least) continue;
         least = steps;
         nearest = i;
@@ -58,15 +60,16 @@ static size_t find_nearest(const rdt_candidates *field, const rdt_probes *probes
 }
 
 /* Whether the value is tried: it is not the default's, and its use is from `least` on. */
-static bool is_probed(const rdt_values *values, int i, int k, rdt_use least) {
-    return values->of[i][k] >= least && values->of[i][k] != RDT_USE_BASE;
+static bool is_probed(const rdt_values *values, int family, int i, int k, rdt_use least) {
+    const rdt_use use = values->of[family][i][k];
+    return use >= least && use != RDT_USE_BASE;
 }
 
-/* The best config of the problem that the search starts from, the next smaller one where there is
- * one: its kernel, and those of its probes, are known before the search begins. */
-static redtune_status find_start(const rdt_search *search, rdt_config *out, bool *found,
+/* The best point of the family at the problem that the search starts from, the next smaller one
+ * where there is one: its kernel, and those of its probes, are known before the search begins. */
+static redtune_status find_start(const rdt_search *search, int family, rdt_point *out, bool *found,
                                  redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const int careful = rdt_strategy_samples(search->strategy);
     size_t count = 0, at = 0;
     *found = false;
@@ -74,7 +77,7 @@ static redtune_status find_start(const rdt_search *search, rdt_config *out, bool
     for (size_t i = search->near_count; i-- > 0;)
         if (search->near[i].shift > 0) at = i;
     redtune_status status =
-        rdt_seeds_best(space, search->near[at].trials, careful, 1, out, &count, err);
+        rdt_seeds_best(spaces, search->near[at].trials, family, careful, 1, out, &count, err);
     *found = count > 0;
     return status;
 }
@@ -84,72 +87,101 @@ static void prepare(const rdt_probes *probes, rdt_explorer *explorer) {
     rdt_candidates_prepare(explorer->field, explorer->scratch, probes->count, true);
 }
 
-static rdt_config swap(const rdt_space *space, const rdt_config *twin, int i, int k) {
-    rdt_config swapped = *twin;
-    swapped.value[i] = space->param[i].value[k];
+static rdt_point swap(const rdt_spaces *spaces, const rdt_point *twin, int i, int k) {
+    rdt_point swapped = *twin;
+    swapped.value[i] = rdt_point_space(spaces, twin)->param[i].value[k];
     return swapped;
 }
 
 static void choose(rdt_probes *probes, const rdt_candidates *field, int i, int k, size_t twin) {
-    const rdt_config swapped = swap(field->space, &field->entry[twin].candidate.config, i, k);
+    const rdt_point swapped = swap(field->spaces, &field->entry[twin].candidate.point, i, k);
     const size_t nearest = find_nearest(field, probes, &swapped);
-    if (nearest < field->count) probes->probe[probes->count++] = (rdt_probe){i, k, nearest, twin};
+    if (nearest < field->count)
+        probes->probe[probes->count++] = (rdt_probe){swapped.family, i, k, nearest, twin};
 }
 
-/* Each value of a use from `least` on that is not the default's. */
+/* Each value of the twin's family of a use from `least` on that is not the default's. */
 static void choose_all(rdt_probes *probes, const rdt_explorer *explorer, size_t twin,
                        rdt_use least) {
-    const rdt_space *space = explorer->field->space;
+    const rdt_candidates *field = explorer->field;
+    const int family = field->entry[twin].candidate.point.family;
+    const rdt_space *space = &field->spaces->space[family];
     for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++)
-            if (is_probed(&explorer->values, i, k, least))
-                choose(probes, explorer->field, i, k, twin);
+            if (is_probed(&explorer->values, family, i, k, least))
+                choose(probes, field, i, k, twin);
 }
 
-/* The best entry so far; the field's count if none is good. */
-static size_t find_best(const rdt_explorer *explorer) {
+/* The best entry of the family so far; the field's count if none is good. */
+static size_t find_best(const rdt_explorer *explorer, int family) {
     const rdt_candidates *field = explorer->field;
-    size_t *ranked = explorer->scratch + field->count;
-    return rdt_candidates_rank(field, ranked) ? ranked[0] : field->count;
+    size_t *ranked = explorer->scratch + field->count, good = rdt_candidates_rank(field, ranked);
+    for (size_t i = 0; i < good; i++)
+        if (field->entry[ranked[i]].candidate.point.family == family) return ranked[i];
+    return field->count;
 }
 
-redtune_status rdt_probe_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+/* Whether the best of a family is good, and near the best of all. */
+static bool is_near_best(const rdt_candidates *field, size_t best) {
+    return best < field->count && field->entry[best].median_ns <= field->best_ns * family_margin;
+}
+
+static redtune_status choose_of_family(rdt_probes *probes, const rdt_explorer *explorer, int family,
+                                       redtune_error *err) {
     const rdt_candidates *field = explorer->field;
-    const size_t most = 2 * RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX;
-    rdt_config config;
+    const size_t best = find_best(explorer, family);
+    rdt_point point;
     bool found = false;
-    probes->probe = malloc(most * sizeof *probes->probe);
-    if (!probes->probe) return rdt_fail_memory(err, most * sizeof *probes->probe);
-    redtune_status status = find_start(field->search, &config, &found, err);
+    redtune_status status = find_start(field->search, family, &point, &found, err);
     if (status) return status;
-    const long start = found ? rdt_candidates_find(field, &config) : -1;
-    probes->started = start >= 0 && field->entry[start].samples;
-    const size_t twin = probes->started ? (size_t)start : find_best(explorer);
-    if (twin < field->count) choose_all(probes, explorer, twin, RDT_USE_TIED);
-    prepare(probes, explorer);
+    const long start = found ? rdt_candidates_find(field, &point) : -1;
+    probes->started[family] = start >= 0 && field->entry[start].samples;
+    if (is_near_best(field, best))
+        choose_all(probes, explorer, probes->started[family] ? (size_t)start : best, RDT_USE_TIED);
     return REDTUNE_OK;
 }
 
-redtune_status rdt_probe_foresee(const rdt_search *search, redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+redtune_status rdt_probe_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+    const int families = explorer->field->spaces->count;
+    const size_t most = (size_t)families * 2 * RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX;
+    redtune_status status = REDTUNE_OK;
+    probes->probe = malloc(most * sizeof *probes->probe);
+    if (!probes->probe) return rdt_fail_memory(err, most * sizeof *probes->probe);
+    for (int f = 0; !status && f < families; f++)
+        status = choose_of_family(probes, explorer, f, err);
+    if (!status) prepare(probes, explorer);
+    return status;
+}
+
+static void foresee_twin(const rdt_search *search, const rdt_values *values,
+                         const rdt_point *twin) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
+    const rdt_space *space = rdt_point_space(spaces, twin);
     const rdt_case at = {search->problem, search->facts};
     rdt_candidate candidates[RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX];
-    rdt_values values = {{{0}}};
-    rdt_config twin;
-    bool found = false;
     size_t count = 0;
-    if (!search->evaluator->prepare) return REDTUNE_OK;
-    redtune_status status = find_start(search, &twin, &found, err);
-    if (!status && found) status = rdt_values_judge(search, &values, err);
-    for (int i = 0; !status && found && i < space->param_count; i++)
+    for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++) {
-            const rdt_config swapped = swap(space, &twin, i, k);
-            if (is_probed(&values, i, k, RDT_USE_TIED) &&
-                !rdt_codegen_check(search->codegen, search->family, at, &swapped, NULL))
-                candidates[count++] = (rdt_candidate){.config = swapped};
+            const rdt_point swapped = swap(spaces, twin, i, k);
+            if (is_probed(values, twin->family, i, k, RDT_USE_TIED) &&
+                !rdt_codegen_check(search->codegen, at, &swapped, NULL))
+                candidates[count++] = (rdt_candidate){.point = swapped};
         }
-    const rdt_batch batch = {search->problem, search->family, candidates, count};
+    const rdt_batch batch = {search->problem, candidates, count};
     if (count) search->evaluator->prepare(search->evaluator->self, &batch, true);
+}
+
+redtune_status rdt_probe_foresee(const rdt_search *search, redtune_error *err) {
+    const int families = rdt_codegen_spaces(search->codegen)->count;
+    rdt_values values = {{{{0}}}};
+    if (!search->evaluator->prepare) return REDTUNE_OK;
+    redtune_status status = rdt_values_judge(search, &values, err);
+    for (int f = 0; !status && f < families; f++) {
+        rdt_point twin;
+        bool found = false;
+        status = find_start(search, f, &twin, &found, err);
+        if (!status && found) foresee_twin(search, &values, &twin);
+    }
     return status;
 }
 
@@ -176,13 +208,13 @@ static bool wins(const rdt_candidates *field, const rdt_probe *probe) {
            entry->median_ns < twin->median_ns * (is_near ? close_margin : worth_margin);
 }
 
-/* Wishes for the best config with the probe's value; and for what lies around the probe, if that is
- * the best. */
+/* Wishes for the best of the family with the probe's value; and for what lies around the probe, if
+ * that is the best. */
 static void wish_more(rdt_explorer *explorer, const rdt_probe *probe) {
     const rdt_candidates *field = explorer->field;
-    const size_t best = find_best(explorer);
-    const rdt_config swapped =
-        swap(field->space, &field->entry[best].candidate.config, probe->param, probe->value);
+    const size_t best = find_best(explorer, probe->family);
+    const rdt_point swapped =
+        swap(field->spaces, &field->entry[best].candidate.point, probe->param, probe->value);
     explorer->most += AROUND_PROBE;
     rdt_explorer_wish(explorer, &swapped);
     if (best == probe->entry) rdt_explorer_wish_around(explorer, best);
@@ -197,7 +229,7 @@ static redtune_status follow(const rdt_probes *probes, rdt_explorer *explorer, d
     for (size_t i = 0; i < probes->count; i++) {
         const rdt_probe *each = &probes->probe[i];
         if (!wins(explorer->field, each)) continue;
-        explorer->values.of[each->param][each->value] = RDT_USE_IN;
+        explorer->values.of[each->family][each->param][each->value] = RDT_USE_IN;
         any = true;
     }
     if (!any) return REDTUNE_OK;
@@ -211,9 +243,11 @@ static redtune_status follow(const rdt_probes *probes, rdt_explorer *explorer, d
 
 redtune_status rdt_probe_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
     const double best_ns = explorer->field->best_ns;
-    const size_t best = find_best(explorer);
-    if (!probes->started && best < explorer->field->count)
-        choose_all(probes, explorer, best, RDT_USE_UNKNOWN);
+    for (int f = 0; f < explorer->field->spaces->count; f++) {
+        const size_t best = find_best(explorer, f);
+        if (!probes->started[f] && is_near_best(explorer->field, best))
+            choose_all(probes, explorer, best, RDT_USE_UNKNOWN);
+    }
     wish_all(probes, explorer);
     redtune_status status = rdt_explorer_grant(explorer, err);
     return status ? status : follow(probes, explorer, best_ns, err);

@@ -1,25 +1,26 @@
 /* Probe: trials of the values that a first look does not explore.
  *
- * A probe is a good config with one value changed; the config that it differs from is its twin. A
- * value whose probe is clearly faster than the twin is explored from then on. Waiting for kernels
- * would take most of the time of probing: so the twin is what was best at the problem before, and
- * the kernels are made while that one's search ends. Where no problem comes before, the twin is
- * the best of the first look. */
+ * A probe is a good point with one value changed; the point that it differs from is its twin. A
+ * value whose probe is clearly faster than the twin is explored from then on. Every family has
+ * twins of its own, unless it is far behind the best. Waiting for kernels would take most of the
+ * time of probing: so the twin is what was best at the problem before, and the kernels are made
+ * while that one's search ends. Where no problem comes before, the twin is the best of the first
+ * look. */
 #ifndef RDT_TUNER_SEARCH_PROBE_H
 #define RDT_TUNER_SEARCH_PROBE_H
 
 #include "tuner/search/explorer.h"
 
 typedef struct rdt_probe {
-    int param, value;   /* index of the parameter, and of its value */
-    size_t entry, twin; /* of the field */
+    int family, param, value; /* index of the family, of its parameter, and of the value */
+    size_t entry, twin;       /* of the field */
 } rdt_probe;
 
 /* Valid when zeroed: none. */
 typedef struct rdt_probes {
     rdt_probe *probe;
     size_t count;
-    bool started; /* from what was best at another problem */
+    bool started[RDT_FAMILY_MAX]; /* from what was best at another problem */
 } rdt_probes;
 
 /* Chooses probes of all values that are not explored and not known to lose, and lets the evaluator

@@ -2,7 +2,6 @@
 #include "tuner/search/recheck.h"
 
 #include <stdio.h>
-#include <string.h>
 #include "base/text.h"
 #include "tuner/search/candidates.h"
 
@@ -26,13 +25,13 @@ static redtune_status keep_latest(void *user, const rdt_trial *trials, size_t co
                                   redtune_error *err) {
     (void)err;
     work *self = user;
-    char text[RDT_CONFIG_TEXT_BYTES];
+    rdt_point point;
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < self->count; k++) {
-            rdt_config_format(self->candidates.space,
-                              &self->candidates.entry[self->index[k]].candidate.config, text);
-            if (!strcmp(text, trials[i].config)) self->latest[k] = trials[i];
-        }
+        for (size_t k = 0; k < self->count; k++)
+            if (!rdt_point_read(self->candidates.spaces, trials[i].family, trials[i].config, &point,
+                                NULL) &&
+                rdt_point_same(&point, &self->candidates.entry[self->index[k]].candidate.point))
+                self->latest[k] = trials[i];
     return REDTUNE_OK;
 }
 
@@ -124,13 +123,12 @@ static void blame(const work *self, const redtune_error *why, rdt_rechecked *out
         .outcome = RDT_OUTCOME_FAULTED,
         .rank = entry->order,
     };
-    rdt_text_copy(trial.family, sizeof trial.family, self->candidates.space->family);
-    rdt_config_format(self->candidates.space, &entry->candidate.config, trial.config);
+    rdt_point_write(self->candidates.spaces, &entry->candidate.point, trial.family, trial.config);
     rdt_text_copy(trial.cause, sizeof trial.cause, why->message);
     *out = (rdt_rechecked){.trials = {trial}, .count = 1};
 }
 
-redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_config *config,
+redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_point *point,
                                rdt_rechecked *out, redtune_error *err) {
     work self = {.wanted = wanted};
     const rdt_sink sink = {.user = &self, .store = keep_latest, .progress = go_on};
@@ -138,11 +136,11 @@ redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_config *conf
     search.any = true;
     search.sink = &sink;
     if (wanted->limit_s > 0) self.end_s = wanted->clock_s(wanted->user) + wanted->limit_s;
-    redtune_status status = rdt_codegen_check(
-        search.codegen, search.family, (rdt_case){search.problem, search.facts}, config, err);
-    if (!status) status = rdt_candidates_open_some(&search, config, 1, &self.candidates, err);
+    redtune_status status =
+        rdt_codegen_check(search.codegen, (rdt_case){search.problem, search.facts}, point, err);
+    if (!status) status = rdt_candidates_open_some(&search, point, 1, &self.candidates, err);
     if (status) return status;
-    self.index[self.count++] = (size_t)rdt_candidates_find(&self.candidates, config);
+    self.index[self.count++] = (size_t)rdt_candidates_find(&self.candidates, point);
     if (self.index[0] != self.candidates.standard)
         self.index[self.count++] = self.candidates.standard;
     redtune_error why;

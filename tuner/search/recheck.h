@@ -1,4 +1,4 @@
-/* Recheck: whether a config that was measured somewhere is right on this GPU, and what it takes
+/* Recheck: whether a point that was measured somewhere is right on this GPU, and what it takes
  * here, timed in turns with the built-in default. */
 #ifndef RDT_TUNER_SEARCH_RECHECK_H
 #define RDT_TUNER_SEARCH_RECHECK_H
@@ -9,7 +9,7 @@
 enum { RDT_RECHECK_SAMPLES = 31, RDT_RECHECK_SAMPLES_MIN = 16 };
 
 typedef struct rdt_recheck {
-    rdt_search search; /* of which evaluator, codegen, facts, family, problem and cache are set */
+    rdt_search search; /* of which evaluator, codegen, facts, problem and cache are set */
     double limit_s;    /* for all of it; 0: none */
     /* Seconds since any fixed moment, without those that do not count (compiling, say). */
     double (*clock_s)(void *user);
@@ -28,8 +28,8 @@ typedef struct rdt_rechecked {
     size_t count;
 } rdt_rechecked;
 
-/* REDTUNE_UNSUPPORTED for a config that the templates do not allow there. */
-redtune_status rdt_recheck_run(const rdt_recheck *self, const rdt_config *config,
-                               rdt_rechecked *out, redtune_error *err);
+/* REDTUNE_UNSUPPORTED for a point that the templates do not allow there. */
+redtune_status rdt_recheck_run(const rdt_recheck *self, const rdt_point *point, rdt_rechecked *out,
+                               redtune_error *err);
 
 #endif

@@ -1,18 +1,15 @@
-/* Search: the measurements that find the fastest config for one problem. */
+/* Search: the measurements that find the fastest point for one problem. */
 #include "tuner/search/search.h"
 
 #include <stdlib.h>
 #include "tuner/search/candidates.h"
 
-/* The best `keep` good entries, and the default behind them if it is good. */
+/* The best `keep` good entries, and behind them, if none of them is a default, the best default. */
 static size_t narrow(const rdt_candidates *candidates, size_t keep, size_t *indices) {
-    size_t good = rdt_candidates_rank(candidates, indices);
+    size_t good = rdt_candidates_rank(candidates, indices), first = 0;
     if (keep >= good) return good;
-    for (size_t i = keep; i < good; i++) {
-        if (indices[i] != candidates->standard) continue;
-        indices[keep++] = candidates->standard;
-        break;
-    }
+    while (first < good && !candidates->entry[indices[first]].is_default) first++;
+    if (first >= keep && first < good) indices[keep++] = indices[first];
     return keep;
 }
 

@@ -23,13 +23,12 @@ enum { RDT_SEEDS_MAX = 4 };
 typedef struct rdt_search {
     const rdt_evaluator *evaluator;
     rdt_codegen *codegen;
-    const rdt_facts *facts; /* of the GPU behind the evaluator */
-    int family;
+    const rdt_facts *facts;         /* of the GPU behind the evaluator */
     const redtune_problem *problem; /* resolved */
     rdt_cache_state cache;
     const rdt_strategy *strategy;
     uint64_t seed;
-    /* The trials of this family, problem and cache state, measured with these templates on this
+    /* The trials of this problem and cache state, measured with these templates on this
      * GPU model: it is not measured again. NULL: nothing. */
     const rdt_trials *known;
     /* The same in the other cache state: it is not verified again. NULL: nothing. */
@@ -43,7 +42,7 @@ typedef struct rdt_search {
     /* Whether no more candidates should be looked at, since time is short; user is the sink's.
      * NULL: never. */
     bool (*is_late)(void *user);
-    bool any; /* of configs that are named: those that are allowed, worth measuring or not */
+    bool any; /* of points that are named: those that are allowed, worth measuring or not */
     const rdt_sink *sink;
 } rdt_search;
 

@@ -11,7 +11,7 @@
 #include "tuner/search/candidates.h"
 #include "tuner/search/seeds.h"
 
-enum { LENT = 3 }; /* configs of the next size */
+enum { LENT = 3 }; /* points of the next size */
 
 /* The trials of the problem and of the next one; owned here. */
 typedef struct notes {
@@ -33,40 +33,40 @@ static redtune_status take_notes(const rdt_sweep *sweep, size_t i, rdt_cache_sta
     return status;
 }
 
-/* The configs that the search has looked at here, and behind them those that the next size lends.
+/* The points that the search has looked at here, and behind them those that the next size lends.
  * One that only a crossover measured does not count: a tune that goes on after a stop has it,
  * another not yet. */
-static redtune_status gather_configs(const rdt_search *search, const notes *notes, rdt_config **out,
-                                     size_t *count, redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+static redtune_status gather_points(const rdt_search *search, const notes *notes, rdt_point **out,
+                                    size_t *count, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const int careful = rdt_strategy_samples(search->strategy);
     size_t room = notes->known.count + LENT, lent = 0;
-    rdt_config *configs = calloc(room, sizeof *configs);
-    if (!configs) return rdt_fail_memory(err, room * sizeof *configs);
+    rdt_point *points = calloc(room, sizeof *points);
+    if (!points) return rdt_fail_memory(err, room * sizeof *points);
     *count = 0;
     for (size_t i = 0; i < notes->known.count; i++) {
         const rdt_trial *trial = &notes->known.trial[i];
         if (trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
-            *count += !rdt_config_parse_whole(space, trial->config, &configs[*count], NULL);
+            *count += !rdt_point_read(spaces, trial->family, trial->config, &points[*count], NULL);
     }
     redtune_status status =
-        rdt_seeds_best(space, &notes->next, careful, LENT, configs + *count, &lent, err);
+        rdt_seeds_best(spaces, &notes->next, -1, careful, LENT, points + *count, &lent, err);
     *count += lent;
     if (status)
-        free(configs);
+        free(points);
     else
-        *out = configs;
+        *out = points;
     return status;
 }
 
 static redtune_status search_again(const rdt_search *search, const notes *notes,
                                    rdt_search_count *count, redtune_error *err) {
     rdt_candidates candidates;
-    rdt_config *configs = NULL;
-    size_t config_count = 0;
-    redtune_status status = gather_configs(search, notes, &configs, &config_count, err);
-    if (!status) status = rdt_candidates_open_some(search, configs, config_count, &candidates, err);
-    free(configs);
+    rdt_point *points = NULL;
+    size_t point_count = 0;
+    redtune_status status = gather_points(search, notes, &points, &point_count, err);
+    if (!status) status = rdt_candidates_open_some(search, points, point_count, &candidates, err);
+    free(points);
     if (status) return status;
     size_t *all = malloc(candidates.count * sizeof *all);
     if (!all) status = rdt_fail_memory(err, candidates.count * sizeof *all);

@@ -16,9 +16,9 @@ enum {
     LEADERS = 8 /* kinds of which the best is taken at most */
 };
 
-/* A config and its time there. */
+/* A point and its time there. */
 typedef struct rival {
-    rdt_config config;
+    rdt_point point;
     double median_ns;
     int samples, order;
 } rival;
@@ -29,107 +29,109 @@ static int compare_medians(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Of several trials of one config the last with the most samples counts. */
-static size_t rank(const rdt_space *space, const rdt_trials *trials, rival *rivals) {
+/* Of several trials of one point the last with the most samples counts. */
+static size_t rank(const rdt_spaces *spaces, const rdt_trials *trials, rival *rivals) {
     size_t count = 0;
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
-        rdt_config config = {{0}};
+        rdt_point point;
         if (trial->outcome != RDT_OUTCOME_GOOD ||
-            rdt_config_parse_whole(space, trial->config, &config, NULL))
+            rdt_point_read(spaces, trial->family, trial->config, &point, NULL))
             continue;
         size_t at = 0;
-        while (at < count && memcmp(&rivals[at].config, &config, sizeof config)) at++;
+        while (at < count && !rdt_point_same(&rivals[at].point, &point)) at++;
         if (at < count && rivals[at].samples > trial->samples) continue;
         if (at == count) count++;
         rivals[at] =
-            (rival){config, trial->median_ns, trial->samples, rdt_config_order(space, &config)};
+            (rival){point, trial->median_ns, trial->samples, rdt_point_rank(spaces, &point)};
     }
     qsort(rivals, count, sizeof *rivals, compare_medians);
     return count;
 }
 
-static void add_seed(rdt_seeds_list *list, const rdt_config *config) {
-    list->config[list->count++] = *config;
+static void add_seed(rdt_seeds_list *list, const rdt_point *point) {
+    list->point[list->count++] = *point;
 }
 
 /* The best of each kind: which kind is best may change with the size. */
-static void add_leaders(const rdt_space *space, const rival *rivals, size_t count,
+static void add_leaders(const rdt_spaces *spaces, const rival *rivals, size_t count,
                         rdt_seeds_list *list) {
     size_t leaders = 0;
     for (size_t i = 0; i < count && leaders < LEADERS; i++) {
         bool leads = true;
         for (size_t k = 0; leads && k < i; k++)
-            leads = !rdt_neighbours_same_kind(space, &rivals[k].config, &rivals[i].config);
+            leads = !rdt_neighbours_same_kind(spaces, &rivals[k].point, &rivals[i].point);
         if (!leads) continue;
-        add_seed(list, &rivals[i].config);
+        add_seed(list, &rivals[i].point);
         leaders++;
     }
 }
 
 /* The neighbours of the best towards this size, where it differs. */
-static void add_moved(const rdt_space *space, const rival *rivals, size_t count, int shift,
+static void add_moved(const rdt_spaces *spaces, const rival *rivals, size_t count, int shift,
                       rdt_seeds_list *list) {
     for (size_t i = 0; shift && i < count && i < MOVED; i++)
-        for (int k = space->param_count - 1; k >= 0; k--) {
-            rdt_config moved;
-            if (rdt_neighbours_step(space, &rivals[i].config, k, shift, &moved))
+        for (int k = rdt_point_space(spaces, &rivals[i].point)->param_count - 1; k >= 0; k--) {
+            rdt_point moved;
+            if (rdt_neighbours_step(spaces, &rivals[i].point, k, shift, &moved))
                 add_seed(list, &moved);
         }
 }
 
 static void add_between(const rival *rivals, size_t first, size_t end, size_t count,
                         rdt_seeds_list *list) {
-    for (size_t i = first; i < end && i < count; i++) add_seed(list, &rivals[i].config);
+    for (size_t i = first; i < end && i < count; i++) add_seed(list, &rivals[i].point);
 }
 
 /* Of every problem the very best comes before anything less of another. */
 static void add_all(const rdt_search *search, rival *const *rivals, const size_t *counts,
                     rdt_seeds_list *out) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     for (size_t i = 0; i < search->near_count; i++) {
         add_between(rivals[i], 0, BEST / 2, counts[i], out);
-        add_leaders(space, rivals[i], counts[i], out);
+        add_leaders(spaces, rivals[i], counts[i], out);
     }
     for (size_t i = 0; i < search->near_count; i++)
         add_between(rivals[i], BEST / 2, BEST, counts[i], out);
     for (size_t i = 0; i < search->near_count; i++)
-        add_moved(space, rivals[i], counts[i], search->near[i].shift, out);
+        add_moved(spaces, rivals[i], counts[i], search->near[i].shift, out);
 }
 
 redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
                                  redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const size_t room = RDT_SEEDS_MAX * (BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX);
     rival *rivals[RDT_SEEDS_MAX] = {NULL};
     size_t counts[RDT_SEEDS_MAX];
-    bool good = (out->config = malloc(room * sizeof *out->config)) != NULL;
+    bool good = (out->point = malloc(room * sizeof *out->point)) != NULL;
     for (size_t i = 0; good && i < search->near_count; i++) {
         const rdt_trials *trials = search->near[i].trials;
         rivals[i] = malloc((trials->count + 1) * sizeof **rivals);
         good = rivals[i] != NULL;
-        if (good) counts[i] = rank(space, trials, rivals[i]);
+        if (good) counts[i] = rank(spaces, trials, rivals[i]);
     }
     if (good) add_all(search, rivals, counts, out);
     for (size_t i = 0; i < search->near_count; i++) free(rivals[i]);
     if (good) return REDTUNE_OK;
     rdt_seeds_free(out);
-    return rdt_fail_memory(err, room * sizeof *out->config);
+    return rdt_fail_memory(err, room * sizeof *out->point);
 }
 
-redtune_status rdt_seeds_best(const rdt_space *space, const rdt_trials *trials, int samples,
-                              size_t most, rdt_config *out, size_t *count, redtune_error *err) {
+redtune_status rdt_seeds_best(const rdt_spaces *spaces, const rdt_trials *trials, int family,
+                              int samples, size_t most, rdt_point *out, size_t *count,
+                              redtune_error *err) {
     rival *rivals = malloc((trials->count + 1) * sizeof *rivals);
     if (!rivals) return rdt_fail_memory(err, (trials->count + 1) * sizeof *rivals);
-    size_t rival_count = rank(space, trials, rivals);
+    size_t rival_count = rank(spaces, trials, rivals);
     *count = 0;
     for (size_t i = 0; i < rival_count && *count < most; i++)
-        if (rivals[i].samples >= samples) out[(*count)++] = rivals[i].config;
+        if (rivals[i].samples >= samples && (family < 0 || rivals[i].point.family == family))
+            out[(*count)++] = rivals[i].point;
     free(rivals);
     return REDTUNE_OK;
 }
 
 void rdt_seeds_free(rdt_seeds_list *list) {
-    free(list->config);
+    free(list->point);
     *list = (rdt_seeds_list){0};
 }

@@ -4,9 +4,10 @@
 
 #include "tuner/search/search.h"
 
-/* The most promising first; some may be no points, or given twice. Valid when zeroed: empty. */
+/* The most promising first; some may not be allowed here, or given twice. Valid when zeroed: empty.
+ */
 typedef struct rdt_seeds_list {
-    rdt_config *config;
+    rdt_point *point;
     size_t count;
 } rdt_seeds_list;
 
@@ -14,9 +15,10 @@ typedef struct rdt_seeds_list {
 redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out, redtune_error *err);
 void rdt_seeds_free(rdt_seeds_list *list);
 
-/* The configs with the lowest medians, of the trials with at least `samples` samples;
- * out has room for `most` of them. */
-redtune_status rdt_seeds_best(const rdt_space *space, const rdt_trials *trials, int samples,
-                              size_t most, rdt_config *out, size_t *count, redtune_error *err);
+/* The points of the family (-1: of any) with the lowest medians, of the trials with at least
+ * `samples` samples; out has room for `most` of them. */
+redtune_status rdt_seeds_best(const rdt_spaces *spaces, const rdt_trials *trials, int family,
+                              int samples, size_t most, rdt_point *out, size_t *count,
+                              redtune_error *err);
 
 #endif

@@ -67,7 +67,6 @@ rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
         .evaluator = self->evaluator,
         .codegen = self->codegen,
         .facts = self->facts,
-        .family = self->family,
         .problem = problem,
         .cache = cache,
         .strategy = self->strategy,
@@ -95,18 +94,20 @@ static redtune_status choose_winner(const rdt_trials *trials, rdt_finding *out,
     return REDTUNE_OK;
 }
 
-static int compare_texts(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+static int compare_points(const void *a, const void *b) {
+    const rdt_trial *x = *(const rdt_trial *const *)a, *y = *(const rdt_trial *const *)b;
+    int family = strcmp(x->family, y->family);
+    return family ? family : strcmp(x->config, y->config);
 }
 
-static redtune_status count_configs(const rdt_trials *trials, size_t *out, redtune_error *err) {
-    const char **texts = malloc((trials->count + 1) * sizeof *texts);
-    if (!texts) return rdt_fail_memory(err, (trials->count + 1) * sizeof *texts);
-    for (size_t i = 0; i < trials->count; i++) texts[i] = trials->trial[i].config;
-    qsort(texts, trials->count, sizeof *texts, compare_texts);
+static redtune_status count_points(const rdt_trials *trials, size_t *out, redtune_error *err) {
+    const rdt_trial **each = malloc((trials->count + 1) * sizeof *each);
+    if (!each) return rdt_fail_memory(err, (trials->count + 1) * sizeof *each);
+    for (size_t i = 0; i < trials->count; i++) each[i] = &trials->trial[i];
+    qsort(each, trials->count, sizeof *each, compare_points);
     *out = 0;
-    for (size_t i = 0; i < trials->count; i++) *out += !i || strcmp(texts[i - 1], texts[i]) != 0;
-    free(texts);
+    for (size_t i = 0; i < trials->count; i++) *out += !i || compare_points(&each[i - 1], &each[i]);
+    free(each);
     return REDTUNE_OK;
 }
 
@@ -115,15 +116,15 @@ static redtune_status count_configs(const rdt_trials *trials, size_t *out, redtu
 static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
                                   redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
-    size_t configs = 0;
-    redtune_status status = count_configs(search->known, &configs, err);
+    size_t points = 0;
+    redtune_status status = count_points(search->known, &points, err);
     if (status) return status;
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
-    if (!*out || (strategy->exact.least && configs >= strategy->exact.least)) return REDTUNE_OK;
+    if (!*out || (strategy->exact.least && points >= strategy->exact.least)) return REDTUNE_OK;
     rdt_candidates candidates;
     status = rdt_candidates_open(search, &candidates, err);
     if (status) return status;
-    *out = configs >= candidates.count;
+    *out = points >= candidates.count;
     rdt_candidates_close(&candidates);
     return REDTUNE_OK;
 }

@@ -9,8 +9,7 @@
 typedef struct rdt_sweep {
     const rdt_evaluator *evaluator;
     rdt_codegen *codegen;
-    const rdt_facts *facts; /* of the GPU behind the evaluator */
-    int family;
+    const rdt_facts *facts;          /* of the GPU behind the evaluator */
     const redtune_problem *problems; /* of one class, resolved, by count */
     size_t count;
     const rdt_strategy *strategy;

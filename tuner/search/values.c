@@ -21,9 +21,10 @@ static const double worth_exploring = 0.97;
 /* What trials of one size say of a value. */
 typedef enum verdict { UNTRIED, LOST, TIED, WON } verdict;
 
-/* A config that was tried at some size, and the last trial of the most samples. */
+/* A point that was tried at some size, and the last trial of the most samples. */
 typedef struct known {
-    rdt_config config;
+    rdt_point point;
+    int order; /* of the point */
     const rdt_trial *trial;
 } known;
 
@@ -32,19 +33,30 @@ typedef struct evidence {
     size_t count;
 } evidence;
 
+/* A value of a parameter of a family. */
+typedef struct trait {
+    int family, param;
+    int64_t value;
+} trait;
+
 /* ---- the default's --------------------------------------------------------------------------- */
 
 static redtune_status mark_default(const rdt_search *search, uint64_t count, rdt_values *out,
                                    redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
     redtune_problem problem = *search->problem;
-    rdt_config config;
+    rdt_point standard[RDT_FAMILY_MAX];
+    size_t families = 0;
     problem.count = count;
-    redtune_status status = rdt_codegen_default(search->codegen, search->family,
-                                                (rdt_case){&problem, search->facts}, &config, err);
-    for (int i = 0; !status && i < space->param_count; i++)
-        out->of[i][rdt_param_find(&space->param[i], config.value[i])] = RDT_USE_BASE;
-    return status;
+    redtune_status status = rdt_codegen_defaults(
+        search->codegen, (rdt_case){&problem, search->facts}, standard, &families, err);
+    for (size_t f = 0; !status && f < families; f++) {
+        const rdt_space *space = rdt_point_space(rdt_codegen_spaces(search->codegen), &standard[f]);
+        for (int i = 0; i < space->param_count; i++) {
+            const int at = rdt_param_find(&space->param[i], standard[f].value[i]);
+            out->of[standard[f].family][i][at] = RDT_USE_BASE;
+        }
+    }
+    return status == REDTUNE_UNSUPPORTED ? REDTUNE_OK : status; /* no family serves this size */
 }
 
 static uint64_t up(uint64_t count) {
@@ -57,8 +69,7 @@ static int compare(const void *a, const void *b) {
     const known *x = a, *y = b;
     const uint64_t left = x->trial->problem.count, right = y->trial->problem.count;
     if (left != right) return left < right ? -1 : 1;
-    int config = memcmp(&x->config, &y->config, sizeof x->config);
-    if (config) return config;
+    if (x->order != y->order) return x->order < y->order ? -1 : 1;
     if (x->trial->samples != y->trial->samples)
         return x->trial->samples > y->trial->samples ? -1 : 1;
     return x->trial > y->trial ? -1 : 1;
@@ -72,10 +83,10 @@ static bool is_close(uint64_t a, uint64_t b) {
     return a < CLOSE * b && b < CLOSE * a;
 }
 
-/* Of each config at each size near the problem's, and not at its own, the trial that counts. */
+/* Of each point at each size near the problem's, and not at its own, the trial that counts. */
 static redtune_status gather(const rdt_search *search, const rdt_trials *trials, bool own,
                              evidence *out, redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const uint64_t count = search->problem->count;
     size_t kept = 0;
     out->known = calloc(trials->count + 1, sizeof *out->known);
@@ -85,27 +96,30 @@ static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
         known *next = &out->known[kept];
         if ((!own && trial->problem.count == count) || !is_near(trial->problem.count, count))
             continue;
+        if (rdt_point_read(spaces, trial->family, trial->config, &next->point, NULL)) continue;
+        next->order = rdt_point_rank(spaces, &next->point);
         next->trial = trial;
-        kept += !rdt_config_parse_whole(space, trial->config, &next->config, NULL);
+        kept++;
     }
     qsort(out->known, kept, sizeof *out->known, compare);
     for (size_t i = 0; i < kept; i++) {
         const known *last = out->count ? &out->known[out->count - 1] : NULL;
         if (last && last->trial->problem.count == out->known[i].trial->problem.count &&
-            !memcmp(&last->config, &out->known[i].config, sizeof last->config))
+            rdt_point_same(&last->point, &out->known[i].point))
             continue;
         out->known[out->count++] = out->known[i];
     }
     return REDTUNE_OK;
 }
 
-/* How value k of parameter i did among these, which are of one size. */
-static verdict judge(const known *at, size_t count, int i, int64_t value) {
+/* How the trait did among these, which are of one size. */
+static verdict judge(const known *at, size_t count, const trait *trait) {
     const rdt_trial *with = NULL, *without = NULL;
     bool tried = false;
     for (size_t k = 0; k < count; k++) {
-        const bool has = at[k].config.value[i] == value;
+        const bool has = at[k].point.value[trait->param] == trait->value;
         const rdt_trial **best = has ? &with : &without;
+        if (at[k].point.family != trait->family) continue;
         tried = tried || has;
         if (at[k].trial->outcome == RDT_OUTCOME_GOOD &&
             (!*best || at[k].trial->median_ns < (*best)->median_ns))
@@ -121,16 +135,15 @@ static verdict judge(const known *at, size_t count, int i, int64_t value) {
     return careful && gains && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
 }
 
-/* At the nearest size below the problem's that has the value, or at or above it. */
-static verdict judge_nearest(const evidence *all, uint64_t count, bool above, int i,
-                             int64_t value) {
+/* At the nearest size below the problem's that has the trait, or at or above it. */
+static verdict judge_nearest(const evidence *all, uint64_t count, bool above, const trait *trait) {
     verdict found = UNTRIED;
     for (size_t first = 0, end; first < all->count; first = end) {
         const uint64_t size = all->known[first].trial->problem.count;
         for (end = first + 1; end < all->count; end++)
             if (all->known[end].trial->problem.count != size) break;
         if ((size >= count) != above || (above && found != UNTRIED)) continue;
-        verdict here = judge(&all->known[first], end - first, i, value);
+        verdict here = judge(&all->known[first], end - first, trait);
         if (here == TIED && is_close(size, count)) here = LOST; /* there is nothing to gain */
         if (here != UNTRIED) found = here;
     }
@@ -146,49 +159,64 @@ static rdt_use use_of(verdict verdict) {
 }
 
 /* What won among the trials is in; where they are of the class, what tied and lost counts, too. */
-static redtune_status learn(const rdt_search *search, const rdt_trials *trials, bool of_class,
-                            rdt_values *out, redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
-    const uint64_t count = search->problem->count;
-    evidence all = {.count = 0};
-    redtune_status status = gather(search, trials, !of_class, &all, err);
-    for (int i = 0; !status && i < space->param_count; i++)
+static void learn_family(const evidence *all, uint64_t count, const rdt_space *space, int family,
+                         bool of_class, rdt_values *out) {
+    for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++) {
-            const int64_t value = space->param[i].value[k];
-            verdict below = judge_nearest(&all, count, false, i, value);
-            verdict above = judge_nearest(&all, count, true, i, value);
+            const trait trait = {family, i, space->param[i].value[k]};
+            verdict below = judge_nearest(all, count, false, &trait);
+            verdict above = judge_nearest(all, count, true, &trait);
             rdt_use use = use_of(below > above ? below : above);
             if (use != RDT_USE_IN && !of_class) continue;
-            if (out->of[i][k] < RDT_USE_IN) out->of[i][k] = use;
+            if (out->of[family][i][k] < RDT_USE_IN) out->of[family][i][k] = use;
         }
+}
+
+static redtune_status learn(const rdt_search *search, const rdt_trials *trials, bool of_class,
+                            rdt_values *out, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
+    evidence all = {.count = 0};
+    redtune_status status = gather(search, trials, !of_class, &all, err);
+    for (int f = 0; !status && f < spaces->count; f++)
+        learn_family(&all, search->problem->count, &spaces->space[f], f, of_class, out);
     free(all.known);
     return status;
 }
 
+static void mark_numbers(const rdt_space *space, rdt_use of[][RDT_PARAM_VALUE_MAX]) {
+    for (int i = 0; i < space->param_count; i++)
+        for (int k = 0; !rdt_param_is_named(&space->param[i]) && k < space->param[i].value_count;
+             k++)
+            of[i][k] = RDT_USE_BASE;
+}
+
 /* What lost at the problem itself in the other cache state need not be tried. */
+static void drop_lost(const evidence *here, const rdt_space *space, int family, rdt_values *out) {
+    for (int i = 0; i < space->param_count; i++)
+        for (int k = 0; k < space->param[i].value_count; k++) {
+            const trait trait = {family, i, space->param[i].value[k]};
+            if (out->of[family][i][k] == RDT_USE_UNKNOWN &&
+                judge(here->known, here->count, &trait) == LOST)
+                out->of[family][i][k] = RDT_USE_OUT;
+        }
+}
+
 static redtune_status learn_lost(const rdt_search *search, const rdt_trials *other, rdt_values *out,
                                  redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     evidence here = {.count = 0};
     redtune_status status = gather(search, other, true, &here, err);
-    for (int i = 0; !status && i < space->param_count; i++)
-        for (int k = 0; k < space->param[i].value_count; k++)
-            if (out->of[i][k] == RDT_USE_UNKNOWN &&
-                judge(here.known, here.count, i, space->param[i].value[k]) == LOST)
-                out->of[i][k] = RDT_USE_OUT;
+    for (int f = 0; !status && f < spaces->count; f++) drop_lost(&here, &spaces->space[f], f, out);
     free(here.known);
     return status;
 }
 
 redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(search->codegen, search->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     redtune_status status = REDTUNE_OK;
     for (int power = 0; !status && power <= LARGEST; power += POWERS)
         status = mark_default(search, UINT64_C(1) << power, out, err);
-    for (int i = 0; i < space->param_count; i++)
-        for (int k = 0; !rdt_param_is_named(&space->param[i]) && k < space->param[i].value_count;
-             k++)
-            out->of[i][k] = RDT_USE_BASE;
+    for (int f = 0; f < spaces->count; f++) mark_numbers(&spaces->space[f], out->of[f]);
     if (!status && search->sizes) status = learn(search, search->sizes, true, out, err);
     for (size_t i = 0; !status && i < search->near_count; i++)
         status = learn(search, search->near[i].trials, false, out, err);
@@ -196,11 +224,13 @@ redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtu
     return status;
 }
 
-rdt_use rdt_values_least(const rdt_values *values, const rdt_space *space,
-                         const rdt_config *config) {
+rdt_use rdt_values_least(const rdt_values *values, const rdt_spaces *spaces,
+                         const rdt_point *point) {
+    const rdt_space *space = rdt_point_space(spaces, point);
     rdt_use least = RDT_USE_BASE;
     for (int i = 0; i < space->param_count; i++) {
-        rdt_use use = values->of[i][rdt_param_find(&space->param[i], config->value[i])];
+        rdt_use use =
+            values->of[point->family][i][rdt_param_find(&space->param[i], point->value[i])];
         if (use < least) least = use;
     }
     return least;

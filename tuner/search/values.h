@@ -1,7 +1,8 @@
-/* Values: what a search does with each value of the parameters whose values have names. Those that
- * the default has at any size are explored; of the others a few probes are taken where nothing is
- * known of them, and what is done after that follows from what was measured of this class on this
- * GPU model:
+/* Values: what a search does with each value of the parameters whose values have names. They are
+ * judged family by family: a value only against the other points of its family. Those that the
+ * family's default has at any size are explored; of the others a few probes are taken where nothing
+ * is known of them, and what is done after that follows from what was measured of this class on
+ * this GPU model:
  *
  * - faster than all without it, by more than noise, at the nearest size known: it is explored.
  * - slower by more than noise there: it is left out.
@@ -22,15 +23,15 @@ typedef enum rdt_use {
     RDT_USE_BASE,    /* the same, and the default's at some size */
 } rdt_use;
 
-/* of[i][k]: value k of parameter i. Numbers are BASE, all of them. */
+/* of[f][i][k]: value k of parameter i of family f. Numbers are BASE, all of them. */
 typedef struct rdt_values {
-    rdt_use of[RDT_PARAM_MAX][RDT_PARAM_VALUE_MAX];
+    rdt_use of[RDT_FAMILY_MAX][RDT_PARAM_MAX][RDT_PARAM_VALUE_MAX];
 } rdt_values;
 
 redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtune_error *err);
 
-/* The least use of any of the config's values. */
-rdt_use rdt_values_least(const rdt_values *values, const rdt_space *space,
-                         const rdt_config *config);
+/* The least use of any of the point's values. */
+rdt_use rdt_values_least(const rdt_values *values, const rdt_spaces *spaces,
+                         const rdt_point *point);
 
 #endif

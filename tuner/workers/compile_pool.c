@@ -75,10 +75,9 @@ static int usable_cores(void) {
 /* Whether both make the same source, as far as can be told without rendering. */
 static bool same_kernel(const rdt_compile_pool *pool, const rdt_compile_job *a,
                         const rdt_compile_job *b) {
-    return a->family == b->family && a->ptx == b->ptx && a->facts.major == b->facts.major &&
+    return a->ptx == b->ptx && a->facts.major == b->facts.major &&
            a->facts.minor == b->facts.minor && rdt_problem_same_class(&a->problem, &b->problem) &&
-           rdt_config_same_kernel(rdt_codegen_space(pool->codegen, a->family), &a->config,
-                                  &b->config);
+           rdt_point_same_kernel(rdt_codegen_spaces(pool->codegen), &a->point, &b->point);
 }
 
 static entry *find_entry(rdt_compile_pool *pool, const rdt_compile_job *job) {
@@ -110,7 +109,6 @@ static rdt_compile_job job_of(const rdt_facts *facts, bool ptx, const rdt_batch 
     job.facts = *facts;
     job.ptx = ptx;
     job.problem = *batch->problem;
-    job.family = batch->family;
     return job;
 }
 
@@ -121,7 +119,7 @@ void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool p
     pthread_mutex_lock(&pool->lock);
     uint64_t rank = soon ? ++pool->rank : 0;
     for (size_t i = 0; i < batch->count; i++) {
-        job.config = batch->candidates[i].config;
+        job.point = batch->candidates[i].point;
         add_entry(pool, &job, rank);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -131,7 +129,7 @@ void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool p
 /* The lock is held. */
 static bool all_done(rdt_compile_pool *pool, rdt_compile_job *job, const rdt_batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
-        job->config = batch->candidates[i].config;
+        job->point = batch->candidates[i].point;
         const entry *each = find_entry(pool, job);
         if (each && !each->done) return false;
     }

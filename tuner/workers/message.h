@@ -52,7 +52,6 @@ typedef struct rdt_ready {
 typedef struct rdt_request {
     redtune_problem problem;
     uint64_t largest; /* count of the largest problem of this class that is to come */
-    int family;
     rdt_cache_state cache;
     int samples;
     uint64_t count; /* candidates that follow */
@@ -63,8 +62,7 @@ typedef struct rdt_compile_job {
     rdt_facts facts;
     bool ptx;
     redtune_problem problem;
-    int family;
-    rdt_config config;
+    rdt_point point;
 } rdt_compile_job;
 
 /* A greeting of this build, for the rest to be filled in. */

@@ -82,7 +82,6 @@ static void send_query(rdt_remote *self, const query *query) {
     memset(&request, 0, sizeof request);
     request.problem = *query->batch.problem;
     request.largest = self->largest.count;
-    request.family = query->batch.family;
     request.cache = query->cache;
     request.samples = query->samples;
     request.count = query->batch.count;

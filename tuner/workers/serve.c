@@ -78,7 +78,7 @@ static redtune_status need_evaluator(server *self, const rdt_request *request, r
 static redtune_status furnish_request(server *self, const task *task, redtune_error *err) {
     redtune_status status = need_evaluator(self, &task->request, err);
     if (status) return status;
-    const rdt_batch none = {.problem = &task->request.problem, .family = task->request.family};
+    const rdt_batch none = {.problem = &task->request.problem};
     return self->evaluator.verify(self->evaluator.self, &none, NULL, err);
 }
 
@@ -121,8 +121,7 @@ static redtune_status verify_each(server *self, const task *task, redtune_error 
     const rdt_evaluator *evaluator = &self->evaluator;
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < task->request.count; i++) {
-        const rdt_batch one = {&task->request.problem, task->request.family, &task->candidates[i],
-                               1};
+        const rdt_batch one = {&task->request.problem, &task->candidates[i], 1};
         self->first = i;
         status = evaluator->verify(evaluator->self, &one, &task->verdicts[i], err);
         if (!status) tell_verdict(self, i, &task->verdicts[i]);
@@ -133,7 +132,7 @@ static redtune_status verify_each(server *self, const task *task, redtune_error 
 static redtune_status time_all(server *self, const task *task, redtune_error *err) {
     const rdt_evaluator *evaluator = &self->evaluator;
     const rdt_request *request = &task->request;
-    const rdt_batch all = {&request->problem, request->family, task->candidates, request->count};
+    const rdt_batch all = {&request->problem, task->candidates, request->count};
     self->first = 0;
     return evaluator->time(evaluator->self, &all, request->cache, request->samples, task->sample_ns,
                            task->verdicts, task->conditions, err);

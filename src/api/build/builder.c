@@ -298,39 +298,38 @@ static redtune_status compile_target(rdt_builder *builder, const rdt_facts *fact
 }
 
 /* Whether a kernel for that target overlaps other launches, by the templates' own rule. */
-static redtune_status find_overlap(rdt_builder *builder, int family, rdt_case target,
-                                   const rdt_config *config, bool *overlap, redtune_error *err) {
+static redtune_status find_overlap(rdt_builder *builder, rdt_case target, const rdt_point *point,
+                                   bool *overlap, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     rdt_launch launch;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
-    status = rdt_codegen_launch(codegen, family, target, config, &launch, err);
+    status = rdt_codegen_launch(codegen, target, point, &launch, err);
     rdt_builder_give_back(builder);
     if (!status) *overlap = launch.overlap;
     return status;
 }
 
 /* The source, freed by the caller, and its name. */
-static redtune_status render(rdt_builder *builder, int family, rdt_case at,
-                             const rdt_config *config, bool accumulates, char name[64],
-                             char **source, redtune_error *err) {
+static redtune_status render(rdt_builder *builder, rdt_case at, const rdt_point *point,
+                             bool accumulates, char name[64], char **source, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
-    char text[RDT_CONFIG_TEXT_BYTES];
-    const rdt_space *space = rdt_codegen_space(codegen, family);
-    rdt_config_format(space, config, text);
-    rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s %s of %s", space->family,
-                  text, redtune_dtype_name(at.problem->dtype));
-    snprintf(name, 64, "%s.cu", space->family);
-    status = accumulates ? rdt_codegen_render_accumulating(codegen, family, at, config, source, err)
-                         : rdt_codegen_render(codegen, family, at, config, true, source, err);
+    const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
+    char text[RDT_POINT_TEXT_BYTES];
+    rdt_point_format(spaces, point, text);
+    rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s of %s", text,
+                  redtune_dtype_name(at.problem->dtype));
+    snprintf(name, 64, "%s.cu", rdt_point_space(spaces, point)->family);
+    status = accumulates ? rdt_codegen_render_accumulating(codegen, at, point, source, err)
+                         : rdt_codegen_render(codegen, at, point, true, source, err);
     rdt_builder_give_back(builder);
     return status;
 }
 
-redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context, int family,
-                               const redtune_problem *problem, const rdt_config *config,
+redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
+                               const redtune_problem *problem, const rdt_point *point,
                                const rdt_launch *launch, bool cached_only, rdt_kernel **out,
                                redtune_error *err) {
     char *source = NULL;
@@ -341,10 +340,9 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
     redtune_status status = compile_target(builder, &context->facts, &target, err);
     const rdt_case at = {problem, &target};
     if (!status)
-        status =
-            render(builder, family, at, config, launch->accumulates, wanted.name, &source, err);
+        status = render(builder, at, point, launch->accumulates, wanted.name, &source, err);
     if (!status && overlap && target.major != context->facts.major)
-        status = find_overlap(builder, family, at, config, &overlap, err);
+        status = find_overlap(builder, at, point, &overlap, err);
     wanted.source = source;
     if (!status) status = make_from_source(builder, context, &wanted, launch, &kernel, err);
     free(source);
@@ -354,22 +352,22 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
     return REDTUNE_OK;
 }
 
-redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context, int family,
-                                const redtune_problem *problem, const rdt_config *config,
+redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context,
+                                const redtune_problem *problem, const rdt_point *point,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
-    return rdt_builder_get(builder, context, family, problem, config, launch, false, out, err);
+    return rdt_builder_get(builder, context, problem, point, launch, false, out, err);
 }
 
-redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
-                                 const rdt_config *config, bool ptx, redtune_error *err) {
+redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_point *point,
+                                 bool ptx, redtune_error *err) {
     char *source = NULL, key[RDT_HASH_TEXT_BYTES];
     rdt_image image = {0};
     kernel_source wanted = {.facts = at.facts, .ptx = ptx};
     rdt_facts target;
     redtune_status status = compile_target(builder, at.facts, &target, err);
     if (!status)
-        status = render(builder, family, (rdt_case){at.problem, &target}, config, false,
-                        wanted.name, &source, err);
+        status = render(builder, (rdt_case){at.problem, &target}, point, false, wanted.name,
+                        &source, err);
     wanted.source = source;
     if (!status) status = get_image(builder, &wanted, key, &image, err);
     free(image.data);

@@ -1,4 +1,4 @@
-/* Builder: from a config to a loaded kernel, through the templates, the kernel cache and NVRTC.
+/* Builder: from a point to a loaded kernel, through the templates, the kernel cache and NVRTC.
  * Each of them is opened when it is first needed. Any thread may call. */
 #ifndef RDT_API_BUILD_BUILDER_H
 #define RDT_API_BUILD_BUILDER_H
@@ -23,19 +23,19 @@ void rdt_builder_give_back(rdt_builder *builder);
 
 /* Renders, compiles unless the kernel cache has it, and loads into the current context. problem is
  * resolved. Borrows codegen while it renders. */
-redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context, int family,
-                                const redtune_problem *problem, const rdt_config *config,
+redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context,
+                                const redtune_problem *problem, const rdt_point *point,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
 /* Likewise; cached_only: leaves *out alone where it would have to compile. */
-redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context, int family,
-                               const redtune_problem *problem, const rdt_config *config,
+redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
+                               const redtune_problem *problem, const rdt_point *point,
                                const rdt_launch *launch, bool cached_only, rdt_kernel **out,
                                redtune_error *err);
 
 /* Makes the kernel without a GPU: it ends up in the kernel cache alone. ptx: the driver that is to
  * load it takes no cubin. */
-redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, int family,
-                                 const rdt_config *config, bool ptx, redtune_error *err);
+redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_point *point,
+                                 bool ptx, redtune_error *err);
 /* Whether the driver takes PTX only; found out by loading a kernel that does nothing. */
 redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
                                  redtune_error *err);

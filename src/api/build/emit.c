@@ -7,14 +7,11 @@
 #include "redtune/tools.h"
 
 redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emission, rdt_case at,
-                               int *family, rdt_config *config, redtune_error *err) {
+                               rdt_point *out, redtune_error *err) {
     const rdt_case typical = {at.problem, rdt_facts_typical()};
-    redtune_status status = rdt_codegen_find(codegen, emission->family, family, err);
-    if (!status) status = rdt_codegen_default(codegen, *family, typical, config, err);
-    if (!status && emission->config)
-        status =
-            rdt_config_parse(rdt_codegen_space(codegen, *family), emission->config, config, err);
-    if (!status) status = rdt_codegen_check(codegen, *family, at, config, err);
+    redtune_status status =
+        rdt_codegen_find(codegen, typical, emission->family, emission->config, out, err);
+    if (!status) status = rdt_codegen_check(codegen, at, out, err);
     /* The config is the caller's own: one that is not allowed was asked for wrongly. */
     if (status == REDTUNE_UNSUPPORTED && emission->config) {
         status = REDTUNE_INVALID;
@@ -54,14 +51,12 @@ redtune_status redtune_emit(const redtune_emission *emission, char **source, red
     redtune_explanation found;
     redtune_emission wanted = *emission;
     rdt_codegen *codegen = NULL;
-    rdt_config config;
-    int family = 0;
+    rdt_point point;
     if (emission->gpu) status = find_gpu(emission, &found, &facts, &wanted, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
-    if (!status) status = rdt_emit_choose(codegen, &wanted, at, &family, &config, err);
+    if (!status) status = rdt_emit_choose(codegen, &wanted, at, &point, err);
     if (!status)
-        status =
-            rdt_codegen_render(codegen, family, at, &config, emission->lines != 0, source, err);
+        status = rdt_codegen_render(codegen, at, &point, emission->lines != 0, source, err);
     rdt_codegen_close(codegen);
     return status;
 }

@@ -8,6 +8,6 @@
 /* The emission's family, and its config: the named parameters and, of the others, the default's on
  * a typical GPU. at has the resolved problem and the GPU that it must be allowed on. */
 redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emission, rdt_case at,
-                               int *family, rdt_config *config, redtune_error *err);
+                               rdt_point *out, redtune_error *err);
 
 #endif

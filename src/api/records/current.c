@@ -5,32 +5,29 @@
 #include "api/records/convert.h"
 #include "model/trials.h"
 
-/* A config that was read, where the templates at hand have it. */
+/* A point that was read, where the templates at hand have it. */
 typedef struct reading {
-    int family;
-    rdt_config config;
+    rdt_point point;
     rdt_facts facts;
 } reading;
 
 /* REDTUNE_OK, or why the templates do not have it there. */
-static redtune_status read_config(rdt_codegen *codegen, const rdt_trial *trial,
-                                  const rdt_facts *gpu, reading *out, redtune_error *err) {
+static redtune_status read_point(rdt_codegen *codegen, const rdt_trial *trial, const rdt_facts *gpu,
+                                 reading *out, redtune_error *err) {
     out->facts = rdt_convert_complete(gpu);
     const rdt_case at = {&trial->problem, &out->facts};
-    redtune_status status = rdt_codegen_find(codegen, trial->family, &out->family, err);
-    if (!status)
-        status = rdt_config_parse_whole(rdt_codegen_space(codegen, out->family), trial->config,
-                                        &out->config, err);
-    return status ? status : rdt_codegen_check(codegen, out->family, at, &out->config, err);
+    redtune_status status =
+        rdt_point_read(rdt_codegen_spaces(codegen), trial->family, trial->config, &out->point, err);
+    return status ? status : rdt_codegen_check(codegen, at, &out->point, err);
 }
 
 static redtune_status find_kernel(rdt_codegen *codegen, const rdt_trial *trial,
                                   const rdt_facts *gpu, reading *read, char out[RDT_KERNEL_BYTES],
                                   redtune_error *err) {
-    redtune_status status = read_config(codegen, trial, gpu, read, err);
+    redtune_status status = read_point(codegen, trial, gpu, read, err);
     if (status) return status;
     const rdt_case at = {&trial->problem, &read->facts};
-    return rdt_codegen_kernel(codegen, read->family, at, &read->config, out, err);
+    return rdt_codegen_kernel(codegen, at, &read->point, out, err);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -40,15 +37,15 @@ static redtune_status mark_row(rdt_codegen *codegen, rdt_row *row, redtune_error
     rdt_trial *trial = &row->trial;
     redtune_error why;
     reading read;
-    rdt_config baseline;
+    rdt_point baseline;
     char kernel[RDT_KERNEL_BYTES];
     redtune_status status = find_kernel(codegen, trial, &row->gpu, &read, kernel, &why);
     row->current = !status && !strcmp(kernel, trial->kernel);
     if (row->current) {
         const rdt_case at = {&trial->problem, &read.facts};
-        trial->rank = rdt_config_order(rdt_codegen_space(codegen, read.family), &read.config);
-        status = rdt_codegen_default(codegen, read.family, at, &baseline, &why);
-        trial->is_default = !status && !memcmp(&baseline, &read.config, sizeof baseline);
+        trial->rank = rdt_point_rank(rdt_codegen_spaces(codegen), &read.point);
+        status = rdt_codegen_default_of(codegen, at, read.point.family, &baseline, &why);
+        trial->is_default = !status && rdt_point_same(&baseline, &read.point);
     }
     if (status == REDTUNE_MEMORY && err) *err = why;
     return status == REDTUNE_MEMORY ? status : REDTUNE_OK;

@@ -113,14 +113,13 @@ static double count_distance(const rdt_facts *here, uint64_t count, const rdt_ro
  * measured elsewhere, not plainly wrong for the count (one block for a gigabyte). */
 static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_choice *choice) {
     redtune_error ignored;
-    if (rdt_codegen_find(codegen, row->trial.family, &choice->family, &ignored) ||
-        rdt_config_parse_whole(rdt_codegen_space(codegen, choice->family), row->trial.config,
-                               &choice->config, &ignored) ||
-        rdt_codegen_check(codegen, choice->family, at, &choice->config, &ignored))
+    if (rdt_point_read(rdt_codegen_spaces(codegen), row->trial.family, row->trial.config,
+                       &choice->point, &ignored) ||
+        rdt_codegen_check(codegen, at, &choice->point, &ignored))
         return false;
     bool useful = choice->match == REDTUNE_MATCH_EXACT;
-    return useful || (!rdt_codegen_is_point(codegen, choice->family, at, RDT_EXTENT_USEFUL,
-                                            &choice->config, &useful, &ignored) &&
+    return useful || (!rdt_codegen_is_point(codegen, at, RDT_EXTENT_USEFUL, &choice->point, &useful,
+                                            &ignored) &&
                       useful);
 }
 
@@ -171,7 +170,7 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     }
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
-        redtune_status status = rdt_codegen_default(codegen, 0, at, &best.config, err);
+        redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);
         if (status) return status;
     }
     *out = best;

@@ -30,15 +30,14 @@ redtune_status rdt_select_read_winners(rdt_winners *winners, const rdt_winners_s
 void rdt_select_free_winners(rdt_winners *winners);
 
 typedef struct rdt_choice {
-    int family;
-    rdt_config config;
+    rdt_point point;
     redtune_match match;
     const rdt_row *row; /* NULL for the default; the winners' */
 } rdt_choice;
 
 /* The row of this GPU model whose count is nearest on a log scale; else that of the nearest GPU
- * model (architecture, then bandwidth and SMs), with counts compared per SM; else the first
- * family's default. Of rows equally near, one whose kernel is current, and then the
+ * model (architecture, then bandwidth and SMs), with counts compared per SM; else the built-in
+ * default. Of rows equally near, one whose kernel is current, and then the
  * latest. The counts between powers of two at which a tune saw the winner change are rows like any
  * other, so that the nearest row changes where the winner did. A row does not count whose family or
  * config the templates do not have or do not allow there, whose count is more than 16 times away,

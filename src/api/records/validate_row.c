@@ -44,21 +44,20 @@ static const char *check_texts(const rdt_row *row) {
 static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
     rdt_trial *trial = &row->trial;
     const rdt_facts facts = rdt_convert_complete(&row->gpu);
-    rdt_config config = {{0}};
-    char text[RDT_CONFIG_TEXT_BYTES];
+    const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
+    rdt_point point = {.family = 0};
+    char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
     redtune_error ignored;
-    int family;
-    if (rdt_codegen_find(codegen, trial->family, &family, &ignored))
+    if (rdt_space_find_family(spaces, trial->family, &point.family, &ignored))
         return "the templates have no such family";
-    const rdt_space *space = rdt_codegen_space(codegen, family);
-    if (rdt_config_parse(space, trial->config, &config, &ignored))
+    if (rdt_point_parse(spaces, trial->config, &point, &ignored))
         return "its config is not in the templates' space";
     /* Written out it must be the same: every parameter is there, once, and in order. */
-    rdt_config_format(space, &config, text);
-    if (strcmp(text, trial->config)) return "its config is not written as it would be here";
-    if (rdt_codegen_check(codegen, family, (rdt_case){&trial->problem, &facts}, &config, &ignored))
+    rdt_point_write(spaces, &point, family, config);
+    if (strcmp(config, trial->config)) return "its config is not written as it would be here";
+    if (rdt_codegen_check(codegen, (rdt_case){&trial->problem, &facts}, &point, &ignored))
         return "the templates do not allow its config there";
-    int rank = rdt_config_order(space, &config);
+    int rank = rdt_point_rank(spaces, &point);
     bool same_space = !strcmp(row->origin.templates, rdt_codegen_hash(codegen));
     if (same_space && trial->rank != INT_MAX && trial->rank != rank)
         return "its rank is not that of its config";

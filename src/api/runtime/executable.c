@@ -34,35 +34,23 @@ typedef enum grounds {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* "family:parameters", or parameters of the first family. Those that are not named are the
- * default's. */
 static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_case at,
                                rdt_choice *out, redtune_error *err) {
     rdt_choice choice = {.match = REDTUNE_MATCH_PINNED};
-    char family[RDT_NAME_BYTES];
-    const char *colon = strchr(self->pin, ':');
-    size_t length = colon ? (size_t)(colon - self->pin) : 0;
-    snprintf(family, sizeof family, "%.*s", length < sizeof family ? (int)length : 0, self->pin);
-    redtune_status status = rdt_codegen_find(codegen, colon ? family : NULL, &choice.family, err);
-    if (!status) status = rdt_codegen_default(codegen, choice.family, at, &choice.config, err);
-    if (!status)
-        status = rdt_config_parse(rdt_codegen_space(codegen, choice.family),
-                                  colon ? colon + 1 : self->pin, &choice.config, err);
-    if (!status) status = rdt_codegen_check(codegen, choice.family, at, &choice.config, err);
+    redtune_status status = rdt_codegen_find(codegen, at, NULL, self->pin, &choice.point, err);
+    if (!status) status = rdt_codegen_check(codegen, at, &choice.point, err);
     if (!status) *out = choice;
     if (!status || !self->rt->pin) return status;
     return rdt_fail_within(err, status, "REDTUNE_CONFIG=%.100s", self->pin);
 }
 
-static void tell(const making *self, const rdt_space *space) {
+static void tell(const making *self, const rdt_spaces *spaces) {
     redtune_info *info = &self->executable->info;
     *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
     info->problem.config = NULL;
-    rdt_text_copy(info->family, sizeof info->family, space->family);
-    rdt_config_format(space, &self->choice.config, info->config);
+    rdt_point_write(spaces, &self->choice.point, info->family, info->config);
     if (self->choice.row) rdt_convert_origin(self->choice.row, info);
-    snprintf(self->executable->text, sizeof self->executable->text, "%s:%s", info->family,
-             info->config);
+    rdt_point_format(spaces, &self->choice.point, self->executable->text);
 }
 
 /* Chooses by what is known; the lock is held. Says in hint what has to be verified. */
@@ -85,11 +73,11 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
         if (!status) status = rdt_select(winners, codegen, at, &self->choice, err);
     }
     if (status) return status;
-    tell(self, rdt_codegen_space(codegen, self->choice.family));
+    tell(self, rdt_codegen_spaces(codegen));
     const rdt_row *row = self->choice.row;
     if (row && row->trial.imported && rt->trust == REDTUNE_TRUST_VERIFIED)
         self->hint = (rdt_hint){self->problem, self->choice.match, row->trial.problem.count,
-                                self->choice.family, self->choice.config};
+                                self->choice.point};
     self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
     return REDTUNE_OK;
 }
@@ -127,9 +115,8 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
             by = GROUNDS_MEASURED_HERE;
     }
     if (!status)
-        status = rdt_codegen_launch(codegen, self->choice.family,
-                                    (rdt_case){self->problem, &rt->context->facts},
-                                    &self->choice.config, &self->executable->launch, err);
+        status = rdt_codegen_launch(codegen, (rdt_case){self->problem, &rt->context->facts},
+                                    &self->choice.point, &self->executable->launch, err);
     self->executable->launch.accumulates = self->accumulates;
     rdt_builder_give_back(rt->builder);
     return status;
@@ -138,9 +125,8 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
 /* ---- loading --------------------------------------------------------------------------------- */
 
 static redtune_status load(const making *self, bool cached_only, redtune_error *err) {
-    return rdt_builder_get(self->rt->builder, self->rt->context, self->choice.family, self->problem,
-                           &self->choice.config, &self->executable->launch, cached_only,
-                           &self->executable->kernel, err);
+    return rdt_builder_get(self->rt->builder, self->rt->context, self->problem, &self->choice.point,
+                           &self->executable->launch, cached_only, &self->executable->kernel, err);
 }
 
 /* Where compiling can wait: the default's kernel, if the cache has that one and not the other. */

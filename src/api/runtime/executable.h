@@ -4,13 +4,11 @@
 
 #include "api/runtime/state.h"
 
-enum { RDT_EXECUTABLE_TEXT_BYTES = RDT_NAME_BYTES + RDT_CONFIG_TEXT_BYTES };
-
 typedef struct rdt_executable {
     rdt_kernel *kernel;
     rdt_launch launch;
     redtune_info info;
-    char text[RDT_EXECUTABLE_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
+    char text[RDT_POINT_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
 } rdt_executable;
 
 /* Chooses for the problem, which is resolved, or takes the configuration that is asked for. With a

@@ -46,7 +46,6 @@ static int find_nvrtc_version(void) {
 
 static void describe_choice(const inquiry *self, const rdt_choice *choice,
                             redtune_explanation *out) {
-    const rdt_space *space = rdt_codegen_space(self->codegen, choice->family);
     const rdt_row *row = choice->row;
     redtune_info *info = &out->info;
     *out = (redtune_explanation){
@@ -57,8 +56,7 @@ static void describe_choice(const inquiry *self, const rdt_choice *choice,
     rdt_convert_gpu(&self->target.facts, &out->gpu);
     out->gpu.memory_bytes = self->target.facts.memory_bytes;
     out->gpu.driver_version = self->target.facts.driver_version;
-    rdt_text_copy(info->family, sizeof info->family, space->family);
-    rdt_config_format(space, &choice->config, info->config);
+    rdt_point_write(rdt_codegen_spaces(self->codegen), &choice->point, info->family, info->config);
     if (!row) return;
     rdt_convert_origin(row, info);
     out->default_ns = row->baseline_ns;

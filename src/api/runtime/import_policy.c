@@ -86,8 +86,8 @@ static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
     rdt_case at = {&self->problem, &self->rt->context->facts};
     bool useful = false;
     return self->problem.count > ANY_BYTES_MAX / element &&
-           (rdt_codegen_is_point(self->codegen, hint->family, at, RDT_EXTENT_USEFUL, &hint->config,
-                                 &useful, NULL) ||
+           (rdt_codegen_is_point(self->codegen, at, RDT_EXTENT_USEFUL, &hint->point, &useful,
+                                 NULL) ||
             !useful);
 }
 
@@ -95,15 +95,16 @@ static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
 static bool is_known(const attempt *self, const rdt_hint *hint) {
     rdt_tuning *database = NULL;
     rdt_trials known = {0};
-    char text[RDT_CONFIG_TEXT_BYTES];
+    char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
     bool found = false;
-    rdt_config_format(rdt_codegen_space(self->codegen, hint->family), &hint->config, text);
+    rdt_point_write(rdt_codegen_spaces(self->codegen), &hint->point, family, config);
     if (!rdt_tuning_open_read(self->rt->layers.path[0], &database, NULL) &&
         !rdt_history_read(database, self->codegen, &self->rt->context->facts, &self->problem,
                           RDT_CACHE_COLD, &known, NULL))
         for (size_t i = 0; i < known.count; i++)
             found |= known.trial[i].problem.count == self->problem.count &&
-                     !strcmp(known.trial[i].config, text);
+                     !strcmp(known.trial[i].family, family) &&
+                     !strcmp(known.trial[i].config, config);
     rdt_trials_free(&known);
     rdt_tuning_close(database);
     return found;
@@ -178,8 +179,8 @@ static redtune_status recheck(const attempt *self, rdt_recheck_session *session,
     if (!status) status = rdt_recheck_session_furnish(session, &self->problem, err);
     if (status) return status;
     double before = rdt_recheck_session_clock_s(session);
-    status = rdt_recheck_session_recheck(session, &self->problem, RDT_CACHE_COLD, hint->family,
-                                         &hint->config, *left_s, found, err);
+    status = rdt_recheck_session_recheck(session, &self->problem, RDT_CACHE_COLD, &hint->point,
+                                         *left_s, found, err);
     *left_s -= rdt_recheck_session_clock_s(session) - before;
     if (!status && !found->count)
         status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "it takes longer than %.3g s",

@@ -13,8 +13,7 @@ typedef struct rdt_hint {
     const redtune_problem *problem; /* that it would serve */
     redtune_match match;
     uint64_t count; /* that it was measured at */
-    int family;
-    rdt_config config;
+    rdt_point point;
 } rdt_hint;
 
 /* Verifies the hint's config, and times it beside the default: at the count that it was measured

@@ -16,7 +16,7 @@ typedef struct cached_plan {
     char kernel[RDT_HASH_TEXT_BYTES]; /* its key */
     rdt_launch launch;
     redtune_info info;
-    char text[RDT_EXECUTABLE_TEXT_BYTES];
+    char text[RDT_POINT_TEXT_BYTES];
     /* NVRTC's file when the kernel was found: "" for none. */
     char nvrtc[256];
     int64_t nvrtc_bytes, nvrtc_seconds, nvrtc_ns;

@@ -18,13 +18,13 @@ static double clock_s(void *user) {
 
 /* ---- this process ---------------------------------------------------------------------------- */
 
-static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
+static redtune_status make_kernel(void *user, const redtune_problem *problem,
+                                  const rdt_point *point, const rdt_launch *launch,
                                   rdt_kernel **out, redtune_error *err) {
     rdt_recheck_session *self = user;
     double before = rdt_clock_s();
-    redtune_status status = rdt_builder_make(self->rt->builder, self->rt->context, family, problem,
-                                             config, launch, out, err);
+    redtune_status status =
+        rdt_builder_make(self->rt->builder, self->rt->context, problem, point, launch, out, err);
     self->made_s += rdt_clock_s() - before;
     return status;
 }
@@ -49,15 +49,15 @@ static redtune_status furnish_here(rdt_recheck_session *self, const redtune_prob
 
 /* Kernels are made here, where the worker finds them in the cache: its own making would count. */
 static redtune_status make_ahead(const rdt_recheck_session *self, const redtune_problem *problem,
-                                 int family, const rdt_config *config, redtune_error *err) {
+                                 const rdt_point *point, redtune_error *err) {
     rdt_builder *builder = self->rt->builder;
     rdt_case at = {problem, &self->rt->context->facts};
     bool ptx = self->ready.ptx;
-    rdt_config baseline;
-    redtune_status status = rdt_builder_store(builder, at, family, config, ptx, err);
+    rdt_point baseline;
+    redtune_status status = rdt_builder_store(builder, at, point, ptx, err);
     if (status == REDTUNE_COMPILER) status = REDTUNE_OK; /* the worker finds that, too */
-    if (!status) status = rdt_codegen_default(self->codegen, family, at, &baseline, err);
-    if (!status) status = rdt_builder_store(builder, at, family, &baseline, ptx, err);
+    if (!status) status = rdt_codegen_default(self->codegen, at, &baseline, err);
+    if (!status) status = rdt_builder_store(builder, at, &baseline, ptx, err);
     return status;
 }
 
@@ -88,13 +88,12 @@ redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
 
 redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
                                            const redtune_problem *problem, rdt_cache_state cache,
-                                           int family, const rdt_config *config, double limit_s,
+                                           const rdt_point *point, double limit_s,
                                            rdt_rechecked *out, redtune_error *err) {
     const rdt_recheck wanted = {
         .search = {.evaluator = &self->evaluator,
                    .codegen = self->codegen,
                    .facts = &self->rt->context->facts,
-                   .family = family,
                    .problem = problem,
                    .cache = cache},
         .limit_s = limit_s,
@@ -104,9 +103,9 @@ redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
     };
     redtune_status status = REDTUNE_OK;
     double before = rdt_clock_s();
-    if (self->worker) status = make_ahead(self, problem, family, config, err);
+    if (self->worker) status = make_ahead(self, problem, point, err);
     self->made_s += rdt_clock_s() - before;
-    return status ? status : rdt_recheck_run(&wanted, config, out, err);
+    return status ? status : rdt_recheck_run(&wanted, point, out, err);
 }
 
 redtune_status rdt_recheck_session_origin(const rdt_recheck_session *self, rdt_origin *out,

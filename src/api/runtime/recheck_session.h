@@ -40,7 +40,7 @@ redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
  * of kernels. */
 redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,
                                            const redtune_problem *problem, rdt_cache_state cache,
-                                           int family, const rdt_config *config, double limit_s,
+                                           const rdt_point *point, double limit_s,
                                            rdt_rechecked *out, redtune_error *err);
 /* Seconds since any moment, without those that went into making kernels. */
 double rdt_recheck_session_clock_s(const rdt_recheck_session *self);

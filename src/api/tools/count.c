@@ -76,19 +76,17 @@ static redtune_status load_config(bench *self, rdt_builder *builder, const rdt_c
                                   char config_text[256], redtune_error *err) {
     rdt_case at = {problem, &context->facts};
     rdt_codegen *codegen = NULL;
-    rdt_config config;
-    int family = 0;
+    rdt_point point;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
-    status = rdt_emit_choose(codegen, emission, at, &family, &config, err);
-    if (!status) status = rdt_codegen_launch(codegen, family, at, &config, &self->launch, err);
+    status = rdt_emit_choose(codegen, emission, at, &point, err);
+    if (!status) status = rdt_codegen_launch(codegen, at, &point, &self->launch, err);
     if (!status)
-        status = rdt_builder_make(builder, context, family, problem, &config, &self->launch,
-                                  &self->kernel, err);
+        status =
+            rdt_builder_make(builder, context, problem, &point, &self->launch, &self->kernel, err);
     if (!status) {
-        char text[RDT_CONFIG_TEXT_BYTES];
-        rdt_config_format(rdt_codegen_space(codegen, family), &config, text);
-        rdt_text_copy(config_text, 256, text);
+        char family[RDT_NAME_BYTES];
+        rdt_point_write(rdt_codegen_spaces(codegen), &point, family, config_text);
     }
     rdt_builder_give_back(builder);
     return status;

@@ -118,8 +118,8 @@ static void look_at_templates(audience *to) {
     const char *folder = rdt_codegen_folder(codegen);
     rdt_text_addf(&text, "%s%s:", folder ? "compiled in, and " : "compiled in",
                   folder ? folder : "");
-    for (int i = 0; i < rdt_codegen_family_count(codegen); i++)
-        rdt_text_addf(&text, " %s", rdt_codegen_space(codegen, i)->family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
+    for (int i = 0; i < spaces->count; i++) rdt_text_addf(&text, " %s", spaces->space[i].family);
     rdt_text_addf(&text, " (version %.12s)", rdt_codegen_hash(codegen));
     tell_finding(to, REDTUNE_HEALTH_GOOD, "templates", text.data ? text.data : "", "");
     rdt_text_free(&text);

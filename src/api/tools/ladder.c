@@ -164,14 +164,14 @@ static redtune_status climb_step(ladder *self, const rdt_ladder_run *ladder_run,
     return REDTUNE_OK;
 }
 
-static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, int family,
-                                       rdt_step *step, redtune_error *err) {
+static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, rdt_step *step,
+                                       redtune_error *err) {
     const rdt_case at = {&self->problem, &self->rt->context->facts};
     rdt_ladder_run ladder_run = {0};
-    redtune_status status = rdt_step_check(codegen, family, at, step, err);
+    redtune_status status = rdt_step_check(codegen, at, step, err);
     if (!status)
-        status = rdt_ladder_run_open(self->rt->builder, self->rt->context, family, &self->problem,
-                                     &step->config, &ladder_run, err);
+        status = rdt_ladder_run_open(self->rt->builder, self->rt->context, &self->problem,
+                                     &step->point, &ladder_run, err);
     if (status) return status;
     step->told.launches = rdt_ladder_run_launches(&ladder_run, self->problem.count);
     step->told.blocks = rdt_launch_blocks(&ladder_run.first_launch, self->problem.count);
@@ -208,11 +208,10 @@ static redtune_status climb_all(ladder *self, rdt_codegen *codegen, redtune_erro
     rdt_step step;
     redtune_status status = rdt_codegen_find_aside(codegen, "ladder", &family, err);
     if (status) return status;
-    const int steps = rdt_codegen_space(codegen, family)->param[0].value_count;
+    const int steps = rdt_codegen_spaces(codegen)->space[family].param[0].value_count;
     for (int i = 0; !status && i < steps; i++) {
         status = rdt_step_describe(codegen, family, self->climb, &self->problem, i, &step, err);
-        if (!status && step.about.exists)
-            status = climb_ladder_run(self, codegen, family, &step, err);
+        if (!status && step.about.exists) status = climb_ladder_run(self, codegen, &step, err);
     }
     if (!status && !self->climb->one_block) status = climb_tuned(self, &step, err);
     return status;
@@ -226,12 +225,11 @@ static uint64_t largest_count(const ladder *self, uint64_t free_bytes) {
            (element + sum) * element;
 }
 
-static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
+static redtune_status make_kernel(void *user, const redtune_problem *problem,
+                                  const rdt_point *point, const rdt_launch *launch,
                                   rdt_kernel **out, redtune_error *err) {
     const ladder *self = user;
-    return rdt_builder_make(self->rt->builder, self->rt->context, family, problem, config, launch,
-                            out, err);
+    return rdt_builder_make(self->rt->builder, self->rt->context, problem, point, launch, out, err);
 }
 
 static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_error *err) {

@@ -3,17 +3,16 @@
 
 enum { ROOM_ALIGNMENT_BYTES = 256 };
 
-static redtune_status make_launch(rdt_builder *builder, const rdt_context *context, int family,
-                                  const redtune_problem *problem, const rdt_config *config,
+static redtune_status make_launch(rdt_builder *builder, const rdt_context *context,
+                                  const redtune_problem *problem, const rdt_point *point,
                                   rdt_launch *launch, rdt_kernel **kernel, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
     const rdt_case at = {problem, &context->facts};
-    status = rdt_codegen_check(codegen, family, at, config, err);
-    if (!status) status = rdt_codegen_launch(codegen, family, at, config, launch, err);
-    if (!status)
-        status = rdt_builder_make(builder, context, family, problem, config, launch, kernel, err);
+    status = rdt_codegen_check(codegen, at, point, err);
+    if (!status) status = rdt_codegen_launch(codegen, at, point, launch, err);
+    if (!status) status = rdt_builder_make(builder, context, problem, point, launch, kernel, err);
     rdt_builder_give_back(builder);
     return status;
 }
@@ -34,14 +33,13 @@ static redtune_status make_room(rdt_ladder_run *ladder_run, const rdt_driver *dr
 
 /* A sum for every thread of the first launch; the others have fewer. */
 static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_builder *builder,
-                                const rdt_driver *driver, int family,
-                                const redtune_problem *problem, const rdt_config *config,
-                                redtune_error *err) {
+                                const rdt_driver *driver, const redtune_problem *problem,
+                                const rdt_point *point, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     rdt_about about;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
-    status = rdt_codegen_about(codegen, family, config, &about, err);
+    status = rdt_codegen_about(codegen, point, &about, err);
     rdt_builder_give_back(builder);
     if (status || !about.needs_work) return status;
     uint64_t threads = (uint64_t)rdt_launch_blocks(&ladder_run->first_launch, problem->count) *
@@ -50,25 +48,24 @@ static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_builder *builder
                              &ladder_run->work, err);
 }
 
-redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context, int family,
-                                   const redtune_problem *problem, const rdt_config *config,
+redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context,
+                                   const redtune_problem *problem, const rdt_point *point,
                                    rdt_ladder_run *out, redtune_error *err) {
     rdt_ladder_run ladder_run = {.first = NULL};
-    redtune_status status = make_launch(builder, context, family, problem, config,
-                                        &ladder_run.first_launch, &ladder_run.first, err);
+    redtune_status status = make_launch(builder, context, problem, point, &ladder_run.first_launch,
+                                        &ladder_run.first, err);
     if (!status && ladder_run.first_launch.partials &&
         rdt_launch_blocks(&ladder_run.first_launch, problem->count) > 1) {
         redtune_problem sums = *problem;
         sums.dtype = problem->result;
         sums.count = rdt_launch_blocks(&ladder_run.first_launch, problem->count);
-        status = make_launch(builder, context, family, &sums, config, &ladder_run.again_launch,
+        status = make_launch(builder, context, &sums, point, &ladder_run.again_launch,
                              &ladder_run.again, err);
         if (!status)
             status = make_room(&ladder_run, context->driver, problem->count,
                                redtune_dtype_bytes(problem->result), err);
     }
-    if (!status)
-        status = make_work(&ladder_run, builder, context->driver, family, problem, config, err);
+    if (!status) status = make_work(&ladder_run, builder, context->driver, problem, point, err);
     if (status)
         rdt_ladder_run_close(&ladder_run);
     else

@@ -14,8 +14,8 @@ typedef struct rdt_ladder_run {
 } rdt_ladder_run;
 
 /* For sums of up to problem->count elements. problem is resolved. */
-redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context, int family,
-                                   const redtune_problem *problem, const rdt_config *config,
+redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context,
+                                   const redtune_problem *problem, const rdt_point *point,
                                    rdt_ladder_run *out, redtune_error *err);
 /* No launch may still run. */
 void rdt_ladder_run_close(rdt_ladder_run *ladder_run);

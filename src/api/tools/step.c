@@ -45,10 +45,11 @@ static redtune_status check_block(const rdt_space *space, int block, redtune_err
 redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune_climb *climb,
                                  const redtune_problem *problem, int index, rdt_step *out,
                                  redtune_error *err) {
-    const rdt_space *space = rdt_codegen_space(codegen, family);
+    const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
+    const rdt_space *space = &spaces->space[family];
     const int block = climb->block ? climb->block : USUAL_BLOCK;
     char text[96];
-    rdt_step step = {.told = {.problem = *problem}};
+    rdt_step step = {.told = {.problem = *problem}, .point = {.family = family}};
     if (climb->program && climb->one_block)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot make a program of the form for one block; give one of the two");
@@ -58,22 +59,21 @@ redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune
              climb->one_block ? "one"
              : climb->program ? "program"
                               : "many");
-    status = rdt_config_parse(space, text, &step.config, err);
-    if (!status) status = rdt_codegen_about(codegen, family, &step.config, &step.about, err);
+    status = rdt_point_parse(spaces, text, &step.point, err);
+    if (!status) status = rdt_codegen_about(codegen, &step.point, &step.about, err);
     if (status) return status;
     rdt_text_copy(step.told.name, sizeof step.told.name, space->param[0].label[index]);
     rdt_text_copy(step.told.place, sizeof step.told.place, step.about.place);
     rdt_text_copy(step.told.text, sizeof step.told.text, step.about.text);
-    rdt_text_copy(step.told.family, sizeof step.told.family, space->family);
-    rdt_config_format(space, &step.config, step.told.config);
+    rdt_point_write(spaces, &step.point, step.told.family, step.told.config);
     *out = step;
     return REDTUNE_OK;
 }
 
 /* One that there is not as asked for was asked for wrongly. */
-redtune_status rdt_step_check(rdt_codegen *codegen, int family, rdt_case at, const rdt_step *step,
+redtune_status rdt_step_check(rdt_codegen *codegen, rdt_case at, const rdt_step *step,
                               redtune_error *err) {
-    redtune_status status = rdt_codegen_check(codegen, family, at, &step->config, err);
+    redtune_status status = rdt_codegen_check(codegen, at, &step->point, err);
     if (status != REDTUNE_UNSUPPORTED) return status;
     if (err) err->status = REDTUNE_INVALID;
     return REDTUNE_INVALID;
@@ -104,7 +104,7 @@ static redtune_status open_library(const redtune_climb *climb, library *out, red
         rdt_codegen_close(self.codegen);
         return status;
     }
-    self.step_count = rdt_codegen_space(self.codegen, self.family)->param[0].value_count;
+    self.step_count = rdt_codegen_spaces(self.codegen)->space[self.family].param[0].value_count;
     *out = self;
     return REDTUNE_OK;
 }
@@ -171,10 +171,8 @@ redtune_status redtune_ladder_source(const redtune_climb *climb, const char *nam
     if (status) return status;
     const rdt_case at = {&self.problem, rdt_facts_typical()};
     status = find_step(&self, climb, name, &step, err);
-    if (!status) status = rdt_step_check(self.codegen, self.family, at, &step, err);
-    if (!status)
-        status =
-            rdt_codegen_render(self.codegen, self.family, at, &step.config, false, source, err);
+    if (!status) status = rdt_step_check(self.codegen, at, &step, err);
+    if (!status) status = rdt_codegen_render(self.codegen, at, &step.point, false, source, err);
     rdt_codegen_close(self.codegen);
     return status;
 }

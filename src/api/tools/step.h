@@ -7,7 +7,7 @@
 
 typedef struct rdt_step {
     redtune_step told; /* name, place, text, problem, family and config */
-    rdt_config config;
+    rdt_point point;
     rdt_about about;
 } rdt_step;
 
@@ -19,7 +19,7 @@ redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune
                                  const redtune_problem *problem, int index, rdt_step *out,
                                  redtune_error *err);
 /* REDTUNE_INVALID, with the reason, for a step that there is not as it was asked for. */
-redtune_status rdt_step_check(rdt_codegen *codegen, int family, rdt_case at, const rdt_step *step,
+redtune_status rdt_step_check(rdt_codegen *codegen, rdt_case at, const rdt_step *step,
                               redtune_error *err);
 /* The step behind them: the kernel that an application gets. before: the last of them. */
 void rdt_step_describe_tuned(const redtune_problem *problem, const rdt_step *before,

@@ -56,11 +56,11 @@ struct session {
 
 /* ---- a device worker: one thread ------------------------------------------------------------- */
 
-static redtune_status make_kernel(void *user, int family, const redtune_problem *problem,
-                                  const rdt_config *config, const rdt_launch *launch,
+static redtune_status make_kernel(void *user, const redtune_problem *problem,
+                                  const rdt_point *point, const rdt_launch *launch,
                                   rdt_kernel **out, redtune_error *err) {
     const redtune *rt = ((device_worker *)user)->session->rt;
-    return rdt_builder_make(rt->builder, rt->context, family, problem, config, launch, out, err);
+    return rdt_builder_make(rt->builder, rt->context, problem, point, launch, out, err);
 }
 
 static redtune_status open_evaluator(void *user, const redtune_problem *largest, rdt_evaluator *out,

@@ -17,8 +17,7 @@ enum { VOTES_MAX = 8 };
 /* A config at a problem, and what stands for it. */
 typedef struct entry {
     rdt_trial trial;
-    int family;
-    rdt_config config;
+    rdt_point point;
     int votes;    /* measurements that it takes to outvote it */
     int64_t date; /* of the latest row */
 } entry;
@@ -76,14 +75,12 @@ static int compare_age(const void *a, const void *b) {
 static bool find_config(const work *self, entry *each) {
     const rdt_context *context = self->rt->context;
     const redtune_problem *problem = &each->trial.problem;
-    each->config = (rdt_config){{0}};
     return problem->count <=
                rdt_test_buffers_count_max(&context->facts, self->free_bytes, problem) &&
-           !rdt_codegen_find(self->codegen, each->trial.family, &each->family, NULL) &&
-           !rdt_config_parse(rdt_codegen_space(self->codegen, each->family), each->trial.config,
-                             &each->config, NULL) &&
-           !rdt_codegen_check(self->codegen, each->family, (rdt_case){problem, &context->facts},
-                              &each->config, NULL);
+           !rdt_point_read(rdt_codegen_spaces(self->codegen), each->trial.family,
+                           each->trial.config, &each->point, NULL) &&
+           !rdt_codegen_check(self->codegen, (rdt_case){problem, &context->facts}, &each->point,
+                              NULL);
 }
 
 /* Adds what stands for the config that these rows are of, if anything does. */
@@ -142,9 +139,8 @@ static void draw(work *self) {
 static redtune_status measure_entry(work *self, const entry *each, rdt_rechecked *out,
                                     redtune_error *err) {
     redtune_error why;
-    redtune_status status =
-        rdt_recheck_session_recheck(&self->session, &each->trial.problem, each->trial.cache,
-                                    each->family, &each->config, 0, out, err);
+    redtune_status status = rdt_recheck_session_recheck(
+        &self->session, &each->trial.problem, each->trial.cache, &each->point, 0, out, err);
     redtune_status kept = REDTUNE_OK;
     out->trials[0].after = each->date;
     if (out->count)

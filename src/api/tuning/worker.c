@@ -46,18 +46,17 @@ static void send_log(void *user, redtune_log_level level, const char *line) {
 
 /* ---- the shop -------------------------------------------------------------------------------- */
 
-static redtune_status make_own_kernel(void *user, int family, const redtune_problem *problem,
-                                      const rdt_config *config, const rdt_launch *launch,
+static redtune_status make_own_kernel(void *user, const redtune_problem *problem,
+                                      const rdt_point *point, const rdt_launch *launch,
                                       rdt_kernel **out, redtune_error *err) {
     const worker *self = user;
-    return rdt_builder_make(self->builder, self->context, family, problem, config, launch, out,
-                            err);
+    return rdt_builder_make(self->builder, self->context, problem, point, launch, out, err);
 }
 
 static redtune_status make_image(void *user, const rdt_compile_job *job, redtune_error *err) {
     const worker *self = user;
-    return rdt_builder_store(self->builder, (rdt_case){&job->problem, &job->facts}, job->family,
-                             &job->config, job->ptx, err);
+    return rdt_builder_store(self->builder, (rdt_case){&job->problem, &job->facts}, &job->point,
+                             job->ptx, err);
 }
 
 static redtune_status open_evaluator(void *user, const redtune_problem *largest,

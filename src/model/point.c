@@ -1,26 +1,70 @@
-/* Config: one point of a space, and its text "block=256,vec=4,tail=shuffle". */
-#include "model/config.h"
+/* Point: a template family and a value for each of its parameters, and its text
+ * "block:block=256,vec=4,tail=shuffle". */
+#include "model/point.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-void rdt_config_format(const rdt_space *space, const rdt_config *config,
-                       char out[RDT_CONFIG_TEXT_BYTES]) {
+const rdt_space *rdt_point_space(const rdt_spaces *spaces, const rdt_point *point) {
+    return &spaces->space[point->family];
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+bool rdt_point_same(const rdt_point *a, const rdt_point *b) {
+    return a->family == b->family && !memcmp(a->value, b->value, sizeof a->value);
+}
+
+bool rdt_point_same_kernel(const rdt_spaces *spaces, const rdt_point *a, const rdt_point *b) {
+    const rdt_space *space = rdt_point_space(spaces, a);
+    if (a->family != b->family) return false;
+    for (int i = 0; i < space->param_count; i++)
+        if (!space->param[i].launch && a->value[i] != b->value[i]) return false;
+    return true;
+}
+
+int rdt_point_rank(const rdt_spaces *spaces, const rdt_point *point) {
+    const rdt_space *space = rdt_point_space(spaces, point);
+    int64_t order = 0; /* at most RDT_PARAM_VALUE_MAX to the power of RDT_PARAM_MAX, 2^48 */
+    for (int numbers = 0; numbers < 2; numbers++)
+        for (int i = 0; i < space->param_count; i++)
+            if (rdt_param_is_named(&space->param[i]) != numbers)
+                order = order * space->param[i].value_count +
+                        rdt_param_find(&space->param[i], point->value[i]);
+    for (int i = 0; i < point->family; i++) order += rdt_space_size(&spaces->space[i]);
+    return order < INT_MAX ? (int)order : INT_MAX;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void rdt_point_write(const rdt_spaces *spaces, const rdt_point *point, char family[RDT_NAME_BYTES],
+                     char config[RDT_CONFIG_TEXT_BYTES]) {
+    const rdt_space *space = rdt_point_space(spaces, point);
     size_t used = 0;
-    out[0] = '\0';
+    rdt_text_copy(family, RDT_NAME_BYTES, space->family);
+    config[0] = '\0';
     for (int i = 0; i < space->param_count && used < RDT_CONFIG_TEXT_BYTES; i++) {
         const rdt_param *param = &space->param[i];
-        int at = rdt_param_find(param, config->value[i]);
+        int at = rdt_param_find(param, point->value[i]);
         char number[24];
-        snprintf(number, sizeof number, "%" PRId64, config->value[i]);
+        snprintf(number, sizeof number, "%" PRId64, point->value[i]);
         bool labelled = at >= 0 && param->label[at][0];
-        int wrote = snprintf(out + used, RDT_CONFIG_TEXT_BYTES - used, "%s%s=%s", i ? "," : "",
+        int wrote = snprintf(config + used, RDT_CONFIG_TEXT_BYTES - used, "%s%s=%s", i ? "," : "",
                              param->name, labelled ? param->label[at] : number);
         used += (size_t)wrote;
     }
 }
+
+void rdt_point_format(const rdt_spaces *spaces, const rdt_point *point,
+                      char out[RDT_POINT_TEXT_BYTES]) {
+    char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
+    rdt_point_write(spaces, point, family, config);
+    snprintf(out, RDT_POINT_TEXT_BYTES, "%s:%s", family, config);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void list_params(const rdt_space *space, rdt_text *out) {
     for (int i = 0; i < space->param_count; i++)
@@ -72,11 +116,12 @@ static redtune_status bad_value(const rdt_param *param, const char *value, size_
     return status;
 }
 
-redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_config *config,
-                                redtune_error *err) {
-    rdt_config parsed = *config;
+redtune_status rdt_point_parse(const rdt_spaces *spaces, const char *config, rdt_point *point,
+                               redtune_error *err) {
+    const rdt_space *space = rdt_point_space(spaces, point);
+    rdt_point parsed = *point;
     bool seen[RDT_PARAM_MAX] = {false};
-    for (const char *at = text; *at;) {
+    for (const char *at = config; *at;) {
         size_t pair = strcspn(at, ","), name = strcspn(at, "=,");
         if (name == pair)
             return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -95,37 +140,23 @@ redtune_status rdt_config_parse(const rdt_space *space, const char *text, rdt_co
         at += pair;
         if (*at == ',') at++;
     }
-    *config = parsed;
+    *point = parsed;
     return REDTUNE_OK;
 }
 
-redtune_status rdt_config_parse_whole(const rdt_space *space, const char *text, rdt_config *config,
-                                      redtune_error *err) {
-    rdt_config parsed = {{0}};
+redtune_status rdt_point_read(const rdt_spaces *spaces, const char *family, const char *config,
+                              rdt_point *out, redtune_error *err) {
+    rdt_point point = {0};
     int named = 0; /* no parameter twice, and no value has a '=' */
-    redtune_status status = rdt_config_parse(space, text, &parsed, err);
+    redtune_status status = rdt_space_find_family(spaces, family, &point.family, err);
+    if (!status) status = rdt_point_parse(spaces, config, &point, err);
     if (status) return status;
-    for (const char *at = text; *at; at++) named += *at == '=';
-    if (named != space->param_count)
+    const int params = rdt_point_space(spaces, &point)->param_count;
+    for (const char *at = config; *at; at++) named += *at == '=';
+    if (named != params)
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot read config '%.100s': it names %d of the %d parameters", text,
-                        named, space->param_count);
-    *config = parsed;
+                        "cannot read config '%.100s': it names %d of the %d parameters", config,
+                        named, params);
+    *out = point;
     return REDTUNE_OK;
-}
-
-bool rdt_config_same_kernel(const rdt_space *space, const rdt_config *a, const rdt_config *b) {
-    for (int i = 0; i < space->param_count; i++)
-        if (!space->param[i].launch && a->value[i] != b->value[i]) return false;
-    return true;
-}
-
-int rdt_config_order(const rdt_space *space, const rdt_config *config) {
-    int64_t order = 0; /* at most RDT_PARAM_VALUE_MAX to the power of RDT_PARAM_MAX, 2^48 */
-    for (int numbers = 0; numbers < 2; numbers++)
-        for (int i = 0; i < space->param_count; i++)
-            if (rdt_param_is_named(&space->param[i]) != numbers)
-                order = order * space->param[i].value_count +
-                        rdt_param_find(&space->param[i], config->value[i]);
-    return order < INT_MAX ? (int)order : INT_MAX;
 }
