@@ -355,6 +355,8 @@ static redtune_status give_line(lines *self, int64_t number, const char *line, s
         return refuse_line(file, number, "is no JSON object", err);
     bool good = sqlite3_column_int(self->statement, LINE_COUNT_COLUMN) == self->version->members &&
                 rdt_row_read(self->statement, &row, &gpu);
+    rc = good ? SQLITE_OK : sqlite3_errcode(file->db);
+    if (rc == SQLITE_NOMEM) return rdt_sqlite_fail(file, "read", rc, err);
     self->unfit += !good;
     return good ? pass_on(self->to, &row, err) : REDTUNE_OK;
 }
