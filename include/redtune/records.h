@@ -44,7 +44,7 @@ typedef struct redtune_row {
     int warm;                /* nonzero: the input was in L2, as far as it fits; 0: L2 was cold */
     char family[32];
     char config[256];
-    int rank; /* of the config in its template's space, simpler ones first; -1: unknown */
+    int rank;            /* among the points of all templates, simpler ones first; -1: unknown */
     const char *outcome; /* "good", "wrong", "uncompiled", "faulted", "hung" */
     const char *cause;   /* why it is not good, if that is known; else "" */
     double median_ns;    /* of one call; this and the next three are 0 unless good */

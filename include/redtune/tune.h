@@ -30,7 +30,7 @@ typedef struct redtune_tuned {
     char config[256];
     double median_ns;  /* the winner, cold L2, per call in a replayed graph */
     double spread_ns;  /* half the distance between the quartiles of its samples */
-    double default_ns; /* the built-in default, likewise; 0 if it could not be measured */
+    double default_ns; /* the best built-in default, likewise; 0 if none could be measured */
     int is_default;    /* nonzero: nothing beat the default by more than the noise */
     double gbps;       /* input bytes over median_ns, in 10^9 bytes per second */
     double peak_gbps;  /* of the memory bus; 0 if unknown */

@@ -55,7 +55,7 @@ typedef struct rdt_trial {
     double median_ns; /* per call; 0 unless good */
     double spread_ns; /* half the distance between the quartiles; 0 unless good */
     int samples;      /* timed intervals behind the median; 0 unless good */
-    int rank;         /* of the config in its template's space: simpler ones come first;
+    int rank;         /* place of the point among all points: simpler ones come first;
                        * INT_MAX: unknown */
     char cause[160];  /* why it is not good, as far as a line tells; "" if it is */
     rdt_conditions conditions;

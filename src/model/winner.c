@@ -22,7 +22,7 @@ double rdt_winner_noise_ns(const rdt_trial *a, const rdt_trial *b) {
     return noise > least ? noise : least;
 }
 
-static int compare_configs(const rdt_trial *a, const rdt_trial *b) {
+static int compare_points(const rdt_trial *a, const rdt_trial *b) {
     int family = strcmp(a->family, b->family);
     return family ? family : strcmp(a->config, b->config);
 }
@@ -31,17 +31,18 @@ typedef struct entry {
     const rdt_trial *trial;
     size_t age; /* its index among those given */
     bool counts;
+    bool is_default; /* the default of its family, by the latest trial of one */
 } entry;
 
 static int compare_numbers(double a, double b) {
     return (a > b) - (a < b);
 }
 
-/* By config, those that count first, from fast to slow; never by age. */
+/* By point, those that count first, from fast to slow; never by age. */
 static int compare_rivals(const void *a, const void *b) {
     const entry *x = a, *y = b;
-    int config = compare_configs(x->trial, y->trial);
-    if (config) return config;
+    int point = compare_points(x->trial, y->trial);
+    if (point) return point;
     if (x->counts != y->counts) return x->counts ? -1 : 1;
     int median = compare_numbers(x->trial->median_ns, y->trial->median_ns);
     if (median) return median;
@@ -59,7 +60,7 @@ static int find_careful(const entry *entries, size_t count) {
     return most < RDT_WINNER_SAMPLES ? most - most / 2 : RDT_WINNER_SAMPLES / 2;
 }
 
-/* The trial that stands for the config whose trials these are; NULL: it cannot win. */
+/* The trial that stands for the point whose trials these are; NULL: it cannot win. */
 static const rdt_trial *represent(entry *entries, size_t count, int careful) {
     const entry *latest = NULL;
     size_t counting = 0;
@@ -78,29 +79,39 @@ static const rdt_trial *represent(entry *entries, size_t count, int careful) {
     return entries[counting / 2].trial;
 }
 
-/* Leaves in kept the trials that stand for their configs. */
-static size_t keep_one_per_config(entry *entries, size_t count, const rdt_trial **kept) {
-    size_t kept_count = 0;
-    int careful = find_careful(entries, count);
-    qsort(entries, count, sizeof *entries, compare_rivals);
-    for (size_t first = 0, end; first < count; first = end) {
-        end = first + 1;
-        while (end < count && !compare_configs(entries[first].trial, entries[end].trial)) end++;
-        const rdt_trial *trial = represent(&entries[first], end - first, careful);
-        if (trial) kept[kept_count++] = trial;
-    }
-    return kept_count;
+/* Marks the entries of the default of the family that they are of. */
+static void mark_family_default(entry *entries, size_t count) {
+    const entry *latest = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].trial->is_default && (!latest || entries[i].age > latest->age))
+            latest = &entries[i];
+    for (size_t i = 0; latest && i < count; i++)
+        entries[i].is_default = !compare_points(entries[i].trial, latest->trial);
 }
 
-/* The latest trial says which config the default is. */
-static const rdt_trial *find_baseline(const rdt_trial *const *all, size_t all_count,
-                                      const rdt_trial *const *kept, size_t kept_count) {
-    const rdt_trial *latest = NULL;
-    for (size_t i = 0; i < all_count; i++)
-        if (all[i]->is_default) latest = all[i];
-    for (size_t i = 0; latest && i < kept_count; i++)
-        if (!compare_configs(kept[i], latest)) return kept[i];
-    return NULL;
+static void mark_defaults(entry *entries, size_t count) {
+    for (size_t first = 0, end; first < count; first = end) {
+        end = first + 1;
+        while (end < count && !strcmp(entries[first].trial->family, entries[end].trial->family))
+            end++;
+        mark_family_default(&entries[first], end - first);
+    }
+}
+
+/* Leaves at the front an entry for each point that can win; returns how many there are. */
+static size_t keep_one_per_point(entry *entries, size_t count) {
+    size_t kept = 0;
+    const int careful = find_careful(entries, count);
+    qsort(entries, count, sizeof *entries, compare_rivals);
+    mark_defaults(entries, count);
+    for (size_t first = 0, end; first < count; first = end) {
+        end = first + 1;
+        while (end < count && !compare_points(entries[first].trial, entries[end].trial)) end++;
+        entry stands = entries[first];
+        stands.trial = represent(&entries[first], end - first, careful);
+        if (stands.trial) entries[kept++] = stands;
+    }
+    return kept;
 }
 
 static bool is_simpler(const rdt_trial *a, const rdt_trial *b) {
@@ -111,32 +122,37 @@ static bool are_apart(const rdt_trial *fast, const rdt_trial *slow) {
     return slow->median_ns - fast->median_ns > rdt_winner_noise_ns(fast, slow);
 }
 
-static rdt_winner judge_standing(const rdt_trial *const *kept, size_t count,
-                                 const rdt_trial *baseline) {
-    rdt_winner found = {.baseline = baseline};
+/* NULL where there is none; the same below. */
+static const rdt_trial *find_fastest_point(const entry *entries, size_t count, bool defaults_only) {
+    const rdt_trial *fastest = NULL;
     for (size_t i = 0; i < count; i++)
-        if (!found.fastest || kept[i]->median_ns < found.fastest->median_ns)
-            found.fastest = kept[i];
-    found.trial = found.fastest;
-    if (baseline && !are_apart(found.fastest, baseline)) {
-        found.trial = baseline;
-        return found;
-    }
+        if ((entries[i].is_default || !defaults_only) &&
+            (!fastest || entries[i].trial->median_ns < fastest->median_ns))
+            fastest = entries[i].trial;
+    return fastest;
+}
+
+static const rdt_trial *find_best_point(const entry *entries, size_t count, bool defaults_only) {
+    const rdt_trial *fastest = find_fastest_point(entries, count, defaults_only), *best = fastest;
     for (size_t i = 0; i < count; i++)
-        if (!are_apart(found.fastest, kept[i]) && is_simpler(kept[i], found.trial))
-            found.trial = kept[i];
-    return found;
+        if ((entries[i].is_default || !defaults_only) && !are_apart(fastest, entries[i].trial) &&
+            is_simpler(entries[i].trial, best))
+            best = entries[i].trial;
+    return best;
 }
 
 redtune_status rdt_winner_choose(const rdt_trial *const *trials, size_t count, rdt_winner *out,
                                  redtune_error *err) {
-    size_t bytes = (count ? count : 1) * (sizeof(entry) + sizeof(rdt_trial *));
+    const size_t bytes = (count + 1) * sizeof(entry);
     entry *entries = malloc(bytes);
     if (!entries) return rdt_fail_memory(err, bytes);
-    const rdt_trial **kept = (const rdt_trial **)(entries + count);
-    for (size_t i = 0; i < count; i++) entries[i] = (entry){trials[i], i, false};
-    size_t kept_count = keep_one_per_config(entries, count, kept);
-    *out = judge_standing(kept, kept_count, find_baseline(trials, count, kept, kept_count));
+    for (size_t i = 0; i < count; i++) entries[i] = (entry){.trial = trials[i], .age = i};
+    const size_t kept = keep_one_per_point(entries, count);
+    rdt_winner found = {.fastest = find_fastest_point(entries, kept, false),
+                        .baseline = find_best_point(entries, kept, true)};
+    bool is_beaten = !found.baseline || are_apart(found.fastest, found.baseline);
+    found.trial = is_beaten ? find_best_point(entries, kept, false) : found.baseline;
     free(entries);
+    *out = found;
     return REDTUNE_OK;
 }

@@ -12,21 +12,24 @@ enum { RDT_WINNER_SAMPLES = 32 };
  *
  * 1. Only good trials with at least half the samples of the best-sampled one (or half of
  *    RDT_WINNER_SAMPLES, if that is less) count: a quick look never beats a careful one. Of a
- *    config that was measured here, what was imported from elsewhere does not count; and a config
+ *    point that was measured here, what was imported from elsewhere does not count; and a point
  *    whose latest trial is not good is out.
- * 2. Where a config has several of them, the one in the middle stands for it, of an even number the
+ * 2. Where a point has several of them, the one in the middle stands for it, of an even number the
  *    slower of the two: one flattering outlier changes nothing.
- * 3. The best is the config with the lowest median.
- * 4. The built-in default wins unless the best beats it by more than the noise of the two.
- * 5. Else, of the configs not slower than the best by more than the noise of the two, the simplest
- *    wins: the one that comes first in its space (order), and then the one with the lower median.
+ * 3. The best of some points is the simplest of those not slower than the one with the lowest
+ *    median by more than the noise of the two. The simplest has the lowest
+ *    rank (rdt_point_rank), and then has the lower median.
+ * 4. The baseline is the best of the families' built-in defaults. A family's default is the point
+ *    that its latest trial of a default has.
+ * 5. The baseline wins unless the lowest median beats it by more than the noise of the two; else
+ *    the best of all wins.
  *
  * The noise of two trials: twice the standard error of the difference of their medians, and at
  * least 0.5 % of the faster. */
 typedef struct rdt_winner {
     const rdt_trial *trial;    /* NULL: none is good; all three are among the trials given */
     const rdt_trial *fastest;  /* by the median alone */
-    const rdt_trial *baseline; /* the built-in default; NULL: it was not measured so carefully */
+    const rdt_trial *baseline; /* the baseline; NULL: no default was measured so carefully */
 } rdt_winner;
 
 /* REDTUNE_MEMORY only. */

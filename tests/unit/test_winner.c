@@ -154,6 +154,52 @@ static void choose_lets_nobody_else_declare_a_config_bad(void) {
     CHECK_TEXT(found.trial->config, "c=1");
 }
 
+/* ---- several families ------------------------------------------------------------------------ */
+
+/* The same of a family whose points come behind. */
+static rdt_trial other(rdt_trial trial) {
+    rdt_text_copy(trial.family, sizeof trial.family, "another");
+    trial.rank += 100;
+    return trial;
+}
+
+static void choose_takes_the_best_default_as_baseline(void) {
+    CHOOSE(baseline(good(1, 1200, 1, 31)), baseline(other(good(1, 1100, 1, 31))),
+           good(2, 1000, 1, 31), other(good(3, 1150, 1, 31)));
+    CHECK_TEXT(found.baseline->family, "another");
+    CHECK_TEXT(found.trial->config, "c=2");
+    CHECK_TEXT(found.trial->family, "block");
+}
+
+static void choose_keeps_either_default_within_noise(void) {
+    CHOOSE(baseline(good(1, 1200, 1, 31)), baseline(other(good(5, 1004, 1, 31))),
+           good(2, 1000, 1, 31));
+    CHECK_TEXT(found.trial->family, "another");
+    CHECK(found.baseline == found.trial);
+}
+
+static void choose_gives_tied_defaults_to_the_simpler(void) {
+    CHOOSE(baseline(other(good(1, 1000, 1, 31))), baseline(good(9, 1002, 1, 31)));
+    CHECK_TEXT(found.trial->family, "block");
+    CHECK_TEXT(found.baseline->family, "block");
+    CHECK_TEXT(found.fastest->family, "another");
+}
+
+/* The default of one family changed; that of the other did not. */
+static void choose_knows_each_default_by_its_familys_latest_trial(void) {
+    CHOOSE(baseline(good(1, 1000, 1, 31)), baseline(good(2, 1100, 1, 31)),
+           baseline(other(good(1, 1300, 1, 31))));
+    CHECK_TEXT(found.baseline->config, "c=2");
+    CHECK_TEXT(found.baseline->family, "block");
+    CHECK_TEXT(found.trial->config, "c=1");
+}
+
+/* Configs that are written alike are two points. */
+static void choose_tells_families_apart(void) {
+    CHOOSE(good(1, 1000, 1, 31), other(good(1, 500, 1, 31)), good(1, 1000, 1, 31));
+    CHECK(found.trial->median_ns == 500);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(choose_takes_the_lowest_median),
@@ -173,6 +219,11 @@ int main(int argc, char **argv) {
         FACT(choose_believes_what_was_measured_here),
         FACT(choose_leaves_out_what_went_wrong_last),
         FACT(choose_lets_nobody_else_declare_a_config_bad),
+        FACT(choose_takes_the_best_default_as_baseline),
+        FACT(choose_keeps_either_default_within_noise),
+        FACT(choose_gives_tied_defaults_to_the_simpler),
+        FACT(choose_knows_each_default_by_its_familys_latest_trial),
+        FACT(choose_tells_families_apart),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }
