@@ -117,7 +117,7 @@ static const char *name_of(kind kind, int value) {
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
     default:
-        return value >= 0 && value < RDT_OUTCOME_COUNT ? rdt_outcome_name((rdt_outcome)value)
+        return value >= 0 && value < RDT_OUTCOME_COUNT ? rdt_trial_outcome_name((rdt_outcome)value)
                                                        : NULL;
     }
 }
@@ -140,7 +140,7 @@ static int find_name(kind kind, const char *name) {
                : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM
                                                             : -1;
     default:
-        return rdt_outcome_find(name);
+        return rdt_trial_outcome_find(name);
     }
 }
 

@@ -145,7 +145,7 @@ static void encode(const rdt_space *space, const rdt_point *point, char code[PLA
         const char *name = recorded[i].param;
         int at = rdt_space_find(space, name, (int)strlen(name)), digit = 0;
         const rdt_param *param = &space->param[at];
-        int place = rdt_param_find(param, point->value[at]);
+        int place = rdt_space_param_find(param, point->value[at]);
         const char *const *names = recorded[i].name;
         while (names[0] && digit < NAMES && strcmp(names[digit], param->label[place])) digit++;
         code[i] = (char)('0' + (names[0] ? digit : place));
@@ -236,7 +236,7 @@ static double name_factor(const oracle *self, const rdt_point *point) {
     double factor = 1;
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        const char *label = param->label[rdt_param_find(param, point->value[i])];
+        const char *label = param->label[rdt_space_param_find(param, point->value[i])];
         for (int k = 0; k < ORACLE_NAMES; k++)
             if (self->name[k].label && !strcmp(self->name[k].label, label))
                 factor *= self->name[k].factor;

@@ -121,7 +121,7 @@ static void push_point(lua_State *state, page_call *call, const rdt_report_point
     set_integer(state, "hottest_c", (uint64_t)point->hottest_c);
     lua_newtable(state);
     for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
-        set_integer(state, rdt_outcome_name((rdt_outcome)i), point->outcomes[i]);
+        set_integer(state, rdt_trial_outcome_name((rdt_outcome)i), point->outcomes[i]);
     lua_setfield(state, -2, "outcomes");
 }
 

@@ -20,7 +20,7 @@ typedef struct list_call {
 static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
     for (int named = 0; named < 2; named++)
         for (int i = space->param_count - 1; i >= 0; i--) {
-            if (rdt_param_is_named(&space->param[i]) != named) continue;
+            if (rdt_space_param_is_named(&space->param[i]) != named) continue;
             if (++index[i] < space->param[i].value_count) return true;
             index[i] = 0;
         }

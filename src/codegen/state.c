@@ -23,7 +23,7 @@ void rdt_state_push_rule(lua_State *state, const rdt_codegen *codegen, int famil
 }
 
 void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value) {
-    int at = rdt_param_find(param, value);
+    int at = rdt_space_param_find(param, value);
     if (at >= 0 && param->label[at][0])
         lua_pushstring(state, param->label[at]);
     else
@@ -49,7 +49,7 @@ void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, 
             for (int j = 0; j < param->value_count; j++)
                 if (!strcmp(param->label[j], lua_tostring(state, -1))) at = j;
         } else if (lua_isinteger(state, -1)) {
-            at = rdt_param_find(param, lua_tointeger(state, -1));
+            at = rdt_space_param_find(param, lua_tointeger(state, -1));
         }
         if (at < 0)
             luaL_error(state, "%s=%s is not in the space", param->name,

@@ -37,12 +37,12 @@ float rdt_half_to_float(uint16_t bits) {
     return float_of(bits_of(magnitude) | sign);
 }
 
-uint16_t rdt_bfloat_from_float(float value) {
+uint16_t rdt_half_bfloat_from_float(float value) {
     uint32_t bits = bits_of(value);
     if (isnan(value)) return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-float rdt_bfloat_to_float(uint16_t bits) {
+float rdt_half_bfloat_to_float(uint16_t bits) {
     return float_of((uint32_t)bits << 16);
 }

@@ -9,7 +9,7 @@ uint16_t rdt_half_from_float(float value);
 float rdt_half_to_float(uint16_t bits);
 
 /* bfloat16: the upper half of a binary32. To the nearest, ties to even. */
-uint16_t rdt_bfloat_from_float(float value);
-float rdt_bfloat_to_float(uint16_t bits);
+uint16_t rdt_half_bfloat_from_float(float value);
+float rdt_half_bfloat_to_float(uint16_t bits);
 
 #endif

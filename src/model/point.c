@@ -30,9 +30,9 @@ int rdt_point_rank(const rdt_spaces *spaces, const rdt_point *point) {
     int64_t order = 0; /* at most RDT_PARAM_VALUE_MAX to the power of RDT_PARAM_MAX, 2^48 */
     for (int numbers = 0; numbers < 2; numbers++)
         for (int i = 0; i < space->param_count; i++)
-            if (rdt_param_is_named(&space->param[i]) != numbers)
+            if (rdt_space_param_is_named(&space->param[i]) != numbers)
                 order = order * space->param[i].value_count +
-                        rdt_param_find(&space->param[i], point->value[i]);
+                        rdt_space_param_find(&space->param[i], point->value[i]);
     for (int i = 0; i < point->family; i++) order += rdt_space_size(&spaces->space[i]);
     return order < INT_MAX ? (int)order : INT_MAX;
 }
@@ -47,7 +47,7 @@ void rdt_point_write(const rdt_spaces *spaces, const rdt_point *point, char fami
     config[0] = '\0';
     for (int i = 0; i < space->param_count && used < RDT_CONFIG_TEXT_BYTES; i++) {
         const rdt_param *param = &space->param[i];
-        int at = rdt_param_find(param, point->value[i]);
+        int at = rdt_space_param_find(param, point->value[i]);
         char number[24];
         snprintf(number, sizeof number, "%" PRId64, point->value[i]);
         bool labelled = at >= 0 && param->label[at][0];
@@ -89,7 +89,7 @@ static int find_written(const rdt_param *param, const char *string, size_t lengt
     }
     int64_t number;
     if (!rdt_text_to_int64(string, length, &number)) return -1;
-    int at = rdt_param_find(param, number);
+    int at = rdt_space_param_find(param, number);
     return at >= 0 && !param->label[at][0] ? at : -1;
 }
 

@@ -1,19 +1,10 @@
-/* Problem: what is reduced, and the table of dtypes that every layer goes by. */
+/* Problem: what is reduced. */
 #include "model/problem.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/reserved.h"
-#include "model/half.h"
-
-const rdt_dtype_traits rdt_dtype_table[] = {
-#define ENTRY(dtype, name, bytes, kind, accumulator, exact_bits)                                   \
-    {dtype, name, bytes, kind, accumulator, exact_bits},
-    RDT_DTYPE_LIST(ENTRY)
-#undef ENTRY
-        {REDTUNE_DTYPE_NONE, NULL, 0, RDT_KIND_NONE, REDTUNE_DTYPE_NONE, 0},
-};
 
 #define ENTRY(id, name) name,
 static const char *const layout_names[] = {RDT_LAYOUT_LIST(ENTRY) NULL};
@@ -47,40 +38,6 @@ const char *rdt_problem_ordering_name(int ordering) {
 
 int rdt_problem_find_ordering(const char *name) {
     return index_of(ordering_names, name);
-}
-
-const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype) {
-    for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
-        if (traits->dtype == dtype) return traits;
-    return NULL;
-}
-
-const char *redtune_dtype_name(redtune_dtype dtype) {
-    const rdt_dtype_traits *traits = rdt_dtype_find(dtype);
-    return traits ? traits->name : NULL;
-}
-
-size_t redtune_dtype_bytes(redtune_dtype dtype) {
-    const rdt_dtype_traits *traits = rdt_dtype_find(dtype);
-    return traits ? traits->bytes : 0;
-}
-
-redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype, redtune_error *err) {
-    if (!dtype) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find a dtype: dtype is NULL");
-    rdt_text known = {0};
-    for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
-        if (name && !strcmp(traits->name, name)) {
-            *dtype = traits->dtype;
-            rdt_text_free(&known);
-            return REDTUNE_OK;
-        }
-        rdt_text_addf(&known, "%s %s", traits == rdt_dtype_table ? "" : ",", traits->name);
-    }
-    redtune_status status = rdt_fail(err, REDTUNE_INVALID, 0,
-                                     "cannot use dtype '%.40s': there is none of that name; use%s",
-                                     name ? name : "", known.data ? known.data : "");
-    rdt_text_free(&known);
-    return status;
 }
 
 static redtune_dtype unsigned_of(redtune_dtype dtype) {
@@ -221,90 +178,4 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
 uint64_t rdt_problem_count_max(redtune_dtype dtype) {
     size_t bytes = redtune_dtype_bytes(dtype);
     return bytes ? (UINT64_C(1) << 60) / bytes : 0;
-}
-
-void rdt_value_store(redtune_dtype dtype, void *array, uint64_t index, int64_t number) {
-    switch (dtype) {
-    case REDTUNE_I8:
-        ((int8_t *)array)[index] = (int8_t)number;
-        break;
-    case REDTUNE_U8:
-        ((uint8_t *)array)[index] = (uint8_t)number;
-        break;
-    case REDTUNE_I16:
-        ((int16_t *)array)[index] = (int16_t)number;
-        break;
-    case REDTUNE_U16:
-        ((uint16_t *)array)[index] = (uint16_t)number;
-        break;
-    case REDTUNE_I32:
-        ((int32_t *)array)[index] = (int32_t)number;
-        break;
-    case REDTUNE_U32:
-        ((uint32_t *)array)[index] = (uint32_t)number;
-        break;
-    case REDTUNE_I64:
-        ((int64_t *)array)[index] = number;
-        break;
-    case REDTUNE_U64:
-        ((uint64_t *)array)[index] = (uint64_t)number;
-        break;
-    case REDTUNE_F16:
-        ((uint16_t *)array)[index] = rdt_half_from_float((float)number);
-        break;
-    case REDTUNE_BF16:
-        ((uint16_t *)array)[index] = rdt_bfloat_from_float((float)number);
-        break;
-    case REDTUNE_F32:
-        ((float *)array)[index] = (float)number;
-        break;
-    case REDTUNE_F64:
-        ((double *)array)[index] = (double)number;
-        break;
-    case REDTUNE_DTYPE_NONE:
-        break;
-    }
-}
-
-void rdt_value_print(redtune_dtype dtype, const redtune_value *value, rdt_text *out) {
-    switch (dtype) {
-    case REDTUNE_I8:
-        rdt_text_addf(out, "%d", value->i8);
-        break;
-    case REDTUNE_U8:
-        rdt_text_addf(out, "%u", value->u8);
-        break;
-    case REDTUNE_I16:
-        rdt_text_addf(out, "%d", value->i16);
-        break;
-    case REDTUNE_U16:
-        rdt_text_addf(out, "%u", value->u16);
-        break;
-    case REDTUNE_I32:
-        rdt_text_addf(out, "%" PRId32, value->i32);
-        break;
-    case REDTUNE_U32:
-        rdt_text_addf(out, "%" PRIu32, value->u32);
-        break;
-    case REDTUNE_I64:
-        rdt_text_addf(out, "%" PRId64, value->i64);
-        break;
-    case REDTUNE_U64:
-        rdt_text_addf(out, "%" PRIu64, value->u64);
-        break;
-    case REDTUNE_F16:
-        rdt_text_addf(out, "%.5g", (double)rdt_half_to_float(value->f16));
-        break;
-    case REDTUNE_BF16:
-        rdt_text_addf(out, "%.4g", (double)rdt_bfloat_to_float(value->bf16));
-        break;
-    case REDTUNE_F32:
-        rdt_text_addf(out, "%.9g", (double)value->f32);
-        break;
-    case REDTUNE_F64:
-        rdt_text_addf(out, "%.17g", value->f64);
-        break;
-    case REDTUNE_DTYPE_NONE:
-        break;
-    }
 }

@@ -1,6 +1,7 @@
 /* Scalar: one number of any dtype on the host: read, ordered, converted. */
 #include "model/scalar.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "model/half.h"
@@ -66,7 +67,7 @@ double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index) {
     case REDTUNE_F16:
         return (double)rdt_half_to_float(((const uint16_t *)array)[index]);
     case REDTUNE_BF16:
-        return (double)rdt_bfloat_to_float(((const uint16_t *)array)[index]);
+        return (double)rdt_half_bfloat_to_float(((const uint16_t *)array)[index]);
     case REDTUNE_F32:
         return (double)((const float *)array)[index];
     case REDTUNE_F64:
@@ -103,7 +104,7 @@ redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real) {
         value.f16 = rdt_half_from_float((float)real);
         return value;
     case REDTUNE_BF16:
-        value.bf16 = rdt_bfloat_from_float((float)real);
+        value.bf16 = rdt_half_bfloat_from_float((float)real);
         return value;
     case REDTUNE_F32:
         value.f32 = (float)real;
@@ -121,4 +122,90 @@ redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real) {
 bool rdt_scalar_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b) {
     if (rdt_scalar_is_nan(dtype, a, 0) && rdt_scalar_is_nan(dtype, b, 0)) return true;
     return !memcmp(a, b, redtune_dtype_bytes(dtype));
+}
+
+void rdt_scalar_store(redtune_dtype dtype, void *array, uint64_t index, int64_t number) {
+    switch (dtype) {
+    case REDTUNE_I8:
+        ((int8_t *)array)[index] = (int8_t)number;
+        break;
+    case REDTUNE_U8:
+        ((uint8_t *)array)[index] = (uint8_t)number;
+        break;
+    case REDTUNE_I16:
+        ((int16_t *)array)[index] = (int16_t)number;
+        break;
+    case REDTUNE_U16:
+        ((uint16_t *)array)[index] = (uint16_t)number;
+        break;
+    case REDTUNE_I32:
+        ((int32_t *)array)[index] = (int32_t)number;
+        break;
+    case REDTUNE_U32:
+        ((uint32_t *)array)[index] = (uint32_t)number;
+        break;
+    case REDTUNE_I64:
+        ((int64_t *)array)[index] = number;
+        break;
+    case REDTUNE_U64:
+        ((uint64_t *)array)[index] = (uint64_t)number;
+        break;
+    case REDTUNE_F16:
+        ((uint16_t *)array)[index] = rdt_half_from_float((float)number);
+        break;
+    case REDTUNE_BF16:
+        ((uint16_t *)array)[index] = rdt_half_bfloat_from_float((float)number);
+        break;
+    case REDTUNE_F32:
+        ((float *)array)[index] = (float)number;
+        break;
+    case REDTUNE_F64:
+        ((double *)array)[index] = (double)number;
+        break;
+    case REDTUNE_DTYPE_NONE:
+        break;
+    }
+}
+
+void rdt_scalar_print(redtune_dtype dtype, const redtune_value *value, rdt_text *out) {
+    switch (dtype) {
+    case REDTUNE_I8:
+        rdt_text_addf(out, "%d", value->i8);
+        break;
+    case REDTUNE_U8:
+        rdt_text_addf(out, "%u", value->u8);
+        break;
+    case REDTUNE_I16:
+        rdt_text_addf(out, "%d", value->i16);
+        break;
+    case REDTUNE_U16:
+        rdt_text_addf(out, "%u", value->u16);
+        break;
+    case REDTUNE_I32:
+        rdt_text_addf(out, "%" PRId32, value->i32);
+        break;
+    case REDTUNE_U32:
+        rdt_text_addf(out, "%" PRIu32, value->u32);
+        break;
+    case REDTUNE_I64:
+        rdt_text_addf(out, "%" PRId64, value->i64);
+        break;
+    case REDTUNE_U64:
+        rdt_text_addf(out, "%" PRIu64, value->u64);
+        break;
+    case REDTUNE_F16:
+        rdt_text_addf(out, "%.5g", (double)rdt_half_to_float(value->f16));
+        break;
+    case REDTUNE_BF16:
+        rdt_text_addf(out, "%.4g", (double)rdt_half_bfloat_to_float(value->bf16));
+        break;
+    case REDTUNE_F32:
+        rdt_text_addf(out, "%.9g", (double)value->f32);
+        break;
+    case REDTUNE_F64:
+        rdt_text_addf(out, "%.17g", value->f64);
+        break;
+    case REDTUNE_DTYPE_NONE:
+        break;
+    }
 }

@@ -26,4 +26,9 @@ redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits);
  * numbers in its range only. */
 redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real);
 
+/* Writes a number into the element at index of an array of dtype; it must be exact there. */
+void rdt_scalar_store(redtune_dtype dtype, void *array, uint64_t index, int64_t number);
+/* Decimal, with as many digits as tell the value apart from its neighbours. */
+void rdt_scalar_print(redtune_dtype dtype, const redtune_value *value, rdt_text *out);
+
 #endif

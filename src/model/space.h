@@ -38,8 +38,8 @@ int64_t rdt_space_size(const rdt_space *space);
 /* The parameter's index, or -1. name need not end at length. */
 int rdt_space_find(const rdt_space *space, const char *name, int length);
 /* Whether the parameter's values have names. */
-bool rdt_param_is_named(const rdt_param *param);
+bool rdt_space_param_is_named(const rdt_param *param);
 /* The value's index in the parameter's list, or -1. */
-int rdt_param_find(const rdt_param *param, int64_t value);
+int rdt_space_param_find(const rdt_param *param, int64_t value);
 
 #endif

@@ -9,11 +9,11 @@ static const char *const names[] = {
 #undef ENTRY
 };
 
-const char *rdt_outcome_name(rdt_outcome outcome) {
+const char *rdt_trial_outcome_name(rdt_outcome outcome) {
     return outcome >= 0 && outcome < RDT_OUTCOME_COUNT ? names[outcome] : "unknown";
 }
 
-int rdt_outcome_find(const char *name) {
+int rdt_trial_outcome_find(const char *name) {
     for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
         if (!strcmp(names[i], name)) return i;
     return -1;
@@ -23,6 +23,6 @@ int rdt_outcome_find(const char *name) {
  * the power brake. */
 enum { POWER_CAP = 0x4, SLOWDOWN = 0x8, SOFTWARE_HEAT = 0x20, HARDWARE_HEAT = 0x40, BRAKE = 0x80 };
 
-bool rdt_conditions_held_down(const rdt_conditions *conditions) {
+bool rdt_trial_held_down(const rdt_conditions *conditions) {
     return conditions->throttle & (POWER_CAP | SLOWDOWN | SOFTWARE_HEAT | HARDWARE_HEAT | BRAKE);
 }

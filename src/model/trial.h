@@ -21,9 +21,9 @@ typedef enum rdt_outcome {
         RDT_OUTCOME_COUNT
 } rdt_outcome;
 
-const char *rdt_outcome_name(rdt_outcome outcome);
+const char *rdt_trial_outcome_name(rdt_outcome outcome);
 /* -1 for no such name. */
-int rdt_outcome_find(const char *name);
+int rdt_trial_outcome_find(const char *name);
 
 /* State of the L2 cache when a timed call starts. */
 typedef enum rdt_cache_state { RDT_CACHE_COLD = 0, RDT_CACHE_WARM = 1 } rdt_cache_state;
@@ -38,7 +38,7 @@ typedef struct rdt_conditions {
 
 /* Whether heat, power or a fault held the clocks down, so that times are not the GPU's own: neither
  * being idle does, nor clocks that someone has set. */
-bool rdt_conditions_held_down(const rdt_conditions *conditions);
+bool rdt_trial_held_down(const rdt_conditions *conditions);
 
 typedef struct rdt_trial {
     redtune_problem problem; /* resolved */

@@ -141,7 +141,7 @@ void subject_compare(const subject *self, const redtune_value *got, const redtun
     redtune_dtype result = self->problem.result;
     if (rdt_scalar_same(result, got, wanted)) return;
     rdt_text_add(out, "it is ");
-    rdt_value_print(result, got, out);
+    rdt_scalar_print(result, got, out);
     rdt_text_add(out, " and should be ");
-    rdt_value_print(result, wanted, out);
+    rdt_scalar_print(result, wanted, out);
 }

@@ -164,7 +164,7 @@ static void open_ramp(redtune_op op, redtune_dtype dtype, accumulation *out) {
     uint64_t elements[COUNT];
     redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, COUNT};
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    for (int i = 0; i < COUNT; i++) rdt_value_store(dtype, elements, (uint64_t)i, 1 + i % 100);
+    for (int i = 0; i < COUNT; i++) rdt_scalar_store(dtype, elements, (uint64_t)i, 1 + i % 100);
     CHECK_OK(open_accumulation(&problem, elements, out), err);
 }
 

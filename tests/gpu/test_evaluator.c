@@ -433,7 +433,7 @@ static void an_idle_gpu_is_not_throttled(void) {
     NEED_GPU();
     rdt_conditions now = observe("", "0x3", "0");
     CHECK_INT(now.throttle, 0x3);
-    CHECK(!rdt_conditions_held_down(&now));
+    CHECK(!rdt_trial_held_down(&now));
     /* Taken again, no sample of an idle GPU would be left. */
     CHECK_INT(observe("", "0x1:3", "0").throttle, 0x1);
 }

@@ -55,9 +55,9 @@ static void check_equal(const large *self, uint64_t count, const redtune_value *
                         const redtune_value *wanted, const char *how) {
     const redtune_problem *problem = &self->data->problem;
     rdt_text text = {0};
-    rdt_value_print(problem->result, got, &text);
+    rdt_scalar_print(problem->result, got, &text);
     rdt_text_add(&text, " and should be ");
-    rdt_value_print(problem->result, wanted, &text);
+    rdt_scalar_print(problem->result, wanted, &text);
     check_that(rdt_scalar_same(problem->result, got, wanted), __FILE__, __LINE__,
                "%s of %" PRIu64 " %s, %s, is %s", redtune_op_name(problem->op), count,
                redtune_dtype_name(problem->dtype), how, text.data);

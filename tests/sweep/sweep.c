@@ -89,9 +89,9 @@ static redtune_status wrong_result(const subject *self, const input *data, const
     rdt_text text = {0};
     rdt_text_addf(&text, "of %llu elements at offset %llu (%s) it gives ",
                   (unsigned long long)data->count, (unsigned long long)data->offset, data->name);
-    rdt_value_print(dtype, got, &text);
+    rdt_scalar_print(dtype, got, &text);
     rdt_text_add(&text, " and not ");
-    rdt_value_print(dtype, wanted, &text);
+    rdt_scalar_print(dtype, wanted, &text);
     redtune_status status = rdt_fail(err, REDTUNE_WRONG, 0, "%s", text.data ? text.data : "");
     rdt_text_free(&text);
     return status;

@@ -238,7 +238,7 @@ static rdt_point simplify(rdt_point point, uint64_t count, int sm_count) {
 static bool step(const rdt_space *space, rdt_point *point) {
     for (int i = space->param_count - 1; i >= 0; i--) {
         const rdt_param *param = &space->param[i];
-        int place = rdt_param_find(param, point->value[i]) + 1;
+        int place = rdt_space_param_find(param, point->value[i]) + 1;
         point->value[i] = param->value[place < param->value_count ? place : 0];
         if (place < param->value_count) return true;
     }

@@ -18,7 +18,7 @@ typedef struct format {
 
 static const format formats[] = {
     {5, 10, rdt_half_to_float, rdt_half_from_float},
-    {8, 7, rdt_bfloat_to_float, rdt_bfloat_from_float},
+    {8, 7, rdt_half_bfloat_to_float, rdt_half_bfloat_from_float},
 };
 #define FOR_EACH_FORMAT(f) for (const format *f = formats; f < formats + 2; f++)
 
@@ -75,17 +75,17 @@ static void what_is_too_large_becomes_infinity(void) {
     CHECK_INT(rdt_half_from_float(65520.0f), 0x7c00);
     CHECK_INT(rdt_half_from_float(-1e30f), 0xfc00);
     CHECK_INT(rdt_half_from_float(INFINITY), 0x7c00);
-    CHECK_INT(rdt_bfloat_from_float(0x1.fefffep127f), 0x7f7f);
-    CHECK_INT(rdt_bfloat_from_float(0x1.ffp127f), 0x7f80);
-    CHECK_INT(rdt_bfloat_from_float(-INFINITY), 0xff80);
+    CHECK_INT(rdt_half_bfloat_from_float(0x1.fefffep127f), 0x7f7f);
+    CHECK_INT(rdt_half_bfloat_from_float(0x1.ffp127f), 0x7f80);
+    CHECK_INT(rdt_half_bfloat_from_float(-INFINITY), 0xff80);
 }
 
 static void what_is_too_small_becomes_zero(void) {
     CHECK_INT(rdt_half_from_float(0x1p-25f), 0);
     CHECK_INT(rdt_half_from_float(0x1.000002p-25f), 1);
     CHECK_INT(rdt_half_from_float(-0x1p-149f), 0x8000);
-    CHECK_INT(rdt_bfloat_from_float(0x1p-134f), 0);
-    CHECK_INT(rdt_bfloat_from_float(0x1.8p-134f), 1);
+    CHECK_INT(rdt_half_bfloat_from_float(0x1p-134f), 0);
+    CHECK_INT(rdt_half_bfloat_from_float(0x1.8p-134f), 1);
 }
 
 /* A NaN whose payload lies in the lower bits only would become an infinity if it were cut. */
@@ -95,8 +95,8 @@ static void every_nan_stays_a_quiet_nan(void) {
         float nan;
         memcpy(&nan, &nans[i], sizeof nan);
         CHECK_INT(rdt_half_from_float(nan) & 0x7e00, 0x7e00);
-        CHECK_INT(rdt_bfloat_from_float(nan) & 0x7fc0, 0x7fc0);
-        CHECK(bits_of(rdt_bfloat_to_float(rdt_bfloat_from_float(nan))) & 0x400000);
+        CHECK_INT(rdt_half_bfloat_from_float(nan) & 0x7fc0, 0x7fc0);
+        CHECK(bits_of(rdt_half_bfloat_to_float(rdt_half_bfloat_from_float(nan))) & 0x400000);
     }
 }
 

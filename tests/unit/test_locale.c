@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
+#include "model/scalar.h"
 
 /* A decimal comma; and a small I that has no capital I, in a charset that has both. */
 static const char *const names[] = {"de_DE.UTF-8", "tr_TR.ISO-8859-9"};
@@ -63,7 +64,7 @@ static char *say_all(void) {
     if (!redtune_emit(&emission, &text, &err)) rdt_text_add(&out, text);
     redtune_free(text);
     redtune_diagnose(&(redtune_options){.database = database}, say, &out, &missing, &err);
-    rdt_value_print(REDTUNE_F32, &(redtune_value){.f32 = 1.5f}, &out);
+    rdt_scalar_print(REDTUNE_F32, &(redtune_value){.f32 = 1.5f}, &out);
     rdt_fail(&err, REDTUNE_INVALID, 0, "\n%.1f s", 0.5);
     rdt_text_add(&out, err.message);
     rdt_file_read("/nowhere/at/all", 1, &text, &bytes, &err);

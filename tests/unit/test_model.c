@@ -4,6 +4,7 @@
 #include "model/facts.h"
 #include "model/launch.h"
 #include "model/problem.h"
+#include "model/scalar.h"
 #include "model/space.h"
 #include "model/trial.h"
 
@@ -183,12 +184,12 @@ static void values_are_stored_and_printed(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         redtune_value values[3];
         memset(values, 0, sizeof values);
-        rdt_value_store(cases[i].dtype, values, 1, cases[i].number);
+        rdt_scalar_store(cases[i].dtype, values, 1, cases[i].number);
         redtune_value value = {0};
         size_t bytes = redtune_dtype_bytes(cases[i].dtype);
         memcpy(value.bytes, (char *)values + bytes, bytes);
         rdt_text text = {0};
-        rdt_value_print(cases[i].dtype, &value, &text);
+        rdt_scalar_print(cases[i].dtype, &value, &text);
         bool right = text.data && !strcmp(text.data, cases[i].printed);
         rdt_text_free(&text);
         CHECK(right);
@@ -198,11 +199,11 @@ static void values_are_stored_and_printed(void) {
 static void floats_are_printed_so_that_they_read_back(void) {
     redtune_value value = {.f32 = 0.1f};
     rdt_text text = {0};
-    rdt_value_print(REDTUNE_F32, &value, &text);
+    rdt_scalar_print(REDTUNE_F32, &value, &text);
     bool single = text.data && strtof(text.data, NULL) == 0.1f;
     rdt_text_clear(&text);
     value.f64 = 1.0 / 3;
-    rdt_value_print(REDTUNE_F64, &value, &text);
+    rdt_scalar_print(REDTUNE_F64, &value, &text);
     bool twice = text.data && strtod(text.data, NULL) == 1.0 / 3;
     rdt_text_free(&text);
     CHECK(single && twice);
@@ -231,9 +232,9 @@ static void space_finds_parameters_by_name(void) {
 }
 
 static void space_finds_values(void) {
-    CHECK_INT(rdt_param_find(&space.param[0], 256), 2);
-    CHECK_INT(rdt_param_find(&space.param[0], 257), -1);
-    CHECK_INT(rdt_param_find(&space.param[2], -1), 0);
+    CHECK_INT(rdt_space_param_find(&space.param[0], 256), 2);
+    CHECK_INT(rdt_space_param_find(&space.param[0], 257), -1);
+    CHECK_INT(rdt_space_param_find(&space.param[2], -1), 0);
 }
 
 static const rdt_spaces spaces = {&space, 1};
@@ -408,9 +409,9 @@ static void facts_typical_is_an_ampere(void) {
 
 static void outcomes_go_by_their_names(void) {
     for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
-        CHECK_INT(rdt_outcome_find(rdt_outcome_name((rdt_outcome)i)), i);
-    CHECK_INT(rdt_outcome_find("splendid"), -1);
-    CHECK_TEXT(rdt_outcome_name(RDT_OUTCOME_COUNT), "unknown");
+        CHECK_INT(rdt_trial_outcome_find(rdt_trial_outcome_name((rdt_outcome)i)), i);
+    CHECK_INT(rdt_trial_outcome_find("splendid"), -1);
+    CHECK_TEXT(rdt_trial_outcome_name(RDT_OUTCOME_COUNT), "unknown");
 }
 
 int main(int argc, char **argv) {

@@ -176,7 +176,7 @@ static redtune_status take_turn(const rdt_local *local, timing *self, int j, red
  * is not, where that was seen to be of no use. */
 static bool is_spoilt(rdt_local *self, timing *timing) {
     uint64_t throttle = rdt_nvml_throttle(self->parts.nvml);
-    bool is_down = rdt_conditions_held_down(&(rdt_conditions){.throttle = throttle});
+    bool is_down = rdt_trial_held_down(&(rdt_conditions){.throttle = throttle});
     if (is_down && !self->gave_up && timing->retakes++ < RETAKES_MAX) return true;
     self->gave_up = is_down;
     timing->throttle |= throttle;

@@ -38,7 +38,7 @@ static const rdt_op_traits *op_of(const redtune_problem *problem) {
 
 static redtune_value number(const redtune_problem *problem, int64_t value) {
     redtune_value out = {.u64 = 0};
-    rdt_value_store(problem->dtype, &out, 0, value);
+    rdt_scalar_store(problem->dtype, &out, 0, value);
     return out;
 }
 

@@ -100,13 +100,13 @@ redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, 
     rdt_text text = {0};
     rdt_text_addf(&text, "%s of %" PRIu64 " %s%s is ", redtune_op_name(problem->op), count,
                   redtune_dtype_name(problem->dtype), which);
-    rdt_value_print(problem->result, &got, &text);
+    rdt_scalar_print(problem->result, &got, &text);
     if (rdt_scalar_same(problem->result, &got, expected)) {
         rdt_text_addf(&text, ", but the %zu bytes behind it are written, too",
                       OUTPUT_BYTES - bytes);
     } else {
         rdt_text_add(&text, " and should be ");
-        rdt_value_print(problem->result, expected, &text);
+        rdt_scalar_print(problem->result, expected, &text);
     }
     redtune_status status =
         rdt_fail(err, REDTUNE_WRONG, 0, "wrong result: %s", text.data ? text.data : "");

@@ -4,8 +4,8 @@
 bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i, int steps,
                          rdt_point *out) {
     const rdt_param *param = &rdt_point_space(spaces, point)->param[i];
-    int at = rdt_param_find(param, point->value[i]) + steps;
-    if (rdt_param_is_named(param) || at < 0 || at >= param->value_count) return false;
+    int at = rdt_space_param_find(param, point->value[i]) + steps;
+    if (rdt_space_param_is_named(param) || at < 0 || at >= param->value_count) return false;
     *out = *point;
     out->value[i] = param->value[at];
     return true;
@@ -15,7 +15,7 @@ bool rdt_neighbours_same_kind(const rdt_spaces *spaces, const rdt_point *a, cons
     const rdt_space *space = rdt_point_space(spaces, a);
     if (a->family != b->family) return false;
     for (int i = 0; i < space->param_count; i++)
-        if (rdt_param_is_named(&space->param[i]) && a->value[i] != b->value[i]) return false;
+        if (rdt_space_param_is_named(&space->param[i]) && a->value[i] != b->value[i]) return false;
     return true;
 }
 
@@ -29,7 +29,7 @@ static void each_single(const rdt_spaces *spaces, const rdt_point *point, rdt_ne
     }
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        for (int k = 0; rdt_param_is_named(param) && k < param->value_count; k++) {
+        for (int k = 0; rdt_space_param_is_named(param) && k < param->value_count; k++) {
             if (param->value[k] == point->value[i]) continue;
             moved = *point;
             moved.value[i] = param->value[k];

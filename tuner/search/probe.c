@@ -26,9 +26,9 @@ static const double wrong_margin = 0.90;
 static int distance(const rdt_space *space, const rdt_point *a, const rdt_point *b) {
     int steps = 0;
     for (int i = 0; i < space->param_count; i++)
-        if (!rdt_param_is_named(&space->param[i]))
-            steps += abs(rdt_param_find(&space->param[i], a->value[i]) -
-                         rdt_param_find(&space->param[i], b->value[i]));
+        if (!rdt_space_param_is_named(&space->param[i]))
+            steps += abs(rdt_space_param_find(&space->param[i], a->value[i]) -
+                         rdt_space_param_find(&space->param[i], b->value[i]));
     return steps;
 }
 

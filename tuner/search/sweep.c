@@ -32,7 +32,7 @@ static void warn_of_conditions(rdt_sweep *self, const rdt_conditions *now) {
         sink->warn(sink->user, line);
         self->warned_of_others = true;
     }
-    if (rdt_conditions_held_down(now) && !self->warned_of_clocks) {
+    if (rdt_trial_held_down(now) && !self->warned_of_clocks) {
         snprintf(line, sizeof line,
                  "the GPU's clocks are held down by heat or power (NVML's reasons 0x%" PRIx64
                  ", %d C): what is measured now may be too slow",

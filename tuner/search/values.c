@@ -52,7 +52,7 @@ static redtune_status mark_default(const rdt_search *search, uint64_t count, rdt
     for (size_t f = 0; !status && f < families; f++) {
         const rdt_space *space = rdt_point_space(rdt_codegen_spaces(search->codegen), &standard[f]);
         for (int i = 0; i < space->param_count; i++) {
-            const int at = rdt_param_find(&space->param[i], standard[f].value[i]);
+            const int at = rdt_space_param_find(&space->param[i], standard[f].value[i]);
             out->of[standard[f].family][i][at] = RDT_USE_BASE;
         }
     }
@@ -185,8 +185,8 @@ static redtune_status learn(const rdt_search *search, const rdt_trials *trials, 
 
 static void mark_numbers(const rdt_space *space, rdt_use of[][RDT_PARAM_VALUE_MAX]) {
     for (int i = 0; i < space->param_count; i++)
-        for (int k = 0; !rdt_param_is_named(&space->param[i]) && k < space->param[i].value_count;
-             k++)
+        for (int k = 0;
+             !rdt_space_param_is_named(&space->param[i]) && k < space->param[i].value_count; k++)
             of[i][k] = RDT_USE_BASE;
 }
 
@@ -230,7 +230,7 @@ rdt_use rdt_values_least(const rdt_values *values, const rdt_spaces *spaces,
     rdt_use least = RDT_USE_BASE;
     for (int i = 0; i < space->param_count; i++) {
         rdt_use use =
-            values->of[point->family][i][rdt_param_find(&space->param[i], point->value[i])];
+            values->of[point->family][i][rdt_space_param_find(&space->param[i], point->value[i])];
         if (use < least) least = use;
     }
     return least;

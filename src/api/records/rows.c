@@ -142,7 +142,7 @@ static void describe_row(const listing *self, const entry *each, redtune_row *ou
         .problem = trial->problem,
         .warm = trial->cache == RDT_CACHE_WARM,
         .rank = trial->rank == INT_MAX ? -1 : trial->rank,
-        .outcome = rdt_outcome_name(trial->outcome),
+        .outcome = rdt_trial_outcome_name(trial->outcome),
         .cause = trial->cause,
         .median_ns = trial->median_ns,
         .spread_ns = trial->spread_ns,

@@ -166,7 +166,7 @@ static void report_found(const attempt *self, const rdt_rechecked *found) {
                           trial->is_default ? ", the default" : "");
         else
             rdt_log_write(log, REDTUNE_LOG_WARNING, "%s is out, as an import had it: %s: %s",
-                          trial->config, rdt_outcome_name(trial->outcome), trial->cause);
+                          trial->config, rdt_trial_outcome_name(trial->outcome), trial->cause);
     }
 }
 

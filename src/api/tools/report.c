@@ -177,7 +177,7 @@ static redtune_status take_row(void *user, const redtune_row *row, redtune_error
     gathering *self = user;
     group *group = &self->group;
     redtune_status status = REDTUNE_OK;
-    int outcome = rdt_outcome_find(row->outcome);
+    int outcome = rdt_trial_outcome_find(row->outcome);
     if (outcome < 0 || !is_taken(self, row)) return REDTUNE_OK;
     if (group->count && !same_point(&group->item[0].row, row)) status = finish_group(self, err);
     if (!status) status = RDT_ARRAY_RESERVE(group->item, group->capacity, group->count + 1, err);

@@ -163,7 +163,7 @@ static redtune_verified describe_verified(const entry *each, const rdt_trial *no
         .imported = each->trial.imported,
         .was_ns = each->trial.median_ns,
         .now_ns = now->median_ns,
-        .outcome = rdt_outcome_name(now->outcome),
+        .outcome = rdt_trial_outcome_name(now->outcome),
         .cause = now->cause,
         .holds = still_holds(&each->trial, now),
     };

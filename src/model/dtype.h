@@ -1,0 +1,68 @@
+/* Dtype: the table of the dtypes of elements and results. */
+#ifndef RDT_MODEL_DTYPE_H
+#define RDT_MODEL_DTYPE_H
+
+#include "redtune/redtune.h"
+
+/* enumerator, name, bytes, kind, accumulator, largest n such that the accumulator has every integer
+ * from 0 to 2^n */
+#define RDT_DTYPE_LIST(X)                                                                          \
+    X(REDTUNE_I8, "i8", 1, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                       \
+    X(REDTUNE_U8, "u8", 1, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                     \
+    X(REDTUNE_I16, "i16", 2, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
+    X(REDTUNE_U16, "u16", 2, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
+    X(REDTUNE_I32, "i32", 4, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
+    X(REDTUNE_U32, "u32", 4, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
+    X(REDTUNE_I64, "i64", 8, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
+    X(REDTUNE_U64, "u64", 8, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
+    X(REDTUNE_F16, "f16", 2, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
+    X(REDTUNE_BF16, "bf16", 2, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                    \
+    X(REDTUNE_F32, "f32", 4, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
+    X(REDTUNE_F64, "f64", 8, RDT_KIND_FLOAT, REDTUNE_F64, 53)
+
+/* Where the elements and results of a problem lie, and in which order elements may be combined:
+ * enumerator, name. The first of each is the usual one. */
+#define RDT_LAYOUT_LIST(X)   X(WHOLE, "whole")
+#define RDT_ORDERING_LIST(X) X(FREE, "free")
+
+typedef enum rdt_layout {
+#define ENTRY(id, name) RDT_LAYOUT_##id,
+    RDT_LAYOUT_LIST(ENTRY)
+} rdt_layout;
+
+typedef enum rdt_ordering {
+#undef ENTRY
+#define ENTRY(id, name) RDT_ORDERING_##id,
+    RDT_ORDERING_LIST(ENTRY)
+#undef ENTRY
+} rdt_ordering;
+
+/* The name, or NULL; and back, or -1. */
+const char *rdt_problem_layout_name(int layout);
+int rdt_problem_find_layout(const char *name);
+const char *rdt_problem_ordering_name(int ordering);
+int rdt_problem_find_ordering(const char *name);
+
+typedef enum rdt_kind {
+    RDT_KIND_NONE = 0,
+    RDT_KIND_SIGNED,
+    RDT_KIND_UNSIGNED,
+    RDT_KIND_FLOAT
+} rdt_kind;
+
+typedef struct rdt_dtype_traits {
+    redtune_dtype dtype;
+    const char *name;
+    size_t bytes;
+    rdt_kind kind;
+    redtune_dtype accumulator; /* of sums */
+    int exact_bits;
+} rdt_dtype_traits;
+
+/* Ends with an entry whose name is NULL. */
+extern const rdt_dtype_traits rdt_dtype_table[];
+
+/* NULL for a value that is no dtype. */
+const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype);
+
+#endif
