@@ -285,7 +285,7 @@ double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_ca
     double best = 0;
     size_t count = 0;
     *points = 0;
-    if (rdt_codegen_points(self->codegen, at, RDT_EXTENT_DISTINCT, &listed, &count, NULL)) return 0;
+    if (rdt_points_list(self->codegen, at, RDT_EXTENT_DISTINCT, &listed, &count, NULL)) return 0;
     for (size_t i = 0; i < count; i++) {
         rdt_candidate each = {.point = listed[i]};
         *points += is_explored(self, at, &listed[i]);

@@ -73,8 +73,8 @@ redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_exten
                                     const rdt_point *point, bool *out, redtune_error *err);
 /* The points of all families that serve the case, in their order; the defaults are among them.
  * *points is freed by the caller. */
-redtune_status rdt_codegen_points(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
-                                  rdt_point **points, size_t *count, redtune_error *err);
+redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+                               rdt_point **points, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                   rdt_launch *out, redtune_error *err);
 /* A family's description of a point: its function "about". */
@@ -90,8 +90,8 @@ redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, r
 /* Renders the source, freed by the caller. It depends on op, dtype, result, compute capability,
  * family and compile-time parameters only. lines: with #line directives that lead back to the
  * template. */
-redtune_status rdt_codegen_render(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                  bool lines, char **source, redtune_error *err);
+redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                 bool lines, char **source, redtune_error *err);
 /* Likewise, of a launch that accumulates (model/launch.h): the same kernel, whose output is an
  * accumulator, and redtune_combine. With #line directives. */
 redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, rdt_case at,

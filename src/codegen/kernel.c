@@ -59,7 +59,7 @@ static uint64_t hash_source(const char *text) {
 
 /* ---- sources that were rendered -------------------------------------------------------------- */
 
-/* All that rdt_codegen_render goes by. */
+/* All that rdt_render_source goes by. */
 static uint64_t key_of(const rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
     const rdt_space *space = &codegen->space[point->family];
     const int fields[] = {point->family,           (int)at.problem->op, (int)at.problem->dtype,
@@ -105,7 +105,7 @@ static redtune_status find_source(rdt_codegen *codegen, rdt_case at, const rdt_p
     if (status) return status;
     rdt_rendered *place = find_place(codegen, key);
     if (!place->key) {
-        status = rdt_codegen_render(codegen, at, point, false, &source, err);
+        status = rdt_render_source(codegen, at, point, false, &source, err);
         if (status) return status;
         *place = (rdt_rendered){key, hash_source(source)};
         codegen->rendered_count++;

@@ -126,8 +126,8 @@ static const rdt_points *keep_points(rdt_codegen *codegen, const rdt_points *poi
     return place;
 }
 
-redtune_status rdt_codegen_points(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
-                                  rdt_point **points, size_t *count, redtune_error *err) {
+redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+                               rdt_point **points, size_t *count, redtune_error *err) {
     const rdt_points *found = find_kept(codegen, at, extent);
     if (!found) {
         rdt_points listed = {0};

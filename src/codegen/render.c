@@ -136,8 +136,8 @@ static redtune_status render_texts(rdt_codegen *codegen, render_call *call, char
     return status;
 }
 
-redtune_status rdt_codegen_render(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                  bool lines, char **source, redtune_error *err) {
+redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                 bool lines, char **source, redtune_error *err) {
     render_call call = {
         .family = &codegen->family[point->family],
         .space = &codegen->space[point->family],

@@ -41,7 +41,7 @@ static void read_user(void) {
     rdt_lua_close(&lua);
 }
 
-const rdt_op_table *rdt_op_of_user(redtune_error *err) {
+const rdt_op_table *rdt_user_ops_table(redtune_error *err) {
     pthread_once(&user_once, read_user);
     if (user.status && err) *err = user.error;
     return user.status ? NULL : &user.ops;

@@ -7,7 +7,7 @@
 const rdt_op_traits *rdt_op_find(redtune_op op) {
     size_t at = (size_t)op, compiled_in = (size_t)rdt_op_compiled_in.count;
     if (at < compiled_in) return &rdt_op_compiled_in.entry[at];
-    const rdt_op_table *user = rdt_op_of_user(NULL);
+    const rdt_op_table *user = rdt_user_ops_table(NULL);
     return user && at - compiled_in < (size_t)user->count ? &user->entry[at - compiled_in] : NULL;
 }
 
@@ -35,7 +35,7 @@ redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *
     const rdt_op_traits *found = find_name(&rdt_op_compiled_in, name ? name : "");
     if (!found) {
         redtune_error why;
-        const rdt_op_table *user = rdt_op_of_user(&why);
+        const rdt_op_table *user = rdt_user_ops_table(&why);
         if (!user)
             return rdt_fail(err, why.status, why.code, "cannot use op '%.40s': %.600s",
                             name ? name : "", why.message);

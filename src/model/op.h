@@ -66,7 +66,7 @@ extern const rdt_op_table rdt_op_compiled_in;
 /* The ops of the user's template folder that are not compiled in; their numbers follow. Empty where
  * there is no such folder. NULL, with the reason, where it cannot be read. Never freed. codegen
  * defines it, since it is Lua that reads them. */
-const rdt_op_table *rdt_op_of_user(redtune_error *err);
+const rdt_op_table *rdt_user_ops_table(redtune_error *err);
 
 /* NULL for a value that is no op. */
 const rdt_op_traits *rdt_op_find(redtune_op op);

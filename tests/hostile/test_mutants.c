@@ -62,7 +62,7 @@ static bool add_source(rdt_case at, const rdt_point *point) {
     hash *grown = realloc(reachable, (reachable_count + 1) * sizeof *grown);
     if (!grown) return false;
     reachable = grown;
-    if (rdt_codegen_render(forge_codegen(), at, point, true, &source, NULL)) return false;
+    if (rdt_render_source(forge_codegen(), at, point, true, &source, NULL)) return false;
     reachable[reachable_count++] = hash_of(source);
     free(source);
     return true;
@@ -148,8 +148,8 @@ static bool makes_a_reachable_source(const redtune_problem *problem, const redtu
     char *source = NULL;
     bool good = !rdt_point_read(rdt_codegen_spaces(forge_codegen()), info->family, info->config,
                                 &point, &err) &&
-                !rdt_codegen_render(forge_codegen(), (rdt_case){problem, &facts}, &point, true,
-                                    &source, &err) &&
+                !rdt_render_source(forge_codegen(), (rdt_case){problem, &facts}, &point, true,
+                                   &source, &err) &&
                 is_reachable(source);
     free(source);
     return good;

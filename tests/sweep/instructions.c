@@ -50,7 +50,7 @@ static void load_all(rdt_compiler *compiler, rdt_codegen *codegen, const rdt_con
         rdt_kernel *kernel = NULL;
         const rdt_launch launch = {.threads = 1};
         rdt_case at = {&points[i].problem, &facts};
-        CHECK_OK(rdt_codegen_render(codegen, at, &points[i].point, true, &source, &err), err);
+        CHECK_OK(rdt_render_source(codegen, at, &points[i].point, true, &source, &err), err);
         CHECK_OK(
             rdt_compiler_compile(compiler, source, "block.cu", major, minor, true, &image, &err),
             err);

@@ -208,8 +208,8 @@ static bool is_changed(const sweep *self, rdt_codegen *codegen, const cover_poin
     redtune_error ignored;
     rdt_codegen_launch(self->unchanged, at, &point->point, &was, &ignored);
     rdt_codegen_launch(codegen, at, &point->point, &is, &ignored);
-    rdt_codegen_render(self->unchanged, at, &point->point, false, &before, &ignored);
-    rdt_codegen_render(codegen, at, &point->point, false, &after, &ignored);
+    rdt_render_source(self->unchanged, at, &point->point, false, &before, &ignored);
+    rdt_render_source(codegen, at, &point->point, false, &after, &ignored);
     bool same = before && after && !strcmp(before, after) && !memcmp(&was, &is, sizeof was);
     free(before);
     free(after);

@@ -59,7 +59,7 @@ static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const ch
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     rdt_case at = {&problem, rdt_facts_typical()};
     if (!status) status = rdt_codegen_find(codegen, at, NULL, config, &point, &err);
-    if (!status) status = rdt_codegen_render(codegen, at, &point, lines, source, &err);
+    if (!status) status = rdt_render_source(codegen, at, &point, lines, source, &err);
     return status;
 }
 
@@ -77,7 +77,7 @@ static bool accumulates_as_told(rdt_codegen *codegen, const redtune_problem *pro
     char wanted[64], *source = NULL;
     rdt_point point;
     if (rdt_codegen_default(codegen, at, &point, &err) ||
-        rdt_codegen_render(codegen, at, &point, false, &source, &err))
+        rdt_render_source(codegen, at, &point, false, &source, &err))
         return false;
     snprintf(wanted, sizeof wanted, "typedef %s accumulator;", types[accumulator]);
     bool found = strstr(source, wanted) != NULL;
@@ -200,9 +200,8 @@ static void default_is_allowed_and_among_the_points(void) {
             CHECK_OK(rdt_codegen_default(codegen, at, &standard, &err), err);
             CHECK_OK(rdt_codegen_launch(codegen, at, &standard, &launch, &err), err);
             CHECK(launch.threads % 32 == 0 && launch.blocks_max >= 1);
-            CHECK_OK(
-                rdt_codegen_points(codegen, at, RDT_EXTENT_USEFUL, &points, &point_count, &err),
-                err);
+            CHECK_OK(rdt_points_list(codegen, at, RDT_EXTENT_USEFUL, &points, &point_count, &err),
+                     err);
             for (size_t i = 0; i < point_count; i++) {
                 CHECK_OK(rdt_codegen_check(codegen, at, &points[i], &err), err);
                 found += rdt_point_same(&points[i], &standard);
@@ -259,7 +258,7 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     size_t count = 0, simple = 0, lost = 0, own = 0, named[PARAMS][4] = {{0}};
     for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
     CHECK_OK(rdt_codegen_default(codegen, at, &baseline, &err), err);
-    CHECK_OK(rdt_codegen_points(codegen, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
+    CHECK_OK(rdt_points_list(codegen, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
     do {
         if (rdt_codegen_check(codegen, at, &point, NULL)) continue;
         rdt_point equal = simplify(point, at.problem->count, at.facts->sm_count);
@@ -322,7 +321,7 @@ static void rules_and_rendering_survive_every_failed_allocation(void) {
         CHECK_OK(rdt_codegen_open(&codegen, &err), err);
         CHECK(faults_begin(n));
         redtune_status status = rdt_codegen_default(codegen, at, &point, &err);
-        if (!status) status = rdt_codegen_render(codegen, at, &point, true, &source, &err);
+        if (!status) status = rdt_render_source(codegen, at, &point, true, &source, &err);
         finished = !faults_end();
         if (finished) CHECK_OK(status, err);
         CHECK(status == REDTUNE_MEMORY || !status);

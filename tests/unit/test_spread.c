@@ -23,7 +23,7 @@ static void compile_cover(int major, int minor) {
         rdt_case at = {&points[i].problem, &facts};
         rdt_point_format(rdt_codegen_spaces(codegen), &points[i].point, text);
         redtune_status status =
-            rdt_codegen_render(codegen, at, &points[i].point, true, &source, &err);
+            rdt_render_source(codegen, at, &points[i].point, true, &source, &err);
         if (!status)
             status = rdt_compiler_compile(compiler, source, "block.cu", major, minor, false, &image,
                                           &err);

@@ -110,8 +110,8 @@ redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out
     redtune_status status = rdt_codegen_defaults(search->codegen, case_of(search), defaults.point,
                                                  &defaults.count, err);
     if (!status)
-        status = rdt_codegen_points(search->codegen, case_of(search), search->strategy->extent,
-                                    &points, &field.count, err);
+        status = rdt_points_list(search->codegen, case_of(search), search->strategy->extent,
+                                 &points, &field.count, err);
     return finish(&field, points, &defaults, status, out, err);
 }
 

@@ -323,7 +323,7 @@ static redtune_status render(rdt_builder *builder, rdt_case at, const rdt_point 
                   redtune_dtype_name(at.problem->dtype));
     snprintf(name, 64, "%s.cu", rdt_point_space(spaces, point)->family);
     status = accumulates ? rdt_codegen_render_accumulating(codegen, at, point, source, err)
-                         : rdt_codegen_render(codegen, at, point, true, source, err);
+                         : rdt_render_source(codegen, at, point, true, source, err);
     rdt_builder_give_back(builder);
     return status;
 }

@@ -55,8 +55,7 @@ redtune_status redtune_emit(const redtune_emission *emission, char **source, red
     if (emission->gpu) status = find_gpu(emission, &found, &facts, &wanted, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
     if (!status) status = rdt_emit_choose(codegen, &wanted, at, &point, err);
-    if (!status)
-        status = rdt_codegen_render(codegen, at, &point, emission->lines != 0, source, err);
+    if (!status) status = rdt_render_source(codegen, at, &point, emission->lines != 0, source, err);
     rdt_codegen_close(codegen);
     return status;
 }

@@ -172,7 +172,7 @@ redtune_status redtune_ladder_source(const redtune_climb *climb, const char *nam
     const rdt_case at = {&self.problem, rdt_facts_typical()};
     status = find_step(&self, climb, name, &step, err);
     if (!status) status = rdt_step_check(self.codegen, at, &step, err);
-    if (!status) status = rdt_codegen_render(self.codegen, at, &step.point, false, source, err);
+    if (!status) status = rdt_render_source(self.codegen, at, &step.point, false, source, err);
     rdt_codegen_close(self.codegen);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Family: loading the registered families and their spaces, and asking for their rules.
+/* Codegen: loading the registered families and their spaces, and asking for their rules.
  *
  * A family has a problem on a device unless its rule "serves" says no; one without that rule has
  * all. Its other rules are asked only about what it serves. */
