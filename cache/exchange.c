@@ -121,7 +121,7 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
     return status;
 }
 
-redtune_status rdt_tuning_begin(rdt_tuning *tuning, redtune_error *err) {
+redtune_status rdt_exchange_begin(rdt_tuning *tuning, redtune_error *err) {
     redtune_status status = rdt_sqlite_run(
         &tuning->file, "write",
         "CREATE TEMP TABLE IF NOT EXISTS incoming(" RDT_ROW_MEASUREMENT ");"
@@ -130,12 +130,12 @@ redtune_status rdt_tuning_begin(rdt_tuning *tuning, redtune_error *err) {
     return status ? status : rdt_sqlite_begin(&tuning->file, err);
 }
 
-redtune_status rdt_tuning_end(rdt_tuning *tuning, redtune_status status, redtune_error *err) {
+redtune_status rdt_exchange_end(rdt_tuning *tuning, redtune_status status, redtune_error *err) {
     return rdt_sqlite_end(&tuning->file, status, err);
 }
 
-redtune_status rdt_tuning_add(rdt_tuning *tuning, const char *source, const rdt_rows *rows,
-                              uint64_t *added, redtune_error *err) {
+redtune_status rdt_exchange_add(rdt_tuning *tuning, const char *source, const rdt_rows *rows,
+                                uint64_t *added, redtune_error *err) {
     redtune_status status = fill_incoming(&tuning->file, rows, source != NULL, err);
     return status ? status : add_incoming(&tuning->file, source, added, err);
 }
@@ -165,8 +165,8 @@ static redtune_status undo(rdt_sqlite *file, char source[256], uint64_t *removed
     return status ? status : drop_orphans(file, err);
 }
 
-redtune_status rdt_tuning_undo(rdt_tuning *tuning, char source[256], uint64_t *removed,
-                               redtune_error *err) {
+redtune_status rdt_exchange_undo(rdt_tuning *tuning, char source[256], uint64_t *removed,
+                                 redtune_error *err) {
     uint64_t count = 0;
     char name[256];
     redtune_status status = rdt_sqlite_begin(&tuning->file, err);
@@ -193,10 +193,10 @@ static redtune_status arrange(const rdt_rows *rows, rdt_tuning **out, redtune_er
     }
     rdt_rows_sort(&sorted);
     if (!status) status = rdt_tuning_open_copy("", &tuning, err);
-    if (!status) status = rdt_tuning_begin(tuning, err);
+    if (!status) status = rdt_exchange_begin(tuning, err);
     if (!status) {
-        status = rdt_tuning_add(tuning, NULL, &sorted, &added, err);
-        status = rdt_tuning_end(tuning, status, err);
+        status = rdt_exchange_add(tuning, NULL, &sorted, &added, err);
+        status = rdt_exchange_end(tuning, status, err);
     }
     rdt_rows_free(&sorted);
     if (status)

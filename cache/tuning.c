@@ -332,3 +332,9 @@ redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int6
     sqlite3_reset(statement);
     return REDTUNE_OK;
 }
+
+void rdt_tuning_close(rdt_tuning *tuning) {
+    if (!tuning) return;
+    rdt_sqlite_close(&tuning->file);
+    free(tuning);
+}

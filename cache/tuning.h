@@ -54,11 +54,11 @@ void rdt_tuning_close(rdt_tuning *tuning);
 
 /* Waits up to ten minutes for its turn from now on, and calls waits after 5 seconds of each wait;
  * with NULL, as before. */
-void rdt_tuning_be_patient(rdt_tuning *tuning, void (*waits)(void *user), void *user);
+void rdt_tuning_open_patience(rdt_tuning *tuning, void (*waits)(void *user), void *user);
 
 /* Whether an error says that the file cannot be reached or that another process is at it, which may
  * be over soon, rather than that it is not what it should be. */
-bool rdt_tuning_is_unavailable(const redtune_error *why);
+bool rdt_tuning_open_is_unavailable(const redtune_error *why);
 
 /* Stores trials, all in one transaction or none, measured now. Where the file has a later date of a
  * problem (a clock was wrong), its rows get the next one: they are the latest. Their problems are

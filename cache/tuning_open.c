@@ -166,21 +166,15 @@ redtune_status rdt_tuning_open_whole(const char *path, rdt_tuning **out, redtune
     return status;
 }
 
-void rdt_tuning_be_patient(rdt_tuning *tuning, void (*waits)(void *user), void *user) {
+void rdt_tuning_open_patience(rdt_tuning *tuning, void (*waits)(void *user), void *user) {
     tuning->file.busy_ms = waits ? PATIENT_MS : WRITE_MS;
     tuning->file.waits = waits;
     tuning->file.waits_user = user;
 }
 
-bool rdt_tuning_is_unavailable(const redtune_error *why) {
+bool rdt_tuning_open_is_unavailable(const redtune_error *why) {
     if (why->status == REDTUNE_FILE) return true;
     if (why->status != REDTUNE_DATABASE) return false;
     int rc = (int)(why->code & 0xff);
     return rc == SQLITE_BUSY || rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || is_cut_short(why);
-}
-
-void rdt_tuning_close(rdt_tuning *tuning) {
-    if (!tuning) return;
-    rdt_sqlite_close(&tuning->file);
-    free(tuning);
 }

@@ -29,10 +29,10 @@ static void take_in(const rdt_rows *rows) {
     void *lines = NULL;
     size_t bytes = 0;
     redtune_status status = rdt_tuning_open_copy("", &tuning, NULL);
-    if (!status) status = rdt_tuning_begin(tuning, NULL);
+    if (!status) status = rdt_exchange_begin(tuning, NULL);
     if (!status) {
-        status = rdt_tuning_add(tuning, "fuzz", rows, &added, NULL);
-        status = rdt_tuning_end(tuning, status, NULL);
+        status = rdt_exchange_add(tuning, "fuzz", rows, &added, NULL);
+        status = rdt_exchange_end(tuning, status, NULL);
     }
     if (status || !added || added > rows->count) abort();
     if (rdt_exchange_write_json(rows, &lines, &bytes, NULL) ||

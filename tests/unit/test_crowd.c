@@ -127,11 +127,11 @@ enum { IMPORTS = 10, IMPORT_ROWS = 30 };
 static redtune_status import_and_undo(rdt_tuning *to, const rdt_rows *rows) {
     char source[256];
     uint64_t count = 0;
-    redtune_status status = rdt_tuning_begin(to, &err);
+    redtune_status status = rdt_exchange_begin(to, &err);
     if (status) return status;
-    status = rdt_tuning_add(to, "elsewhere.db", rows, &count, &err);
-    status = rdt_tuning_end(to, status, &err);
-    return status ? status : rdt_tuning_undo(to, source, &count, &err);
+    status = rdt_exchange_add(to, "elsewhere.db", rows, &count, &err);
+    status = rdt_exchange_end(to, status, &err);
+    return status ? status : rdt_exchange_undo(to, source, &count, &err);
 }
 
 /* Each undo takes back the last import, whosever it is: in the end none is left. */

@@ -45,10 +45,10 @@ static redtune_status add(const char *path, const char *source) {
     rdt_tuning *own = NULL;
     uint64_t added = 0;
     redtune_status status = rdt_tuning_open(path, &own, &err);
-    if (!status) status = rdt_tuning_begin(own, &err);
+    if (!status) status = rdt_exchange_begin(own, &err);
     if (!status) {
-        status = rdt_tuning_add(own, source, &incoming, &added, &err);
-        status = rdt_tuning_end(own, status, &err);
+        status = rdt_exchange_add(own, source, &incoming, &added, &err);
+        status = rdt_exchange_end(own, status, &err);
     }
     rdt_tuning_close(own);
     return status;
@@ -67,7 +67,7 @@ static redtune_status undo_import(const char *path) {
     uint64_t removed = 0;
     char source[256];
     redtune_status status = rdt_tuning_open(path, &own, &err);
-    if (!status) status = rdt_tuning_undo(own, source, &removed, &err);
+    if (!status) status = rdt_exchange_undo(own, source, &removed, &err);
     rdt_tuning_close(own);
     return status;
 }

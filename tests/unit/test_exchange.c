@@ -52,10 +52,10 @@ static bool put_rows(const char *path, const rdt_rows *rows) {
     rdt_tuning *to = NULL;
     uint64_t added = 0;
     redtune_status status = rdt_tuning_open(path, &to, &err);
-    if (!status) status = rdt_tuning_begin(to, &err);
+    if (!status) status = rdt_exchange_begin(to, &err);
     if (!status) {
-        status = rdt_tuning_add(to, NULL, rows, &added, &err);
-        status = rdt_tuning_end(to, status, &err);
+        status = rdt_exchange_add(to, NULL, rows, &added, &err);
+        status = rdt_exchange_end(to, status, &err);
     }
     rdt_tuning_close(to);
     return !status;

@@ -19,10 +19,10 @@ static char path[256], *states[STEPS + 1];
 
 static redtune_status add(rdt_tuning *to, const char *source, const rdt_rows *rows) {
     uint64_t added = 0;
-    redtune_status status = rdt_tuning_begin(to, &err);
+    redtune_status status = rdt_exchange_begin(to, &err);
     if (status) return status;
-    status = rdt_tuning_add(to, source, rows, &added, &err);
-    return rdt_tuning_end(to, status, &err);
+    status = rdt_exchange_add(to, source, rows, &added, &err);
+    return rdt_exchange_end(to, status, &err);
 }
 
 /* Each batch is imported, taken back, and merged. */
@@ -32,7 +32,7 @@ static redtune_status take_step(rdt_tuning *to, int step) {
     const rdt_rows *batch = &batches[step / 3];
     if (step % 3 == 0) return add(to, "elsewhere.db", batch);
     if (step % 3 == 2) return add(to, NULL, batch);
-    return rdt_tuning_undo(to, source, &removed, &err);
+    return rdt_exchange_undo(to, source, &removed, &err);
 }
 
 static bool take_steps(int count) {

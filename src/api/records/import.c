@@ -151,7 +151,8 @@ static redtune_status add_files(intake *self, rdt_tuning *tuning, const rdt_rows
         uint64_t count = 0;
         char name[200];
         rdt_text_copy_plain(name, sizeof name, name_of(self->wanted->files[i]));
-        status = rdt_tuning_add(tuning, self->wanted->merge ? NULL : name, &files[i], &count, err);
+        status =
+            rdt_exchange_add(tuning, self->wanted->merge ? NULL : name, &files[i], &count, err);
         *added += count;
     }
     return status;
@@ -165,14 +166,14 @@ static redtune_status import_into(intake *self, const char *path, const rdt_rows
     redtune_status status = self->wanted->dry_run ? rdt_tuning_open_copy(path, &tuning, err)
                                                   : rdt_tuning_open(path, &tuning, err);
     if (!status) status = rdt_current_complete(tuning, self->codegen, err);
-    if (!status) status = rdt_tuning_begin(tuning, err);
+    if (!status) status = rdt_exchange_begin(tuning, err);
     if (!status) {
         /* All in one transaction: what cannot be told is not done, and others change nothing
          * between. */
         status = read_winners(tuning, self->codegen, &before, err);
         if (!status) status = add_files(self, tuning, files, &added, err);
         if (!status) status = read_winners(tuning, self->codegen, &after, err);
-        status = rdt_tuning_end(tuning, status, err);
+        status = rdt_exchange_end(tuning, status, err);
     }
     if (!status) {
         self->report.added = added;
@@ -226,7 +227,7 @@ redtune_status redtune_undo(const char *database, char source[256], uint64_t *re
     bool there = !status && !rdt_file_is_absent(layers.path[0]);
     if (!status && !there) source[0] = '\0', *removed = 0;
     if (there) status = rdt_tuning_open(layers.path[0], &tuning, err);
-    if (there && !status) status = rdt_tuning_undo(tuning, source, removed, err);
+    if (there && !status) status = rdt_exchange_undo(tuning, source, removed, err);
     rdt_tuning_close(tuning);
     rdt_layers_free(&layers);
     return status;

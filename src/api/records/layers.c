@@ -141,7 +141,7 @@ void rdt_layers_free(rdt_layers *layers) {
 /* Whether to go on without a layer that failed. */
 static bool may_go_without(const rdt_layers *layers, int i, const redtune_error *why) {
     if (why->status == REDTUNE_MEMORY) return false;
-    return i >= layers->own || (layers->lenient && rdt_tuning_is_unavailable(why));
+    return i >= layers->own || (layers->lenient && rdt_tuning_open_is_unavailable(why));
 }
 
 redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {

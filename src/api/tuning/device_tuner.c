@@ -150,7 +150,7 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         sweep.problems + rdt_problem_list_class(self->problems, first) - 1;
     rdt_evaluator evaluator;
     self->first = first;
-    rdt_tuning_be_patient(self->database, tell_of_lock, self);
+    rdt_tuning_open_patience(self->database, tell_of_lock, self);
     redtune_status status = read_known(self, &sweep, err);
     if (!status) status = self->open_evaluator(self->user, largest, &evaluator, err);
     if (!status) {
@@ -161,6 +161,6 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         rdt_trials_free(&sweep.known[state]);
         rdt_trials_free(&sweep.alike[state]);
     }
-    rdt_tuning_be_patient(self->database, NULL, NULL);
+    rdt_tuning_open_patience(self->database, NULL, NULL);
     return status;
 }
