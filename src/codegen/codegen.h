@@ -94,12 +94,11 @@ redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_po
                                  bool lines, char **source, redtune_error *err);
 /* Likewise, of a launch that accumulates (model/launch.h): the same kernel, whose output is an
  * accumulator, and redtune_combine. With #line directives. */
-redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, rdt_case at,
-                                               const rdt_point *point, char **source,
-                                               redtune_error *err);
+redtune_status rdt_render_accumulating(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                       char **source, redtune_error *err);
 /* What tells the kernel of one point from that of another, launch and all, as text: the same as
  * long as nothing in the templates changes it. */
-redtune_status rdt_codegen_kernel(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                  char out[RDT_KERNEL_BYTES], redtune_error *err);
+redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                    char out[RDT_KERNEL_BYTES], redtune_error *err);
 
 #endif

@@ -148,9 +148,8 @@ redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_po
     return render_texts(codegen, &call, source, err);
 }
 
-redtune_status rdt_codegen_render_accumulating(rdt_codegen *codegen, rdt_case at,
-                                               const rdt_point *point, char **source,
-                                               redtune_error *err) {
+redtune_status rdt_render_accumulating(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                       char **source, redtune_error *err) {
     render_call call = {
         .family = &codegen->family[point->family],
         .space = &codegen->space[point->family],

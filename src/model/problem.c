@@ -147,7 +147,7 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
 
 redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dtype *result,
                                       redtune_error *err) {
-    redtune_problem resolved;
+    redtune_problem resolved = {0};
     if (!result)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot give the result's dtype: result is NULL");
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);

@@ -404,7 +404,7 @@ static const char *kernel_of(const char *text, int major) {
     write_template("mine/kernel.cu", text);
     redtune_status status = rdt_codegen_open(&codegen, &err);
     if (!status) status = rdt_codegen_default(codegen, at, &point, &err);
-    if (!status) status = rdt_codegen_kernel(codegen, at, &point, kernel, &err);
+    if (!status) status = rdt_kernel_hash_find(codegen, at, &point, kernel, &err);
     rdt_codegen_close(codegen);
     remove_folder();
     return status ? "" : kernel;
@@ -455,7 +455,7 @@ static void a_kernel_has_its_launch(void) {
     static const char *const text[] = {"per_sm=1", "per_sm=8", "per_sm=1"};
     for (int i = 0; i < 3; i++) {
         CHECK_OK(rdt_point_parse(rdt_codegen_spaces(codegen), text[i], &point, &err), err);
-        CHECK_OK(rdt_codegen_kernel(codegen, at, &point, out[i], &err), err);
+        CHECK_OK(rdt_kernel_hash_find(codegen, at, &point, out[i], &err), err);
     }
     CHECK(strcmp(few, many));
     CHECK_TEXT(again, few);

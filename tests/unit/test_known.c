@@ -103,7 +103,7 @@ static const char *kernel_now(void) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024};
     rdt_point point;
     if (rdt_point_read(rdt_codegen_spaces(codegen), "block", config, &point, &err) ||
-        rdt_codegen_kernel(codegen, (rdt_case){&problem, &trials_gpu}, &point, kernel, &err))
+        rdt_kernel_hash_find(codegen, (rdt_case){&problem, &trials_gpu}, &point, kernel, &err))
         return "";
     return kernel;
 }

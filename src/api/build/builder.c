@@ -322,7 +322,7 @@ static redtune_status render(rdt_builder *builder, rdt_case at, const rdt_point 
     rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s of %s", text,
                   redtune_dtype_name(at.problem->dtype));
     snprintf(name, 64, "%s.cu", rdt_point_space(spaces, point)->family);
-    status = accumulates ? rdt_codegen_render_accumulating(codegen, at, point, source, err)
+    status = accumulates ? rdt_render_accumulating(codegen, at, point, source, err)
                          : rdt_render_source(codegen, at, point, true, source, err);
     rdt_builder_give_back(builder);
     return status;

@@ -27,7 +27,7 @@ static redtune_status find_kernel(rdt_codegen *codegen, const rdt_trial *trial,
     redtune_status status = read_point(codegen, trial, gpu, read, err);
     if (status) return status;
     const rdt_case at = {&trial->problem, &read->facts};
-    return rdt_codegen_kernel(codegen, at, &read->point, out, err);
+    return rdt_kernel_hash_find(codegen, at, &read->point, out, err);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */

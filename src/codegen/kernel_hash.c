@@ -1,5 +1,5 @@
-/* Kernel: what tells the kernel of one point from that of another, so that a measurement is known
- * to be of a kernel that is still the same whatever else changed in the templates.
+/* Kernel hash: what tells the kernel of one point from that of another, so that a measurement is
+ * known to be of a kernel that is still the same whatever else changed in the templates.
  *
  * The identity is a hash of the rendered source without #line directives, comments and blanks, for
  * the GPU's own compute capability, whatever NVRTC can make code for; and of how it is launched on
@@ -115,8 +115,8 @@ static redtune_status find_source(rdt_codegen *codegen, rdt_case at, const rdt_p
     return REDTUNE_OK;
 }
 
-redtune_status rdt_codegen_kernel(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                  char out[RDT_KERNEL_BYTES], redtune_error *err) {
+redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                    char out[RDT_KERNEL_BYTES], redtune_error *err) {
     uint64_t source = 0;
     rdt_launch launch;
     rdt_facts facts = *rdt_facts_typical();
