@@ -236,7 +236,7 @@ static bool read_time(sqlite3_stmt *statement, int i, double *out) {
     return type == SQLITE_FLOAT || type == SQLITE_INTEGER;
 }
 
-/* The row is zeroed but for the columns before this one. */
+/* The row holds the columns before this one, and zeros. */
 static bool read_value(sqlite3_stmt *statement, int i, const column *column, rdt_row *row) {
     char *at = (char *)row + column->offset;
     bool is_null = sqlite3_column_type(statement, i) == SQLITE_NULL;
@@ -345,7 +345,7 @@ static int bind_value(sqlite3_stmt *statement, int i, const column *column, cons
     return sqlite3_bind_int64(statement, i, usual ? column->least : value);
 }
 
-/* Binds the parameters behind the first so many. */
+/* Binds the columns to the parameters from before + 1 on. */
 static int bind_columns(sqlite3_stmt *statement, int before, const column *columns, size_t count,
                         const rdt_row *row) {
     int rc = SQLITE_OK;
@@ -374,7 +374,7 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
                        : sqlite3_bind_null(statement, last);
 }
 
-/* Binds the columns of kinds from first to last behind so many parameters. */
+/* Binds the columns of the kinds from first to last, to the parameters from before + 1 on. */
 static int bind_kinds(sqlite3_stmt *statement, int before, kind first, kind last,
                       const rdt_trial *trial) {
     const rdt_row row = {.trial = *trial};

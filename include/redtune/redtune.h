@@ -148,7 +148,7 @@ typedef struct redtune_op_info {
 } redtune_op_info;
 
 /* Ops are numbered from 0 on without a gap: those above, then others that the templates have.
- * REDTUNE_INVALID for a number that is none. */
+ * REDTUNE_INVALID for any other number. */
 REDTUNE_API redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error *err);
 /* Bytes of one element; 0 for a value that is no dtype. */
 REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);

@@ -247,27 +247,24 @@ static int call_default(lua_State *state) {
     return 0;
 }
 
+static int ask_rule(lua_State *state, rule_call *call, const char *rule) {
+    push_call(state, call, rule);
+    take_answer(state, 3, call);
+    return 0;
+}
+
 static int call_allowed(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
     ask_serves(state, call);
-    if (!call->yes) return 0;
-    push_call(state, call, "allowed");
-    take_answer(state, 3, call);
-    return 0;
+    return call->yes ? ask_rule(state, call, "allowed") : 0;
 }
 
 static int call_distinct(lua_State *state) {
-    rule_call *call = lua_touserdata(state, 1);
-    push_call(state, call, "distinct");
-    take_answer(state, 3, call);
-    return 0;
+    return ask_rule(state, lua_touserdata(state, 1), "distinct");
 }
 
 static int call_useful(lua_State *state) {
-    rule_call *call = lua_touserdata(state, 1);
-    push_call(state, call, "useful");
-    take_answer(state, 3, call);
-    return 0;
+    return ask_rule(state, lua_touserdata(state, 1), "useful");
 }
 
 static int call_launch(lua_State *state) {

@@ -5,7 +5,7 @@
 #include "api/records/convert.h"
 #include "model/trials.h"
 
-/* A point that was read, where the templates at hand have it. */
+/* A row's point, read with the current templates. */
 typedef struct reading {
     rdt_point point;
     rdt_facts facts;
