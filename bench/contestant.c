@@ -15,9 +15,7 @@ static redtune_status run_plan(void *self, const void *in, uint64_t count, void 
     return redtune_plan_reduce(self, in, count, out, stream, err);
 }
 
-static void close_plan(void *self) {
-    redtune_plan_destroy(self);
-}
+static void close_plan(void *self) { redtune_plan_destroy(self); }
 
 redtune_status bench_contestant_open_plan(redtune *rt, const redtune_problem *problem,
                                           bench_contestant *out, bench_time *time,

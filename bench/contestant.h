@@ -1,6 +1,5 @@
 /* Contestant: redtune's plans and CUB's calls as contestants. */
-#ifndef BENCH_CONTESTANT_H
-#define BENCH_CONTESTANT_H
+#pragma once
 
 #include "bench/cub.h"
 #include "bench/timer.h"
@@ -14,5 +13,3 @@ redtune_status bench_contestant_open_cub(const bench_cub_call *call, uint64_t co
                                          bench_contestant *out, redtune_error *err);
 /* One that does not take part is fine. */
 void bench_contestant_close(bench_contestant *contestant);
-
-#endif

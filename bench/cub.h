@@ -1,6 +1,5 @@
 /* Cub: CUB's DeviceReduce behind plain functions, one per op and dtype. */
-#ifndef BENCH_CUB_H
-#define BENCH_CUB_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stddef.h>
@@ -32,5 +31,4 @@ const bench_cub_call *bench_cub_find(const char *op, const char *dtype);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Cub_offset: the type of the number of elements that CUB is called with. */
-#ifndef BENCH_CUB_OFFSET_CUH
-#define BENCH_CUB_OFFSET_CUH
+#pragma once
 
 #include <cstdint>
 
@@ -14,5 +13,3 @@ cudaError_t bench_cub_with_offset(std::uint64_t count, Call call) {
     else
         return cudaErrorNotSupported;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Device: the bench's own kernels, which prepare what is timed. Each is only queued on the stream.
  */
-#ifndef BENCH_DEVICE_H
-#define BENCH_DEVICE_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stddef.h>
@@ -23,5 +22,4 @@ cudaError_t bench_device_hold(double ns, cudaStream_t stream);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

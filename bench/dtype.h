@@ -1,7 +1,6 @@
 /* Dtype: the element types that can be raced, by the names that redtune knows them by, with what
  * test data and comparisons need. A library that lacks one just does not find its name. */
-#ifndef BENCH_DTYPE_H
-#define BENCH_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void bench_dtype_sum(const bench_dtype *dtype, const unsigned char *values, size
  * 64 + count / 2^14 links. (Every contestant spreads large inputs over 2^14 threads at least.) */
 bool bench_dtype_agree(const bench_dtype *result, bool rounds, uint64_t count, const void *a,
                        const void *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* Floor: a contestant that reads the same bytes and sums them within each block, but never combines
  * the blocks: what any reduction takes at the least. */
-#ifndef BENCH_FLOOR_H
-#define BENCH_FLOOR_H
+#pragma once
 
 #include "bench/timer.h"
 
@@ -12,5 +11,3 @@ bool bench_floor_has(const bench_row *row);
  * must come to, of dtype result. */
 redtune_status bench_floor_open(bench_gpu *gpu, bench_row *row, const bench_dtype *result,
                                 const void *sum, bench_contestant *out, redtune_error *err);
-
-#endif

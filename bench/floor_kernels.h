@@ -1,6 +1,5 @@
 /* Floor_kernels: the kernels that sum within each block and never combine the blocks. */
-#ifndef BENCH_FLOOR_KERNELS_H
-#define BENCH_FLOOR_KERNELS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -29,5 +28,4 @@ bench_floor_run *bench_floor_find(const char *dtype, int threads, int unroll);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Gpu: the stream, the events and the memory that contestants are timed with, by the CUDA runtime.
  */
-#ifndef BENCH_GPU_H
-#define BENCH_GPU_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include "bench/dtype.h"
@@ -42,5 +41,3 @@ redtune_status bench_gpu_flush(const bench_gpu *gpu, redtune_error *err);
 redtune_status bench_gpu_idle(const bench_gpu *gpu, redtune_error *err);
 redtune_status bench_gpu_hold(const bench_gpu *gpu, redtune_error *err);
 redtune_status bench_gpu_wait(const bench_gpu *gpu, redtune_error *err);
-
-#endif

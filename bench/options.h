@@ -1,6 +1,5 @@
 /* Options: what against_cub is asked to do. */
-#ifndef BENCH_OPTIONS_H
-#define BENCH_OPTIONS_H
+#pragma once
 
 #include <stdio.h>
 #include "base/fail.h"
@@ -38,5 +37,3 @@ typedef struct bench_options {
 redtune_status bench_options_parse(char *const words[], int word_count, bench_options *out,
                                    redtune_error *err);
 void bench_options_help(FILE *out);
-
-#endif

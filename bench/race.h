@@ -1,6 +1,5 @@
 /* Race: all contestants of one problem, checked against one another and timed in turns. */
-#ifndef BENCH_RACE_H
-#define BENCH_RACE_H
+#pragma once
 
 #include "bench/timer.h"
 
@@ -24,5 +23,3 @@ redtune_status bench_race_check(const bench_gpu *gpu, const bench_field *field, 
  * that a drift of the clock meets all alike. */
 redtune_status bench_race_run(bench_gpu *gpu, const bench_field *field, int samples, bench_row *row,
                               redtune_error *err);
-
-#endif

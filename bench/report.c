@@ -15,9 +15,7 @@ struct bench_report {
     bench_summaries summaries;
 };
 
-static uint64_t row_bytes(const bench_row *row) {
-    return row->count * row->dtype->bytes;
-}
+static uint64_t row_bytes(const bench_row *row) { return row->count * row->dtype->bytes; }
 
 static double bus_percent(const bench_report *report, const bench_row *row,
                           bench_contestant_id id) {
@@ -213,9 +211,7 @@ static void end_json(const bench_report *report) {
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static void end_csv(const bench_report *report) {
-    (void)report; /* whoever reads CSV sums it up */
-}
+static void end_csv(const bench_report *report) { (void)report; /* whoever reads CSV sums it up */ }
 
 static const struct {
     void (*begin)(const bench_report *report);

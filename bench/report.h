@@ -1,6 +1,5 @@
 /* Report: the rows as text, CSV or JSON, each printed as it comes, and what they come to. */
-#ifndef BENCH_REPORT_H
-#define BENCH_REPORT_H
+#pragma once
 
 #include <stdio.h>
 #include "bench/options.h"
@@ -23,5 +22,3 @@ redtune_status bench_report_begin(const bench_scene *scene, const bench_options 
 redtune_status bench_report_add(bench_report *report, const bench_row *row, redtune_error *err);
 /* Prints what comes after the rows, and frees the report. report may be NULL. */
 void bench_report_end(bench_report *report);
-
-#endif

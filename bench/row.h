@@ -1,6 +1,5 @@
 /* Row: one result of the race, the times of all contestants at one op, dtype, size and mode. */
-#ifndef BENCH_ROW_H
-#define BENCH_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include "bench/dtype.h"
@@ -49,5 +48,3 @@ const char *bench_row_mode(bench_mode mode);
 double bench_row_gbps(const bench_row *row, bench_contestant_id id);
 /* The time of top over the time of bottom; 0 if either was not measured. */
 double bench_row_ratio(const bench_row *row, bench_contestant_id top, bench_contestant_id bottom);
-
-#endif

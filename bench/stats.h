@@ -1,6 +1,5 @@
 /* Stats: what ratios of times come to. */
-#ifndef BENCH_STATS_H
-#define BENCH_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void bench_stats_add(bench_ratios *ratios, double top, double bottom);
 void bench_stats_merge(bench_ratios *ratios, const bench_ratios *other);
 /* The geometric mean; 0 of none. */
 double bench_stats_mean(const bench_ratios *ratios);
-
-#endif

@@ -1,6 +1,5 @@
 /* Summary: the ratios of all rows of one op, dtype and mode. */
-#ifndef BENCH_SUMMARY_H
-#define BENCH_SUMMARY_H
+#pragma once
 
 #include "bench/row.h"
 #include "bench/stats.h"
@@ -25,5 +24,3 @@ typedef struct bench_summaries {
 void bench_summaries_add(bench_summaries *summaries, const bench_row *row);
 /* Appends a summary of all dtypes for each op and mode; no row may come after that. */
 void bench_summaries_total(bench_summaries *summaries);
-
-#endif

@@ -1,6 +1,5 @@
 /* Timer: one contestant on one problem, ready to be timed again and again. */
-#ifndef BENCH_TIMER_H
-#define BENCH_TIMER_H
+#pragma once
 
 #include "bench/gpu.h"
 #include "bench/row.h"
@@ -38,5 +37,3 @@ void bench_timer_close(bench_timer *timer);
 redtune_status bench_timer_sample(bench_timer *timer, redtune_error *err);
 /* The samples so far (at least one) and the launches. Sorts the samples. */
 void bench_timer_summary(bench_timer *timer, bench_time *out);
-
-#endif

@@ -11,8 +11,7 @@
  * DATE and COUNT are integers, and EXTENT one whose least value is 0 in C; PLACE, CLOCK and
  * CONDITION are integers, NULL where unknown. TIME, SPREAD and SAMPLES are NULL unless the outcome
  * is good. */
-#ifndef RDT_CACHE_COLUMNS_H
-#define RDT_CACHE_COLUMNS_H
+#pragma once
 
 #define RDT_GPU_FIGURE_LIST(X)                                                                     \
     X(INTEGER, major, 0, 999, gpu.major, " -- compute capability", RDT_KEPT)                       \
@@ -80,5 +79,3 @@
 #define RDT_COLUMN_NAME(kind, column, least, most, field, note, before)   ", " #column
 #define RDT_COLUMN_BEFORE(kind, column, least, most, field, note, before) before(", " #column)
 #define RDT_COLUMN_VALUE(kind, column, least, most, field, note, before)  ", ?"
-
-#endif

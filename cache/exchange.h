@@ -1,6 +1,5 @@
 /* Exchange: taking rows of other databases in, taking that back, and writing rows out. */
-#ifndef RDT_CACHE_EXCHANGE_H
-#define RDT_CACHE_EXCHANGE_H
+#pragma once
 
 #include "cache/rows.h"
 
@@ -29,5 +28,3 @@ redtune_status rdt_exchange_write_file(const rdt_rows *rows, void **data, size_t
                                        redtune_error *err);
 redtune_status rdt_exchange_write_json(const rdt_rows *rows, void **data, size_t *bytes,
                                        redtune_error *err);
-
-#endif

@@ -19,9 +19,7 @@ static uint32_t big_endian(const unsigned char *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-uint32_t rdt_header_version(const unsigned char *header) {
-    return big_endian(header + VERSION_AT);
-}
+uint32_t rdt_header_version(const unsigned char *header) { return big_endian(header + VERSION_AT); }
 
 unsigned rdt_header_page_bytes(const unsigned char *header) {
     unsigned page = (unsigned)header[PAGE_BYTES_AT] << 8 | header[PAGE_BYTES_AT + 1];

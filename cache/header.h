@@ -1,6 +1,5 @@
 /* Header: what the first bytes of an SQLite file say about it. */
-#ifndef RDT_CACHE_HEADER_H
-#define RDT_CACHE_HEADER_H
+#pragma once
 
 #include "cache/sqlite.h"
 
@@ -18,5 +17,3 @@ redtune_status rdt_header_check_length(const rdt_sqlite *file, const unsigned ch
 uint32_t rdt_header_version(const unsigned char *header);
 /* 0 in a header of zeros. */
 unsigned rdt_header_page_bytes(const unsigned char *header);
-
-#endif

@@ -80,9 +80,7 @@ void rdt_kernels_close(rdt_kernels *kernels) {
     free(kernels);
 }
 
-void rdt_kernels_limit(rdt_kernels *kernels, int64_t bytes) {
-    kernels->limit_bytes = bytes;
-}
+void rdt_kernels_limit(rdt_kernels *kernels, int64_t bytes) { kernels->limit_bytes = bytes; }
 
 static void hash_kernel(const kernel *stored, char out[RDT_HASH_TEXT_BYTES]) {
     rdt_hash hash = rdt_hash_begin();
@@ -122,9 +120,7 @@ static int look_for_object(rdt_sqlite *file) {
 }
 
 /* Emptying a damaged file leaves this. */
-static bool is_blank(rdt_sqlite *file) {
-    return look_for_object(file) == SQLITE_DONE;
-}
+static bool is_blank(rdt_sqlite *file) { return look_for_object(file) == SQLITE_DONE; }
 
 /* *blank: there is nothing yet; else the file is sound, or the call fails. */
 static redtune_status examine(rdt_kernels *kernels, bool *blank, redtune_error *err) {

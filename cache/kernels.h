@@ -2,8 +2,7 @@
  *
  * Any number of processes may use one file at once; within a process one thread at a time uses a
  * handle, and a child of fork() opens its own. Losing the file costs time only. */
-#ifndef RDT_CACHE_KERNELS_H
-#define RDT_CACHE_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/text.h"
@@ -33,5 +32,3 @@ redtune_status rdt_kernels_census(rdt_kernels *kernels, int64_t *count, int64_t 
                                   redtune_error *err);
 /* Bounds the file at another size than 256 MiB, from the next put on. */
 void rdt_kernels_limit(rdt_kernels *kernels, int64_t bytes);
-
-#endif

@@ -74,9 +74,7 @@ static void set_integer(rdt_row *row, const column *column, int64_t value) {
         *(int64_t *)at = value;
 }
 
-static bool is_name(const column *column) {
-    return column->kind <= KIND_OUTCOME;
-}
+static bool is_name(const column *column) { return column->kind <= KIND_OUTCOME; }
 
 static bool is_text(const column *column) {
     return column->kind > KIND_OUTCOME && column->kind <= KIND_KERNEL;
@@ -87,9 +85,7 @@ static bool may_be_unknown(const column *column) {
            (column->kind >= KIND_PLACE && column->kind <= KIND_CONDITION);
 }
 
-static bool is_of_good(const column *column) {
-    return column->kind >= KIND_SAMPLES;
-}
+static bool is_of_good(const column *column) { return column->kind >= KIND_SAMPLES; }
 
 /* What the field of an optional column has where the column is NULL. */
 static int64_t missing_value(const column *column) {
@@ -106,14 +102,10 @@ static const char *const cache_names[] = {
 
 static const char *name_of(kind kind, int value) {
     switch (kind) {
-    case KIND_OP:
-        return redtune_op_name((redtune_op)value);
-    case KIND_DTYPE:
-        return redtune_dtype_name((redtune_dtype)value);
-    case KIND_LAYOUT:
-        return rdt_problem_layout_name(value);
-    case KIND_ORDERING:
-        return rdt_problem_ordering_name(value);
+    case KIND_OP: return redtune_op_name((redtune_op)value);
+    case KIND_DTYPE: return redtune_dtype_name((redtune_dtype)value);
+    case KIND_LAYOUT: return rdt_problem_layout_name(value);
+    case KIND_ORDERING: return rdt_problem_ordering_name(value);
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
     default:
@@ -127,20 +119,15 @@ static int find_name(kind kind, const char *name) {
     redtune_op op;
     redtune_dtype dtype;
     switch (kind) {
-    case KIND_OP:
-        return redtune_op_find(name, &op, NULL) ? -1 : (int)op;
-    case KIND_DTYPE:
-        return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
-    case KIND_LAYOUT:
-        return rdt_problem_find_layout(name);
-    case KIND_ORDERING:
-        return rdt_problem_find_ordering(name);
+    case KIND_OP: return redtune_op_find(name, &op, NULL) ? -1 : (int)op;
+    case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
+    case KIND_LAYOUT: return rdt_problem_find_layout(name);
+    case KIND_ORDERING: return rdt_problem_find_ordering(name);
     case KIND_CACHE:
         return !strcmp(name, cache_names[RDT_CACHE_COLD])   ? RDT_CACHE_COLD
                : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM
                                                             : -1;
-    default:
-        return rdt_trial_outcome_find(name);
+    default: return rdt_trial_outcome_find(name);
     }
 }
 

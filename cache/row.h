@@ -1,6 +1,5 @@
 /* Row: a measurement between C and SQL, by the lists of columns, and what a row may hold. */
-#ifndef RDT_CACHE_ROW_H
-#define RDT_CACHE_ROW_H
+#pragma once
 
 #include <sqlite3.h>
 #include "cache/columns.h"
@@ -41,5 +40,3 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
 #define RDT_ROW_EXTENT "count, outer, inner, outer_step, step"
 int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial);
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu);
-
-#endif

@@ -27,13 +27,9 @@ void rdt_rows_free(rdt_rows *rows) {
 
 /* ---- their order --------------------------------------------------------------------------- */
 
-static int sign(double a, double b) {
-    return (a > b) - (a < b);
-}
+static int sign(double a, double b) { return (a > b) - (a < b); }
 
-static int compare_integers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
+static int compare_integers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b) {
     int diff = (int)a->problem.op - (int)b->problem.op;
@@ -102,9 +98,7 @@ static int compare(const void *a, const void *b) {
     return compare_rows(*(const rdt_row *const *)a, *(const rdt_row *const *)b);
 }
 
-static int compare_in_place(const void *a, const void *b) {
-    return compare_rows(a, b);
-}
+static int compare_in_place(const void *a, const void *b) { return compare_rows(a, b); }
 
 void rdt_rows_sort(rdt_rows *rows) {
     if (rows->count) qsort(rows->row, rows->count, sizeof *rows->row, compare_in_place);

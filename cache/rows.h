@@ -1,6 +1,5 @@
 /* Rows: measurements in memory, from one database or several, and what wins among them. */
-#ifndef RDT_CACHE_ROWS_H
-#define RDT_CACHE_ROWS_H
+#pragma once
 
 #include "cache/tuning.h"
 
@@ -43,5 +42,3 @@ typedef redtune_status rdt_rows_rank_fn(void *user, const rdt_standing *standing
  * with that. */
 redtune_status rdt_rows_rank(const rdt_rows *rows, rdt_rows_rank_fn *each, void *user,
                              redtune_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Schema: the exact text of both database files, the check that a file has it, and the way from an
  * older version's to the present one's. */
-#ifndef RDT_CACHE_SCHEMA_H
-#define RDT_CACHE_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/fail.h"
@@ -50,5 +49,3 @@ bool rdt_schema_is_past(const struct rdt_sqlite *file);
 /* Takes a file that was checked from file->version to the present one, inside the caller's
  * transaction. */
 redtune_status rdt_schema_migrate(struct rdt_sqlite *file, redtune_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * first use, and errors that name the file, SQLite's reason and a remedy.
  *
  * One thread at a time uses a connection, and a child of fork() opens its own. */
-#ifndef RDT_CACHE_SQLITE_H
-#define RDT_CACHE_SQLITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sqlite3.h>
@@ -106,5 +105,3 @@ redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status statu
                                     const char *reason, const char *remedy, redtune_error *err);
 /* REDTUNE_DATABASE for a file that is not what it should be. */
 redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err);
-
-#endif

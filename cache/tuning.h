@@ -4,8 +4,7 @@
  * waits up to 30 seconds for its turn; to read, up to 5 seconds for a commit to end. Within a
  * process one thread at a time uses a handle, and a child of fork() opens its own. Errors about the
  * file name it, SQLite's reason and a remedy. */
-#ifndef RDT_CACHE_TUNING_H
-#define RDT_CACHE_TUNING_H
+#pragma once
 
 #include "model/facts.h"
 #include "model/trial.h"
@@ -103,5 +102,3 @@ redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, 
 /* Counts for people: rows and GPU models. */
 redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,
                                  redtune_error *err);
-
-#endif

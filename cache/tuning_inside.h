@@ -1,6 +1,5 @@
 /* Inside of the tuning database, for the files that move its rows. */
-#ifndef RDT_CACHE_TUNING_INSIDE_H
-#define RDT_CACHE_TUNING_INSIDE_H
+#pragma once
 
 #include "cache/row.h"
 #include "cache/sqlite.h"
@@ -22,5 +21,3 @@ redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_row *row, int64
 redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
                                     rdt_tuning_each_fn *each, void *user, int64_t *unfit,
                                     redtune_error *err);
-
-#endif

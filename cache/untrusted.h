@@ -1,6 +1,5 @@
 /* Untrusted: reading rows from bytes that anybody may have made. */
-#ifndef RDT_CACHE_UNTRUSTED_H
-#define RDT_CACHE_UNTRUSTED_H
+#pragma once
 
 #include "cache/tuning.h"
 
@@ -20,5 +19,3 @@ redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes, 
 redtune_status rdt_untrusted_each(const char *name, const void *data, size_t bytes,
                                   rdt_tuning_each_fn *each, void *user, int64_t *unfit,
                                   redtune_error *err);
-
-#endif

@@ -29,9 +29,7 @@ const sim_machine sim_machine_default = {
     .host_bytes_per_ns = 25,
 };
 
-static double most(double a, double b) {
-    return a > b ? a : b;
-}
+static double most(double a, double b) { return a > b ? a : b; }
 
 double sim_machine_time_ns(const sim_machine *machine, const struct redtune_sim_counters *c,
                            uint32_t resident_blocks) {

@@ -1,6 +1,5 @@
 /* Machine: the machine that the clock models: a few figures, all of them in docs/sim.md. */
-#ifndef SIM_MACHINE_H
-#define SIM_MACHINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ extern const sim_machine sim_machine_default;
 struct redtune_sim_counters;
 double sim_machine_time_ns(const sim_machine *machine, const struct redtune_sim_counters *counters,
                            uint32_t resident_blocks);
-
-#endif

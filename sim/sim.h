@@ -1,7 +1,6 @@
 /* Sim: the functions of libredtune-sim.so besides libcuda's entry points: counters, findings,
  * settings. */
-#ifndef REDTUNE_SIM_H
-#define REDTUNE_SIM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -101,6 +100,4 @@ void redtune_sim_reset(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

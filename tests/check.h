@@ -9,8 +9,7 @@
  * A CHECK that fails ends its fact and prints it; the other facts still run. Given names as
  * arguments, only facts that have one of them in their name run. Exit 0 all held, 1 some did not,
  * 77 all were skipped. */
-#ifndef RDT_TESTS_CHECK_H
-#define RDT_TESTS_CHECK_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -128,5 +127,3 @@ __attribute__((unused)) static int check_run(const check_fact *facts, size_t cou
     if (failed || held + skipped == 0) return 1;
     return held ? 0 : 77;
 }
-
-#endif

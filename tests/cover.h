@@ -1,8 +1,7 @@
 /* Cover: a set of kernels in which every pair of values of two parameters stands together at least
  * once, op and dtype counting as parameters. It is computed from the declared space, so that it
  * grows with it. */
-#ifndef RDT_TESTS_COVER_H
-#define RDT_TESTS_COVER_H
+#pragma once
 
 #include "codegen/codegen.h"
 
@@ -23,5 +22,3 @@ typedef enum cover_extent {
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
                            cover_extent extent, cover_point **points, size_t *count,
                            redtune_error *err);
-
-#endif

@@ -42,9 +42,7 @@ const char *disk_fault_text(disk_fault fault) {
     return texts[fault];
 }
 
-long disk_syncs(void) {
-    return disk.syncs;
-}
+long disk_syncs(void) { return disk.syncs; }
 
 /* ---- what the power leaves ------------------------------------------------------------------- */
 
@@ -112,9 +110,7 @@ done:
 
 /* ---- the fault ------------------------------------------------------------------------------- */
 
-static bool is_fatal(void) {
-    return disk.fault == DISK_KILLED || disk.fault == DISK_POWER;
-}
+static bool is_fatal(void) { return disk.fault == DISK_KILLED || disk.fault == DISK_POWER; }
 
 typedef enum call {
     READ = 1,
@@ -188,13 +184,9 @@ bool disk_survives_power(disk_job *job) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static sqlite3_file *real_of(sqlite3_file *file) {
-    return ((disk_file *)file)->real;
-}
+static sqlite3_file *real_of(sqlite3_file *file) { return ((disk_file *)file)->real; }
 
-static int close_file(sqlite3_file *file) {
-    return real_of(file)->pMethods->xClose(real_of(file));
-}
+static int close_file(sqlite3_file *file) { return real_of(file)->pMethods->xClose(real_of(file)); }
 
 static int read_file(sqlite3_file *file, void *data, int bytes, sqlite3_int64 at) {
     if (fails(READ)) return SQLITE_IOERR_READ;

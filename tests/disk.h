@@ -7,8 +7,7 @@
  *     CHECK(disk_survives_power(&job));
  *
  * It lies over SQLite's own VFS. Nothing is synced in truth, which would only take time. */
-#ifndef RDT_TESTS_DISK_H
-#define RDT_TESTS_DISK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ typedef struct disk_job {
  * something does not hold. */
 bool disk_survives_faults(disk_job *job);
 bool disk_survives_power(disk_job *job);
-
-#endif

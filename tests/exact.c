@@ -25,9 +25,7 @@ static uint64_t end_of(const exact *self, part at) {
     return end < self->data->period ? end : self->data->period;
 }
 
-static part lower_half(part at) {
-    return (part){2 * at.node, at.first, at.size / 2};
-}
+static part lower_half(part at) { return (part){2 * at.node, at.first, at.size / 2}; }
 
 static part upper_half(part at) {
     return (part){2 * at.node + 1, at.first + at.size / 2, at.size / 2};

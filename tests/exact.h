@@ -1,6 +1,5 @@
 /* Exact: the results of test data by the host's reference, over any stretch of them. */
-#ifndef RDT_TESTS_EXACT_H
-#define RDT_TESTS_EXACT_H
+#pragma once
 
 #include "tuner/measure/test_data.h"
 
@@ -19,5 +18,3 @@ redtune_value exact_planted_value(const exact *self, uint64_t first, uint64_t co
 /* The result over count elements that are neutral, but for the decider at index `at`; there is none
  * if that is not below count. */
 redtune_value exact_one_hot(const redtune_problem *problem, uint64_t count, uint64_t at);
-
-#endif

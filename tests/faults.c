@@ -35,9 +35,7 @@ static bool fails_now(void) {
     return true;
 }
 
-void *__wrap_malloc(size_t bytes) {
-    return fails_now() ? NULL : __real_malloc(bytes);
-}
+void *__wrap_malloc(size_t bytes) { return fails_now() ? NULL : __real_malloc(bytes); }
 
 void *__wrap_calloc(size_t count, size_t bytes) {
     return fails_now() ? NULL : __real_calloc(count, bytes);

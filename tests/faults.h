@@ -8,8 +8,7 @@
  *
  * Needs the linker's --wrap for the functions below, which tests/CMakeLists.txt gives every unit
  * test. What happens inside shared libraries is not touched. */
-#ifndef RDT_TESTS_FAULTS_H
-#define RDT_TESTS_FAULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@
 bool faults_begin(long n);
 /* Stops failing. Whether an allocation did fail. */
 bool faults_end(void);
-
-#endif

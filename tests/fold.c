@@ -94,12 +94,8 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
     if (!count) return;
     const rdt_op_traits *op = rdt_op_find(fold->problem.op);
     switch (op->combines) {
-    case RDT_COMBINES_SUM:
-        add_sum(fold, result);
-        break;
-    case RDT_COMBINES_PRODUCT:
-        add_product(fold, result);
-        break;
+    case RDT_COMBINES_SUM: add_sum(fold, result); break;
+    case RDT_COMBINES_PRODUCT: add_product(fold, result); break;
     case RDT_COMBINES_LEAST:
     case RDT_COMBINES_GREATEST:
     case RDT_COMBINES_MAGNITUDE:
@@ -108,20 +104,12 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
         else
             add_extreme(fold, result);
         break;
-    case RDT_COMBINES_COUNT:
-        fold->integer += bits;
-        break;
+    case RDT_COMBINES_COUNT: fold->integer += bits; break;
     case RDT_COMBINES_ANY:
-    case RDT_COMBINES_OR:
-        fold->integer |= bits;
-        break;
+    case RDT_COMBINES_OR: fold->integer |= bits; break;
     case RDT_COMBINES_ALL:
-    case RDT_COMBINES_AND:
-        fold->integer &= bits;
-        break;
-    case RDT_COMBINES_XOR:
-        fold->integer ^= bits;
-        break;
+    case RDT_COMBINES_AND: fold->integer &= bits; break;
+    case RDT_COMBINES_XOR: fold->integer ^= bits; break;
     }
     fold->count += count;
 }
@@ -149,14 +137,11 @@ redtune_value rdt_fold_value(const rdt_fold *fold) {
         return rdt_reference_finish(&fold->problem, &sum, fold->count);
     }
     case RDT_RESULT_SAME:
-    case RDT_RESULT_ABS:
-        return fold->best;
-    case RDT_RESULT_INDEX:
-        return (redtune_value){.i64 = fold->best_index};
+    case RDT_RESULT_ABS: return fold->best;
+    case RDT_RESULT_INDEX: return (redtune_value){.i64 = fold->best_index};
     case RDT_RESULT_TRUTH:
     case RDT_RESULT_COUNT:
-    case RDT_RESULT_BITS:
-        break;
+    case RDT_RESULT_BITS: break;
     }
     return rdt_scalar_from_bits(fold->problem.result, fold->integer);
 }

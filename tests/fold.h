@@ -1,6 +1,5 @@
 /* Fold: combining the results of the pieces of an input on the host. */
-#ifndef RDT_TESTS_FOLD_H
-#define RDT_TESTS_FOLD_H
+#pragma once
 
 #include "model/problem.h"
 
@@ -28,5 +27,3 @@ rdt_fold rdt_fold_begin(const redtune_problem *problem);
 void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *elements,
                   uint64_t count);
 redtune_value rdt_fold_value(const rdt_fold *fold);
-
-#endif

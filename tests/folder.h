@@ -1,7 +1,6 @@
 /* Folder: removes a test's own folder with all that is in it. Whoever includes this defines
  * _XOPEN_SOURCE as 700, or _GNU_SOURCE, first. */
-#ifndef RDT_TESTS_FOLDER_H
-#define RDT_TESTS_FOLDER_H
+#pragma once
 
 #include <ftw.h>
 #include <stdio.h>
@@ -15,5 +14,3 @@ static inline int folder_remove_entry(const char *path, const struct stat *info,
 static inline void folder_remove(const char *path) {
     nftw(path, folder_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
-
-#endif

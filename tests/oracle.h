@@ -1,7 +1,6 @@
 /* Oracle: evaluators whose answers are known, so that a search can be held against the best there
  * is: a model of time, and the record of a real GPU. Both count what they are asked for. */
-#ifndef RDT_TESTS_ORACLE_H
-#define RDT_TESTS_ORACLE_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "tuner/evaluator.h"
@@ -52,5 +51,3 @@ oracle_record *oracle_record_read(const char *path);
 void oracle_record_free(oracle_record *record);
 /* The GPUs of the records. */
 extern const rdt_facts oracle_h200, oracle_h100, oracle_sim;
-
-#endif

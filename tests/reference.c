@@ -6,9 +6,7 @@
 #include <string.h>
 #include "model/scalar.h"
 
-static bool is_product(const redtune_problem *problem) {
-    return problem->op == REDTUNE_PROD;
-}
+static bool is_product(const redtune_problem *problem) { return problem->op == REDTUNE_PROD; }
 
 static bool squares(const redtune_problem *problem) {
     return problem->op == REDTUNE_SUMSQ || problem->op == REDTUNE_NORM2;
@@ -139,9 +137,7 @@ static void reduce_total(const redtune_problem *problem, const void *elements, u
 
 /* ---- the extreme element ------------------------------------------------------------------- */
 
-static bool ignores_nan(redtune_op op) {
-    return op == REDTUNE_FMIN || op == REDTUNE_FMAX;
-}
+static bool ignores_nan(redtune_op op) { return op == REDTUNE_FMIN || op == REDTUNE_FMAX; }
 
 /* A number that is larger for what the op prefers. */
 static uint64_t rank(const redtune_problem *problem, const void *elements, uint64_t index) {
@@ -248,21 +244,13 @@ void rdt_reference_reduce(const redtune_problem *problem, const void *elements, 
     *out = (rdt_reference){.exact = 0};
     switch (rdt_op_find(problem->op)->result) {
     case RDT_RESULT_SUM:
-    case RDT_RESULT_MEAN:
-        reduce_total(problem, elements, count, out);
-        break;
+    case RDT_RESULT_MEAN: reduce_total(problem, elements, count, out); break;
     case RDT_RESULT_SAME:
     case RDT_RESULT_ABS:
-    case RDT_RESULT_INDEX:
-        reduce_extreme(problem, elements, count, out);
-        break;
+    case RDT_RESULT_INDEX: reduce_extreme(problem, elements, count, out); break;
     case RDT_RESULT_TRUTH:
-    case RDT_RESULT_COUNT:
-        reduce_zeros(problem, elements, count, out);
-        break;
-    case RDT_RESULT_BITS:
-        reduce_bits(problem, elements, count, out);
-        break;
+    case RDT_RESULT_COUNT: reduce_zeros(problem, elements, count, out); break;
+    case RDT_RESULT_BITS: reduce_bits(problem, elements, count, out); break;
     }
 }
 
@@ -276,16 +264,11 @@ typedef struct rounding {
 
 static rounding rounding_of(redtune_dtype dtype) {
     switch (dtype) {
-    case REDTUNE_F16:
-        return (rounding){0x1p-11, 0x1p-25};
-    case REDTUNE_BF16:
-        return (rounding){0x1p-8, 0x1p-134};
-    case REDTUNE_F32:
-        return (rounding){0x1p-24, 0x1p-150};
-    case REDTUNE_F64:
-        return (rounding){0x1p-53, 0x1p-1074};
-    default:
-        return (rounding){0, 0};
+    case REDTUNE_F16: return (rounding){0x1p-11, 0x1p-25};
+    case REDTUNE_BF16: return (rounding){0x1p-8, 0x1p-134};
+    case REDTUNE_F32: return (rounding){0x1p-24, 0x1p-150};
+    case REDTUNE_F64: return (rounding){0x1p-53, 0x1p-1074};
+    default: return (rounding){0, 0};
     }
 }
 

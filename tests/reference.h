@@ -1,7 +1,6 @@
 /* Reference: the value of a reduction over host memory, as docs/ops.md defines it. Plain and slow:
  * one element after the other, floats in twice the accumulator's precision and more. */
-#ifndef RDT_TESTS_REFERENCE_H
-#define RDT_TESTS_REFERENCE_H
+#pragma once
 
 #include "model/problem.h"
 
@@ -25,5 +24,3 @@ redtune_value rdt_reference_finish(const redtune_problem *problem, const redtune
  * the depth); 0 for ops that are exact. */
 double rdt_reference_bound(const redtune_problem *problem, const rdt_reference *reference,
                            uint64_t count, double depth);
-
-#endif

@@ -73,6 +73,4 @@ bool tune_open(void) {
     return false;
 }
 
-void tune_close(void) {
-    rdt_codegen_close(tune_codegen);
-}
+void tune_close(void) { rdt_codegen_close(tune_codegen); }

@@ -1,6 +1,5 @@
 /* Tune: a tune of one class on an oracle, for the tests of searches and series. */
-#ifndef RDT_TESTS_TUNE_H
-#define RDT_TESTS_TUNE_H
+#pragma once
 
 #include "oracle.h"
 #include "tuner/search/sweep.h"
@@ -38,5 +37,3 @@ double tune_truth_ns(const tune *self, const rdt_trial *trial);
  * to one file alone (check.h). tune_open says why it cannot, and returns false. */
 bool tune_open(void);
 void tune_close(void);
-
-#endif

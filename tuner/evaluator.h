@@ -5,8 +5,7 @@
  * Evaluators: tuner/measure/local.h (this process and its GPU), a worker process, and in tests a
  * model of time.
  */
-#ifndef RDT_TUNER_EVALUATOR_H
-#define RDT_TUNER_EVALUATOR_H
+#pragma once
 
 #include "model/launch.h"
 #include "model/point.h"
@@ -50,5 +49,3 @@ typedef struct rdt_evaluator {
                            double *sample_ns, rdt_verdict *verdicts, rdt_conditions *conditions,
                            redtune_error *err);
 } rdt_evaluator;
-
-#endif

@@ -39,9 +39,7 @@ static CUresult release(CUdeviceptr address, sim_owner owner) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemFree_v2(CUdeviceptr address) {
-    SIM_ENTRY(release(address, SIM_OWNER_DEVICE));
-}
+CUresult cuMemFree_v2(CUdeviceptr address) { SIM_ENTRY(release(address, SIM_OWNER_DEVICE)); }
 
 static CUresult release_async(CUdeviceptr address, CUstream handle) {
     struct CUstream_st *stream = sim_stream_find(handle);
@@ -68,9 +66,7 @@ CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags) {
     SIM_ENTRY(allocate_host(out, bytes));
 }
 
-CUresult cuMemAllocHost_v2(void **out, size_t bytes) {
-    SIM_ENTRY(allocate_host(out, bytes));
-}
+CUresult cuMemAllocHost_v2(void **out, size_t bytes) { SIM_ENTRY(allocate_host(out, bytes)); }
 
 CUresult cuMemFreeHost(void *host) {
     SIM_ENTRY(host ? release((CUdeviceptr)(uintptr_t)host, SIM_OWNER_HOST)
@@ -95,9 +91,7 @@ static CUresult get_pointer_attribute(void *data, CUpointer_attribute attribute,
     bool is_host = alloc->owner == SIM_OWNER_HOST;
     const struct CUctx_st *context = alloc->context;
     switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(const void **)data = context;
-        break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT: *(const void **)data = context; break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(CUmemorytype *)data = is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         break;
@@ -110,20 +104,11 @@ static CUresult get_pointer_attribute(void *data, CUpointer_attribute attribute,
         if (!is_host) return CUDA_ERROR_INVALID_VALUE;
         *(void **)data = (void *)(uintptr_t)at;
         break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *(int *)data = context->device;
-        break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *(CUdeviceptr *)data = alloc->address;
-        break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        *(size_t *)data = alloc->size_bytes;
-        break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *(unsigned int *)data = 0;
-        break;
-    default:
-        return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = context->device; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = alloc->address; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = alloc->size_bytes; break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned int *)data = 0; break;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_SUCCESS;
 }

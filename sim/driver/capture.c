@@ -232,9 +232,7 @@ static CUresult end(CUstream handle, CUgraph *out) {
     return rc;
 }
 
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *out) {
-    SIM_ENTRY(end(stream, out));
-}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *out) { SIM_ENTRY(end(stream, out)); }
 
 static CUstreamCaptureStatus status_of(const struct CUstream_st *stream) {
     if (!stream->capture) return CU_STREAM_CAPTURE_STATUS_NONE;

@@ -1,6 +1,5 @@
 /* Compat: the entry points that cuda.h of CUDA 11.8 and 12 lacks, so that any of them will do. */
-#ifndef SIM_DRIVER_COMPAT_H
-#define SIM_DRIVER_COMPAT_H
+#pragma once
 
 #include <cuda.h>
 
@@ -65,6 +64,4 @@ CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, uns
 
 #if CUDA_VERSION < 12080
 CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd);
-#endif
-
 #endif

@@ -36,23 +36,12 @@ static struct CUctx_st *make_context(CUdevice device, bool is_primary) {
 
 static void destroy_handle(sim_handle *handle) {
     switch (handle->kind) {
-    case SIM_HANDLE_MODULE:
-        sim_module_unload((struct CUmod_st *)handle);
-        break;
-    case SIM_HANDLE_STREAM:
-        sim_stream_destroy((struct CUstream_st *)handle);
-        break;
-    case SIM_HANDLE_EVENT:
-        sim_event_destroy((struct CUevent_st *)handle);
-        break;
-    case SIM_HANDLE_GRAPH:
-        sim_graph_destroy((struct CUgraph_st *)handle);
-        break;
-    case SIM_HANDLE_EXEC:
-        sim_graph_exec_destroy((struct CUgraphExec_st *)handle);
-        break;
-    default:
-        break; /* functions go with their module, nodes with their graph */
+    case SIM_HANDLE_MODULE: sim_module_unload((struct CUmod_st *)handle); break;
+    case SIM_HANDLE_STREAM: sim_stream_destroy((struct CUstream_st *)handle); break;
+    case SIM_HANDLE_EVENT: sim_event_destroy((struct CUevent_st *)handle); break;
+    case SIM_HANDLE_GRAPH: sim_graph_destroy((struct CUgraph_st *)handle); break;
+    case SIM_HANDLE_EXEC: sim_graph_exec_destroy((struct CUgraphExec_st *)handle); break;
+    default: break; /* functions go with their module, nodes with their graph */
     }
 }
 
@@ -141,12 +130,8 @@ static CUresult end_primary(CUdevice device, bool at_once) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-    SIM_ENTRY(end_primary(device, false));
-}
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-    SIM_ENTRY(end_primary(device, true));
-}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { SIM_ENTRY(end_primary(device, false)); }
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) { SIM_ENTRY(end_primary(device, true)); }
 
 static CUresult get_state(CUdevice device, unsigned int *flags, int *active) {
     if (!flags || !active) return CUDA_ERROR_INVALID_VALUE;
@@ -188,9 +173,7 @@ static CUresult destroy(CUcontext context) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxDestroy_v2(CUcontext context) {
-    SIM_ENTRY(destroy(context));
-}
+CUresult cuCtxDestroy_v2(CUcontext context) { SIM_ENTRY(destroy(context)); }
 
 static CUresult get_current(CUcontext *out) {
     if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -198,9 +181,7 @@ static CUresult get_current(CUcontext *out) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCurrent(CUcontext *out) {
-    SIM_ENTRY(get_current(out));
-}
+CUresult cuCtxGetCurrent(CUcontext *out) { SIM_ENTRY(get_current(out)); }
 
 static CUresult set_current(CUcontext context) {
     if (context && !sim_state_handle_is(context, SIM_HANDLE_CONTEXT))
@@ -209,18 +190,14 @@ static CUresult set_current(CUcontext context) {
     return context ? push(context) : CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetCurrent(CUcontext context) {
-    SIM_ENTRY(set_current(context));
-}
+CUresult cuCtxSetCurrent(CUcontext context) { SIM_ENTRY(set_current(context)); }
 
 static CUresult push_current(CUcontext context) {
     if (!sim_state_handle_is(context, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
     return push(context);
 }
 
-CUresult cuCtxPushCurrent_v2(CUcontext context) {
-    SIM_ENTRY(push_current(context));
-}
+CUresult cuCtxPushCurrent_v2(CUcontext context) { SIM_ENTRY(push_current(context)); }
 
 static CUresult pop_current(CUcontext *out) {
     if (!sim_thread.depth) return CUDA_ERROR_INVALID_CONTEXT;
@@ -229,9 +206,7 @@ static CUresult pop_current(CUcontext *out) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPopCurrent_v2(CUcontext *out) {
-    SIM_ENTRY(pop_current(out));
-}
+CUresult cuCtxPopCurrent_v2(CUcontext *out) { SIM_ENTRY(pop_current(out)); }
 
 static CUresult get_device(CUdevice *out) {
     if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -240,9 +215,7 @@ static CUresult get_device(CUdevice *out) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice *out) {
-    SIM_ENTRY(get_device(out));
-}
+CUresult cuCtxGetDevice(CUdevice *out) { SIM_ENTRY(get_device(out)); }
 
 static CUresult get_id(CUcontext context, unsigned long long *out) {
     if (!context) context = sim_context_current();
@@ -252,11 +225,7 @@ static CUresult get_id(CUcontext context, unsigned long long *out) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetId(CUcontext context, unsigned long long *out) {
-    SIM_ENTRY(get_id(context, out));
-}
+CUresult cuCtxGetId(CUcontext context, unsigned long long *out) { SIM_ENTRY(get_id(context, out)); }
 
 /* All work has run: what is left to do is to see the errors, at the gate. */
-CUresult cuCtxSynchronize(void) {
-    SIM_ENTRY(CUDA_SUCCESS);
-}
+CUresult cuCtxSynchronize(void) { SIM_ENTRY(CUDA_SUCCESS); }

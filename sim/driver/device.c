@@ -12,9 +12,7 @@ static CUresult get_version(int *version) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDriverGetVersion(int *version) {
-    SIM_ENTRY(get_version(version));
-}
+CUresult cuDriverGetVersion(int *version) { SIM_ENTRY(get_version(version)); }
 
 static CUresult init(unsigned int flags) {
     if (flags || *sim_state.config.refused) return CUDA_ERROR_INVALID_VALUE;
@@ -23,9 +21,7 @@ static CUresult init(unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuInit(unsigned int flags) {
-    SIM_ENTRY(init(flags));
-}
+CUresult cuInit(unsigned int flags) { SIM_ENTRY(init(flags)); }
 
 static bool is_device(CUdevice device) {
     return device >= 0 && device < sim_state.config.device_count;
@@ -37,9 +33,7 @@ static CUresult get_count(int *count) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int *count) {
-    SIM_ENTRY(get_count(count));
-}
+CUresult cuDeviceGetCount(int *count) { SIM_ENTRY(get_count(count)); }
 
 static CUresult get_device(CUdevice *device, int ordinal) {
     if (!device) return CUDA_ERROR_INVALID_VALUE;
@@ -48,9 +42,7 @@ static CUresult get_device(CUdevice *device, int ordinal) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGet(CUdevice *device, int ordinal) {
-    SIM_ENTRY(get_device(device, ordinal));
-}
+CUresult cuDeviceGet(CUdevice *device, int ordinal) { SIM_ENTRY(get_device(device, ordinal)); }
 
 static CUresult get_name(char *name, int length, CUdevice device) {
     if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
@@ -74,9 +66,7 @@ static CUresult get_uuid(CUuuid *uuid, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
-    SIM_ENTRY(get_uuid(uuid, device));
-}
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) { SIM_ENTRY(get_uuid(uuid, device)); }
 
 static CUresult get_bus_id(char *text, int length, CUdevice device) {
     if (!text || length < 1) return CUDA_ERROR_INVALID_VALUE;

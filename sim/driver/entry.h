@@ -1,6 +1,5 @@
 /* Entry: libcuda's entry points as one table, and the gate that every call passes. */
-#ifndef SIM_DRIVER_ENTRY_H
-#define SIM_DRIVER_ENTRY_H
+#pragma once
 
 /* The header then declares every version of a function under its own name. */
 #define __CUDA_API_VERSION_INTERNAL
@@ -146,5 +145,3 @@ CUresult sim_entry_leave(CUresult rc);
         if (rc_ == CUDA_SUCCESS) rc_ = (work);                                                     \
         return sim_entry_leave(rc_);                                                               \
     } while (0)
-
-#endif

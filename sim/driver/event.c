@@ -22,9 +22,7 @@ static CUresult create(CUevent *out, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuEventCreate(CUevent *out, unsigned int flags) {
-    SIM_ENTRY(create(out, flags));
-}
+CUresult cuEventCreate(CUevent *out, unsigned int flags) { SIM_ENTRY(create(out, flags)); }
 
 static CUresult record(CUevent event, CUstream handle) {
     struct CUstream_st *stream = sim_stream_find(handle);
@@ -39,21 +37,15 @@ static CUresult record(CUevent event, CUstream handle) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuEventRecord(CUevent event, CUstream stream) {
-    SIM_ENTRY(record(event, stream));
-}
+CUresult cuEventRecord(CUevent event, CUstream stream) { SIM_ENTRY(record(event, stream)); }
 
 static CUresult wait_for(CUevent event) {
     if (!sim_state_handle_is(event, SIM_HANDLE_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     return event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
 }
 
-CUresult cuEventSynchronize(CUevent event) {
-    SIM_ENTRY(wait_for(event));
-}
-CUresult cuEventQuery(CUevent event) {
-    SIM_ENTRY(wait_for(event));
-}
+CUresult cuEventSynchronize(CUevent event) { SIM_ENTRY(wait_for(event)); }
+CUresult cuEventQuery(CUevent event) { SIM_ENTRY(wait_for(event)); }
 
 static CUresult get_elapsed(float *out, CUevent start, CUevent end) {
     bool known =
@@ -80,6 +72,4 @@ static CUresult destroy(CUevent event) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuEventDestroy_v2(CUevent event) {
-    SIM_ENTRY(destroy(event));
-}
+CUresult cuEventDestroy_v2(CUevent event) { SIM_ENTRY(destroy(event)); }

@@ -71,9 +71,7 @@ static CUresult create(CUgraph *out, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphCreate(CUgraph *out, unsigned int flags) {
-    SIM_ENTRY(create(out, flags));
-}
+CUresult cuGraphCreate(CUgraph *out, unsigned int flags) { SIM_ENTRY(create(out, flags)); }
 
 static CUresult destroy(CUgraph graph) {
     if (!sim_state_handle_is(graph, SIM_HANDLE_GRAPH)) return CUDA_ERROR_INVALID_VALUE;
@@ -82,9 +80,7 @@ static CUresult destroy(CUgraph graph) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphDestroy(CUgraph graph) {
-    SIM_ENTRY(destroy(graph));
-}
+CUresult cuGraphDestroy(CUgraph graph) { SIM_ENTRY(destroy(graph)); }
 
 /* Takes over the work whether it goes well or not. */
 static CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *behind, size_t count,
@@ -244,9 +240,7 @@ static CUresult upload(CUgraphExec exec, CUstream stream) {
     return sim_stream_find(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-    SIM_ENTRY(upload(exec, stream));
-}
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) { SIM_ENTRY(upload(exec, stream)); }
 
 static CUresult add_late(const struct CUstream_st *stream, const sim_work *from) {
     sim_work work;
@@ -283,9 +277,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle) {
     return rc;
 }
 
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-    SIM_ENTRY(launch(exec, stream));
-}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) { SIM_ENTRY(launch(exec, stream)); }
 
 static CUresult destroy_exec(CUgraphExec exec) {
     if (!sim_state_handle_is(exec, SIM_HANDLE_EXEC)) return CUDA_ERROR_INVALID_VALUE;
@@ -293,6 +285,4 @@ static CUresult destroy_exec(CUgraphExec exec) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-    SIM_ENTRY(destroy_exec(exec));
-}
+CUresult cuGraphExecDestroy(CUgraphExec exec) { SIM_ENTRY(destroy_exec(exec)); }

@@ -1,6 +1,5 @@
 /* Graph: graphs and captures, as graph.c and capture.c share them. */
-#ifndef SIM_DRIVER_GRAPH_H
-#define SIM_DRIVER_GRAPH_H
+#pragma once
 
 #include "driver/state.h"
 
@@ -59,5 +58,3 @@ CUresult sim_object_copy(sim_object_share **out, size_t *out_count, const sim_ob
 void sim_object_drop(sim_object_share *shares, size_t count);
 
 CUresult sim_launch_make(const CUDA_KERNEL_NODE_PARAMS_v2 *from, sim_work *out);
-
-#endif

@@ -50,9 +50,7 @@ static CUresult decode_functions(struct CUmod_st *module, sim_problem *problem) 
     return CUDA_SUCCESS;
 }
 
-void sim_module_retain(struct CUmod_st *module) {
-    module->references++;
-}
+void sim_module_retain(struct CUmod_st *module) { module->references++; }
 
 void sim_module_release(struct CUmod_st *module) {
     if (--module->references) return;
@@ -164,9 +162,7 @@ static CUresult unload(CUmodule module) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleUnload(CUmodule module) {
-    SIM_ENTRY(unload(module));
-}
+CUresult cuModuleUnload(CUmodule module) { SIM_ENTRY(unload(module)); }
 
 static CUresult get_function(CUfunction *out, CUmodule module, const char *name) {
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
@@ -205,30 +201,18 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute, CUfunc
     if (!sim_state_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
     const sim_program *program = &function->program;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = (int)program->max_threads;
-        break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-        *value = (int)program->shared_named_bytes;
-        break;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)program->local_bytes;
-        break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)program->max_threads; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)program->shared_named_bytes; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)program->local_bytes; break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = program->register_count > 255 ? 255 : (int)program->register_count;
         break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        *value = (int)function->module->ast.target;
-        break;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = BINARY_VERSION;
-        break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)function->module->ast.target; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = BINARY_VERSION; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         *value = (int)function->dynamic_bytes_max;
         break;
-    default:
-        *value = 0;
-        break;
+    default: *value = 0; break;
     }
     return attribute < CU_FUNC_ATTRIBUTE_MAX ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

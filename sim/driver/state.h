@@ -1,7 +1,6 @@
 /* State: everything that the driver remembers between calls. libcuda's interface passes no handle
  * for it, so it is the one mutable global, and state.c is the one file that holds it. */
-#ifndef SIM_DRIVER_STATE_H
-#define SIM_DRIVER_STATE_H
+#pragma once
 
 #include "driver/entry.h"
 #include "exec/run.h"
@@ -237,5 +236,3 @@ void sim_graph_destroy(struct CUgraph_st *graph);
 void sim_graph_exec_destroy(struct CUgraphExec_st *exec);
 void sim_event_destroy(struct CUevent_st *event);
 void sim_object_destroy_all(void);
-
-#endif

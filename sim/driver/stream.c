@@ -61,9 +61,7 @@ static CUresult create(CUstream *out, unsigned int flags, int priority) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreate(CUstream *out, unsigned int flags) {
-    SIM_ENTRY(create(out, flags, 0));
-}
+CUresult cuStreamCreate(CUstream *out, unsigned int flags) { SIM_ENTRY(create(out, flags, 0)); }
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority) {
     SIM_ENTRY(create(out, flags, priority));
@@ -79,9 +77,7 @@ static CUresult destroy(CUstream stream) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamDestroy_v2(CUstream stream) {
-    SIM_ENTRY(destroy(stream));
-}
+CUresult cuStreamDestroy_v2(CUstream stream) { SIM_ENTRY(destroy(stream)); }
 
 /* The gate has seen errors and hangs; what a capturing stream has to say is left. */
 static CUresult wait_for(CUstream handle) {
@@ -89,12 +85,8 @@ static CUresult wait_for(CUstream handle) {
     return stream ? sim_capture_check_stream(stream) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuStreamSynchronize(CUstream stream) {
-    SIM_ENTRY(wait_for(stream));
-}
-CUresult cuStreamQuery(CUstream stream) {
-    SIM_ENTRY(wait_for(stream));
-}
+CUresult cuStreamSynchronize(CUstream stream) { SIM_ENTRY(wait_for(stream)); }
+CUresult cuStreamQuery(CUstream stream) { SIM_ENTRY(wait_for(stream)); }
 
 static CUresult wait_event(CUstream handle, CUevent event, unsigned int flags) {
     struct CUstream_st *stream = sim_stream_find(handle);
@@ -116,9 +108,7 @@ static CUresult get_context(CUstream handle, CUcontext *out) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCtx(CUstream stream, CUcontext *out) {
-    SIM_ENTRY(get_context(stream, out));
-}
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *out) { SIM_ENTRY(get_context(stream, out)); }
 
 static CUresult get_id(CUstream handle, unsigned long long *out) {
     struct CUstream_st *stream = sim_stream_find(handle);
@@ -128,6 +118,4 @@ static CUresult get_id(CUstream handle, unsigned long long *out) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetId(CUstream stream, unsigned long long *out) {
-    SIM_ENTRY(get_id(stream, out));
-}
+CUresult cuStreamGetId(CUstream stream, unsigned long long *out) { SIM_ENTRY(get_id(stream, out)); }

@@ -1,6 +1,5 @@
 /* Access: one access of a warp to memory, from its lanes' addresses to their bytes. */
-#ifndef SIM_EXEC_ACCESS_H
-#define SIM_EXEC_ACCESS_H
+#pragma once
 
 #include "exec/run.h"
 
@@ -15,5 +14,3 @@ typedef struct sim_access {
 /* Finds the bytes of every lane given, checks that it may touch them, remembers that it did and
  * counts the transactions. false: the launch is over. */
 bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access);
-
-#endif

@@ -38,9 +38,7 @@ bool sim_decode_no_memory(sim_decoder *d) {
     return false;
 }
 
-bool sim_decode_unknown(sim_decoder *d) {
-    return sim_decode_fail(d, "unknown to the simulator");
-}
+bool sim_decode_unknown(sim_decoder *d) { return sim_decode_fail(d, "unknown to the simulator"); }
 
 static void split_opcode(sim_text text, sim_opcode *out) {
     memset(out, 0, sizeof *out);

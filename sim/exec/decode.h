@@ -1,7 +1,6 @@
 /* Decode: the decoder's state, common to its files, and how an opcode and its operands are taken.
  */
-#ifndef SIM_EXEC_DECODE_H
-#define SIM_EXEC_DECODE_H
+#pragma once
 
 #include "exec/op.h"
 
@@ -78,5 +77,3 @@ sim_form *sim_decode_warp_find(sim_text root);
 bool sim_liveness_pack(sim_decoder *d);
 /* Marks the instructions that wait for earlier loads. */
 bool sim_liveness_mark_waits(sim_decoder *d);
-
-#endif

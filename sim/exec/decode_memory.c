@@ -167,12 +167,8 @@ static bool decode_access(sim_decoder *d, bool is_load) {
     return take_address(d, is_load ? 1 : 0, d->inst.count);
 }
 
-static bool decode_load(sim_decoder *d) {
-    return decode_access(d, true);
-}
-static bool decode_store(sim_decoder *d) {
-    return decode_access(d, false);
-}
+static bool decode_load(sim_decoder *d) { return decode_access(d, true); }
+static bool decode_store(sim_decoder *d) { return decode_access(d, false); }
 
 static const struct {
     const char *name;

@@ -133,8 +133,7 @@ static bool value_ref(sim_decoder *d, const sim_operand *operand, const struct l
         bits = d->addresses[operand->index] + operand->bits;
         if (letter->bits == 32) bits &= UINT32_MAX;
         return sim_decode_constant(d, bits, out);
-    default:
-        return sim_decode_fail(d, "an operand of a kind it cannot have");
+    default: return sim_decode_fail(d, "an operand of a kind it cannot have");
     }
 }
 

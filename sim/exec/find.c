@@ -25,13 +25,9 @@ static const int errors[] = {
 
 enum { SOURCE_SHOWN = 60 }; /* of a long path, its end */
 
-int sim_find_error(int kind) {
-    return errors[kind];
-}
+int sim_find_error(int kind) { return errors[kind]; }
 
-bool sim_find_checks(const sim_grid *grid, int kind) {
-    return grid->settings->checks >> kind & 1;
-}
+bool sim_find_checks(const sim_grid *grid, int kind) { return grid->settings->checks >> kind & 1; }
 
 static const char *file_name(const sim_program *program, uint32_t number) {
     for (uint32_t i = 0; i < program->file_count; i++) {

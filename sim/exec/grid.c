@@ -22,9 +22,7 @@ static uint64_t next_random(sim_grid *grid) {
     return z ^ z >> 31;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 uint32_t sim_grid_blocks_per_sm(const sim_machine *machine, const sim_program *program,
                                 uint32_t threads, uint32_t dynamic_bytes) {
@@ -97,52 +95,33 @@ static uint64_t special_value(const sim_grid *grid, const sim_block *block, uint
     const uint32_t *shape = grid->launch->block;
     uint32_t lane = thread % SIM_LANES, bit = 1u << lane;
     switch (special) {
-    case SIM_SPECIAL_TID_X:
-        return thread % shape[0];
-    case SIM_SPECIAL_TID_Y:
-        return thread / shape[0] % shape[1];
-    case SIM_SPECIAL_TID_Z:
-        return thread / shape[0] / shape[1];
+    case SIM_SPECIAL_TID_X: return thread % shape[0];
+    case SIM_SPECIAL_TID_Y: return thread / shape[0] % shape[1];
+    case SIM_SPECIAL_TID_Z: return thread / shape[0] / shape[1];
     case SIM_SPECIAL_NTID_X:
     case SIM_SPECIAL_NTID_Y:
-    case SIM_SPECIAL_NTID_Z:
-        return shape[special - SIM_SPECIAL_NTID_X];
+    case SIM_SPECIAL_NTID_Z: return shape[special - SIM_SPECIAL_NTID_X];
     case SIM_SPECIAL_CTAID_X:
     case SIM_SPECIAL_CTAID_Y:
-    case SIM_SPECIAL_CTAID_Z:
-        return block->at[special - SIM_SPECIAL_CTAID_X];
+    case SIM_SPECIAL_CTAID_Z: return block->at[special - SIM_SPECIAL_CTAID_X];
     case SIM_SPECIAL_NCTAID_X:
     case SIM_SPECIAL_NCTAID_Y:
-    case SIM_SPECIAL_NCTAID_Z:
-        return grid->launch->grid[special - SIM_SPECIAL_NCTAID_X];
-    case SIM_SPECIAL_LANEID:
-        return lane;
-    case SIM_SPECIAL_WARPID:
-        return thread / SIM_LANES;
-    case SIM_SPECIAL_NWARPID:
-        return grid->settings->machine.sm_threads / SIM_LANES;
-    case SIM_SPECIAL_SMID:
-        return block->slot % grid->settings->machine.sm_count;
-    case SIM_SPECIAL_NSMID:
-        return grid->settings->machine.sm_count;
-    case SIM_SPECIAL_GRIDID:
-        return grid->memory->launch;
-    case SIM_SPECIAL_LANEMASK_EQ:
-        return bit;
-    case SIM_SPECIAL_LANEMASK_LT:
-        return bit - 1;
-    case SIM_SPECIAL_LANEMASK_LE:
-        return (bit - 1) | bit;
-    case SIM_SPECIAL_LANEMASK_GT:
-        return ~((bit - 1) | bit);
-    case SIM_SPECIAL_LANEMASK_GE:
-        return ~(bit - 1);
-    case SIM_SPECIAL_DYNAMIC_SMEM:
-        return grid->launch->dynamic_bytes;
+    case SIM_SPECIAL_NCTAID_Z: return grid->launch->grid[special - SIM_SPECIAL_NCTAID_X];
+    case SIM_SPECIAL_LANEID: return lane;
+    case SIM_SPECIAL_WARPID: return thread / SIM_LANES;
+    case SIM_SPECIAL_NWARPID: return grid->settings->machine.sm_threads / SIM_LANES;
+    case SIM_SPECIAL_SMID: return block->slot % grid->settings->machine.sm_count;
+    case SIM_SPECIAL_NSMID: return grid->settings->machine.sm_count;
+    case SIM_SPECIAL_GRIDID: return grid->memory->launch;
+    case SIM_SPECIAL_LANEMASK_EQ: return bit;
+    case SIM_SPECIAL_LANEMASK_LT: return bit - 1;
+    case SIM_SPECIAL_LANEMASK_LE: return (bit - 1) | bit;
+    case SIM_SPECIAL_LANEMASK_GT: return ~((bit - 1) | bit);
+    case SIM_SPECIAL_LANEMASK_GE: return ~(bit - 1);
+    case SIM_SPECIAL_DYNAMIC_SMEM: return grid->launch->dynamic_bytes;
     case SIM_SPECIAL_TOTAL_SMEM:
         return grid->program->shared_named_bytes + grid->launch->dynamic_bytes;
-    default:
-        return 0;
+    default: return 0;
     }
 }
 

@@ -80,6 +80,4 @@ double sim_half_odd_add(double a, double b) {
 }
 
 /* The products of 16-bit floats are exact in double, so only the sum rounds. */
-double sim_half_odd_fma(double a, double b, double c) {
-    return sim_half_odd_add(a * b, c);
-}
+double sim_half_odd_fma(double a, double b, double c) { return sim_half_odd_add(a * b, c); }

@@ -1,6 +1,5 @@
 /* Half: the 16-bit floating formats: to double exactly, and from double with every rounding. */
-#ifndef SIM_EXEC_HALF_H
-#define SIM_EXEC_HALF_H
+#pragma once
 
 #include "exec/program.h"
 
@@ -23,5 +22,3 @@ uint16_t sim_half_from_double(double value, const sim_half_format *format, uint8
 /* a + b and a * b + c rounded to odd: what a second, narrower rounding then makes right. */
 double sim_half_odd_add(double a, double b);
 double sim_half_odd_fma(double a, double b, double c);
-
-#endif

@@ -1,7 +1,6 @@
 /* Lanes: the loops over a warp's lanes that steps are made of, and the reading of rows as numbers.
  */
-#ifndef SIM_EXEC_LANES_H
-#define SIM_EXEC_LANES_H
+#pragma once
 
 #include "exec/op.h"
 #include "exec/run.h"
@@ -106,5 +105,3 @@ static inline uint64_t sim_f64_bits(double value) {
 #define SIM_READ_S64(v, bits) int64_t v = (int64_t)(bits)
 #define SIM_READ_F32(v, bits) float v = sim_f32(bits)
 #define SIM_READ_F64(v, bits) double v = sim_f64(bits)
-
-#endif

@@ -31,16 +31,10 @@ typedef struct analysis {
     uint32_t *start, *end; /* per row: where it lives first and last; SIM_NONE: nowhere */
 } analysis;
 
-static bool has_bit(const uint64_t *set, uint32_t bit) {
-    return set[bit / 64] >> (bit % 64) & 1;
-}
-static void add_bit(uint64_t *set, uint32_t bit) {
-    set[bit / 64] |= 1ull << (bit % 64);
-}
+static bool has_bit(const uint64_t *set, uint32_t bit) { return set[bit / 64] >> (bit % 64) & 1; }
+static void add_bit(uint64_t *set, uint32_t bit) { set[bit / 64] |= 1ull << (bit % 64); }
 
-static bool is_row(sim_ref ref) {
-    return !(ref & 1);
-}
+static bool is_row(sim_ref ref) { return !(ref & 1); }
 
 /* Where control can go from an instruction besides the next one. */
 static uint32_t target_count(const sim_inst *inst) {

@@ -1,7 +1,6 @@
 /* Memory: device memory: allocations in an address space of their own, with a shadow of each
  * byte's history. */
-#ifndef SIM_EXEC_MEMORY_H
-#define SIM_EXEC_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ uint32_t sim_shadow_touch(sim_memory *memory, uint64_t cache_bytes, sim_page *pa
 /* A copy or memset goes through the cache as well. */
 uint64_t sim_shadow_touch_range(sim_memory *memory, uint64_t cache_bytes, sim_alloc *alloc,
                                 uint64_t offset, uint64_t bytes);
-
-#endif

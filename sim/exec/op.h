@@ -1,6 +1,5 @@
 /* Op: the form of the instruction tables, and the loops that every step over lanes shares. */
-#ifndef SIM_EXEC_OP_H
-#define SIM_EXEC_OP_H
+#pragma once
 
 #include "exec/program.h"
 
@@ -102,5 +101,3 @@ enum { SIM_FENCE_BEFORE = 1, SIM_FENCE_AFTER = 2 };
 /* The comparison of a setp or set by its name, such as "lt". NULL: there is no such one. */
 sim_compare *sim_op_compare_find(sim_text comparison, sim_type type);
 sim_step sim_step_setp, sim_step_set;
-
-#endif

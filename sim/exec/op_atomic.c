@@ -33,16 +33,11 @@ static uint64_t add(sim_type type, uint64_t a, uint64_t b, bool flushes) {
         if (isnan(sim_f64(b))) return b | 0x0008000000000000ull;
         if (isnan(sim_f64(a))) return a | 0x0008000000000000ull;
         return isnan(wide) ? 0xfff8000000000000ull : sim_f64_bits(wide);
-    case SIM_F16:
-        return add_half((uint16_t)a, (uint16_t)b, &sim_f16_format);
-    case SIM_BF16:
-        return add_half((uint16_t)a, (uint16_t)b, &sim_bf16_format);
-    case SIM_F16X2:
-        return add_pair(a, b, &sim_f16_format);
-    case SIM_BF16X2:
-        return add_pair(a, b, &sim_bf16_format);
-    default:
-        return a + b;
+    case SIM_F16: return add_half((uint16_t)a, (uint16_t)b, &sim_f16_format);
+    case SIM_BF16: return add_half((uint16_t)a, (uint16_t)b, &sim_bf16_format);
+    case SIM_F16X2: return add_pair(a, b, &sim_f16_format);
+    case SIM_BF16X2: return add_pair(a, b, &sim_bf16_format);
+    default: return a + b;
     }
 }
 
@@ -53,24 +48,15 @@ static bool is_less(sim_type type, uint64_t a, uint64_t b) {
 
 static uint64_t combine(sim_atomic op, sim_type type, uint64_t old, uint64_t value, bool flushes) {
     switch (op) {
-    case SIM_ATOMIC_ADD:
-        return add(type, old, value, flushes);
-    case SIM_ATOMIC_INC:
-        return old >= value ? 0 : old + 1;
-    case SIM_ATOMIC_DEC:
-        return old == 0 || old > value ? value : old - 1;
-    case SIM_ATOMIC_MIN:
-        return is_less(type, value, old) ? value : old;
-    case SIM_ATOMIC_MAX:
-        return is_less(type, old, value) ? value : old;
-    case SIM_ATOMIC_AND:
-        return old & value;
-    case SIM_ATOMIC_OR:
-        return old | value;
-    case SIM_ATOMIC_XOR:
-        return old ^ value;
-    default:
-        return value;
+    case SIM_ATOMIC_ADD: return add(type, old, value, flushes);
+    case SIM_ATOMIC_INC: return old >= value ? 0 : old + 1;
+    case SIM_ATOMIC_DEC: return old == 0 || old > value ? value : old - 1;
+    case SIM_ATOMIC_MIN: return is_less(type, value, old) ? value : old;
+    case SIM_ATOMIC_MAX: return is_less(type, old, value) ? value : old;
+    case SIM_ATOMIC_AND: return old & value;
+    case SIM_ATOMIC_OR: return old | value;
+    case SIM_ATOMIC_XOR: return old ^ value;
+    default: return value;
     }
 }
 

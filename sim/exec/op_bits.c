@@ -33,9 +33,7 @@ static inline uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t by) {
     return (uint32_t)(((uint64_t)high << 32 | low) >> by);
 }
 
-static inline uint32_t clamp_shift(uint32_t by) {
-    return by > 32 ? 32 : by;
-}
+static inline uint32_t clamp_shift(uint32_t by) { return by > 32 ? 32 : by; }
 
 SIM_STEP3(shf_l_wrap, SIM_READ_U32, funnel_left(a, b, c & 31))
 SIM_STEP3(shf_l_clamp, SIM_READ_U32, funnel_left(a, b, clamp_shift(c)))
@@ -113,13 +111,9 @@ static void bfi(sim_run *x, const sim_inst *in, uint32_t lanes, uint32_t bits) {
     SIM_FOR_LANES(i, lanes, d[i] = insert(a[i], b[i], (uint32_t)at[i], (uint32_t)length[i], bits));
 }
 
-static void bfi_32(sim_run *x, const sim_inst *in, uint32_t lanes) {
-    bfi(x, in, lanes, 32);
-}
+static void bfi_32(sim_run *x, const sim_inst *in, uint32_t lanes) { bfi(x, in, lanes, 32); }
 
-static void bfi_64(sim_run *x, const sim_inst *in, uint32_t lanes) {
-    bfi(x, in, lanes, 64);
-}
+static void bfi_64(sim_run *x, const sim_inst *in, uint32_t lanes) { bfi(x, in, lanes, 64); }
 
 static inline uint32_t mask_from(uint32_t at, uint32_t length) {
     if (at > 31 || length == 0) return 0;

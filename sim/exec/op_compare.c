@@ -57,15 +57,11 @@ typedef enum column { U, S16, S32, S64, FLT, DBL, HALF, BRAIN, COLUMNS } column;
     }
 #define ROW_UNSIGNED(name, as)                                                                     \
     {                                                                                              \
-#name, {                                                                                   \
-            as##_u, 0, 0, 0, 0, 0, 0, 0                                                            \
-        }                                                                                          \
+#name, { as##_u, 0, 0, 0, 0, 0, 0, 0 }                                                     \
     }
 #define ROW_FLOAT(name)                                                                            \
     {                                                                                              \
-#name, {                                                                                   \
-            0, 0, 0, 0, name##_f32, name##_f64, name##_f16, name##_bf16                            \
-        }                                                                                          \
+#name, { 0, 0, 0, 0, name##_f32, name##_f64, name##_f16, name##_bf16 }                     \
     }
 
 static const struct {
@@ -86,24 +82,15 @@ static int column_of(sim_type type) {
     case SIM_B64:
     case SIM_U16:
     case SIM_U32:
-    case SIM_U64:
-        return U;
-    case SIM_S16:
-        return S16;
-    case SIM_S32:
-        return S32;
-    case SIM_S64:
-        return S64;
-    case SIM_F32:
-        return FLT;
-    case SIM_F64:
-        return DBL;
-    case SIM_F16:
-        return HALF;
-    case SIM_BF16:
-        return BRAIN;
-    default:
-        return -1;
+    case SIM_U64: return U;
+    case SIM_S16: return S16;
+    case SIM_S32: return S32;
+    case SIM_S64: return S64;
+    case SIM_F32: return FLT;
+    case SIM_F64: return DBL;
+    case SIM_F16: return HALF;
+    case SIM_BF16: return BRAIN;
+    default: return -1;
     }
 }
 
@@ -135,14 +122,10 @@ static uint32_t compare(sim_run *x, const sim_inst *in, sim_ref a, sim_ref b) {
 
 static uint32_t combine(sim_boolean how, uint32_t result, uint32_t with) {
     switch (how) {
-    case SIM_BOOL_AND:
-        return result & with;
-    case SIM_BOOL_OR:
-        return result | with;
-    case SIM_BOOL_XOR:
-        return result ^ with;
-    default:
-        return result;
+    case SIM_BOOL_AND: return result & with;
+    case SIM_BOOL_OR: return result | with;
+    case SIM_BOOL_XOR: return result ^ with;
+    default: return result;
     }
 }
 

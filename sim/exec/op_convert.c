@@ -7,18 +7,10 @@
 
 static const uint64_t F64_NAN = 0xfff8000000000000ull;
 
-static sim_type to_type(const sim_inst *in) {
-    return (sim_type)(in->imm & 0xff);
-}
-static sim_type from_type(const sim_inst *in) {
-    return (sim_type)(in->imm >> 8);
-}
-static uint32_t bits_of(sim_type type) {
-    return sim_type_table[type].bits;
-}
-static bool is_signed(sim_type type) {
-    return sim_type_table[type].class == SIM_SIGNED;
-}
+static sim_type to_type(const sim_inst *in) { return (sim_type)(in->imm & 0xff); }
+static sim_type from_type(const sim_inst *in) { return (sim_type)(in->imm >> 8); }
+static uint32_t bits_of(sim_type type) { return sim_type_table[type].bits; }
+static bool is_signed(sim_type type) { return sim_type_table[type].class == SIM_SIGNED; }
 
 static inline uint64_t low_bits(uint32_t bits) {
     return bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -91,16 +83,11 @@ static double read_float(uint64_t bits, sim_type type, bool ftz) {
 
 static double make_integral(double value, sim_integral how) {
     switch (how) {
-    case SIM_INTEGRAL_RN:
-        return nearbyint(value);
-    case SIM_INTEGRAL_RZ:
-        return trunc(value);
-    case SIM_INTEGRAL_RM:
-        return floor(value);
-    case SIM_INTEGRAL_RP:
-        return ceil(value);
-    default:
-        return value;
+    case SIM_INTEGRAL_RN: return nearbyint(value);
+    case SIM_INTEGRAL_RZ: return trunc(value);
+    case SIM_INTEGRAL_RM: return floor(value);
+    case SIM_INTEGRAL_RP: return ceil(value);
+    default: return value;
     }
 }
 

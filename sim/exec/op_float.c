@@ -6,9 +6,7 @@
 
 enum { F32_NAN = 0x7fffffff };
 
-static inline uint64_t keep(float value) {
-    return value != value ? F32_NAN : sim_f32_bits(value);
-}
+static inline uint64_t keep(float value) { return value != value ? F32_NAN : sim_f32_bits(value); }
 
 static inline float flush(float value) {
     return fabsf(value) < 0x1p-126f ? copysignf(0.0f, value) : value;
@@ -52,23 +50,17 @@ static inline uint64_t finish(float value, bool ftz, uint8_t flags) {
     }
 
 #define FLOAT1(name, expression)                                                                   \
-    static inline float name##_of(float a) {                                                       \
-        return expression;                                                                         \
-    }                                                                                              \
+    static inline float name##_of(float a) { return expression; }                                  \
     SIM_STEP1(name, SIM_READ_F32, keep(name##_of(a)))                                              \
     FLAGGED(name, d[i] = OUT(name##_of(IN(sim_f32(pa[i])))))
 
 #define FLOAT2(name, expression)                                                                   \
-    static inline float name##_of(float a, float b) {                                              \
-        return expression;                                                                         \
-    }                                                                                              \
+    static inline float name##_of(float a, float b) { return expression; }                         \
     SIM_STEP2(name, SIM_READ_F32, keep(name##_of(a, b)))                                           \
     FLAGGED(name, d[i] = OUT(name##_of(IN(sim_f32(pa[i])), IN(sim_f32(pb[i])))))
 
 #define FLOAT3(name, expression)                                                                   \
-    static inline float name##_of(float a, float b, float c) {                                     \
-        return expression;                                                                         \
-    }                                                                                              \
+    static inline float name##_of(float a, float b, float c) { return expression; }                \
     SIM_STEP3(name, SIM_READ_F32, keep(name##_of(a, b, c)))                                        \
     FLAGGED(name, d[i] = OUT(name##_of(IN(sim_f32(pa[i])), IN(sim_f32(pb[i])), IN(sim_f32(pc[i])))))
 

@@ -7,15 +7,9 @@
 /* One operation of up to three halves, in double with a rounding that a second one may follow. */
 typedef double operation(double a, double b, double c);
 
-static double add(double a, double b, double c) {
-    return (void)c, sim_half_odd_add(a, b);
-}
-static double sub(double a, double b, double c) {
-    return (void)c, sim_half_odd_add(a, -b);
-}
-static double mul(double a, double b, double c) {
-    return (void)c, a * b;
-}
+static double add(double a, double b, double c) { return (void)c, sim_half_odd_add(a, b); }
+static double sub(double a, double b, double c) { return (void)c, sim_half_odd_add(a, -b); }
+static double mul(double a, double b, double c) { return (void)c, a * b; }
 
 static double least(double a, double b, double c) {
     (void)c;

@@ -2,18 +2,10 @@
 #include "exec/lanes.h"
 
 /* PTX leaves division by zero open; hardware gives all ones, as the remainder too. */
-static inline uint32_t div_u32(uint32_t a, uint32_t b) {
-    return b ? a / b : UINT32_MAX;
-}
-static inline uint32_t rem_u32(uint32_t a, uint32_t b) {
-    return b ? a % b : UINT32_MAX;
-}
-static inline uint64_t div_u64(uint64_t a, uint64_t b) {
-    return b ? a / b : UINT64_MAX;
-}
-static inline uint64_t rem_u64(uint64_t a, uint64_t b) {
-    return b ? a % b : UINT64_MAX;
-}
+static inline uint32_t div_u32(uint32_t a, uint32_t b) { return b ? a / b : UINT32_MAX; }
+static inline uint32_t rem_u32(uint32_t a, uint32_t b) { return b ? a % b : UINT32_MAX; }
+static inline uint64_t div_u64(uint64_t a, uint64_t b) { return b ? a / b : UINT64_MAX; }
+static inline uint64_t rem_u64(uint64_t a, uint64_t b) { return b ? a % b : UINT64_MAX; }
 
 static inline uint32_t div_s32(int32_t a, int32_t b) {
     if (b == 0) return UINT32_MAX;

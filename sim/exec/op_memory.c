@@ -19,14 +19,10 @@
 
 static void gather(sim_run *x, const sim_inst *in, uint32_t lanes, const sim_access *access) {
     switch (in->bytes) {
-    case 1:
-        GATHER(uint8_t) break;
-    case 2:
-        GATHER(uint16_t) break;
-    case 4:
-        GATHER(uint32_t) break;
-    default:
-        GATHER(uint64_t) break;
+    case 1: GATHER(uint8_t) break;
+    case 2: GATHER(uint16_t) break;
+    case 4: GATHER(uint32_t) break;
+    default: GATHER(uint64_t) break;
     }
     if (!in->sign_shift) return;
     uint64_t keep = in->result_bits == 64 ? UINT64_MAX : (1ull << in->result_bits) - 1;
@@ -39,14 +35,10 @@ static void gather(sim_run *x, const sim_inst *in, uint32_t lanes, const sim_acc
 
 static void scatter(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     switch (in->bytes) {
-    case 1:
-        SCATTER(uint8_t) break;
-    case 2:
-        SCATTER(uint16_t) break;
-    case 4:
-        SCATTER(uint32_t) break;
-    default:
-        SCATTER(uint64_t) break;
+    case 1: SCATTER(uint8_t) break;
+    case 2: SCATTER(uint16_t) break;
+    case 4: SCATTER(uint32_t) break;
+    default: SCATTER(uint64_t) break;
     }
 }
 

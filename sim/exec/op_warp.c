@@ -86,14 +86,10 @@ void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
 
 static uint32_t vote(sim_vote mode, uint32_t peers, uint32_t votes) {
     switch (mode) {
-    case SIM_VOTE_ALL:
-        return votes == peers;
-    case SIM_VOTE_ANY:
-        return votes != 0;
-    case SIM_VOTE_UNI:
-        return votes == 0 || votes == peers;
-    default:
-        return votes;
+    case SIM_VOTE_ALL: return votes == peers;
+    case SIM_VOTE_ANY: return votes != 0;
+    case SIM_VOTE_UNI: return votes == 0 || votes == peers;
+    default: return votes;
     }
 }
 
@@ -148,18 +144,12 @@ static uint32_t reduce(const sim_inst *in, uint32_t a, uint32_t b) {
     if (in->count == SIM_F32) return reduce_float(in, a, b);
     bool less = in->count == SIM_S32 ? (int32_t)a < (int32_t)b : a < b;
     switch ((sim_reduce)in->mode) {
-    case SIM_REDUCE_ADD:
-        return a + b;
-    case SIM_REDUCE_MIN:
-        return less ? a : b;
-    case SIM_REDUCE_MAX:
-        return less ? b : a;
-    case SIM_REDUCE_AND:
-        return a & b;
-    case SIM_REDUCE_OR:
-        return a | b;
-    default:
-        return a ^ b;
+    case SIM_REDUCE_ADD: return a + b;
+    case SIM_REDUCE_MIN: return less ? a : b;
+    case SIM_REDUCE_MAX: return less ? b : a;
+    case SIM_REDUCE_AND: return a & b;
+    case SIM_REDUCE_OR: return a | b;
+    default: return a ^ b;
     }
 }
 

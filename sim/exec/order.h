@@ -1,7 +1,6 @@
 /* Order: whether accesses to memory are ordered: races between a block's threads and between
  * blocks. */
-#ifndef SIM_EXEC_ORDER_H
-#define SIM_EXEC_ORDER_H
+#pragma once
 
 #include "exec/run.h"
 
@@ -63,5 +62,3 @@ void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, uint32_t of
                       uint32_t bytes, sim_touch touch);
 
 void sim_order_free(sim_grid *grid);
-
-#endif

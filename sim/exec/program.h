@@ -1,7 +1,6 @@
 /* Program: a kernel in the form that runs: instructions decoded once, operands turned into rows.
  */
-#ifndef SIM_EXEC_PROGRAM_H
-#define SIM_EXEC_PROGRAM_H
+#pragma once
 
 #include "ptx/ast.h"
 
@@ -108,5 +107,3 @@ typedef struct sim_program {
  * variable of the ast in global memory. false: *problem says why. */
 bool sim_decode(sim_ast *ast, uint32_t index, const uint64_t *addresses, sim_program *out,
                 sim_problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* Run: the state of a launch while it runs: a grid of blocks, their warps, and what checks them.
  */
-#ifndef SIM_EXEC_RUN_H
-#define SIM_EXEC_RUN_H
+#pragma once
 
 #include "exec/memory.h"
 #include "exec/program.h"
@@ -162,5 +161,3 @@ bool sim_find(sim_run *x, const sim_inst *in, uint32_t lane, int kind, const cha
 
 bool sim_find_checks(const sim_grid *grid, int kind);
 int sim_find_error(int kind);
-
-#endif

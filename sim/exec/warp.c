@@ -218,12 +218,8 @@ static bool split_passing(sim_run *x, sim_group *group, uint32_t active) {
 static void flow(sim_run *x, sim_group *group, const sim_inst *in, uint32_t active) {
     uint32_t pc = group->pc;
     switch ((sim_flow)in->flow) {
-    case SIM_FLOW_BRANCH:
-        branch(x, group, in, active);
-        break;
-    case SIM_FLOW_TABLE:
-        branch_table(x, group, in, active);
-        break;
+    case SIM_FLOW_BRANCH: branch(x, group, in, active); break;
+    case SIM_FLOW_TABLE: branch_table(x, group, in, active); break;
     case SIM_FLOW_EXIT:
         group->lanes &= ~active;
         group->pc++;
@@ -247,8 +243,7 @@ static void flow(sim_run *x, sim_group *group, const sim_inst *in, uint32_t acti
             sim_block_barrier_arrive(x, in, pc);
         }
         break;
-    default:
-        break;
+    default: break;
     }
 }
 

@@ -1,6 +1,5 @@
 /* Arena: memory that is given back all at once: what a parsed module lives in. */
-#ifndef SIM_PTX_ARENA_H
-#define SIM_PTX_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ typedef struct sim_text {
 
 bool sim_arena_text_equal(sim_text text, const char *other);
 char *sim_arena_text_copy(sim_arena *arena, sim_text text);
-
-#endif

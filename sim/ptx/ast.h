@@ -1,6 +1,5 @@
 /* Ast: a PTX module as parsed: names are resolved, instructions are not yet understood. */
-#ifndef SIM_PTX_AST_H
-#define SIM_PTX_AST_H
+#pragma once
 
 #include "ptx/arena.h"
 #include "ptx/type.h"
@@ -117,5 +116,3 @@ void sim_parse_free(sim_ast *ast);
 
 /* item(&list, struct type, i) */
 #define SIM_ITEM(list, type, i) (&((type *)(list)->items)[i])
-
-#endif

@@ -1,6 +1,5 @@
 /* Lex: splits PTX text into tokens. */
-#ifndef SIM_PTX_LEX_H
-#define SIM_PTX_LEX_H
+#pragma once
 
 #include "ptx/arena.h"
 
@@ -31,5 +30,3 @@ typedef struct sim_lexer {
 
 void sim_lex_start(sim_lexer *lexer, const char *text, size_t bytes);
 sim_token sim_lex_next(sim_lexer *lexer);
-
-#endif

@@ -34,9 +34,7 @@ bool sim_parse_unexpected(sim_parser *p, const char *wanted) {
                           wanted);
 }
 
-void sim_parse_step(sim_parser *p) {
-    p->token = sim_lex_next(&p->lexer);
-}
+void sim_parse_step(sim_parser *p) { p->token = sim_lex_next(&p->lexer); }
 
 bool sim_parse_is_mark(const sim_parser *p, char mark) {
     return p->token.kind == SIM_TOKEN_MARK && p->token.mark == mark;
@@ -316,6 +314,4 @@ bool sim_parse(const char *text, size_t bytes, sim_ast *ast, sim_problem *proble
     return good;
 }
 
-void sim_parse_free(sim_ast *ast) {
-    sim_arena_free(&ast->arena);
-}
+void sim_parse_free(sim_ast *ast) { sim_arena_free(&ast->arena); }

@@ -1,6 +1,5 @@
 /* Parse: the parser's state, common to its files, and the reading of single tokens. */
-#ifndef SIM_PTX_PARSE_H
-#define SIM_PTX_PARSE_H
+#pragma once
 
 #include "ptx/ast.h"
 #include "ptx/lex.h"
@@ -57,5 +56,3 @@ bool sim_parse_body(sim_parser *p);
 /* One operand into the function's list of operands; *out is its index. */
 bool sim_parse_operand(sim_parser *p, sim_operand *out);
 bool sim_parse_operands(sim_parser *p, sim_statement *statement);
-
-#endif

@@ -1,6 +1,5 @@
 /* Special: the special registers that a kernel may read, as one table. */
-#ifndef SIM_PTX_SPECIAL_H
-#define SIM_PTX_SPECIAL_H
+#pragma once
 
 /* The first ones are known when a warp starts; those after CLOCK change as it runs. */
 #define SIM_SPECIAL_LIST(X)                                                                        \
@@ -39,5 +38,3 @@ typedef enum sim_special {
 #undef X
         SIM_SPECIAL_COUNT
 } sim_special;
-
-#endif

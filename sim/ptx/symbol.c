@@ -39,9 +39,7 @@ sim_symbol *sim_symbol_find(const sim_symbols *symbols, sim_text name) {
     return NULL;
 }
 
-void sim_symbol_enter(sim_symbols *symbols) {
-    symbols->depth++;
-}
+void sim_symbol_enter(sim_symbols *symbols) { symbols->depth++; }
 
 void sim_symbol_leave(sim_symbols *symbols) {
     while (symbols->newest && symbols->newest->depth == symbols->depth) {

@@ -1,6 +1,5 @@
 /* Symbol: names in scope while a module is parsed. */
-#ifndef SIM_PTX_SYMBOL_H
-#define SIM_PTX_SYMBOL_H
+#pragma once
 
 #include "ptx/arena.h"
 
@@ -42,5 +41,3 @@ sim_symbol *sim_symbol_find(const sim_symbols *symbols, sim_text name);
 
 void sim_symbol_enter(sim_symbols *symbols);
 void sim_symbol_leave(sim_symbols *symbols);
-
-#endif

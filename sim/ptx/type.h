@@ -1,6 +1,5 @@
 /* Type: the types that a PTX instruction can name, as one table of name, bits and class. */
-#ifndef SIM_PTX_TYPE_H
-#define SIM_PTX_TYPE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ typedef struct sim_type_info {
 
 /* Indexed by sim_type; entry SIM_TYPE_NONE has no name and no bits. */
 extern const sim_type_info sim_type_table[SIM_TYPE_COUNT];
-
-#endif

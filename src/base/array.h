@@ -1,6 +1,5 @@
 /* Array: room for one more element, in arrays that grow while they are filled. */
-#ifndef RDT_BASE_ARRAY_H
-#define RDT_BASE_ARRAY_H
+#pragma once
 
 #include "base/fail.h"
 
@@ -11,5 +10,3 @@
     rdt_array_reserve(&(array), &(capacity), (count), sizeof *(array), (err))
 redtune_status rdt_array_reserve(void *array, size_t *capacity, size_t count, size_t element_bytes,
                                  redtune_error *err);
-
-#endif

@@ -10,13 +10,9 @@ double rdt_clock_ns(void) {
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-double rdt_clock_s(void) {
-    return 1e-9 * rdt_clock_ns();
-}
+double rdt_clock_s(void) { return 1e-9 * rdt_clock_ns(); }
 
-int64_t rdt_clock_ms(void) {
-    return (int64_t)(1e-6 * rdt_clock_ns());
-}
+int64_t rdt_clock_ms(void) { return (int64_t)(1e-6 * rdt_clock_ns()); }
 
 void rdt_clock_init_condition(pthread_cond_t *condition) {
     pthread_condattr_t attributes;

@@ -1,6 +1,5 @@
 /* Clock: the time that has gone by, by a clock that nobody sets. */
-#ifndef RDT_BASE_CLOCK_H
-#define RDT_BASE_CLOCK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ int64_t rdt_clock_ms(void);
 void rdt_clock_init_condition(pthread_cond_t *condition);
 /* A moment so long from now, for pthread_cond_timedwait on such a condition. */
 struct timespec rdt_clock_after_ms(int ms);
-
-#endif

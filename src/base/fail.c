@@ -22,9 +22,7 @@ static const char *const status_names[] = {
     [REDTUNE_UNPREPARED] = "not prepared",
 };
 
-int redtune_version(void) {
-    return REDTUNE_VERSION_NUMBER;
-}
+int redtune_version(void) { return REDTUNE_VERSION_NUMBER; }
 
 const char *redtune_status_name(redtune_status status) {
     size_t i = (size_t)status;

@@ -1,6 +1,5 @@
 /* Recording an error: one line that fills a redtune_error and returns its status. */
-#ifndef RDT_BASE_FAIL_H
-#define RDT_BASE_FAIL_H
+#pragma once
 
 #include "redtune/redtune.h"
 
@@ -19,5 +18,3 @@ redtune_status rdt_fail_interrupted(redtune_error *err, const char *work);
 /* Puts "<context>: " in front of an error already recorded, and returns its status. */
 redtune_status rdt_fail_within(redtune_error *err, redtune_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -40,9 +40,7 @@ redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, si
     return status;
 }
 
-bool rdt_file_exists(const char *path) {
-    return access(path, F_OK) == 0;
-}
+bool rdt_file_exists(const char *path) { return access(path, F_OK) == 0; }
 
 bool rdt_file_is_absent(const char *path) {
     struct stat info;

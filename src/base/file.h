@@ -1,6 +1,5 @@
 /* File: whole files in memory, folders, and the places where redtune keeps things. */
-#ifndef RDT_BASE_FILE_H
-#define RDT_BASE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/text.h"
@@ -24,5 +23,3 @@ redtune_status rdt_file_kernels_path(char **out, redtune_error *err);
  * file that this code was loaded from: the library, or the program that it is linked into. NULL in
  * *out: none. */
 redtune_status rdt_file_near_code(const char *const *relative, char **out, redtune_error *err);
-
-#endif

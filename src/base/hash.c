@@ -9,9 +9,7 @@ static unsigned __int128 wide(uint64_t high, uint64_t low) {
     return (unsigned __int128)high << 64 | low;
 }
 
-rdt_hash rdt_hash_begin(void) {
-    return (rdt_hash){wide(0x6c62272e07bb0142u, 0x62b821756295c58du)};
-}
+rdt_hash rdt_hash_begin(void) { return (rdt_hash){wide(0x6c62272e07bb0142u, 0x62b821756295c58du)}; }
 
 void rdt_hash_add(rdt_hash *hash, const void *data, size_t bytes) {
     const unsigned char *byte = data;

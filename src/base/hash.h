@@ -1,6 +1,5 @@
 /* Hash: 128-bit FNV-1a (Fowler, Noll, Vo), for keys of local caches. Not against adversaries. */
-#ifndef RDT_BASE_HASH_H
-#define RDT_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void rdt_hash_add(rdt_hash *hash, const void *data, size_t bytes);
 /* Adds a string and its NUL, so that "ab","c" and "a","bc" differ. */
 void rdt_hash_add_string(rdt_hash *hash, const char *string);
 void rdt_hash_text(const rdt_hash *hash, char out[RDT_HASH_TEXT_BYTES]);
-
-#endif

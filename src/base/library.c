@@ -327,9 +327,7 @@ void rdt_library_close(rdt_library *library) {
     free(library);
 }
 
-const char *rdt_library_path(const rdt_library *library) {
-    return library->path;
-}
+const char *rdt_library_path(const rdt_library *library) { return library->path; }
 
 redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_symbol *symbols,
                                 size_t symbol_count, void *table, redtune_error *err) {

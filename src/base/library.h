@@ -1,6 +1,5 @@
 /* Library: finding and loading a shared library at run time, and binding its functions. */
-#ifndef RDT_BASE_LIBRARY_H
-#define RDT_BASE_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/text.h"
@@ -35,5 +34,3 @@ const char *rdt_library_path(const rdt_library *library);
 /* Fills table. REDTUNE_LIBRARY that names the first entry point the library lacks. */
 redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_symbol *symbols,
                                 size_t symbol_count, void *table, redtune_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Locale: the C locale for what redtune writes and reads, whatever the host program's is. A German
  * one would put commas into numbers, a Turkish one take "I" and "i" for different letters. */
-#ifndef RDT_BASE_LOCALE_H
-#define RDT_BASE_LOCALE_H
+#pragma once
 
 /* Gives the calling thread the C locale, and returns the one it had, for rdt_locale_leave. */
 void *rdt_locale_enter(void);
@@ -10,5 +9,3 @@ void rdt_locale_leave(void *before);
 /* strerror and dlerror, in English. */
 const char *rdt_locale_reason(int code);
 const char *rdt_locale_dlerror(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The log: lines for whoever opened redtune, made only at the level asked for. */
-#ifndef RDT_BASE_LOG_H
-#define RDT_BASE_LOG_H
+#pragma once
 
 #include "redtune/redtune.h"
 
@@ -13,5 +12,3 @@ typedef struct rdt_log {
 /* log may be NULL. */
 void rdt_log_write(const rdt_log *log, redtune_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

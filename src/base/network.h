@@ -1,6 +1,5 @@
 /* Network: which files lie on a network file system, and what this host is called. */
-#ifndef RDT_BASE_NETWORK_H
-#define RDT_BASE_NETWORK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@ const char *rdt_network_find(const char *path);
 
 /* This host's name as a part of a file's: what is no letter, digit, dot or dash is '_'. */
 void rdt_network_host(char *out, size_t bytes);
-
-#endif

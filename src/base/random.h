@@ -1,6 +1,5 @@
 /* Random: a small generator whose numbers are the same everywhere. */
-#ifndef RDT_BASE_RANDOM_H
-#define RDT_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ uint64_t rdt_random_next(rdt_random *random);
 uint64_t rdt_random_below(rdt_random *random, uint64_t bound);
 /* Makes what follows depend on a number as well. */
 void rdt_random_mix(rdt_random *random, uint64_t number);
-
-#endif

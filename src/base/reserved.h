@@ -3,8 +3,7 @@
  * A later version names the first of them, and zero means what it meant before. So a caller's
  * struct with one that is not zero comes from a program of a later version, or was never zeroed,
  * and doing what is known of it would do another thing than was asked for. */
-#ifndef RDT_BASE_RESERVED_H
-#define RDT_BASE_RESERVED_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/fail.h"
@@ -21,5 +20,3 @@ static inline bool rdt_reserved_is_clear(const uint64_t *reserved, size_t bytes)
 /* REDTUNE_UNSUPPORTED, naming the type, unless they are clear. */
 redtune_status rdt_reserved_check(const uint64_t *reserved, size_t bytes, const char *type,
                                   redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Text: a growing string, and the reading of numbers people write. */
-#ifndef RDT_BASE_TEXT_H
-#define RDT_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void rdt_text_make_plain(char *string);
 
 /* A whole number in decimal, all of string[0..length). false if it is invalid or does not fit. */
 bool rdt_text_to_int64(const char *string, size_t length, int64_t *value);
-
-#endif

@@ -1,11 +1,8 @@
 /* Trace: ranges in the timeline of an attached profiler, through NVTX. Nothing where redtune was
  * built without NVTX's headers; next to nothing where no profiler is attached. */
-#ifndef RDT_BASE_TRACE_H
-#define RDT_BASE_TRACE_H
+#pragma once
 
 /* Finds the profiler, once per process, so that the first range need not. */
 void rdt_trace_start(void);
 void rdt_trace_push(const char *name);
 void rdt_trace_pop(void);
-
-#endif

@@ -14,9 +14,7 @@ static void add_counter(rdt_table *table, const char *what, uint64_t count, cons
     rdt_table_add(table, "%s", remark);
 }
 
-static double ratio(uint64_t a, uint64_t b) {
-    return b ? (double)a / (double)b : 0;
-}
+static double ratio(uint64_t a, uint64_t b) { return b ? (double)a / (double)b : 0; }
 
 static void add_rows(rdt_table *table, const redtune_counters *of) {
     char remark[80];

@@ -12,17 +12,13 @@
 
 static const char *reason(const redtune_info *info) {
     switch (info->match) {
-    case REDTUNE_MATCH_EXACT:
-        return "measured on this GPU model at this size";
-    case REDTUNE_MATCH_SIZE:
-        return "measured on this GPU model, and of those the nearest size";
+    case REDTUNE_MATCH_EXACT: return "measured on this GPU model at this size";
+    case REDTUNE_MATCH_SIZE: return "measured on this GPU model, and of those the nearest size";
     case REDTUNE_MATCH_GPU:
         return "nothing near was measured on this GPU model; this is of the "
                "nearest other";
-    case REDTUNE_MATCH_PINNED:
-        return "it was asked for";
-    default:
-        return "nothing near was measured, so the built-in default serves";
+    case REDTUNE_MATCH_PINNED: return "it was asked for";
+    default: return "nothing near was measured, so the built-in default serves";
     }
 }
 

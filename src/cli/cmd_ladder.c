@@ -38,9 +38,7 @@ static void print_wrapped(const char *text) {
     putchar('\n');
 }
 
-static double ratio(uint64_t a, uint64_t b) {
-    return b ? (double)a / (double)b : 0;
-}
+static double ratio(uint64_t a, uint64_t b) { return b ? (double)a / (double)b : 0; }
 
 static void print_title(const climbing *now, const redtune_step *step) {
     const redtune_problem *problem = &step->problem;

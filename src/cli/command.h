@@ -1,6 +1,5 @@
 /* Command: one subcommand of redtune, as its own file declares it. */
-#ifndef RDT_CLI_COMMAND_H
-#define RDT_CLI_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include "cli/options.h"
@@ -30,5 +29,3 @@ extern const rdt_command rdt_cmd_undo;
 extern const rdt_command rdt_cmd_verify;
 extern const rdt_command rdt_cmd_doctor;
 extern const rdt_command rdt_cmd_worker;
-
-#endif

@@ -1,6 +1,5 @@
 /* Device: opens redtune on the GPU that the command line names. */
-#ifndef RDT_CLI_DEVICE_H
-#define RDT_CLI_DEVICE_H
+#pragma once
 
 #include "cli/options.h"
 
@@ -12,5 +11,3 @@ redtune_status rdt_device_open(const rdt_options *options, const char *device, r
 /* Where err says that there is no GPU, or no driver for one, names the option for a machine without
  * one. Returns err's status. */
 redtune_status rdt_device_advise(const char *device, redtune_error *err);
-
-#endif

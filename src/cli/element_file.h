@@ -4,8 +4,7 @@
  * dtype that the user names. A file's length and its header must agree to the byte:
  * one that ends early is truncated, one that goes on holds something that would be left out.
  */
-#ifndef RDT_CLI_ELEMENT_FILE_H
-#define RDT_CLI_ELEMENT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
@@ -37,5 +36,3 @@ redtune_status rdt_element_file_read(void *user, void *buffer, size_t capacity, 
 
 /* After the last element: REDTUNE_FILE if the array has not ended, or the file goes on after it. */
 redtune_status rdt_element_file_finish(rdt_element_file *input, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Json: results for machines, written as one indented JSON document. */
-#ifndef RDT_CLI_JSON_H
-#define RDT_CLI_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void rdt_json_number(rdt_json *json, const char *name, const char *digits);
 
 /* Bytes of the UTF-8 sequence at text, 0 if it is invalid. */
 size_t rdt_json_utf8_bytes(const unsigned char *text);
-
-#endif

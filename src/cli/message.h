@@ -1,6 +1,5 @@
 /* Message: what the command says on stderr, and the exit code it ends with. */
-#ifndef RDT_CLI_MESSAGE_H
-#define RDT_CLI_MESSAGE_H
+#pragma once
 
 #include "redtune/redtune.h"
 
@@ -36,5 +35,3 @@ void rdt_message_log(void *user, redtune_log_level level, const char *line);
 /* Flushes stdout. A result that could not be written (a full disk, a closed pipe) turns
  * RDT_EXIT_DONE into RDT_EXIT_FAILED, with a message. */
 int rdt_message_finish(int code);
-
-#endif

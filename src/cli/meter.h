@@ -1,7 +1,6 @@
 /* Meter: how far a tune has come, on stderr: one line that is rewritten on a terminal, else one
  * plain line per finished problem. */
-#ifndef RDT_CLI_METER_H
-#define RDT_CLI_METER_H
+#pragma once
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
@@ -28,5 +27,3 @@ void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result);
 void rdt_meter_clear(rdt_meter *meter);
 /* A redtune_log_fn that does so; user is the meter. */
 void rdt_meter_log(void *user, redtune_log_level level, const char *line);
-
-#endif

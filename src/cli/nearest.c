@@ -5,9 +5,7 @@
 
 enum { NEAR_BYTES = 32 };
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Edits between two short words: letters changed, added or left out (Levenshtein 1966). */
 static size_t edit_distance(const char *a, const char *b) {

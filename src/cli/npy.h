@@ -4,8 +4,7 @@
  * (2 bytes little-endian in version 1, else 4), and the header, a Python dictionary with exactly
  * the keys 'descr', 'fortran_order' and 'shape'.
  */
-#ifndef RDT_CLI_NPY_H
-#define RDT_CLI_NPY_H
+#pragma once
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
@@ -39,5 +38,3 @@ redtune_status rdt_npy_length(const unsigned char *prefix, size_t prefix_bytes,
 /* Reads a header. Fails for one that is damaged, and for arrays whose elements are not plain
  * numbers or truth values: structured, objects, strings, dates. */
 redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, redtune_error *err);
-
-#endif

@@ -190,23 +190,16 @@ redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype 
     case REDTUNE_I64:
         snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, integers[dtype]);
         return REDTUNE_OK;
-    case REDTUNE_U64:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, value->u64);
-        return REDTUNE_OK;
+    case REDTUNE_U64: snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, value->u64); return REDTUNE_OK;
     case REDTUNE_F16:
         print_half(out, half_value(value->f16), HALF_FRACTION_BITS, HALF_EXPONENT_MIN);
         return REDTUNE_OK;
     case REDTUNE_BF16:
         print_half(out, bfloat_value(value->bf16), BFLOAT_FRACTION_BITS, BFLOAT_EXPONENT_MIN);
         return REDTUNE_OK;
-    case REDTUNE_F32:
-        rdt_number_print_float(out, value->f32);
-        return REDTUNE_OK;
-    case REDTUNE_F64:
-        rdt_number_print_double(out, value->f64);
-        return REDTUNE_OK;
-    case REDTUNE_DTYPE_NONE:
-        break;
+    case REDTUNE_F32: rdt_number_print_float(out, value->f32); return REDTUNE_OK;
+    case REDTUNE_F64: rdt_number_print_double(out, value->f64); return REDTUNE_OK;
+    case REDTUNE_DTYPE_NONE: break;
     }
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "cannot print a value of dtype %d",
                            (int)dtype);

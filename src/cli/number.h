@@ -1,6 +1,5 @@
 /* Number: sizes as people write them, and values printed so that they read back the same. */
-#ifndef RDT_CLI_NUMBER_H
-#define RDT_CLI_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
@@ -32,5 +31,3 @@ redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype 
 
 /* "10", "2.5s", "1m": seconds, more than 0 and at most a week. */
 bool rdt_number_read_seconds(const char *text, double *seconds);
-
-#endif

@@ -1,6 +1,5 @@
 /* Option table: every option of every command, its help, and how its value is read. */
-#ifndef RDT_CLI_OPTION_TABLE_H
-#define RDT_CLI_OPTION_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include "cli/options.h"
@@ -19,5 +18,3 @@ typedef struct rdt_option {
 
 /* Ends with an option whose name is NULL. */
 extern const rdt_option rdt_option_table[];
-
-#endif

@@ -1,6 +1,5 @@
 /* Options: parsing a command's words, and its help text, by the table of options. */
-#ifndef RDT_CLI_OPTIONS_H
-#define RDT_CLI_OPTIONS_H
+#pragma once
 
 #include <stdio.h>
 #include "cli/number.h"
@@ -62,5 +61,3 @@ redtune_problem rdt_options_problem(const rdt_options *options, redtune_dtype dt
 
 /* Prints the options that the commands in bits have, one per line. */
 void rdt_options_print(unsigned bits, FILE *out);
-
-#endif

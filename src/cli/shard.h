@@ -1,6 +1,5 @@
 /* Shard: which part of a tune this process does, as it is told or as its launcher numbers it. */
-#ifndef RDT_CLI_SHARD_H
-#define RDT_CLI_SHARD_H
+#pragma once
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
@@ -16,5 +15,3 @@ typedef struct rdt_shard {
 /* "0/4", or "auto". REDTUNE_INVALID for what is neither, or where no launcher numbers this process.
  */
 redtune_status rdt_shard_read(const char *text, rdt_shard *out, redtune_error *err);
-
-#endif

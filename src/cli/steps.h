@@ -1,6 +1,5 @@
 /* Steps: the ladder's sources on stdout, and as programs in a folder. */
-#ifndef RDT_CLI_STEPS_H
-#define RDT_CLI_STEPS_H
+#pragma once
 
 #include "cli/options.h"
 #include "redtune/tools.h"
@@ -11,5 +10,3 @@ int rdt_steps_show(const rdt_options *options, const redtune_climb *climb);
 /* Writes every step as a program into the folder options->export, which it makes where there is
  * none. Returns the exit code. */
 int rdt_steps_export(const rdt_options *options, const redtune_climb *climb);
-
-#endif

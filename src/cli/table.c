@@ -61,9 +61,7 @@ static void add_known(rdt_table *table, double number, const char *unit, bool kn
         rdt_table_add(table, "-");
 }
 
-void rdt_table_add_us(rdt_table *table, double ns) {
-    add_known(table, ns / 1e3, "", ns > 0);
-}
+void rdt_table_add_us(rdt_table *table, double ns) { add_known(table, ns / 1e3, "", ns > 0); }
 
 void rdt_table_add_ratio(rdt_table *table, double above, double below) {
     add_known(table, above / below, "x", above > 0 && below > 0);

@@ -1,6 +1,5 @@
 /* Table: rows of text printed in aligned columns. */
-#ifndef RDT_CLI_TABLE_H
-#define RDT_CLI_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,5 +31,3 @@ void rdt_table_free(rdt_table *table);
 
 /* The heading of a GPU model's table; its line is not ended. */
 void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out);
-
-#endif

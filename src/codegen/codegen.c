@@ -151,21 +151,13 @@ redtune_status rdt_codegen_version(char out[RDT_HASH_TEXT_BYTES], redtune_error 
     return REDTUNE_OK;
 }
 
-const char *rdt_codegen_build(void) {
-    return rdt_template_build;
-}
+const char *rdt_codegen_build(void) { return rdt_template_build; }
 
-const char *rdt_codegen_hash(const rdt_codegen *codegen) {
-    return codegen->hash;
-}
+const char *rdt_codegen_hash(const rdt_codegen *codegen) { return codegen->hash; }
 
-const char *rdt_codegen_folder(const rdt_codegen *codegen) {
-    return codegen->lua.source.folder;
-}
+const char *rdt_codegen_folder(const rdt_codegen *codegen) { return codegen->lua.source.folder; }
 
-const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen) {
-    return &codegen->spaces;
-}
+const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen) { return &codegen->spaces; }
 
 redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err) {

@@ -1,6 +1,5 @@
 /* Codegen: the template families, what they allow, and their rendered CUDA source. */
-#ifndef RDT_CODEGEN_CODEGEN_H
-#define RDT_CODEGEN_CODEGEN_H
+#pragma once
 
 #include "base/hash.h"
 #include "model/facts.h"
@@ -100,5 +99,3 @@ redtune_status rdt_render_accumulating(rdt_codegen *codegen, rdt_case at, const 
  * long as nothing in the templates changes it. */
 redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                     char out[RDT_KERNEL_BYTES], redtune_error *err);
-
-#endif

@@ -22,32 +22,22 @@ static void escape(const char *string, replace_fn *replace, rdt_text *out) {
 
 static const char *in_html(unsigned char c) {
     switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return NULL;
     }
 }
 
-static const char *in_csv(unsigned char c) {
-    return c == '"' ? "\"\"" : NULL;
-}
+static const char *in_csv(unsigned char c) { return c == '"' ? "\"\"" : NULL; }
 
 static const char *in_json(unsigned char c) {
     return c == '"' ? "\\\"" : c == '\\' ? "\\\\" : NULL;
 }
 
-void rdt_escape_html(const char *string, rdt_text *out) {
-    escape(string, in_html, out);
-}
+void rdt_escape_html(const char *string, rdt_text *out) { escape(string, in_html, out); }
 
 void rdt_escape_csv(const char *string, rdt_text *out) {
     rdt_text_add(out, *string && strchr("=+-@", *string) ? "\"'" : "\"");

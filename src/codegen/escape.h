@@ -1,7 +1,6 @@
 /* Escape: texts from a database as they may stand in a page, a table or a document: no tag, quote,
  * control character or broken UTF-8 of theirs comes through. */
-#ifndef RDT_CODEGEN_ESCAPE_H
-#define RDT_CODEGEN_ESCAPE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -12,5 +11,3 @@ void rdt_escape_html(const char *string, rdt_text *out);
 void rdt_escape_csv(const char *string, rdt_text *out);
 /* A whole string of JSON, with its quotes. */
 void rdt_escape_json(const char *string, rdt_text *out);
-
-#endif

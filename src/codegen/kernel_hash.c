@@ -11,15 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t number_of(const rdt_hash *hash) {
-    return (uint64_t)hash->state;
-}
+static uint64_t number_of(const rdt_hash *hash) { return (uint64_t)hash->state; }
 
 /* ---- the source ------------------------------------------------------------------------------ */
 
-static bool is_blank(char letter) {
-    return letter == ' ' || letter == '\t' || letter == '\n';
-}
+static bool is_blank(char letter) { return letter == ' ' || letter == '\t' || letter == '\n'; }
 
 /* Behind the comment that begins at text; text itself where none does. */
 static const char *skip_comment(const char *text) {

@@ -1,7 +1,6 @@
 /* Lua: a state in which templates run. They see tables, strings and arithmetic, each other through
  * require, and nothing of the machine; an undefined name is an error. */
-#ifndef RDT_CODEGEN_LUA_H
-#define RDT_CODEGEN_LUA_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -35,5 +34,3 @@ void rdt_lua_push_environment(lua_State *state);
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
 /* Pushes a template file as a string. */
 void rdt_lua_push_file(lua_State *state, const char *name);
-
-#endif

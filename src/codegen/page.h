@@ -1,6 +1,5 @@
 /* Page: a report rendered by the templates in report/. */
-#ifndef RDT_CODEGEN_PAGE_H
-#define RDT_CODEGEN_PAGE_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "model/report.h"
@@ -10,5 +9,3 @@
  * for the format already. */
 redtune_status rdt_page_render(rdt_codegen *codegen, const rdt_report *report,
                                redtune_format format, char **text, redtune_error *err);
-
-#endif

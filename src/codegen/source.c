@@ -26,9 +26,7 @@ static void add_to_hash(rdt_hash *hash, const char *name, const char *data, size
     rdt_hash_add(hash, data, bytes);
 }
 
-static int visible(const struct dirent *entry) {
-    return entry->d_name[0] != '.';
-}
+static int visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
 /* Templates are Lua and CUDA text; whatever else lies there is not looked at. */
 static bool is_template(const char *name) {

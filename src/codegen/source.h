@@ -1,6 +1,5 @@
 /* Source: where template files come from: a folder of the user's, else those compiled in. */
-#ifndef RDT_CODEGEN_SOURCE_H
-#define RDT_CODEGEN_SOURCE_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -28,5 +27,3 @@ void rdt_source_close(rdt_source *source);
  * compiled in. REDTUNE_TEMPLATE for an unknown name. */
 redtune_status rdt_source_read(const rdt_source *source, const char *name, char **data,
                                size_t *length, redtune_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* State: what the files of codegen share: the Lua state, the loaded families, and how problems,
  * devices and configs look from Lua. */
-#ifndef RDT_CODEGEN_STATE_H
-#define RDT_CODEGEN_STATE_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "codegen/lua.h"
@@ -69,5 +68,3 @@ typedef void rdt_push_environment_fn(lua_State *state, void *user);
  * frees, since an error leaves by way of rdt_lua_call. */
 void rdt_state_run_template(lua_State *state, const char *name, rdt_text *chunk,
                             rdt_push_environment_fn *push_environment, void *user);
-
-#endif

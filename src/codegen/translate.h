@@ -3,8 +3,7 @@
  * A line whose first non-blank characters are //@ is Lua. Any other line is text, in which @{expr}
  * stands for the value of a Lua expression (a string or an integer). Line n of the result comes
  * from line n of the template, so that Lua's own messages name the template's line. */
-#ifndef RDT_CODEGEN_TRANSLATE_H
-#define RDT_CODEGEN_TRANSLATE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -12,5 +11,3 @@
  * @{ without its }. */
 redtune_status rdt_translate(const char *name, const char *text, size_t length, rdt_text *out,
                              redtune_error *err);
-
-#endif

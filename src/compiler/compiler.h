@@ -1,6 +1,5 @@
 /* Compiler: NVRTC, loaded at run time. CUDA text and an architecture in, cubin or PTX out. */
-#ifndef RDT_COMPILER_COMPILER_H
-#define RDT_COMPILER_COMPILER_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/text.h"
@@ -35,5 +34,3 @@ redtune_status rdt_compiler_arch(const rdt_compiler *compiler, int major, int mi
 /* The options such a compile is given, as one text: a part of the kernel cache's key. */
 redtune_status rdt_compiler_options(const rdt_compiler *compiler, int major, int minor, bool ptx,
                                     rdt_text *out, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Buffer: device and pinned host memory, and copies between them. All in the current context. */
-#ifndef RDT_GPU_BUFFER_H
-#define RDT_GPU_BUFFER_H
+#pragma once
 
 #include "gpu/driver.h"
 
@@ -35,5 +34,3 @@ redtune_status rdt_buffer_read(const rdt_driver *driver, void *to, CUdeviceptr f
 /* Fills bytes at to with its own first pattern_bytes, again and again. Asynchronous. */
 redtune_status rdt_buffer_repeat(const rdt_driver *driver, CUdeviceptr to, size_t pattern_bytes,
                                  size_t bytes, CUstream stream, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Context: the CUDA context that one redtune works in, and the facts of its device. */
-#ifndef RDT_GPU_CONTEXT_H
-#define RDT_GPU_CONTEXT_H
+#pragma once
 
 #include "gpu/driver.h"
 #include "model/facts.h"
@@ -33,5 +32,3 @@ redtune_status rdt_context_find_device(const rdt_driver *driver, const char *nam
                                        redtune_error *err);
 redtune_status rdt_context_device_facts(const rdt_driver *driver, CUdevice device, rdt_facts *out,
                                         redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Counters: what kernels did on the simulated GPU, which counts it. */
-#ifndef RDT_GPU_COUNTERS_H
-#define RDT_GPU_COUNTERS_H
+#pragma once
 
 #include "gpu/driver.h"
 #include "redtune/tools.h"
@@ -12,5 +11,3 @@ redtune_status rdt_counters_read(const rdt_driver *driver, redtune_counters *out
 /* The counts between two readings. */
 redtune_counters rdt_counters_between(const redtune_counters *before,
                                       const redtune_counters *after);
-
-#endif

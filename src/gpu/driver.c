@@ -38,9 +38,7 @@ static const rdt_library_symbol symbols[] = {
 /* The macros of cuda.h must not have renamed what the table asks for. */
 _Static_assert(sizeof symbols / sizeof *symbols > 40, "the driver table is complete");
 
-bool rdt_driver_is_simulated(const char *device) {
-    return device && !strcmp(device, "sim");
-}
+bool rdt_driver_is_simulated(const char *device) { return device && !strcmp(device, "sim"); }
 
 /* Whether the program is linked with the simulated GPU in libcuda's place, so that its contexts are
  * of that one. A simulated GPU that was loaded, not linked, offers its functions to nobody else. */
@@ -91,9 +89,7 @@ void rdt_driver_close(rdt_driver *driver) {
     free(driver);
 }
 
-const char *rdt_driver_path(const rdt_driver *driver) {
-    return rdt_library_path(driver->library);
-}
+const char *rdt_driver_path(const rdt_driver *driver) { return rdt_library_path(driver->library); }
 
 redtune_status rdt_driver_check(const rdt_driver *driver, CUresult rc, redtune_error *err,
                                 const char *what, ...) {

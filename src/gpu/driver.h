@@ -1,6 +1,5 @@
 /* Driver: the CUDA driver, loaded at run time, as a table of its functions. */
-#ifndef RDT_GPU_DRIVER_H
-#define RDT_GPU_DRIVER_H
+#pragma once
 
 #include <cuda.h>
 #include <stdbool.h>
@@ -105,5 +104,3 @@ const char *rdt_driver_path(const rdt_driver *driver);
 /* REDTUNE_OK for success; else records "cannot <what>: <the driver's name and words for rc>". */
 redtune_status rdt_driver_check(const rdt_driver *driver, CUresult rc, redtune_error *err,
                                 const char *what, ...) __attribute__((format(printf, 4, 5)));
-
-#endif

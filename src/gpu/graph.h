@@ -1,6 +1,5 @@
 /* Graph: launches recorded once and replayed as one. */
-#ifndef RDT_GPU_GRAPH_H
-#define RDT_GPU_GRAPH_H
+#pragma once
 
 #include "gpu/driver.h"
 
@@ -14,5 +13,3 @@ redtune_status rdt_graph_end(const rdt_driver *driver, CUstream stream, rdt_grap
 void rdt_graph_abandon(const rdt_driver *driver, CUstream stream);
 void rdt_graph_destroy(rdt_graph *graph);
 redtune_status rdt_graph_replay(const rdt_graph *graph, CUstream stream, redtune_error *err);
-
-#endif

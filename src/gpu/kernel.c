@@ -36,9 +36,7 @@ void rdt_kernel_unload(rdt_kernel *kernel) {
     rdt_kernel_forget(kernel);
 }
 
-void rdt_kernel_forget(rdt_kernel *kernel) {
-    free(kernel);
-}
+void rdt_kernel_forget(rdt_kernel *kernel) { free(kernel); }
 
 static CUresult launch_overlapping(const rdt_driver *driver, CUfunction function, uint32_t blocks,
                                    uint32_t threads, CUstream stream, void **args) {

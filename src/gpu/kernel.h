@@ -1,6 +1,5 @@
 /* Kernel: a compiled reduction loaded into the current context, and its launch. */
-#ifndef RDT_GPU_KERNEL_H
-#define RDT_GPU_KERNEL_H
+#pragma once
 
 #include "gpu/driver.h"
 #include "model/launch.h"
@@ -47,5 +46,3 @@ typedef struct rdt_combination {
 /* Asynchronous. The kernel accumulates. */
 redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what, CUstream stream,
                                   redtune_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Nvml: what a GPU is like while it is timed: clocks, temperature, what holds the clocks down, and
  * who else uses it. Optional: where there is no NVML everything is unknown, and nothing fails. */
-#ifndef RDT_GPU_NVML_H
-#define RDT_GPU_NVML_H
+#pragma once
 
 #include "gpu/context.h"
 #include "model/trial.h"
@@ -19,5 +18,3 @@ void rdt_nvml_close(rdt_nvml *nvml);
 rdt_conditions rdt_nvml_look(rdt_nvml *nvml);
 /* Asks only why clocks are held down, which costs little; 0 if unknown. */
 uint64_t rdt_nvml_throttle(rdt_nvml *nvml);
-
-#endif

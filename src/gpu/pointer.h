@@ -1,6 +1,5 @@
 /* Pointer: whether kernels reach the memory behind a caller's pointer. */
-#ifndef RDT_GPU_POINTER_H
-#define RDT_GPU_POINTER_H
+#pragma once
 
 #include "gpu/context.h"
 
@@ -9,5 +8,3 @@
  * the driver, and takes about a microsecond. */
 redtune_status rdt_pointer_check(const rdt_context *context, const char *name, CUdeviceptr at,
                                  size_t bytes, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Stream: an order of work on the GPU. */
-#ifndef RDT_GPU_STREAM_H
-#define RDT_GPU_STREAM_H
+#pragma once
 
 #include "gpu/driver.h"
 
@@ -9,5 +8,3 @@ redtune_status rdt_stream_create(const rdt_driver *driver, CUstream *out, redtun
 void rdt_stream_destroy(const rdt_driver *driver, CUstream stream);
 /* Waits; a kernel's failure surfaces here. */
 redtune_status rdt_stream_wait(const rdt_driver *driver, CUstream stream, redtune_error *err);
-
-#endif

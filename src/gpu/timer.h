@@ -1,6 +1,5 @@
 /* Timer: the time that the GPU takes between two points of a stream. */
-#ifndef RDT_GPU_TIMER_H
-#define RDT_GPU_TIMER_H
+#pragma once
 
 #include "gpu/driver.h"
 
@@ -16,5 +15,3 @@ redtune_status rdt_timer_start(const rdt_timer *timer, CUstream stream, redtune_
 redtune_status rdt_timer_stop(const rdt_timer *timer, CUstream stream, redtune_error *err);
 /* Waits for the stop. */
 redtune_status rdt_timer_read(const rdt_timer *timer, double *elapsed_ns, redtune_error *err);
-
-#endif

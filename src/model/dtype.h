@@ -1,6 +1,5 @@
 /* Dtype: the table of the dtypes of elements and results. */
-#ifndef RDT_MODEL_DTYPE_H
-#define RDT_MODEL_DTYPE_H
+#pragma once
 
 #include "redtune/redtune.h"
 
@@ -64,5 +63,3 @@ extern const rdt_dtype_traits rdt_dtype_table[];
 
 /* NULL for a value that is no dtype. */
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype);
-
-#endif

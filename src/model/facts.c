@@ -21,13 +21,9 @@ static const rdt_facts typical = {
     .memory_khz = 1215000,
 };
 
-const rdt_facts *rdt_facts_typical(void) {
-    return &typical;
-}
+const rdt_facts *rdt_facts_typical(void) { return &typical; }
 
-uint64_t rdt_facts_warm_bytes(const rdt_facts *facts) {
-    return facts->l2_bytes / 2;
-}
+uint64_t rdt_facts_warm_bytes(const rdt_facts *facts) { return facts->l2_bytes / 2; }
 
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
     return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&

@@ -1,6 +1,5 @@
 /* Facts: a GPU as plain data, so that layers without a driver can reason about it. */
-#ifndef RDT_MODEL_FACTS_H
-#define RDT_MODEL_FACTS_H
+#pragma once
 
 #include "base/text.h"
 
@@ -26,5 +25,3 @@ bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
 bool rdt_facts_is_simulated(const rdt_facts *facts);
 /* A middling GPU to render for where there is no other: compute capability 8.0, 108 SMs. */
 const rdt_facts *rdt_facts_typical(void);
-
-#endif

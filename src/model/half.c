@@ -43,6 +43,4 @@ uint16_t rdt_half_bfloat_from_float(float value) {
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-float rdt_half_bfloat_to_float(uint16_t bits) {
-    return float_of((uint32_t)bits << 16);
-}
+float rdt_half_bfloat_to_float(uint16_t bits) { return float_of((uint32_t)bits << 16); }

@@ -1,6 +1,5 @@
 /* Half: the 16-bit floats on the host, by their bits. */
-#ifndef RDT_MODEL_HALF_H
-#define RDT_MODEL_HALF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ float rdt_half_to_float(uint16_t bits);
 /* bfloat16: the upper half of a binary32. To the nearest, ties to even. */
 uint16_t rdt_half_bfloat_from_float(float value);
 float rdt_half_bfloat_to_float(uint16_t bits);
-
-#endif

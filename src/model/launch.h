@@ -18,8 +18,7 @@
  *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
  * and leave zero, and slots, which they find and leave in any state. */
-#ifndef RDT_MODEL_LAUNCH_H
-#define RDT_MODEL_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,4 +52,3 @@ typedef struct rdt_launch {
 
 /* Blocks for count elements: one per tile, at least 1, at most blocks_max. */
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);
-#endif

@@ -4,8 +4,7 @@
  * compiled in. The ops of the user's template folder are read once, when an op is asked for that is
  * not in that table; they come behind it, in the order of their names. So an op's number holds
  * within a process, and its name everywhere. */
-#ifndef RDT_MODEL_OP_H
-#define RDT_MODEL_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/fail.h"
@@ -70,5 +69,3 @@ const rdt_op_table *rdt_user_ops_table(redtune_error *err);
 
 /* NULL for a value that is no op. */
 const rdt_op_traits *rdt_op_find(redtune_op op);
-
-#endif

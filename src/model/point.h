@@ -4,8 +4,7 @@
  *
  * The points of all families are in one order, in which the simpler comes first: that of the
  * registry, and within a family that of its space. */
-#ifndef RDT_MODEL_POINT_H
-#define RDT_MODEL_POINT_H
+#pragma once
 
 #include "base/text.h"
 #include "model/space.h"
@@ -46,5 +45,3 @@ redtune_status rdt_point_parse(const rdt_spaces *spaces, const char *config, rdt
  * family that is none, and for a config that does not name every parameter. */
 redtune_status rdt_point_read(const rdt_spaces *spaces, const char *family, const char *config,
                               rdt_point *out, redtune_error *err);
-
-#endif

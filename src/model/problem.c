@@ -24,34 +24,21 @@ static int index_of(const char *const *list, const char *name) {
     return -1;
 }
 
-const char *rdt_problem_layout_name(int layout) {
-    return name_at(layout_names, layout);
-}
+const char *rdt_problem_layout_name(int layout) { return name_at(layout_names, layout); }
 
-int rdt_problem_find_layout(const char *name) {
-    return index_of(layout_names, name);
-}
+int rdt_problem_find_layout(const char *name) { return index_of(layout_names, name); }
 
-const char *rdt_problem_ordering_name(int ordering) {
-    return name_at(ordering_names, ordering);
-}
+const char *rdt_problem_ordering_name(int ordering) { return name_at(ordering_names, ordering); }
 
-int rdt_problem_find_ordering(const char *name) {
-    return index_of(ordering_names, name);
-}
+int rdt_problem_find_ordering(const char *name) { return index_of(ordering_names, name); }
 
 static redtune_dtype unsigned_of(redtune_dtype dtype) {
     switch (dtype) {
-    case REDTUNE_I8:
-        return REDTUNE_U8;
-    case REDTUNE_I16:
-        return REDTUNE_U16;
-    case REDTUNE_I32:
-        return REDTUNE_U32;
-    case REDTUNE_I64:
-        return REDTUNE_U64;
-    default:
-        return dtype;
+    case REDTUNE_I8: return REDTUNE_U8;
+    case REDTUNE_I16: return REDTUNE_U16;
+    case REDTUNE_I32: return REDTUNE_U32;
+    case REDTUNE_I64: return REDTUNE_U64;
+    default: return dtype;
     }
 }
 
@@ -59,22 +46,14 @@ static redtune_dtype unsigned_of(redtune_dtype dtype) {
 static redtune_dtype usual_result(rdt_result_class class, const rdt_dtype_traits *input) {
     bool is_float = input->kind == RDT_KIND_FLOAT;
     switch (class) {
-    case RDT_RESULT_SUM:
-        return input->accumulator;
-    case RDT_RESULT_MEAN:
-        return is_float ? input->accumulator : REDTUNE_F64;
-    case RDT_RESULT_SAME:
-        return input->dtype;
-    case RDT_RESULT_ABS:
-        return unsigned_of(input->dtype);
-    case RDT_RESULT_INDEX:
-        return REDTUNE_I64;
-    case RDT_RESULT_TRUTH:
-        return REDTUNE_U8;
-    case RDT_RESULT_COUNT:
-        return REDTUNE_U64;
-    case RDT_RESULT_BITS:
-        return is_float ? REDTUNE_DTYPE_NONE : input->dtype;
+    case RDT_RESULT_SUM: return input->accumulator;
+    case RDT_RESULT_MEAN: return is_float ? input->accumulator : REDTUNE_F64;
+    case RDT_RESULT_SAME: return input->dtype;
+    case RDT_RESULT_ABS: return unsigned_of(input->dtype);
+    case RDT_RESULT_INDEX: return REDTUNE_I64;
+    case RDT_RESULT_TRUTH: return REDTUNE_U8;
+    case RDT_RESULT_COUNT: return REDTUNE_U64;
+    case RDT_RESULT_BITS: return is_float ? REDTUNE_DTYPE_NONE : input->dtype;
     }
     return REDTUNE_DTYPE_NONE;
 }

@@ -1,6 +1,5 @@
 /* Problem: what is reduced. */
-#ifndef RDT_MODEL_PROBLEM_H
-#define RDT_MODEL_PROBLEM_H
+#pragma once
 
 #include "base/text.h"
 #include "model/dtype.h"
@@ -22,5 +21,3 @@ enum { RDT_PROBLEM_TEXT_BYTES = 64 };
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */
 uint64_t rdt_problem_count_max(redtune_dtype dtype);
-
-#endif

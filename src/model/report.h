@@ -1,6 +1,5 @@
 /* Report: what a tuning database says of one GPU model, as plain data for a page to show. */
-#ifndef RDT_MODEL_REPORT_H
-#define RDT_MODEL_REPORT_H
+#pragma once
 
 #include "model/trial.h"
 #include "redtune/tools.h"
@@ -38,5 +37,3 @@ typedef struct rdt_report {
     const redtune_step *step; /* of the ladder; none: it was not run */
     size_t step_count;
 } rdt_report;
-
-#endif

@@ -1,7 +1,6 @@
 /* Scalar: one number of any dtype on the host: read, ordered, converted. An element is named by its
  * array and index, so that a redtune_value is an array of one. */
-#ifndef RDT_MODEL_SCALAR_H
-#define RDT_MODEL_SCALAR_H
+#pragma once
 
 #include "model/problem.h"
 
@@ -30,5 +29,3 @@ redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real);
 void rdt_scalar_store(redtune_dtype dtype, void *array, uint64_t index, int64_t number);
 /* Decimal, with as many digits as tell the value apart from its neighbours. */
 void rdt_scalar_print(redtune_dtype dtype, const redtune_value *value, rdt_text *out);
-
-#endif

@@ -37,9 +37,7 @@ int rdt_space_find(const rdt_space *space, const char *name, int length) {
     return -1;
 }
 
-bool rdt_space_param_is_named(const rdt_param *param) {
-    return param->label[0][0] != '\0';
-}
+bool rdt_space_param_is_named(const rdt_param *param) { return param->label[0][0] != '\0'; }
 
 int rdt_space_param_find(const rdt_param *param, int64_t value) {
     for (int i = 0; i < param->value_count; i++)

@@ -1,6 +1,5 @@
 /* Space: the parameters of a template family and the values each may take. */
-#ifndef RDT_MODEL_SPACE_H
-#define RDT_MODEL_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ int rdt_space_find(const rdt_space *space, const char *name, int length);
 bool rdt_space_param_is_named(const rdt_param *param);
 /* The value's index in the parameter's list, or -1. */
 int rdt_space_param_find(const rdt_param *param, int64_t value);
-
-#endif

@@ -1,6 +1,5 @@
 /* Trial: how one candidate ended, as it is stored. */
-#ifndef RDT_MODEL_TRIAL_H
-#define RDT_MODEL_TRIAL_H
+#pragma once
 
 #include "model/launch.h"
 #include "model/point.h"
@@ -64,5 +63,3 @@ typedef struct rdt_trial {
      * made, in whatever file; 0: none. Not stored. */
     int64_t after;
 } rdt_trial;
-
-#endif

@@ -1,6 +1,5 @@
 /* Trials: a growing list of them. */
-#ifndef RDT_MODEL_TRIALS_H
-#define RDT_MODEL_TRIALS_H
+#pragma once
 
 #include "model/trial.h"
 
@@ -16,5 +15,3 @@ redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t
 redtune_status rdt_trials_select(const rdt_trials *trials, uint64_t count, rdt_trials *out,
                                  redtune_error *err);
 void rdt_trials_free(rdt_trials *trials);
-
-#endif

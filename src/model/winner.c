@@ -34,9 +34,7 @@ typedef struct entry {
     bool is_default; /* the default of its family, by the latest trial of one */
 } entry;
 
-static int compare_numbers(double a, double b) {
-    return (a > b) - (a < b);
-}
+static int compare_numbers(double a, double b) { return (a > b) - (a < b); }
 
 /* By point, those that count first, from fast to slow; never by age. */
 static int compare_rivals(const void *a, const void *b) {

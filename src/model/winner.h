@@ -1,7 +1,6 @@
 /* Winner: which of the measurements of one problem wins, and on what evidence. The one rule that
  * the tuner and the readers of a database share. */
-#ifndef RDT_MODEL_WINNER_H
-#define RDT_MODEL_WINNER_H
+#pragma once
 
 #include "model/trial.h"
 
@@ -38,5 +37,3 @@ redtune_status rdt_winner_choose(const rdt_trial *const *trials, size_t count, r
 
 /* By how many ns the medians of two good trials may differ by chance. */
 double rdt_winner_noise_ns(const rdt_trial *a, const rdt_trial *b);
-
-#endif

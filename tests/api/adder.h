@@ -1,6 +1,5 @@
 /* Adder: a GPU with an array of ones in its memory, and what a plan makes of them: their count. */
-#ifndef RDT_TESTS_ADDER_H
-#define RDT_TESTS_ADDER_H
+#pragma once
 
 #include "gpu/device.h"
 
@@ -17,5 +16,3 @@ void adder_close(adder *self);
 redtune_status adder_run(const adder *self, redtune_plan *plan, uint64_t count, redtune_error *err);
 /* What the plan says that they sum to; -1 where it fails. */
 float adder_sum(const adder *self, redtune_plan *plan, uint64_t count, redtune_error *err);
-
-#endif

@@ -117,9 +117,7 @@ void claims_fault(int i, char config[RDT_CONFIG_TEXT_BYTES]) {
              "block=32,vec=4,unroll=1,load=no_allocate,tail=shuffle,finish=single,per_sm=1");
 }
 
-uint64_t claims_count_of(int i) {
-    return (uint64_t)CLAIMS_STEP * (uint64_t)(i + 1);
-}
+uint64_t claims_count_of(int i) { return (uint64_t)CLAIMS_STEP * (uint64_t)(i + 1); }
 
 static redtune_status write_file(claims_name_fn *name, int first, int count, redtune_error *err) {
     rdt_rows rows = {0};

@@ -1,8 +1,7 @@
 /* Claims: measurements as somebody else may have sent them, imported into a database: that configs
  * are the fastest which go wrong, are slow or fault. The templates are a copy in which some kernels
  * do. */
-#ifndef RDT_TESTS_CLAIMS_H
-#define RDT_TESTS_CLAIMS_H
+#pragma once
 
 #include "model/point.h"
 #include "adder.h"
@@ -37,5 +36,3 @@ typedef struct claims_tally {
 
 /* Rows of the database that ended so. */
 claims_tally claims_rows_that(const char *ended);
-
-#endif

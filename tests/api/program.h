@@ -1,6 +1,5 @@
 /* Program: what a program that uses redtune gets where its database has claims (claims.h). */
-#ifndef RDT_TESTS_PROGRAM_H
-#define RDT_TESTS_PROGRAM_H
+#pragma once
 
 #include "claims.h"
 
@@ -34,5 +33,3 @@ redtune_status program_try_all(const redtune_options *options, outcome out[CLAIM
                                listener *heard, redtune_error *err);
 
 double program_now_ms(void);
-
-#endif

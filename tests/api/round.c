@@ -79,9 +79,7 @@ static void note_status(outcome *out, const char *call, redtune_status status) {
 
 /* ---- a round --------------------------------------------------------------------------------- */
 
-static void *pointer(const rdt_buffer *buffer) {
-    return (void *)(uintptr_t)buffer->address;
-}
+static void *pointer(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
 static float read_result(void) {
     float value = -1;

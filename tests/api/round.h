@@ -1,7 +1,6 @@
 /* Round: what a program does with redtune from opening to closing, on the simulated GPU, while a
  * call of the driver fails; and what it leaves behind. */
-#ifndef RDT_TESTS_ROUND_H
-#define RDT_TESTS_ROUND_H
+#pragma once
 
 #include <stdbool.h>
 #include "adder.h"
@@ -43,5 +42,3 @@ typedef struct census {
 } census;
 
 census round_census(void);
-
-#endif

@@ -66,9 +66,7 @@ static int each_step(void *user, const redtune_step *step) {
     return 0;
 }
 
-static void each_finding(void *user, const redtune_finding *finding) {
-    (void)user, (void)finding;
-}
+static void each_finding(void *user, const redtune_finding *finding) { (void)user, (void)finding; }
 
 static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
 

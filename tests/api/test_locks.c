@@ -216,9 +216,7 @@ static void nothing_is_undone_on_a_network(void) {
     free(data);
 }
 
-static void end_commit(void) {
-    unlink(in_scratch("shared/tuning.db-journal"));
-}
+static void end_commit(void) { unlink(in_scratch("shared/tuning.db-journal")); }
 
 static void a_commit_on_another_host_is_waited_for(void) {
     const char *path = in_scratch("shared/tuning.db");

@@ -36,9 +36,7 @@ static redtune_problem sum_of(uint64_t count) {
     return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
 }
 
-static void *input(void) {
-    return (void *)(uintptr_t)ones.address;
-}
+static void *input(void) { return (void *)(uintptr_t)ones.address; }
 
 /* Calls in turn a shared plan, and the table for a size that no one has prepared. */
 static redtune_status call(crowd *all, size_t i, uint64_t count, CUdeviceptr out, CUstream stream,
@@ -220,13 +218,9 @@ static void share_a_stream(bool captured) {
     }
 }
 
-static void two_launches_of_a_call_stay_together(void) {
-    share_a_stream(false);
-}
+static void two_launches_of_a_call_stay_together(void) { share_a_stream(false); }
 
-static void captured_calls_of_several_threads_keep_apart(void) {
-    share_a_stream(true);
-}
+static void captured_calls_of_several_threads_keep_apart(void) { share_a_stream(true); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

@@ -28,9 +28,7 @@ void world_plan(double after_s, void (*run)(void)) {
     event.run = run;
 }
 
-bool world_has_plans(void) {
-    return event.run != NULL;
-}
+bool world_has_plans(void) { return event.run != NULL; }
 
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *left) {

@@ -1,7 +1,6 @@
 /* World: what surrounds a program whose database is elsewhere or in use: a clock that goes on only
  * while redtune waits, a file system that fails, and the program. */
-#ifndef RDT_TESTS_API_WORLD_H
-#define RDT_TESTS_API_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include "redtune/redtune.h"
@@ -26,5 +25,3 @@ redtune_status world_run(const char *named, const char *environment, redtune_inf
                          redtune_error *err);
 /* The rows that redtune show would list; -1 where it fails. */
 int world_count_rows(const char *path, redtune_error *err);
-
-#endif

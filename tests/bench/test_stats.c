@@ -6,9 +6,7 @@
 #include "bench/stats.h"
 #include "tuner/summary.h"
 
-static bool near(double a, double b) {
-    return fabs(a - b) <= 1e-12 * fabs(b);
-}
+static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
 static void summary_of_one_is_itself(void) {
     double values[] = {7};

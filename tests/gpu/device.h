@@ -1,7 +1,6 @@
 /* Device: what the GPU tests share: the first GPU opened, or the reason why the tests are skipped.
  */
-#ifndef RDT_TESTS_GPU_DEVICE_H
-#define RDT_TESTS_GPU_DEVICE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,5 +52,3 @@ static inline void device_close(device *gpu) {
     rdt_context_leave(gpu->context, true);
     rdt_context_close(gpu->context);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Ones: what the tests of redtune.h share: a GPU, many f32 that are 1 on it, and room for results.
  * A file that includes it has them to itself. */
-#ifndef RDT_TESTS_GPU_ONES_H
-#define RDT_TESTS_GPU_ONES_H
+#pragma once
 
 #include "check.h"
 #include "device.h"
@@ -18,9 +17,7 @@ static redtune_problem sum_of(uint64_t count) {
     return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
 }
 
-static void *input(void) {
-    return (void *)(uintptr_t)ones.address;
-}
+static void *input(void) { return (void *)(uintptr_t)ones.address; }
 
 static void *output(size_t index) {
     return (void *)(uintptr_t)(results.address + index * sizeof(float));
@@ -52,5 +49,3 @@ static void ones_close(void) {
     rdt_buffer_destroy(&results);
     device_close(&gpu);
 }
-
-#endif

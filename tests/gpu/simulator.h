@@ -1,6 +1,5 @@
 /* Simulator: what the tests ask the simulated GPU, where they run on it. */
-#ifndef RDT_TESTS_GPU_SIMULATOR_H
-#define RDT_TESTS_GPU_SIMULATOR_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ __attribute__((unused)) static bool simulator_find(simulator *out) {
     }
     return true;
 }
-
-#endif

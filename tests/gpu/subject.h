@@ -1,7 +1,6 @@
 /* Subject: a kernel under test with what it takes to run it, and the sets of them that tests go
  * over. */
-#ifndef RDT_TESTS_GPU_SUBJECT_H
-#define RDT_TESTS_GPU_SUBJECT_H
+#pragma once
 
 #include "api/build/builder.h"
 #include "check.h"
@@ -100,5 +99,3 @@ __attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(s
     free(points);
     workshop_close(&shop);
 }
-
-#endif

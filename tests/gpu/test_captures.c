@@ -65,9 +65,7 @@ static void only_launches_reach_the_driver_within_a_cold_capture(void) {
 }
 
 /* Fewer elements on the simulated GPU, where each costs. */
-static uint64_t replayed_count(void) {
-    return device_is_simulated(&gpu) ? 2500 : COUNT;
-}
+static uint64_t replayed_count(void) { return device_is_simulated(&gpu) ? 2500 : COUNT; }
 
 static redtune_status capture(redtune_plan *plan, uint64_t count, size_t to, rdt_graph **out) {
     redtune_status status = rdt_graph_begin(gpu.driver, gpu.stream, &err);

@@ -300,9 +300,7 @@ static void what_is_not_good_is_not_timed(void) {
 
 /* ---- what timed calls give ------------------------------------------------------------------- */
 
-static bool overlaps_here(void) {
-    return gpu.context->facts.major >= 9;
-}
+static bool overlaps_here(void) { return gpu.context->facts.major >= 9; }
 
 /* Times count elements with the kernel that goes wrong only where calls overlap. */
 static void time_hasty(uint64_t count, int samples, const char *said) {

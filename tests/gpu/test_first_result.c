@@ -94,9 +94,7 @@ static int run_child(start *told) {
     return WEXITSTATUS(rc) || read == 6 ? WEXITSTATUS(rc) : EXIT_FAILURE;
 }
 
-static double total_ms(const start *told) {
-    return told->open_ms + told->plan_ms + told->run_ms;
-}
+static double total_ms(const start *told) { return told->open_ms + told->plan_ms + told->run_ms; }
 
 static void print(const char *name, const start *told) {
     printf("%s: %.2f ms (open %.2f, plan %.2f, run and result %.2f)\n", name, total_ms(told),

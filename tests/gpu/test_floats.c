@@ -24,9 +24,7 @@ static uint64_t next(uint64_t *state) {
 }
 
 /* From -1 to 1. */
-static double next_real(uint64_t *state) {
-    return ldexp((double)(int64_t)next(state), -63);
-}
+static double next_real(uint64_t *state) { return ldexp((double)(int64_t)next(state), -63); }
 
 /* Sums get numbers of several magnitudes. Products get factors near 1 or -1, so that no order takes
  * them out of range. */
@@ -85,9 +83,7 @@ static void check_bound(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void errors_stay_within_the_bound(void) {
-    subject_for_each(&gpu, check_bound);
-}
+static void errors_stay_within_the_bound(void) { subject_for_each(&gpu, check_bound); }
 
 /* ---- special values ------------------------------------------------------------------------ */
 
@@ -225,9 +221,7 @@ static void check_pairs(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void special_values_meet_from_afar(void) {
-    subject_for_each(&gpu, check_pairs);
-}
+static void special_values_meet_from_afar(void) { subject_for_each(&gpu, check_pairs); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

@@ -90,9 +90,7 @@ static void check_few(subject *self) {
     rdt_test_data_destroy(data);
 }
 
-static void few_results_are_exact(void) {
-    subject_for_each(&gpu, check_few);
-}
+static void few_results_are_exact(void) { subject_for_each(&gpu, check_few); }
 
 /* ---- one element decides --------------------------------------------------------------------- */
 
@@ -173,9 +171,7 @@ static void check_one_hot(subject *self) {
     rdt_one_hot_destroy(&one_hot);
 }
 
-static void every_element_is_taken_once(void) {
-    subject_for_each(&gpu, check_one_hot);
-}
+static void every_element_is_taken_once(void) { subject_for_each(&gpu, check_one_hot); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

@@ -11,9 +11,7 @@
 static redtune_error err;
 static device gpu;
 
-static void *pointer(CUdeviceptr address) {
-    return (void *)(uintptr_t)address;
-}
+static void *pointer(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
 static redtune_status open_usual(redtune **rt) {
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),

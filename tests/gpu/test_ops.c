@@ -65,9 +65,7 @@ static void for_each_problem(void (*fact)(subject *self)) {
     workshop_close(&shop);
 }
 
-static void results_are_converted_as_asked(void) {
-    for_each_problem(check_result);
-}
+static void results_are_converted_as_asked(void) { for_each_problem(check_result); }
 
 /* ---- inputs in pieces ---------------------------------------------------------------------- */
 

@@ -54,9 +54,7 @@ bool forge_use_simulated(void) {
     return !status;
 }
 
-rdt_codegen *forge_codegen(void) {
-    return codegen;
-}
+rdt_codegen *forge_codegen(void) { return codegen; }
 
 /* ---- honest databases ------------------------------------------------------------------------ */
 
@@ -74,9 +72,7 @@ redtune_problem forge_problem(size_t i) {
     return problem;
 }
 
-const rdt_facts *forge_gpu(void) {
-    return &gpu;
-}
+const rdt_facts *forge_gpu(void) { return &gpu; }
 
 static rdt_trial make_trial(const redtune_problem *problem, const rdt_point *point, size_t i) {
     const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
@@ -165,9 +161,7 @@ bool forge_database(const char *path, int page_bytes) {
     return kept[i].data != NULL;
 }
 
-bool forge_single(const char *path) {
-    return forge_database(path, SINGLE);
-}
+bool forge_single(const char *path) { return forge_database(path, SINGLE); }
 
 bool forge_export(const char *path) {
     const redtune_rows_query query = {.database = path, .gpu = "all"};
@@ -179,9 +173,7 @@ bool forge_export(const char *path) {
     return good;
 }
 
-bool forge_lines(const char *path) {
-    return forge_database(path, 0) && forge_export(path);
-}
+bool forge_lines(const char *path) { return forge_database(path, 0) && forge_export(path); }
 
 /* ---- others ---------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* Forge: honest tuning databases, and how the tests make hostile ones of them. The honest ones hold
  * what a tune with the templates at hand could give, on a GPU like an H200. */
-#ifndef RDT_TESTS_FORGE_H
-#define RDT_TESTS_FORGE_H
+#pragma once
 
 #include "unit/database.h"
 
@@ -53,5 +52,3 @@ bool forge_schema_maze(const char *path);
 /* Imports the file into the database at local. Fields but database and files are 0. */
 redtune_status forge_import(const char *local, const char *path, redtune_import_report *report,
                             redtune_error *error);
-
-#endif

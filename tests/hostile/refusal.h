@@ -1,7 +1,6 @@
 /* Refusal: whether an import refuses a hostile file as it must, with what the tests of such files
  * have to themselves: a local database that stays as it is. */
-#ifndef RDT_TESTS_HOSTILE_REFUSAL_H
-#define RDT_TESTS_HOSTILE_REFUSAL_H
+#pragma once
 
 #include "forge.h"
 
@@ -102,5 +101,3 @@ UNUSED static int run_facts(const check_fact *facts, size_t count, int argc, cha
     scratch_end();
     return failed;
 }
-
-#endif

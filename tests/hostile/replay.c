@@ -16,9 +16,7 @@ static bool make_older(const char *path) {
 static bool make_small_pages(const char *path) {
     return forge_single(path) && run_sql(path, "PRAGMA page_size=512; VACUUM");
 }
-static bool make_many(const char *path) {
-    return forge_database(path, 512);
-}
+static bool make_many(const char *path) { return forge_database(path, 512); }
 /* An endless walk, as in test_files.c. */
 static bool make_maze(const char *path) {
     static const unsigned char cell[] = {3, 1, 2, 1, 0};

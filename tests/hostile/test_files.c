@@ -40,25 +40,13 @@ static uint32_t root_of(const char *path, const char *name) {
     return (uint32_t)ask_sql(path, text);
 }
 
-static bool cut(const char *path, size_t bytes) {
-    return !truncate(path, (off_t)bytes);
-}
+static bool cut(const char *path, size_t bytes) { return !truncate(path, (off_t)bytes); }
 
-static bool cut_to_no_byte(const char *path) {
-    return cut(path, 0);
-}
-static bool cut_within_the_header(const char *path) {
-    return cut(path, 50);
-}
-static bool cut_after_the_header(const char *path) {
-    return cut(path, 100);
-}
-static bool cut_after_a_page(const char *path) {
-    return cut(path, 4096);
-}
-static bool cut_within_a_page(const char *path) {
-    return cut(path, 3 * 4096 + 1000);
-}
+static bool cut_to_no_byte(const char *path) { return cut(path, 0); }
+static bool cut_within_the_header(const char *path) { return cut(path, 50); }
+static bool cut_after_the_header(const char *path) { return cut(path, 100); }
+static bool cut_after_a_page(const char *path) { return cut(path, 4096); }
+static bool cut_within_a_page(const char *path) { return cut(path, 3 * 4096 + 1000); }
 static bool give_it_a_page_of_zeros(const char *path) {
     struct stat info;
     return !stat(path, &info) && cut(path, (size_t)info.st_size + 4096);
@@ -75,17 +63,13 @@ static bool zero_its_last_page(const char *path) {
     struct stat info;
     return !stat(path, &info) && forge_patch(path, (size_t)info.st_size - 4096, zeros, 4096);
 }
-static bool make_it_a_hole(const char *path) {
-    return cut(path, 0) && cut(path, 16u << 20);
-}
+static bool make_it_a_hole(const char *path) { return cut(path, 0) && cut(path, 16u << 20); }
 /* A header that agrees with 16 MB of nothing. */
 static bool make_it_hollow(const char *path) {
     return cut(path, 4096) && cut(path, 16u << 20) &&
            forge_patch_u32(path, PAGE_COUNT_AT, (16u << 20) / 4096);
 }
-static bool make_it_huge(const char *path) {
-    return !truncate(path, (off_t)1 << 40);
-}
+static bool make_it_huge(const char *path) { return !truncate(path, (off_t)1 << 40); }
 static bool claim_wal_for_writing(const char *path) {
     return forge_patch(path, FORMAT_AT, "\2", 1);
 }
@@ -98,9 +82,7 @@ static bool claim_a_future_format(const char *path) {
 static bool claim_four_thousand_million_pages(const char *path) {
     return forge_patch_u32(path, PAGE_COUNT_AT, UINT32_MAX);
 }
-static bool claim_no_pages(const char *path) {
-    return forge_patch_u32(path, PAGE_COUNT_AT, 0);
-}
+static bool claim_no_pages(const char *path) { return forge_patch_u32(path, PAGE_COUNT_AT, 0); }
 static bool claim_pages_of_64k(const char *path) {
     return forge_patch(path, PAGE_BYTES_AT, "\0\1", 2);
 }
@@ -122,9 +104,7 @@ static bool claim_another_fraction(const char *path) {
 static bool claim_no_such_encoding(const char *path) {
     return forge_patch_u32(path, ENCODING_AT, 7);
 }
-static bool claim_utf16(const char *path) {
-    return forge_patch_u32(path, ENCODING_AT, 2);
-}
+static bool claim_utf16(const char *path) { return forge_patch_u32(path, ENCODING_AT, 2); }
 static bool loop_its_free_pages(const char *path) {
     struct stat info;
     if (!run_sql(path, "CREATE TABLE t AS SELECT * FROM measurement, gpu; DROP TABLE t") ||
@@ -211,26 +191,16 @@ static bool put_beside(const char *path, const char *suffix) {
     snprintf(name, sizeof name, "%s%s", path, suffix);
     return write_bytes(name, "\331\325\005\371 " FORGE_MARK, 10);
 }
-static bool put_a_journal_beside(const char *path) {
-    return put_beside(path, "-journal");
-}
-static bool put_a_log_beside(const char *path) {
-    return put_beside(path, "-wal");
-}
-static bool put_a_log_index_beside(const char *path) {
-    return put_beside(path, "-shm");
-}
+static bool put_a_journal_beside(const char *path) { return put_beside(path, "-journal"); }
+static bool put_a_log_beside(const char *path) { return put_beside(path, "-wal"); }
+static bool put_a_log_index_beside(const char *path) { return put_beside(path, "-shm"); }
 static bool put_a_dangling_link_beside(const char *path) {
     char name[300];
     snprintf(name, sizeof name, "%s-journal", path);
     return !symlink("/nowhere/at/all", name);
 }
-static bool make_it_a_pipe(const char *path) {
-    return !unlink(path) && !mkfifo(path, 0666);
-}
-static bool make_it_a_folder(const char *path) {
-    return !unlink(path) && !mkdir(path, 0777);
-}
+static bool make_it_a_pipe(const char *path) { return !unlink(path) && !mkfifo(path, 0666); }
+static bool make_it_a_folder(const char *path) { return !unlink(path) && !mkdir(path, 0777); }
 static bool make_it_a_socket(const char *path) {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     int end = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -242,30 +212,14 @@ static bool make_it_a_socket(const char *path) {
 static bool link_it(const char *path, const char *to) {
     return !unlink(path) && !symlink(to, path);
 }
-static bool link_it_to_itself(const char *path) {
-    return link_it(path, path);
-}
-static bool link_it_to_zeros(const char *path) {
-    return link_it(path, "/dev/zero");
-}
-static bool link_it_to_randomness(const char *path) {
-    return link_it(path, "/dev/urandom");
-}
-static bool link_it_to_nothing(const char *path) {
-    return link_it(path, "/nowhere/" FORGE_MARK);
-}
-static bool link_it_to_memory(const char *path) {
-    return link_it(path, "/proc/self/mem");
-}
-static bool remove_it(const char *path) {
-    return !unlink(path);
-}
-static bool gzip_it(const char *path) {
-    return forge_patch(path, 0, "\037\213\010\0", 4);
-}
-static bool make_it_text(const char *path) {
-    return write_bytes(path, "block=256,vec=4\n", 16);
-}
+static bool link_it_to_itself(const char *path) { return link_it(path, path); }
+static bool link_it_to_zeros(const char *path) { return link_it(path, "/dev/zero"); }
+static bool link_it_to_randomness(const char *path) { return link_it(path, "/dev/urandom"); }
+static bool link_it_to_nothing(const char *path) { return link_it(path, "/nowhere/" FORGE_MARK); }
+static bool link_it_to_memory(const char *path) { return link_it(path, "/proc/self/mem"); }
+static bool remove_it(const char *path) { return !unlink(path); }
+static bool gzip_it(const char *path) { return forge_patch(path, 0, "\037\213\010\0", 4); }
+static bool make_it_text(const char *path) { return write_bytes(path, "block=256,vec=4\n", 16); }
 
 #define LENGTH "its length"
 static const struct {

@@ -13,9 +13,7 @@ static redtune_error err;
 static rdt_random random_state = {20260101};
 static int mutants = 500;
 
-static uint64_t below(uint64_t bound) {
-    return rdt_random_below(&random_state, bound);
-}
+static uint64_t below(uint64_t bound) { return rdt_random_below(&random_state, bound); }
 
 /* ---- the sources that can be reached --------------------------------------------------------- */
 

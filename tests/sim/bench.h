@@ -1,6 +1,5 @@
 /* What the tests of the simulated driver do over and over: a device, a module, a launch. */
-#ifndef SIM_TESTS_BENCH_H
-#define SIM_TESTS_BENCH_H
+#pragma once
 
 /* Every version of an entry point under its own name, whatever the age of the header. */
 #define __CUDA_API_VERSION_INTERNAL
@@ -30,5 +29,3 @@ CUresult bench_body(const char *body, unsigned int grid, unsigned int block, CUd
 
 /* The kind of the only finding so far; -1 when there are none or several. */
 int bench_finding(struct redtune_sim_finding *out);
-
-#endif

@@ -41,20 +41,11 @@ static void fill(unsigned char *to, size_t count, int kernel, uint64_t seed) {
         uint64_t r = next_random(&seed), v = r;
         uint64_t small = r >> 58 & 7;
         switch (kernels[kernel].letter) {
-        case 'f':
-            v = (r & 0x807fffff) | (124 + small) << 23;
-            break;
-        case 'e':
-            v = (r & 0x800fffffffffffffull) | (1020 + small) << 52;
-            break;
-        case 'g':
-            v = (r & 0x83ff) | (12 + small) << 10;
-            break;
-        case 'k':
-            v = (r & 0x807f) | (124 + small) << 7;
-            break;
-        default:
-            break;
+        case 'f': v = (r & 0x807fffff) | (124 + small) << 23; break;
+        case 'e': v = (r & 0x800fffffffffffffull) | (1020 + small) << 52; break;
+        case 'g': v = (r & 0x83ff) | (12 + small) << 10; break;
+        case 'k': v = (r & 0x807f) | (124 + small) << 7; break;
+        default: break;
         }
         if (has_special && kernels[kernel].letter == 'f' && r >> 45 == 0) v = 0x7fc12345;
         memcpy(to + i * size, &v, size);

@@ -1,6 +1,5 @@
 /* A CUDA driver by its file, the simulated one or a real one, and how to run PTX snippets on it. */
-#ifndef SIM_TESTS_DRIVER_H
-#define SIM_TESTS_DRIVER_H
+#pragma once
 
 /* Every version of an entry point under its own name, whatever the age of the header. */
 #define __CUDA_API_VERSION_INTERNAL
@@ -60,5 +59,3 @@ char *snippet_ptx(const struct snippet *snippet, unsigned int target);
 bool snippet_run(const struct driver *driver, const struct snippet *snippet, size_t count,
                  const uint64_t *const sources[SNIPPET_SOURCES], uint64_t *results,
                  const char **why);
-
-#endif

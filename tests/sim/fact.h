@@ -1,6 +1,5 @@
 /* The harness of the simulator's tests: facts that hold or do not, and a summary. */
-#ifndef SIM_TESTS_FACT_H
-#define SIM_TESTS_FACT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,5 +47,3 @@ extern int fact_failures;
 
 /* Runs the facts whose name contains the first argument, or all. Returns main's exit code. */
 int fact_run(const struct fact *facts, size_t count, int argc, char **argv);
-
-#endif

@@ -1,7 +1,6 @@
 /* The instructions that kernels may use, each as a snippet: what is run on hardware for
    hardware.txt, and on the simulator to compare. */
-#ifndef SIM_TESTS_INSTRUCTIONS_H
-#define SIM_TESTS_INSTRUCTIONS_H
+#pragma once
 
 #include "driver.h"
 
@@ -857,5 +856,3 @@ static const struct snippet instructions[] = {
 };
 
 enum { INSTRUCTION_COUNT = sizeof instructions / sizeof *instructions };
-
-#endif

@@ -159,13 +159,9 @@ static void errors_are_seen_late_and_stay(void) {
     CHECK_EQUAL(world_first_word(&world), 1);
 }
 
-static void count_up(void *counter) {
-    ++*(int *)counter;
-}
+static void count_up(void *counter) { ++*(int *)counter; }
 
-static void call_the_driver(void *rc) {
-    *(int *)rc = (int)cuCtxSynchronize();
-}
+static void call_the_driver(void *rc) { *(int *)rc = (int)cuCtxSynchronize(); }
 
 static void host_functions_run_in_order_and_may_not_call(void) {
     int calls = 0, rc = 0;

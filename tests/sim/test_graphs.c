@@ -184,9 +184,7 @@ static void stream_gets_the_handle_of_the_last_one(void) {
     CHECK(cuStreamDestroy_v2(second) == CUDA_SUCCESS);
 }
 
-static void count_up(void *counter) {
-    ++*(int *)counter;
-}
+static void count_up(void *counter) { ++*(int *)counter; }
 
 static void user_objects_live_as_long_as_graphs(void) {
     int destroyed = 0;

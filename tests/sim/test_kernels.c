@@ -65,35 +65,17 @@ static void store(enum kind kind, void *at, unsigned long long i) {
     double d = (double)v;
     unsigned long long wide = (i + 77) * 0x9E3779B97F4A7C15ull;
     switch (kind) {
-    case SUM_I8:
-        memcpy(at, &byte, 1);
-        break;
-    case MAX_U8:
-        memcpy(at, &unsigned_byte, 1);
-        break;
-    case SUM_U16:
-        memcpy(at, &half, 2);
-        break;
-    case SUM_F16:
-        memcpy(at, &f16_bits[v + 3], 2);
-        break;
-    case SUM_BF16:
-        memcpy(at, &bf16_bits[v + 3], 2);
-        break;
+    case SUM_I8: memcpy(at, &byte, 1); break;
+    case MAX_U8: memcpy(at, &unsigned_byte, 1); break;
+    case SUM_U16: memcpy(at, &half, 2); break;
+    case SUM_F16: memcpy(at, &f16_bits[v + 3], 2); break;
+    case SUM_BF16: memcpy(at, &bf16_bits[v + 3], 2); break;
     case SUM_I32:
-    case PRODUCT_I32:
-        memcpy(at, &word, 4);
-        break;
+    case PRODUCT_I32: memcpy(at, &word, 4); break;
     case SUM_F32:
-    case MAX_F32:
-        memcpy(at, &f, 4);
-        break;
-    case SUM_F64:
-        memcpy(at, &d, 8);
-        break;
-    default:
-        memcpy(at, &wide, 8);
-        break;
+    case MAX_F32: memcpy(at, &f, 4); break;
+    case SUM_F64: memcpy(at, &d, 8); break;
+    default: memcpy(at, &wide, 8); break;
     }
 }
 
@@ -117,20 +99,12 @@ static unsigned long long expected(enum kind kind, unsigned long long count) {
     case SUM_F16:
     case SUM_BF16:
     case SUM_F32:
-    case MAX_F32:
-        memcpy(&bits, &f, 4);
-        return bits;
-    case SUM_F64:
-        memcpy(&bits, &d, 8);
-        return bits;
-    case PRODUCT_I32:
-        return (unsigned long long)product;
-    case MAX_U8:
-        return top;
-    case MIN_U64:
-        return least;
-    default:
-        return (unsigned long long)sum;
+    case MAX_F32: memcpy(&bits, &f, 4); return bits;
+    case SUM_F64: memcpy(&bits, &d, 8); return bits;
+    case PRODUCT_I32: return (unsigned long long)product;
+    case MAX_U8: return top;
+    case MIN_U64: return least;
+    default: return (unsigned long long)sum;
     }
 }
 

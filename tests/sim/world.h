@@ -1,6 +1,5 @@
 /* A device with a module of small kernels, for the tests of the driver. */
-#ifndef SIM_TESTS_WORLD_H
-#define SIM_TESTS_WORLD_H
+#pragma once
 
 #include "bench.h"
 
@@ -16,5 +15,3 @@ struct world world_start(const char *const *settings);
 /* Adds 1 to the first word at world->at, by a launch. */
 CUresult world_add_one(struct world *world, CUstream stream);
 unsigned int world_first_word(const struct world *world);
-
-#endif

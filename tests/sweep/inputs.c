@@ -87,27 +87,17 @@ static bool fill_one_hot(const redtune_problem *problem, input *data, uint64_t a
 
 static bool fill(const redtune_problem *problem, input_kind kind, input *data) {
     switch (kind) {
-    case INPUT_SPECIAL:
-        fill_special(problem, data, false);
-        return data->count && is_exact(problem);
+    case INPUT_SPECIAL: fill_special(problem, data, false); return data->count && is_exact(problem);
     case INPUT_NAN:
         fill_special(problem, data, true);
         return data->count && is_exact(problem) && rdt_scalar_is_float(problem->dtype);
-    case INPUT_ZEROS:
-        fill_zeros(problem, data);
-        return data->count > 0;
-    case INPUT_TIE:
-        return fill_tie(problem, data);
-    case INPUT_FIRST:
-        return fill_one_hot(problem, data, 0);
-    case INPUT_LAST:
-        return fill_one_hot(problem, data, data->count - 1);
-    case INPUT_TILE_END:
-        return fill_one_hot(problem, data, data->tile - 1);
-    case INPUT_TILE:
-        return fill_one_hot(problem, data, data->tile);
-    default:
-        return fill_numbers(problem, data);
+    case INPUT_ZEROS: fill_zeros(problem, data); return data->count > 0;
+    case INPUT_TIE: return fill_tie(problem, data);
+    case INPUT_FIRST: return fill_one_hot(problem, data, 0);
+    case INPUT_LAST: return fill_one_hot(problem, data, data->count - 1);
+    case INPUT_TILE_END: return fill_one_hot(problem, data, data->tile - 1);
+    case INPUT_TILE: return fill_one_hot(problem, data, data->tile);
+    default: return fill_numbers(problem, data);
     }
 }
 

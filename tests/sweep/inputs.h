@@ -1,6 +1,5 @@
 /* Inputs: elements that the sweep reduces, such that the result is exact whatever the order. */
-#ifndef RDT_TESTS_INPUTS_H
-#define RDT_TESTS_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include "model/problem.h"
@@ -30,5 +29,3 @@ typedef struct input {
 /* False where there is no such input for the problem and count. */
 bool input_make(const redtune_problem *problem, input_kind kind, input *data);
 void input_free(input *data);
-
-#endif

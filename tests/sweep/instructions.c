@@ -32,9 +32,7 @@ static void count_instructions(const char *ptx) {
     }
 }
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(a, b);
-}
+static int compare_names(const void *a, const void *b) { return strcmp(a, b); }
 
 static void load_all(rdt_compiler *compiler, rdt_codegen *codegen, const rdt_context *sim,
                      int major, int minor) {

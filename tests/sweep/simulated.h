@@ -1,7 +1,6 @@
 /* Simulated: the simulated GPU as a test sees it: opened, its schedule chosen, its findings read.
  */
-#ifndef RDT_TESTS_SIMULATED_H
-#define RDT_TESTS_SIMULATED_H
+#pragma once
 
 #include "gpu/buffer.h"
 #include "gpu/context.h"
@@ -21,5 +20,3 @@ typedef struct simulated {
 /* REDTUNE_LIBRARY where libredtune-sim.so is missing. Close it also after a failure. */
 redtune_status simulated_open(simulated *out, redtune_error *err);
 void simulated_close(simulated *gpu);
-
-#endif

@@ -1,7 +1,6 @@
 /* Database: what the tests of the database files share: a folder of their own, other people's SQL,
  * and files as bytes. */
-#ifndef RDT_TESTS_DATABASE_H
-#define RDT_TESTS_DATABASE_H
+#pragma once
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* for nftw and mkdtemp; so this comes before other includes */
@@ -32,9 +31,7 @@ static int scratch_remove(const char *path, const struct stat *info, int kind, s
     return remove(path);
 }
 
-UNUSED static void scratch_end(void) {
-    nftw(scratch, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
-}
+UNUSED static void scratch_end(void) { nftw(scratch, scratch_remove, 16, FTW_DEPTH | FTW_PHYS); }
 
 /* A path in the folder; good for the next seven calls. */
 UNUSED static const char *in_scratch(const char *name) {
@@ -124,5 +121,3 @@ UNUSED static bool run_processes(int count, bool (*work)(int index)) {
     }
     return good && started == count;
 }
-
-#endif

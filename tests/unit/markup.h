@@ -1,7 +1,6 @@
 /* Markup: a checker of pages for tests: well-formed XML of known elements and attributes, with
  * nothing that runs or is loaded from elsewhere. */
-#ifndef RDT_TESTS_MARKUP_H
-#define RDT_TESTS_MARKUP_H
+#pragma once
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ static bool markup_check(markup *self, const char *page) {
     }
     return !self->depth || markup_fail(self, "not closed", self->open[self->depth - 1]);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* State: what a tuning database holds, as text: two files with the same rows have the same. */
-#ifndef RDT_TESTS_STATE_H
-#define RDT_TESTS_STATE_H
+#pragma once
 
 #include "trials.h"
 #include "cache/exchange.h"
@@ -71,5 +70,3 @@ UNUSED static char *state_after_repair(const char *path) {
     fprintf(stderr, "%s\n", why.message);
     return NULL;
 }
-
-#endif

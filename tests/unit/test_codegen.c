@@ -45,9 +45,7 @@ static void quotes_and_backslashes_are_kept(void) {
     CHECK_TEXT(translated("\"\\n\""), "put(1,\"\\034\\092n\\034\")\n");
 }
 
-static void open_value_names_its_line(void) {
-    CHECK_CONTAINS(translated("a\nb @{x\n"), "t.cu:2");
-}
+static void open_value_names_its_line(void) { CHECK_CONTAINS(translated("a\nb @{x\n"), "t.cu:2"); }
 
 /* ---- families -------------------------------------------------------------------------------- */
 

@@ -212,9 +212,7 @@ static void compiler_survives_each_failed_allocation(void) {
     }
 }
 
-static void compiler_close_takes_null(void) {
-    rdt_compiler_close(NULL);
-}
+static void compiler_close_takes_null(void) { rdt_compiler_close(NULL); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

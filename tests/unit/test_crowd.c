@@ -39,9 +39,7 @@ static bool put_transactions(int index, int transactions, int rows) {
     return told(status, "tuner", index);
 }
 
-static bool put_singly(int index) {
-    return put_transactions(index, TRANSACTIONS, 1);
-}
+static bool put_singly(int index) { return put_transactions(index, TRANSACTIONS, 1); }
 
 /* What as many transactions take where nobody else writes; a disk may be busy with other things. */
 static double seconds_alone(void) {

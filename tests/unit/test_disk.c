@@ -54,13 +54,9 @@ static redtune_status add(const char *path, const char *source) {
     return status;
 }
 
-static redtune_status import_file(const char *path) {
-    return add(path, "elsewhere.db");
-}
+static redtune_status import_file(const char *path) { return add(path, "elsewhere.db"); }
 
-static redtune_status merge_file(const char *path) {
-    return add(path, NULL);
-}
+static redtune_status merge_file(const char *path) { return add(path, NULL); }
 
 static redtune_status undo_import(const char *path) {
     rdt_tuning *own = NULL;
@@ -228,9 +224,7 @@ static bool is_right(const job *of, const char *path, bool may_be_old, bool may_
 
 static redtune_status status_of_run;
 
-static bool start_job(const void *self) {
-    return start(self, disk_path);
-}
+static bool start_job(const void *self) { return start(self, disk_path); }
 
 static void run_job(const void *self) {
     err = (redtune_error){0};

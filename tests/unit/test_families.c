@@ -32,9 +32,7 @@ static bool make_folder(void) {
     return !setenv("REDTUNE_TEMPLATES", folder, 1);
 }
 
-static void remove_folder(void) {
-    shell("rm -r %.0s%s", "");
-}
+static void remove_folder(void) { shell("rm -r %.0s%s", ""); }
 
 static const char *const either_first[] = {"\"block\", \"solo\"", "\"solo\", \"block\""};
 enum { ORDERS = 2 };

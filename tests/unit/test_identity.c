@@ -19,9 +19,7 @@ static const char *identity(void) {
     return found;
 }
 
-static bool is_known(void) {
-    return identity()[0] != '\0';
-}
+static bool is_known(void) { return identity()[0] != '\0'; }
 
 static void a_file_that_has_settled_is_known(void) {
     CHECK(put_file("tuning.db", "one", 60));

@@ -23,9 +23,7 @@ static struct {
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-static const char *path(void) {
-    return in_scratch("kernels.db");
-}
+static const char *path(void) { return in_scratch("kernels.db"); }
 
 static bool reopen(void) {
     rdt_kernels_close(kernels);
@@ -74,17 +72,11 @@ static bool gives(const char *key, size_t bytes, int seed) {
     return good;
 }
 
-static bool misses(const char *key) {
-    return find(key) && !found.data && !found.bytes;
-}
+static bool misses(const char *key) { return find(key) && !found.data && !found.bytes; }
 
-static bool sql(const char *text) {
-    return run_sql(path(), text);
-}
+static bool sql(const char *text) { return run_sql(path(), text); }
 
-static int64_t ask(const char *text) {
-    return ask_sql(path(), text);
-}
+static int64_t ask(const char *text) { return ask_sql(path(), text); }
 
 /* ---- storing and finding --------------------------------------------------------------------- */
 

@@ -72,14 +72,10 @@ static bool put_and_close(int key) {
 }
 
 /* Also replaces, where there is one. */
-static bool put_first(void) {
-    return put_and_close(0);
-}
+static bool put_first(void) { return put_and_close(0); }
 
 /* Does not fit beside all others. */
-static bool put_last(void) {
-    return put_and_close(KERNELS - 1);
-}
+static bool put_last(void) { return put_and_close(KERNELS - 1); }
 
 static bool use_all(void) {
     rdt_kernels *kernels = open_limited();
@@ -149,9 +145,7 @@ static bool is_usable(bool is_sound) {
 
 static bool has_held;
 
-static bool start_job(const void *self) {
-    return start(self);
-}
+static bool start_job(const void *self) { return start(self); }
 
 static void run_job(const void *self) {
     err = (redtune_error){0};
@@ -198,9 +192,7 @@ static void the_power_may_fail(void) {
     CHECK(hits > 20 * JOBS);
 }
 
-static int64_t ask(const char *sql) {
-    return ask_sql(path, sql);
-}
+static int64_t ask(const char *sql) { return ask_sql(path, sql); }
 
 /* A full cache whose index of uses has never heard of what the changes did to the table. */
 static bool start_out_of_step(const char *changes) {

@@ -26,9 +26,7 @@ static redtune_error err;
 
 /* ---- building folders ------------------------------------------------------------------------ */
 
-static void in_root(const char *path, char out[8192]) {
-    snprintf(out, 8192, "%s/%s", root, path);
-}
+static void in_root(const char *path, char out[8192]) { snprintf(out, 8192, "%s/%s", root, path); }
 
 static bool copy_library(const char *from, const char *to, int elf_class) {
     char *data = NULL;
@@ -298,9 +296,7 @@ static void files_cut_short_are_refused(void) {
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-static bool open_answer(rdt_library **out) {
-    return !open_file(RDT_TEST_ANSWER_FILE, out);
-}
+static bool open_answer(rdt_library **out) { return !open_file(RDT_TEST_ANSWER_FILE, out); }
 
 static void library_bind_fills_the_table(void) {
     static const rdt_library_symbol symbols[] = {
@@ -357,9 +353,7 @@ static void library_survives_each_failed_allocation(void) {
     }
 }
 
-static void library_close_takes_null(void) {
-    rdt_library_close(NULL);
-}
+static void library_close_takes_null(void) { rdt_library_close(NULL); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

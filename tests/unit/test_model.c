@@ -339,9 +339,7 @@ static void config_parse_refuses_unknown_value(void) {
 }
 
 /* A value that has a label is written by it alone, so that there is one text per config. */
-static void config_parse_refuses_the_number_of_a_label(void) {
-    CHECK(refuses("tail=1", "tail=1"));
-}
+static void config_parse_refuses_the_number_of_a_label(void) { CHECK(refuses("tail=1", "tail=1")); }
 
 static void config_parse_refuses_a_name_given_twice(void) {
     CHECK(refuses("block=64,block=128", "block is given twice"));

@@ -59,15 +59,12 @@ static int work(void) {
     if (rdt_wire_receive(&wire, PATIENT_MS, &message) != RDT_WIRE_GOT) _exit(99);
     report report;
     switch (message.kind) {
-    case TOLD_EXIT:
-        _exit(EXIT_STATUS);
+    case TOLD_EXIT: _exit(EXIT_STATUS);
     case TOLD_SIGNAL:
         signal(SIGTERM, SIG_DFL);
         raise(SIGTERM);
         break;
-    case TOLD_STAY:
-        stay(&wire);
-        break;
+    case TOLD_STAY: stay(&wire); break;
     case TOLD_REPORT:
         report = look_around();
         rdt_wire_put(&wire, &report, sizeof report);
@@ -88,9 +85,7 @@ static int count_files(void) {
     return count;
 }
 
-static bool has_child(void) {
-    return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
-}
+static bool has_child(void) { return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD; }
 
 static bool tell(rdt_process *process, unsigned what) {
     rdt_message none;

@@ -34,13 +34,9 @@ static redtune_value reduce(redtune_op op, redtune_dtype dtype, const void *elem
 #define I64(op, member, ...) OF(op, REDTUNE_I64, int64_t, member, __VA_ARGS__)
 #define U64(op, member, ...) OF(op, REDTUNE_U64, uint64_t, member, __VA_ARGS__)
 
-static bool is_plus_zero(double x) {
-    return x == 0 && !signbit(x);
-}
+static bool is_plus_zero(double x) { return x == 0 && !signbit(x); }
 
-static bool is_minus_zero(double x) {
-    return x == 0 && signbit(x);
-}
+static bool is_minus_zero(double x) { return x == 0 && signbit(x); }
 
 /* ---- no elements ----------------------------------------------------------------------------- */
 

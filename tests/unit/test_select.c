@@ -54,9 +54,7 @@ static int choose(const rdt_facts *here, uint64_t count) {
     return strcmp(text, among.choice.row->trial.config) ? -2 : (int)(among.choice.row - among.row);
 }
 
-static int match(void) {
-    return (int)among.choice.match;
-}
+static int match(void) { return (int)among.choice.match; }
 
 /* ---- this GPU's model ------------------------------------------------------------------------ */
 

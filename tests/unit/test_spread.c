@@ -41,21 +41,13 @@ static void compile_cover(int major, int minor) {
     rdt_compiler_close(compiler);
 }
 
-static void cover_compiles_for_sm_75(void) {
-    compile_cover(7, 5);
-}
+static void cover_compiles_for_sm_75(void) { compile_cover(7, 5); }
 
-static void cover_compiles_for_sm_80(void) {
-    compile_cover(8, 0);
-}
+static void cover_compiles_for_sm_80(void) { compile_cover(8, 0); }
 
-static void cover_compiles_for_sm_90(void) {
-    compile_cover(9, 0);
-}
+static void cover_compiles_for_sm_90(void) { compile_cover(9, 0); }
 
-static void cover_compiles_for_sm_100(void) {
-    compile_cover(10, 0);
-}
+static void cover_compiles_for_sm_100(void) { compile_cover(10, 0); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

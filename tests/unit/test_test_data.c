@@ -67,9 +67,7 @@ static void check_values(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void values_are_those_of_the_elements(void) {
-    for_each_problem(check_values);
-}
+static void values_are_those_of_the_elements(void) { for_each_problem(check_values); }
 
 static void check_planted(const redtune_problem *problem) {
     rdt_test_data *data = NULL;
@@ -96,9 +94,7 @@ static void check_planted(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void a_planted_decider_shows_everywhere(void) {
-    for_each_problem(check_planted);
-}
+static void a_planted_decider_shows_everywhere(void) { for_each_problem(check_planted); }
 
 static void check_one_hot(const redtune_problem *problem) {
     enum { COUNT = 70 };
@@ -119,9 +115,7 @@ static void check_one_hot(const redtune_problem *problem) {
     }
 }
 
-static void the_one_hot_shows_everywhere(void) {
-    for_each_problem(check_one_hot);
-}
+static void the_one_hot_shows_everywhere(void) { for_each_problem(check_one_hot); }
 
 /* Where one element can show, each does: left out, or taken twice. Modulo 2^64 some numbers have a
  * square that is 1, so that a product cannot tell none from two of them: those are not drawn often.
@@ -150,9 +144,7 @@ static void check_every_element_shows(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void every_element_shows(void) {
-    for_each_problem(check_every_element_shows);
-}
+static void every_element_shows(void) { for_each_problem(check_every_element_shows); }
 
 /* ---- exactness ------------------------------------------------------------------------------- */
 
@@ -186,9 +178,7 @@ static void check_exact_sums(const redtune_problem *problem) {
     }
 }
 
-static void every_partial_sum_is_exact(void) {
-    for_each_problem(check_exact_sums);
-}
+static void every_partial_sum_is_exact(void) { for_each_problem(check_exact_sums); }
 
 /* Half of an f32's exponents, whatever part of the factors is taken. */
 static void every_partial_product_is_exact(void) {

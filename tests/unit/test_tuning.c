@@ -349,13 +349,9 @@ static bool put_forty(const char *path, int index) {
     return !status;
 }
 
-static bool put_forty_in_a_process(int index) {
-    return put_forty(in_scratch("tuning.db"), index);
-}
+static bool put_forty_in_a_process(int index) { return put_forty(in_scratch("tuning.db"), index); }
 
-static void *put_forty_in_a_thread(void *path) {
-    return put_forty(path, 1) ? path : NULL;
-}
+static void *put_forty_in_a_thread(void *path) { return put_forty(path, 1) ? path : NULL; }
 
 static void two_threads_write_at_once(void) {
     char path[256];

@@ -1,6 +1,5 @@
 /* Trials: a tuning database and measurements for the tests of it. */
-#ifndef RDT_TESTS_TRIALS_H
-#define RDT_TESTS_TRIALS_H
+#pragma once
 
 #include "database.h"
 #include "cache/tuning.h"
@@ -57,13 +56,9 @@ UNUSED static bool begin(void) {
     return !rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err);
 }
 
-UNUSED static bool sql(const char *text) {
-    return run_sql(in_scratch("tuning.db"), text);
-}
+UNUSED static bool sql(const char *text) { return run_sql(in_scratch("tuning.db"), text); }
 
-UNUSED static int64_t ask(const char *text) {
-    return ask_sql(in_scratch("tuning.db"), text);
-}
+UNUSED static int64_t ask(const char *text) { return ask_sql(in_scratch("tuning.db"), text); }
 
 UNUSED static redtune_status put(const rdt_trial *trials, size_t count) {
     return rdt_tuning_put(tuning, &trials_gpu, &trials_origin, trials, count, &err);
@@ -96,5 +91,3 @@ UNUSED static int take_winners(void) {
 UNUSED static const char *winner(void) {
     return take_winners() == 1 ? taken.row[0].trial.config : NULL;
 }
-
-#endif

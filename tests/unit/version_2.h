@@ -1,6 +1,5 @@
 /* Version 2: a tuning database as the second version wrote it. */
-#ifndef RDT_TESTS_VERSION_2_H
-#define RDT_TESTS_VERSION_2_H
+#pragma once
 
 /* A database as version 2 wrote it, to the letter, with rows of two versions of the templates. */
 static const char version_2[] =
@@ -75,5 +74,3 @@ static const char version_2[] =
     "  NULL, NULL, NULL, NULL, NULL, NULL, 1700000001, NULL),"
     " (4, 7, 5, 'sum', 'f32', 'f32', 2048, 'cold', 'block', 'c', 0, 'hung', NULL, NULL, NULL, NULL,"
     "  'too long', NULL, NULL, NULL, NULL, NULL, 1700000002, NULL);";
-
-#endif

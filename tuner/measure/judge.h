@@ -4,8 +4,7 @@
  * replaced. One thread answers it, element after element in their order. So that long questions do
  * not take long, the partial results of 64 elements of a period are kept as nodes, and those of 64
  * nodes, up to a single one: answers of the same kernel, taken in place of the elements. */
-#ifndef RDT_TUNER_MEASURE_JUDGE_H
-#define RDT_TUNER_MEASURE_JUDGE_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "gpu/buffer.h"
@@ -73,5 +72,3 @@ void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *e
 /* Answers up to RDT_JUDGE_QUESTIONS. Waits. */
 redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
                                 redtune_value *answers, redtune_error *err);
-
-#endif

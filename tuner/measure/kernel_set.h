@@ -1,7 +1,6 @@
 /* Kernel set: the kernels of one problem class (op, dtype, result), compiled, loaded and checked at
  * their edges once, and shared by all counts and grids. The points may be of any families. */
-#ifndef RDT_TUNER_MEASURE_KERNEL_SET_H
-#define RDT_TUNER_MEASURE_KERNEL_SET_H
+#pragma once
 
 #include "model/trial.h"
 #include "tuner/measure/test_buffers.h"
@@ -45,5 +44,3 @@ int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *proble
 /* Reads the test buffers' flush buffer with a kernel made for that, so that nothing else is left in
  * L2. Asynchronous. */
 redtune_status rdt_kernel_set_flush(const rdt_kernel_set *kernels, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Local: the evaluator of this process: its GPU memory, its kernels and its timer. */
-#ifndef RDT_TUNER_MEASURE_LOCAL_H
-#define RDT_TUNER_MEASURE_LOCAL_H
+#pragma once
 
 #include "gpu/nvml.h"
 #include "tuner/measure/kernel_set.h"
@@ -32,5 +31,3 @@ redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts
 void rdt_local_destroy(rdt_local *local);
 /* The evaluator is good for as long as local is. */
 rdt_evaluator rdt_local_evaluator(rdt_local *local);
-
-#endif

@@ -4,8 +4,7 @@
  * each call of a graph has an output of its own, and after the last sample all are compared with
  * the exact result. Where the input is too long for one, they are compared with what the same
  * kernel gives for the same input when it is called alone, which is the same to the bit. */
-#ifndef RDT_TUNER_MEASURE_MEASURE_H
-#define RDT_TUNER_MEASURE_MEASURE_H
+#pragma once
 
 #include "gpu/graph.h"
 #include "tuner/measure/kernel_set.h"
@@ -67,5 +66,3 @@ redtune_status rdt_measure_sample(const rdt_measurement *measurement, double *sa
  * judge's. results: what the measurement's outputs hold after its last sample. */
 redtune_status rdt_measure_check(const rdt_measurement *measurement, rdt_expected *expected,
                                  const unsigned char *results, redtune_error *err);
-
-#endif

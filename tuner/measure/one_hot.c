@@ -39,9 +39,7 @@ redtune_status rdt_one_hot_create(const rdt_driver *driver, redtune_dtype dtype,
     return status;
 }
 
-void rdt_one_hot_destroy(rdt_one_hot *one_hot) {
-    rdt_buffer_destroy(&one_hot->buffer);
-}
+void rdt_one_hot_destroy(rdt_one_hot *one_hot) { rdt_buffer_destroy(&one_hot->buffer); }
 
 redtune_status rdt_one_hot_fill(const rdt_one_hot *one_hot, const redtune_value *neutral,
                                 const redtune_value *decider, CUstream stream, redtune_error *err) {

@@ -1,8 +1,7 @@
 /* One hot: neutral elements on the GPU with deciders so far apart that no window of a given length
  * holds two. Sliding the window over one puts it wherever it should be, with no copy between
  * launches; there is one decider for each start within 16 bytes. */
-#ifndef RDT_TUNER_MEASURE_ONE_HOT_H
-#define RDT_TUNER_MEASURE_ONE_HOT_H
+#pragma once
 
 #include "gpu/buffer.h"
 #include "model/problem.h"
@@ -27,5 +26,3 @@ redtune_status rdt_one_hot_fill(const rdt_one_hot *one_hot, const redtune_value 
 /* Where a window of neutral elements starts that has the decider at index `at`; -1 and the window's
  * length put it just outside. The start is `offset` elements behind a 16-byte boundary. */
 CUdeviceptr rdt_one_hot_window(const rdt_one_hot *one_hot, int64_t at, uint64_t offset);
-
-#endif

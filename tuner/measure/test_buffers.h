@@ -1,8 +1,7 @@
 /* Test buffers: the GPU memory, stream and timer with which the kernels of one problem class (op,
  * dtype, result) are verified and timed. Everything here runs in the test buffers' context, which
  * the caller has entered. */
-#ifndef RDT_TUNER_MEASURE_TEST_BUFFERS_H
-#define RDT_TUNER_MEASURE_TEST_BUFFERS_H
+#pragma once
 
 #include "gpu/timer.h"
 #include "tuner/measure/judge.h"
@@ -70,5 +69,3 @@ void rdt_test_buffers_close(rdt_test_buffers *buffers);
 /* Makes room for `outputs` outputs of timed calls, all poisoned. Asynchronous. */
 redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
                                             redtune_error *err);
-
-#endif

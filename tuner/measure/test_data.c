@@ -116,26 +116,19 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     uint64_t random = scramble(index), other = random >> 8;
     redtune_dtype dtype = problem->dtype;
     switch (op_of(problem)->combines) {
-    case RDT_COMBINES_SUM:
-        return summand(problem, random, other % thin == 0);
-    case RDT_COMBINES_PRODUCT:
-        return factor(problem, random, other % thin == 0);
+    case RDT_COMBINES_SUM: return summand(problem, random, other % thin == 0);
+    case RDT_COMBINES_PRODUCT: return factor(problem, random, other % thin == 0);
     case RDT_COMBINES_LEAST:
     case RDT_COMBINES_GREATEST:
-    case RDT_COMBINES_MAGNITUDE:
-        return value(problem, random);
-    case RDT_COMBINES_ANY:
-        return zero(problem, random);
-    case RDT_COMBINES_ALL:
-        return nonzero(problem, random);
-    case RDT_COMBINES_COUNT:
-        return random & 32 ? nonzero(problem, other) : zero(problem, random);
+    case RDT_COMBINES_MAGNITUDE: return value(problem, random);
+    case RDT_COMBINES_ANY: return zero(problem, random);
+    case RDT_COMBINES_ALL: return nonzero(problem, random);
+    case RDT_COMBINES_COUNT: return random & 32 ? nonzero(problem, other) : zero(problem, random);
     case RDT_COMBINES_AND:
         return rdt_scalar_from_bits(dtype, ~(other % RARE ? 0 : one_bit(problem, random)));
     case RDT_COMBINES_OR:
         return rdt_scalar_from_bits(dtype, other % RARE ? 0 : one_bit(problem, random));
-    case RDT_COMBINES_XOR:
-        return rdt_scalar_from_bits(dtype, random | 1);
+    case RDT_COMBINES_XOR: return rdt_scalar_from_bits(dtype, random | 1);
     }
     return number(problem, 0);
 }
@@ -179,24 +172,18 @@ bool rdt_test_data_hides(const redtune_problem *problem) {
 
 redtune_value rdt_test_data_decider(const redtune_problem *problem) {
     switch (op_of(problem)->combines) {
-    case RDT_COMBINES_LEAST:
-        return ordered(problem, -DECIDER, 0);
-    case RDT_COMBINES_GREATEST:
-        return ordered(problem, DECIDER, 0);
+    case RDT_COMBINES_LEAST: return ordered(problem, -DECIDER, 0);
+    case RDT_COMBINES_GREATEST: return ordered(problem, DECIDER, 0);
     case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, is_unsigned(problem->dtype) ? DECIDER : -DECIDER, 0);
-    case RDT_COMBINES_ALL:
-        return number(problem, 0);
+    case RDT_COMBINES_ALL: return number(problem, 0);
     case RDT_COMBINES_ANY:
     case RDT_COMBINES_COUNT:
-    case RDT_COMBINES_OR:
-        return number(problem, 1);
-    case RDT_COMBINES_AND:
-        return rdt_scalar_from_bits(problem->dtype, ~UINT64_C(1));
+    case RDT_COMBINES_OR: return number(problem, 1);
+    case RDT_COMBINES_AND: return rdt_scalar_from_bits(problem->dtype, ~UINT64_C(1));
     case RDT_COMBINES_SUM:
     case RDT_COMBINES_PRODUCT:
-    case RDT_COMBINES_XOR:
-        break;
+    case RDT_COMBINES_XOR: break;
     }
     return number(problem, 3);
 }
@@ -204,16 +191,13 @@ redtune_value rdt_test_data_decider(const redtune_problem *problem) {
 redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
     switch (op_of(problem)->combines) {
     case RDT_COMBINES_PRODUCT:
-    case RDT_COMBINES_ALL:
-        return number(problem, 1);
-    case RDT_COMBINES_AND:
-        return rdt_scalar_from_bits(problem->dtype, UINT64_MAX);
+    case RDT_COMBINES_ALL: return number(problem, 1);
+    case RDT_COMBINES_AND: return rdt_scalar_from_bits(problem->dtype, UINT64_MAX);
     case RDT_COMBINES_LEAST:
     case RDT_COMBINES_GREATEST:
     case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, 0, 0); /* the test data lie around this value */
-    default:
-        return number(problem, 0);
+    default: return number(problem, 0);
     }
 }
 

@@ -10,8 +10,7 @@
  *
  * The result of min, any and the like hangs on few elements. For them there is a decider, which
  * beats all elements of the pattern: planted somewhere, it is the result. */
-#ifndef RDT_TUNER_MEASURE_TEST_DATA_H
-#define RDT_TUNER_MEASURE_TEST_DATA_H
+#pragma once
 
 #include "model/problem.h"
 
@@ -36,4 +35,3 @@ bool rdt_test_data_hides(const redtune_problem *problem);
 /* The decider, and the element that changes nothing beside it. */
 redtune_value rdt_test_data_decider(const redtune_problem *problem);
 redtune_value rdt_test_data_neutral(const redtune_problem *problem);
-#endif

@@ -1,6 +1,5 @@
 /* Verify: whether a kernel gives the exact result, before it may be timed. */
-#ifndef RDT_TUNER_MEASURE_VERIFY_H
-#define RDT_TUNER_MEASURE_VERIFY_H
+#pragma once
 
 #include "gpu/kernel.h"
 #include "tuner/measure/test_buffers.h"
@@ -26,5 +25,3 @@ redtune_status rdt_verify_edges(const rdt_test_buffers *buffers, const redtune_p
 redtune_status rdt_verify_count(const rdt_test_buffers *buffers, const redtune_problem *problem,
                                 const rdt_kernel *kernel, const rdt_launch *launch,
                                 redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Budget: how a time limit is shared out among the searches of a tune. */
-#ifndef RDT_TUNER_SEARCH_BUDGET_H
-#define RDT_TUNER_SEARCH_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void rdt_budget_start(rdt_budget *budget, double seconds);
  * one. The first look may take 60 % of the share. */
 void rdt_budget_share(rdt_budget *budget, size_t searches);
 bool rdt_budget_is_late(const rdt_budget *budget);
-
-#endif

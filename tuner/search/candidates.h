@@ -1,7 +1,6 @@
 /* Candidates: the points that a search of one problem may choose from, and what is known of each:
  * the part of a search that every strategy shares. */
-#ifndef RDT_TUNER_SEARCH_CANDIDATES_H
-#define RDT_TUNER_SEARCH_CANDIDATES_H
+#pragma once
 
 #include "tuner/search/neighbours.h"
 #include "tuner/search/search.h"
@@ -63,5 +62,3 @@ bool rdt_candidates_is_late(const rdt_candidates *field);
 /* The good entries, the fast before the slow and among equals the simpler; indices has room for
  * all. Returns how many. */
 size_t rdt_candidates_rank(const rdt_candidates *field, size_t *indices);
-
-#endif

@@ -1,7 +1,6 @@
 /* Crossover: between two neighbouring sizes with different winners, the size at which one takes
  * over from the other. */
-#ifndef RDT_TUNER_SEARCH_CROSSOVER_H
-#define RDT_TUNER_SEARCH_CROSSOVER_H
+#pragma once
 
 #include "tuner/search/sweep.h"
 
@@ -12,5 +11,3 @@
  * that is no candidate for a size has lost there. Nothing is measured between two that are within
  * noise of each other at both ends. */
 redtune_status rdt_crossover_run(rdt_sweep *sweep, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Explore: which points of a field a strategy looks at first. */
-#ifndef RDT_TUNER_SEARCH_EXPLORE_H
-#define RDT_TUNER_SEARCH_EXPLORE_H
+#pragma once
 
 #include "tuner/search/candidates.h"
 #include "tuner/search/strategy.h"
@@ -17,5 +16,3 @@ redtune_status rdt_explore_near(const rdt_strategy *strategy, rdt_candidates *fi
 /* Lets the evaluator make what the search of the field's problem may ask for, if there is nothing
  * better to do. */
 redtune_status rdt_explore_prepare(const rdt_candidates *field, redtune_error *err);
-
-#endif

@@ -50,9 +50,7 @@ static void wish(void *user, const rdt_point *point) {
     self->wish[self->wish_count++] = (size_t)at;
 }
 
-void rdt_explorer_wish(rdt_explorer *self, const rdt_point *point) {
-    wish(self, point);
-}
+void rdt_explorer_wish(rdt_explorer *self, const rdt_point *point) { wish(self, point); }
 
 redtune_status rdt_explorer_grant(rdt_explorer *self, redtune_error *err) {
     redtune_status status = rdt_candidates_measure(self->field, self->wish, self->wish_count,

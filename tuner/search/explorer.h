@@ -1,7 +1,6 @@
 /* Explorer: a first look under way, and how it chooses what to look at next. It wishes for entries
  * of the field, as far as points are left, and then has all wishes measured together. */
-#ifndef RDT_TUNER_SEARCH_EXPLORER_H
-#define RDT_TUNER_SEARCH_EXPLORER_H
+#pragma once
 
 #include "base/random.h"
 #include "tuner/search/candidates.h"
@@ -39,5 +38,3 @@ redtune_status rdt_explorer_grant(rdt_explorer *self, redtune_error *err);
 
 /* Goes from the best to its neighbours until so many points are left. */
 redtune_status rdt_explorer_move_on(rdt_explorer *self, size_t until, redtune_error *err);
-
-#endif

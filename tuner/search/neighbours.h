@@ -1,7 +1,6 @@
 /* Neighbours: the neighbours of a point, which are of its family. Parameters that count something
  * are steps of a ladder; those whose values have names are kinds. */
-#ifndef RDT_TUNER_SEARCH_NEIGHBOURS_H
-#define RDT_TUNER_SEARCH_NEIGHBOURS_H
+#pragma once
 
 #include "model/point.h"
 
@@ -22,5 +21,3 @@ bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i
 
 /* Whether the families and all parameters whose values have names agree. */
 bool rdt_neighbours_same_kind(const rdt_spaces *spaces, const rdt_point *a, const rdt_point *b);
-
-#endif

@@ -6,8 +6,7 @@
  * time of probing: so the twin is what was best at the problem before, and the kernels are made
  * while that one's search ends. Where no problem comes before, the twin is the best of the first
  * look. */
-#ifndef RDT_TUNER_SEARCH_PROBE_H
-#define RDT_TUNER_SEARCH_PROBE_H
+#pragma once
 
 #include "tuner/search/explorer.h"
 
@@ -31,5 +30,3 @@ redtune_status rdt_probe_foresee(const rdt_search *search, redtune_error *err);
 /* Measures the probes, and looks around those that win. */
 redtune_status rdt_probe_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err);
 void rdt_probe_free(rdt_probes *probes);
-
-#endif

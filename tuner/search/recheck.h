@@ -1,7 +1,6 @@
 /* Recheck: whether a point that was measured somewhere is right on this GPU, and what it takes
  * here, timed in turns with the built-in default. */
-#ifndef RDT_TUNER_SEARCH_RECHECK_H
-#define RDT_TUNER_SEARCH_RECHECK_H
+#pragma once
 
 #include "tuner/search/search.h"
 
@@ -31,5 +30,3 @@ typedef struct rdt_rechecked {
 /* REDTUNE_UNSUPPORTED for a point that the templates do not allow there. */
 redtune_status rdt_recheck_run(const rdt_recheck *self, const rdt_point *point, rdt_rechecked *out,
                                redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Search: the measurements that find the fastest config for one problem. */
-#ifndef RDT_TUNER_SEARCH_SEARCH_H
-#define RDT_TUNER_SEARCH_SEARCH_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "model/trials.h"
@@ -54,5 +53,3 @@ redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
 
 /* The rounds alone, among the candidates that were tried. */
 redtune_status rdt_search_rounds(struct rdt_candidates *candidates, redtune_error *err);
-
-#endif

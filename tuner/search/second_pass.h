@@ -1,7 +1,6 @@
 /* Second pass: a second look at a problem that was searched, with what was found at the next larger
  * size since. */
-#ifndef RDT_TUNER_SEARCH_SECOND_PASS_H
-#define RDT_TUNER_SEARCH_SECOND_PASS_H
+#pragma once
 
 #include "tuner/search/sweep.h"
 
@@ -10,5 +9,3 @@
  * but one down, so that what it asks does not depend on whether it was called before. */
 redtune_status rdt_second_pass_run(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
                                    rdt_search_count *count, redtune_error *err);
-
-#endif

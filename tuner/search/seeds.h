@@ -1,6 +1,5 @@
 /* Seeds: the best configs of problems like this one, as a start for its search. */
-#ifndef RDT_TUNER_SEARCH_SEEDS_H
-#define RDT_TUNER_SEARCH_SEEDS_H
+#pragma once
 
 #include "tuner/search/search.h"
 
@@ -20,5 +19,3 @@ void rdt_seeds_free(rdt_seeds_list *list);
 redtune_status rdt_seeds_best(const rdt_spaces *spaces, const rdt_trials *trials, int family,
                               int samples, size_t most, rdt_point *out, size_t *count,
                               redtune_error *err);
-
-#endif

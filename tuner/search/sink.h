@@ -1,7 +1,6 @@
 /* Sink: where what a tune finds goes: measurements to keep, how far it is, results, warnings. A
  * search and a sweep write to one; a sweep's searches write to the sweep's own, which passes on. */
-#ifndef RDT_TUNER_SEARCH_SINK_H
-#define RDT_TUNER_SEARCH_SINK_H
+#pragma once
 
 #include "base/fail.h"
 #include "model/trial.h"
@@ -39,5 +38,3 @@ typedef struct rdt_sink {
      */
     void (*warn)(void *user, const char *line);
 } rdt_sink;
-
-#endif

@@ -1,6 +1,5 @@
 /* Strategy: how a search goes about it. The table of them. */
-#ifndef RDT_TUNER_SEARCH_STRATEGY_H
-#define RDT_TUNER_SEARCH_STRATEGY_H
+#pragma once
 
 #include "base/fail.h"
 #include "codegen/codegen.h"
@@ -46,5 +45,3 @@ int rdt_strategy_samples(const rdt_strategy *strategy);
 
 /* How many measurements a search asks for whose first look tries that many points. */
 size_t rdt_strategy_count(const rdt_strategy *strategy, size_t points);
-
-#endif

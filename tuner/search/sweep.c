@@ -56,9 +56,7 @@ static bool pass_progress(void *user, const redtune_problem *problem, const char
     return sink->progress(sink->user, problem, stage, i, n, best_ns);
 }
 
-static bool is_late(void *user) {
-    return rdt_budget_is_late(((const rdt_sweep *)user)->budget);
-}
+static bool is_late(void *user) { return rdt_budget_is_late(((const rdt_sweep *)user)->budget); }
 
 rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
                             rdt_cache_state cache) {

@@ -1,7 +1,6 @@
 /* Sweep: the problems of one class, searched one after another, each started from what was best on
  * those before, and the crossovers between them. */
-#ifndef RDT_TUNER_SEARCH_SWEEP_H
-#define RDT_TUNER_SEARCH_SWEEP_H
+#pragma once
 
 #include "tuner/search/budget.h"
 #include "tuner/search/search.h"
@@ -38,5 +37,3 @@ redtune_status rdt_sweep_join(rdt_sweep *sweep, redtune_error *err);
 /* A search of the sweep, as far as it is the same for all problems. */
 rdt_search rdt_sweep_search(rdt_sweep *sweep, const redtune_problem *problem,
                             rdt_cache_state cache);
-
-#endif

@@ -75,13 +75,9 @@ static int compare(const void *a, const void *b) {
     return x->trial > y->trial ? -1 : 1;
 }
 
-static bool is_near(uint64_t a, uint64_t b) {
-    return a <= up(b) && b <= up(a);
-}
+static bool is_near(uint64_t a, uint64_t b) { return a <= up(b) && b <= up(a); }
 
-static bool is_close(uint64_t a, uint64_t b) {
-    return a < CLOSE * b && b < CLOSE * a;
-}
+static bool is_close(uint64_t a, uint64_t b) { return a < CLOSE * b && b < CLOSE * a; }
 
 /* Of each point at each size near the problem's, and not at its own, the trial that counts. */
 static redtune_status gather(const rdt_search *search, const rdt_trials *trials, bool own,

@@ -10,8 +10,7 @@
  *
  * Sizes further than DOUBLINGS away say nothing. What lost in one cache state is not tried in the
  * other. */
-#ifndef RDT_TUNER_SEARCH_VALUES_H
-#define RDT_TUNER_SEARCH_VALUES_H
+#pragma once
 
 #include "tuner/search/search.h"
 
@@ -33,5 +32,3 @@ redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtu
 /* The least use of any of the point's values. */
 rdt_use rdt_values_least(const rdt_values *values, const rdt_spaces *spaces,
                          const rdt_point *point);
-
-#endif

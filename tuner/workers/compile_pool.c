@@ -254,8 +254,7 @@ static bool take_message(rdt_compile_pool *pool, member *member, const rdt_messa
             rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "not made in advance: %s",
                           error.message);
         return rdt_wire_reader_done(&reader);
-    default:
-        return false;
+    default: return false;
     }
 }
 

@@ -1,8 +1,7 @@
 /* Compile pool: worker processes that compile kernels into the kernel cache before the GPU's worker
  * asks for them. NVRTC holds a lock: threads of one process do not get beyond two compiles at a
  * time. */
-#ifndef RDT_TUNER_WORKERS_COMPILE_POOL_H
-#define RDT_TUNER_WORKERS_COMPILE_POOL_H
+#pragma once
 
 #include "base/log.h"
 #include "codegen/codegen.h"
@@ -39,5 +38,3 @@ void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool p
  */
 bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
                            const rdt_batch *batch, int timeout_ms);
-
-#endif

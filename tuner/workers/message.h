@@ -1,7 +1,6 @@
 /* Message: what a tune and its worker processes say to each other, as plain data. Both are of one
  * build, which the greeting makes sure of, so structs travel as they lie in memory. */
-#ifndef RDT_TUNER_WORKERS_MESSAGE_H
-#define RDT_TUNER_WORKERS_MESSAGE_H
+#pragma once
 
 #include "model/facts.h"
 #include "tuner/evaluator.h"
@@ -70,5 +69,3 @@ rdt_hello rdt_message_hello(rdt_role role);
 /* The greeting that a message is; REDTUNE_UNSUPPORTED for one of another build, or for none. */
 redtune_status rdt_message_check_hello(const rdt_message *message, rdt_hello *out,
                                        redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Process: starting and ending a worker process, and the wire to it. */
-#ifndef RDT_TUNER_WORKERS_PROCESS_H
-#define RDT_TUNER_WORKERS_PROCESS_H
+#pragma once
 
 #include <sys/types.h>
 #include "tuner/workers/wire.h"
@@ -26,5 +25,3 @@ enum { RDT_PROCESS_END_BYTES = 96 };
  * it had done so by itself, or was ended. Waits for it briefly: one that hangs in the GPU's driver
  * ends later. process may be none. */
 void rdt_process_end(rdt_process *process, char how[RDT_PROCESS_END_BYTES]);
-
-#endif

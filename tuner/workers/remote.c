@@ -131,9 +131,7 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
         query->verdicts[i].cause[sizeof query->verdicts[i].cause - 1] = '\0';
         query->at = i + 1; /* behind it, whatever comes is not its fault */
         return rdt_wire_reader_done(&reader) && query->verdicts[i].outcome < RDT_OUTCOME_COUNT;
-    case RDT_MESSAGE_DONE:
-        *done = true;
-        return take_times(query, &reader);
+    case RDT_MESSAGE_DONE: *done = true; return take_times(query, &reader);
     case RDT_MESSAGE_FAULT:
         *done = true;
         query->end = END_FAULT;
@@ -144,8 +142,7 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
         *done = true;
         rdt_wire_reader_take(&reader, failure, sizeof *failure);
         return rdt_wire_reader_done(&reader) && failure->status;
-    default:
-        return false;
+    default: return false;
     }
 }
 

@@ -1,7 +1,6 @@
 /* Remote: an evaluator whose work is done by a worker process, so that a candidate that faults,
  * spoils the GPU's state or does not end costs that process and not the tune. */
-#ifndef RDT_TUNER_WORKERS_REMOTE_H
-#define RDT_TUNER_WORKERS_REMOTE_H
+#pragma once
 
 #include "tuner/workers/supervisor.h"
 
@@ -21,5 +20,3 @@ redtune_status rdt_remote_ready(rdt_remote *remote, rdt_ready *out, redtune_erro
  * those that were being timed with it are timed again, each alone. REDTUNE_INTERRUPTED if stop said
  * so, and the failure of a worker that does not start again: then the GPU is lost. */
 rdt_evaluator rdt_remote_evaluator(rdt_remote *remote, const redtune_problem *largest);
-
-#endif

@@ -1,6 +1,5 @@
 /* Serve: what a worker process does once it is set up: it answers requests one after another. */
-#ifndef RDT_TUNER_WORKERS_SERVE_H
-#define RDT_TUNER_WORKERS_SERVE_H
+#pragma once
 
 #include "tuner/evaluator.h"
 #include "tuner/workers/message.h"
@@ -21,5 +20,3 @@ typedef struct rdt_serving {
 /* Answers until the other end is closed, which is REDTUNE_OK, or the GPU's state is spoilt
  * (REDTUNE_DEVICE): then nothing must be closed in an orderly way, for that could hang. */
 redtune_status rdt_serve(const rdt_serving *serving, redtune_error *err);
-
-#endif

@@ -44,8 +44,7 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message 
         case RDT_WIRE_EMPTY:
             if (rdt_clock_s() > end_s) return RDT_EVENT_SILENCE;
             break;
-        default:
-            return RDT_EVENT_END;
+        default: return RDT_EVENT_END;
         }
     }
     return RDT_EVENT_STOP;

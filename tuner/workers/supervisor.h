@@ -1,7 +1,6 @@
 /* Supervisor: the worker process of one GPU, started, greeted and heard, and started again where it
  * is lost. */
-#ifndef RDT_TUNER_WORKERS_SUPERVISOR_H
-#define RDT_TUNER_WORKERS_SUPERVISOR_H
+#pragma once
 
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/message.h"
@@ -44,5 +43,3 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message 
 
 /* Whether the tune is to stop. */
 bool rdt_supervisor_stops(const rdt_supervisor *self);
-
-#endif

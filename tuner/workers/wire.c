@@ -131,6 +131,4 @@ void rdt_wire_reader_take(rdt_reader *reader, void *out, size_t bytes) {
     reader->left -= bytes;
 }
 
-bool rdt_wire_reader_done(const rdt_reader *reader) {
-    return !reader->failed && !reader->left;
-}
+bool rdt_wire_reader_done(const rdt_reader *reader) { return !reader->failed && !reader->left; }

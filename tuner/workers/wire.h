@@ -1,6 +1,5 @@
 /* Wire: messages, each a kind and some bytes, between a tune and one of its worker processes. */
-#ifndef RDT_TUNER_WORKERS_WIRE_H
-#define RDT_TUNER_WORKERS_WIRE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -50,5 +49,3 @@ rdt_reader rdt_wire_reader_of(const rdt_message *message);
 void rdt_wire_reader_take(rdt_reader *reader, void *out, size_t bytes);
 /* Whether all of the message was taken, and no more. */
 bool rdt_wire_reader_done(const rdt_reader *reader);
-
-#endif

@@ -77,9 +77,7 @@ redtune_status rdt_builder_borrow(rdt_builder *builder, rdt_codegen **codegen, r
     return status;
 }
 
-void rdt_builder_give_back(rdt_builder *builder) {
-    pthread_mutex_unlock(&builder->lock);
-}
+void rdt_builder_give_back(rdt_builder *builder) { pthread_mutex_unlock(&builder->lock); }
 
 /* Under the lock of the kernels, which nobody holds for long. */
 redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEXT_BYTES],

@@ -1,7 +1,6 @@
 /* Builder: from a point to a loaded kernel, through the templates, the kernel cache and NVRTC.
  * Each of them is opened when it is first needed. Any thread may call. */
-#ifndef RDT_API_BUILD_BUILDER_H
-#define RDT_API_BUILD_BUILDER_H
+#pragma once
 
 #include "base/log.h"
 #include "codegen/codegen.h"
@@ -61,5 +60,3 @@ void rdt_builder_compiler_path(rdt_builder *builder, char *out, size_t bytes);
 
 /* The version of NVRTC; REDTUNE_LIBRARY if it is missing. */
 redtune_status rdt_builder_nvrtc(rdt_builder *builder, int *version, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Cache file: where the processes of a tune find kernels: the user's cache or a temporary one. */
-#ifndef RDT_API_BUILD_CACHE_FILE_H
-#define RDT_API_BUILD_CACHE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/log.h"
@@ -15,5 +14,3 @@ typedef struct rdt_cache_file {
 void rdt_cache_file_open(const rdt_log *log, rdt_cache_file *out);
 /* Deletes what was temporary. */
 void rdt_cache_file_close(rdt_cache_file *file);
-
-#endif

@@ -60,6 +60,4 @@ redtune_status redtune_emit(const redtune_emission *emission, char **source, red
     return status;
 }
 
-void redtune_free(void *pointer) {
-    free(pointer);
-}
+void redtune_free(void *pointer) { free(pointer); }

@@ -1,6 +1,5 @@
 /* Emit: which configuration an emission names. */
-#ifndef RDT_API_BUILD_EMIT_H
-#define RDT_API_BUILD_EMIT_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "redtune/tools.h"
@@ -9,5 +8,3 @@
  * a typical GPU. at has the resolved problem and the GPU that it must be allowed on. */
 redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emission, rdt_case at,
                                rdt_point *out, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Convert: what the public structs say of GPUs and rows. */
-#ifndef RDT_API_RECORDS_CONVERT_H
-#define RDT_API_RECORDS_CONVERT_H
+#pragma once
 
 #include "cache/tuning.h"
 
@@ -12,5 +11,3 @@ rdt_facts rdt_convert_complete(const rdt_facts *stored);
 void rdt_convert_origin(const rdt_row *row, redtune_info *info);
 /* Whether a GPU's name has the part in it, in any case. */
 bool rdt_convert_has_part(const char *name, const char *part);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A row of today's templates is current without a look. For one of others its kernel is rendered
  * and compared with the stored one; each distinct kernel is rendered once. */
-#ifndef RDT_API_RECORDS_CURRENT_H
-#define RDT_API_RECORDS_CURRENT_H
+#pragma once
 
 #include "cache/rows.h"
 #include "codegen/codegen.h"
@@ -25,5 +24,3 @@ redtune_status rdt_current_put(rdt_tuning *tuning, rdt_codegen *codegen, const r
 redtune_status rdt_current_complete(rdt_tuning *tuning, rdt_codegen *codegen, redtune_error *err);
 /* The same of a row in memory. */
 redtune_status rdt_current_complete_row(rdt_codegen *codegen, rdt_row *row, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* History: what the tuning database has of one problem class on this GPU that counts. */
-#ifndef RDT_API_RECORDS_HISTORY_H
-#define RDT_API_RECORDS_HISTORY_H
+#pragma once
 
 #include "cache/tuning.h"
 #include "codegen/codegen.h"
@@ -12,5 +11,3 @@
 redtune_status rdt_history_read(rdt_tuning *tuning, rdt_codegen *codegen, const rdt_facts *gpu,
                                 const redtune_problem *problem, rdt_cache_state cache,
                                 rdt_trials *out, redtune_error *err);
-
-#endif

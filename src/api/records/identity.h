@@ -1,6 +1,5 @@
 /* Identity: whether databases are still the ones that they were, without reading them. */
-#ifndef RDT_API_RECORDS_IDENTITY_H
-#define RDT_API_RECORDS_IDENTITY_H
+#pragma once
 
 #include "base/hash.h"
 
@@ -10,5 +9,3 @@ typedef char rdt_identity[RDT_HASH_TEXT_BYTES];
  * "" where that cannot be told: a file that was written a moment ago may be written again within
  * the same tick of the clock, and one with a journal beside it is not what its bytes say. */
 void rdt_identity_of(char *const paths[], int count, rdt_identity out);
-
-#endif

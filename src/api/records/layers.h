@@ -1,6 +1,5 @@
 /* Layers: the databases that are read one over another, those of the user first. */
-#ifndef RDT_API_RECORDS_LAYERS_H
-#define RDT_API_RECORDS_LAYERS_H
+#pragma once
 
 #include "base/log.h"
 #include "cache/rows.h"
@@ -47,5 +46,3 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
 /* Calls each with every GPU of the layers from first on; equal models may come more than once. */
 redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, rdt_tuning_gpu_fn *each,
                                    void *user, redtune_error *err);
-
-#endif

@@ -82,9 +82,7 @@ void rdt_select_free_winners(rdt_winners *winners) {
 /* ---- selecting ------------------------------------------------------------------------------- */
 
 /* How far two positive quantities are apart, in powers of two; far if one is unknown. */
-static double log_distance(double a, double b) {
-    return a > 0 && b > 0 ? fabs(log2(a / b)) : 64;
-}
+static double log_distance(double a, double b) { return a > 0 && b > 0 ? fabs(log2(a / b)) : 64; }
 
 /* Smaller is nearer: 0 for the same model; another architecture is farther than any difference of
  * size. Negative: not comparable. */

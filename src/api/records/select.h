@@ -1,6 +1,5 @@
 /* Select: which config serves a problem, from the winners of the tuning database. */
-#ifndef RDT_API_RECORDS_SELECT_H
-#define RDT_API_RECORDS_SELECT_H
+#pragma once
 
 #include "api/records/layers.h"
 #include "codegen/codegen.h"
@@ -44,5 +43,3 @@ typedef struct rdt_choice {
  * or whose config would not be worth measuring at this count. */
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err);
-
-#endif

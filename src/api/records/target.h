@@ -8,8 +8,7 @@
  *
  * The databases are the user's alone. Those of the system, with the rows that redtune comes with,
  * count where a model is named; where they are asked for, the model is one of theirs. */
-#ifndef RDT_API_RECORDS_TARGET_H
-#define RDT_API_RECORDS_TARGET_H
+#pragma once
 
 #include "api/records/layers.h"
 
@@ -53,5 +52,3 @@ bool rdt_target_has(const rdt_target *target, const rdt_facts *gpu);
 
 /* Records that there is nothing to be about, and what to do. */
 redtune_status rdt_target_fail(const char *verb, const rdt_layers *layers, redtune_error *err);
-
-#endif

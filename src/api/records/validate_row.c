@@ -17,9 +17,7 @@ static const double cache_speedup = 16;
 static const char markup[] = "<>&";
 static const char signs[] = "<>&\"'`\\$%;{}[]|=*?!^~";
 
-static bool lacks(const char *text, const char *characters) {
-    return !strpbrk(text, characters);
-}
+static bool lacks(const char *text, const char *characters) { return !strpbrk(text, characters); }
 
 static bool is_hash(const char *text, size_t bytes) {
     return strlen(text) == bytes - 1 && !text[strspn(text, "0123456789abcdef")];

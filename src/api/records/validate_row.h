@@ -1,7 +1,6 @@
 /* Validate row: whether a row from elsewhere is one that a tune with these templates could
  * give. */
-#ifndef RDT_API_RECORDS_VALIDATE_ROW_H
-#define RDT_API_RECORDS_VALIDATE_ROW_H
+#pragma once
 
 #include "cache/tuning.h"
 #include "codegen/codegen.h"
@@ -13,5 +12,3 @@ const char *rdt_validate_row_check(rdt_row *row, rdt_codegen *codegen, int64_t l
 
 /* Whether a text may label a machine. */
 bool rdt_validate_row_is_label(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Executable: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
-#ifndef RDT_API_RUNTIME_EXECUTABLE_H
-#define RDT_API_RUNTIME_EXECUTABLE_H
+#pragma once
 
 #include "api/runtime/state.h"
 
@@ -19,5 +18,3 @@ redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem
                                      bool at_once, rdt_executable **out, redtune_error *err);
 /* executable may be NULL. No launch may still run. */
 void rdt_executable_destroy(redtune *rt, rdt_executable *executable);
-
-#endif

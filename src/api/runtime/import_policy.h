@@ -1,7 +1,6 @@
 /* Import policy: imported measurements are hints, which are verified on this GPU before they serve.
  */
-#ifndef RDT_API_RUNTIME_IMPORT_POLICY_H
-#define RDT_API_RUNTIME_IMPORT_POLICY_H
+#pragma once
 
 #include "api/runtime/state.h"
 
@@ -28,5 +27,3 @@ typedef struct rdt_hint {
  * is borrowed, rt->lock is not held. */
 redtune_status rdt_import_policy_verify(redtune *rt, rdt_codegen *codegen, const rdt_hint *hint,
                                         double *left_s, bool *decided, redtune_error *err);
-
-#endif

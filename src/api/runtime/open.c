@@ -174,6 +174,4 @@ redtune_status redtune_device_count(int *count, redtune_error *err) {
     return status;
 }
 
-const char *redtune_database_path(const redtune *rt) {
-    return rt ? rt->layers.path[0] : "";
-}
+const char *redtune_database_path(const redtune *rt) { return rt ? rt->layers.path[0] : ""; }

@@ -218,9 +218,7 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
 
 enum { WORKSPACE_ALIGNMENT = 256 };
 
-size_t redtune_workspace_bytes(void) {
-    return RDT_SCRATCH_BYTES;
-}
+size_t redtune_workspace_bytes(void) { return RDT_SCRATCH_BYTES; }
 
 static redtune_status set_up(redtune_workspace *workspace, CUstream stream, redtune_error *err) {
     const rdt_driver *driver = workspace->rt->context->driver;

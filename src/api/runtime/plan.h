@@ -1,6 +1,5 @@
 /* Plan: what redtune_plan holds. */
-#ifndef RDT_API_RUNTIME_PLAN_H
-#define RDT_API_RUNTIME_PLAN_H
+#pragma once
 
 #include "api/runtime/executable.h"
 
@@ -24,5 +23,3 @@ redtune_status rdt_plan_create_accumulating(redtune *rt, const redtune_problem *
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {
     return atomic_load_explicit(&plan->now, memory_order_acquire);
 }
-
-#endif

@@ -86,9 +86,7 @@ static bool is_of_this_nvrtc(const cached_plan *stored) {
             now.nvrtc_ns == stored->nvrtc_ns);
 }
 
-static bool ends(const char *text, size_t bytes) {
-    return memchr(text, '\0', bytes) != NULL;
-}
+static bool ends(const char *text, size_t bytes) { return memchr(text, '\0', bytes) != NULL; }
 
 static bool is_whole(const cached_plan *stored, size_t bytes) {
     return bytes == sizeof *stored && ends(stored->kernel, sizeof stored->kernel) &&

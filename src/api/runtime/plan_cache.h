@@ -8,8 +8,7 @@
  * databases, so that these need not be read either. The kernel that it names has the hash of its
  * source as key. So a change anywhere is a miss, and a cached plan cannot name a kernel of other
  * templates. */
-#ifndef RDT_API_RUNTIME_PLAN_CACHE_H
-#define RDT_API_RUNTIME_PLAN_CACHE_H
+#pragma once
 
 #include "api/runtime/executable.h"
 
@@ -32,5 +31,3 @@ bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_execut
 /* Remembers what was done for the executable. Losing it costs time only. */
 void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
                           const rdt_executable *executable);
-
-#endif

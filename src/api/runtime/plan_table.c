@@ -13,9 +13,7 @@ typedef struct rdt_plan_entry {
     struct rdt_plan_entry *next;
 } plan_entry;
 
-static int power_of(uint64_t count) {
-    return count ? 64 - __builtin_clzll(count) : 0;
-}
+static int power_of(uint64_t count) { return count ? 64 - __builtin_clzll(count) : 0; }
 
 uint64_t rdt_plan_table_count(uint64_t count) {
     return count ? UINT64_C(1) << (power_of(count) - 1) : 0;

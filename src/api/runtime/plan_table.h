@@ -9,8 +9,7 @@
  *
  * The key is the problem as the caller wrote it. One that leaves its result to redtune has an entry
  * of its own, with the plan that the entry of the usual result owns. */
-#ifndef RDT_API_RUNTIME_PLAN_TABLE_H
-#define RDT_API_RUNTIME_PLAN_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include "redtune/redtune.h"
@@ -32,5 +31,3 @@ void rdt_plan_table_clear(rdt_plan_table *table);
 /* The count that the plan is made for: the key's power of two, so that the plan does not depend on
  * which count came first. */
 uint64_t rdt_plan_table_count(uint64_t count);
-
-#endif

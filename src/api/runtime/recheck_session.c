@@ -12,9 +12,7 @@ double rdt_recheck_session_clock_s(const rdt_recheck_session *self) {
     return rdt_clock_s() - self->made_s;
 }
 
-static double clock_s(void *user) {
-    return rdt_recheck_session_clock_s(user);
-}
+static double clock_s(void *user) { return rdt_recheck_session_clock_s(user); }
 
 /* ---- this process ---------------------------------------------------------------------------- */
 
@@ -29,9 +27,7 @@ static redtune_status make_kernel(void *user, const redtune_problem *problem,
     return status;
 }
 
-static void be_at(void *user, size_t candidate) {
-    ((rdt_recheck_session *)user)->at = candidate;
-}
+static void be_at(void *user, size_t candidate) { ((rdt_recheck_session *)user)->at = candidate; }
 
 static redtune_status furnish_here(rdt_recheck_session *self, const redtune_problem *largest,
                                    redtune_error *err) {

@@ -1,7 +1,6 @@
 /* Recheck session: an evaluator in which configs are tried again that were measured before, in this
  * process or in a worker's. */
-#ifndef RDT_API_RUNTIME_RECHECK_SESSION_H
-#define RDT_API_RUNTIME_RECHECK_SESSION_H
+#pragma once
 
 #include "api/runtime/state.h"
 #include "api/build/cache_file.h"
@@ -48,5 +47,3 @@ double rdt_recheck_session_clock_s(const rdt_recheck_session *self);
 /* The origin of its measurements. */
 redtune_status rdt_recheck_session_origin(const rdt_recheck_session *self, rdt_origin *out,
                                           redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Scratch pool: a block of scratch, and the pool that all of a workspace's blocks belong to. */
-#ifndef RDT_API_RUNTIME_SCRATCH_POOL_H
-#define RDT_API_RUNTIME_SCRATCH_POOL_H
+#pragma once
 
 #include "gpu/context.h"
 
@@ -51,5 +50,3 @@ redtune_status rdt_scratch_pool_tie(rdt_scratch_block *block, CUgraph graph, cuu
  * any that has one; NULL: not found. */
 rdt_scratch_block *rdt_scratch_pool_find(rdt_scratch_pool *pool, cuuint64_t capture,
                                          const CUgraphNode *nodes, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* State: what one opened redtune holds, shared by the files of the API. */
-#ifndef RDT_API_RUNTIME_STATE_H
-#define RDT_API_RUNTIME_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include "api/build/builder.h"
@@ -41,5 +40,3 @@ void rdt_state_forget_winners(redtune *rt);
 /* Starts a thread that runs no signal handler of the program's. */
 redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
                                       redtune_error *err);
-
-#endif

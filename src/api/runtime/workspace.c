@@ -210,9 +210,7 @@ static rdt_scratch_block *find_before(rdt_workspace *workspace, const capture_st
     return found;
 }
 
-static bool overlap(rdt_span a, rdt_span b) {
-    return a.begin < b.end && b.begin < a.end;
-}
+static bool overlap(rdt_span a, rdt_span b) { return a.begin < b.end && b.begin < a.end; }
 
 static bool reads_written(const rdt_scratch_block *block, rdt_span input) {
     int i = 0;

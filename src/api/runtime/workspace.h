@@ -1,7 +1,6 @@
 /* Workspace: the scratch that launches combine their blocks in. It belongs to the stream, and to
  * the graph where a launch is captured, so that no two launches that may overlap share one. */
-#ifndef RDT_API_RUNTIME_WORKSPACE_H
-#define RDT_API_RUNTIME_WORKSPACE_H
+#pragma once
 
 #include <pthread.h>
 #include "api/runtime/scratch_pool.h"
@@ -44,5 +43,3 @@ void rdt_workspace_end(rdt_workspace *workspace, const rdt_call *call, const rdt
 
 redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream stream,
                                           bool *capturing, redtune_error *err);
-
-#endif

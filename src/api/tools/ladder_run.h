@@ -1,6 +1,5 @@
 /* Ladder run: the kernels of one step of the ladder, and a whole sum by them. */
-#ifndef RDT_API_TOOLS_LADDER_RUN_H
-#define RDT_API_TOOLS_LADDER_RUN_H
+#pragma once
 
 #include "api/build/builder.h"
 #include "gpu/buffer.h"
@@ -25,5 +24,3 @@ redtune_status rdt_ladder_run_run(const rdt_ladder_run *ladder_run, rdt_operands
                                   CUstream stream, redtune_error *err);
 /* How many launches that takes. */
 uint64_t rdt_ladder_run_launches(const rdt_ladder_run *ladder_run, uint64_t count);
-
-#endif

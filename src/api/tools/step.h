@@ -1,6 +1,5 @@
 /* Step: which steps the ladder has, and their sources. */
-#ifndef RDT_API_TOOLS_STEP_H
-#define RDT_API_TOOLS_STEP_H
+#pragma once
 
 #include "codegen/codegen.h"
 #include "redtune/tools.h"
@@ -24,5 +23,3 @@ redtune_status rdt_step_check(rdt_codegen *codegen, rdt_case at, const rdt_step 
 /* The step behind them: the kernel that an application gets. before: the last of them. */
 void rdt_step_describe_tuned(const redtune_problem *problem, const rdt_step *before,
                              redtune_step *out);
-
-#endif

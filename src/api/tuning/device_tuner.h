@@ -1,7 +1,6 @@
 /* Device tuner: one GPU's part of a tune: it goes through problems, and tells and keeps what it
  * finds. */
-#ifndef RDT_API_TUNING_DEVICE_TUNER_H
-#define RDT_API_TUNING_DEVICE_TUNER_H
+#pragma once
 
 #include "api/tuning/event_queue.h"
 #include "api/tuning/session_log.h"
@@ -42,5 +41,3 @@ typedef struct rdt_device_tuner {
  * Of those that are to be joined only what is new is told. */
 redtune_status rdt_device_tuner_run(rdt_device_tuner *tuner, const rdt_work_range *range,
                                     redtune_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Event queue: what the threads of a tune have to tell, kept for the thread that called. Where that
  * thread does the work itself, nothing is kept: it is told at once. */
-#ifndef RDT_API_TUNING_EVENT_QUEUE_H
-#define RDT_API_TUNING_EVENT_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void rdt_event_queue_set_count(rdt_event_queue *events, size_t problem_count);
 
 /* Waits for news, briefly, and tells the caller; asks it whether to stop. */
 void rdt_event_queue_deliver(rdt_event_queue *events);
-
-#endif

@@ -1,6 +1,5 @@
 /* Problem list: the list of what a tune goes through. */
-#ifndef RDT_API_TUNING_PROBLEM_LIST_H
-#define RDT_API_TUNING_PROBLEM_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/log.h"
@@ -32,5 +31,3 @@ void rdt_problem_list_free(rdt_problems *problems);
 
 /* How many problems from the first on are of its class. */
 size_t rdt_problem_list_class(const rdt_problems *problems, size_t first);
-
-#endif

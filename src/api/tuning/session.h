@@ -1,6 +1,5 @@
 /* Session: a tune on one GPU or several, by worker processes or in this one. */
-#ifndef RDT_API_TUNING_SESSION_H
-#define RDT_API_TUNING_SESSION_H
+#pragma once
 
 #include "api/tuning/problem_list.h"
 #include "api/runtime/state.h"
@@ -10,5 +9,3 @@
  * database. codegen is the calling thread's. */
 redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_codegen *codegen,
                                 const rdt_problems *problems, redtune_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Session log: what the device tuners that share problems have done, for all of them to read. */
-#ifndef RDT_API_TUNING_SESSION_LOG_H
-#define RDT_API_TUNING_SESSION_LOG_H
+#pragma once
 
 #include <pthread.h>
 #include "api/tuning/problem_list.h"
@@ -27,5 +26,3 @@ redtune_status rdt_session_log_write(rdt_session_log *session_log, const rdt_tri
 /* Copies the trials of the problem's class and cache state. out starts zeroed. */
 redtune_status rdt_session_log_read(rdt_session_log *session_log, const redtune_problem *problem,
                                     rdt_cache_state cache, rdt_trials *out, redtune_error *err);
-
-#endif

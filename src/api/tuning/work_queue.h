@@ -1,6 +1,5 @@
 /* Work queue: the problems that GPUs of one model share, and which of them each does next. */
-#ifndef RDT_API_TUNING_WORK_QUEUE_H
-#define RDT_API_TUNING_WORK_QUEUE_H
+#pragma once
 
 #include "api/tuning/device_tuner.h"
 
@@ -28,5 +27,3 @@ void rdt_work_queue_end(rdt_work_queue *queue);
  * The GPU that has done the last part of a class joins the parts: sizes between two of them are
  * measured as if one GPU had done all. One thread at a time. */
 bool rdt_work_queue_next(rdt_work_queue *queue, rdt_work_range *range);
-
-#endif
