@@ -78,7 +78,8 @@ typedef struct redtune_tuning {
     /* Seconds that the tune should take; 0: as long as it does. A search that runs late looks at
      * fewer candidates; each looks at a few in any case, so it may take longer. */
     double budget_s;
-    uint64_t seed; /* the same seed, database and GPU give the same candidates in the same order */
+    uint64_t seed; /* with one job, the same seed, database and GPU give the same candidates in the
+                      same order */
     /* The redtune command, or a program that has redtune_worker_run do what its "worker" command
      * does; "/proc/self/exe" for such a program itself. Kernels are then compiled in processes of
      * their own, as many as there are cores, and tried in one per GPU: one that faults or does not
@@ -97,12 +98,17 @@ typedef struct redtune_tuning {
      * one as well, so that what lies between any two neighbours is measured by one part, and no
      * part has more than one problem beyond its share rounded up. shard_count 0: all. */
     unsigned shard_index, shard_count;
+    /* With a worker: how many classes (op and dtype) are tuned side by side on each GPU. Their
+     * kernels are tried in turns, never at the same time; one has the GPU while another waits for
+     * kernels. 0: one for every 4 cores that a GPU has, from 1 to 3. Fewer where the GPU's
+     * memory does not hold the inputs of all. */
+    unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);
     /* Called once per finished problem, as they finish, from the calling thread. */
     void (*tuned)(void *user, const redtune_tuned *result);
     void *user;
-    uint64_t reserved[8];
+    uint64_t reserved[7];
 } redtune_tuning;
 
 /* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and

@@ -271,6 +271,7 @@ static int run_tune(const rdt_options *options) {
         .worker = "/proc/self/exe",
         .devices = devices,
         .limit_s = options->limit_s,
+        .jobs = (unsigned)options->jobs,
         .shard_index = options->shard.index,
         .shard_count = options->shard.count,
         .progress = on_progress,

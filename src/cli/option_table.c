@@ -102,6 +102,8 @@ const rdt_option rdt_option_table[] = {
      "tune part I of N, from 0; auto: as srun or mpirun say"},
     {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
      "give a candidate up that takes longer for one step (default: 10)"},
+    {"jobs", 'j', "NUMBER", RDT_TUNE, take_number, MEMBER(jobs),
+     "dtypes to tune side by side on each GPU (default: 1 to 3, by cores)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
     {"machine", 0, "LABEL", RDT_TUNE | RDT_VERIFY, take_string, MEMBER(machine),

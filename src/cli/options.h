@@ -40,7 +40,7 @@ typedef struct rdt_options {
     size_t op_count, dtype_count, count_count;
     redtune_effort effort;
     double limit_s, budget_s;
-    uint64_t seed, sample, block, trace;
+    uint64_t seed, sample, block, trace, jobs;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
         quiet, verbose, help, version; /* how often they were given */

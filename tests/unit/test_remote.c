@@ -108,6 +108,8 @@ typedef struct bench {
     double sample_ns[SAMPLES];
 } bench;
 
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
 static bool bench_open(bench *self, int family) {
     *self = (bench){.options = {self_path, "", NULL},
                     .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024}};
@@ -115,7 +117,7 @@ static bool bench_open(bench *self, int family) {
     self->candidate.point.family = family;
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
     stop_at_s = 0;
-    if (rdt_remote_open(&self->workers, "sim", &self->remote, &err)) return false;
+    if (rdt_remote_open(&self->workers, "sim", &turn, &self->remote, &err)) return false;
     self->evaluator = rdt_remote_evaluator(self->remote, &self->problem);
     return true;
 }
@@ -158,10 +160,35 @@ static void a_stop_is_heeded_while_the_worker_speaks(void) {
         }
 }
 
+static void *verify(void *user) {
+    bench *self = user;
+    self->verdict.outcome = bench_verify(self) ? RDT_OUTCOME_FAULTED : self->verdict.outcome;
+    return NULL;
+}
+
+/* The worker would answer within a millisecond. */
+static void a_request_waits_for_its_turn(void) {
+    bench self;
+    pthread_t thread;
+    rdt_ready ready;
+    CHECK(bench_open(&self, ANSWERS));
+    CHECK_OK(rdt_remote_ready(self.remote, &ready, &err), err);
+    self.verdict.outcome = RDT_OUTCOME_WRONG;
+    pthread_mutex_lock(&turn);
+    CHECK_INT(pthread_create(&thread, NULL, verify, &self), 0);
+    usleep(200000);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
+    pthread_mutex_unlock(&turn);
+    pthread_join(thread, NULL);
+    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
+    rdt_remote_close(self.remote);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(what_a_worker_answers_is_taken),
         FACT(a_stop_is_heeded_while_the_worker_speaks),
+        FACT(a_request_waits_for_its_turn),
     };
     if (argc == 2 && !strcmp(argv[1], "worker")) return work();
     if (readlink("/proc/self/exe", self_path, sizeof self_path - 1) < 0) return 1;

@@ -1,4 +1,4 @@
-/* Facts about src/api/work queue.c: which GPU of several equal ones does what, and when. */
+/* Facts about src/api/tuning/work_queue.c: which device tuner does what, and when. */
 #include "check.h"
 #include "api/tuning/work_queue.h"
 #include "base/random.h"
@@ -94,9 +94,31 @@ static void every_problem_is_done_once_and_every_cut_class_joined_after(void) {
             for (size_t gpus = 1; gpus <= GPUS_MAX; gpus++) check_sharing(classes, sizes, gpus);
 }
 
+static size_t bytes_of(const rdt_work_queue *queue, const rdt_work_range *range) {
+    return redtune_dtype_bytes(queue->problems.problem[range->first].dtype);
+}
+
+/* So that what one has found seeds the other. */
+static void equal_element_sizes_are_tuned_one_after_the_other(void) {
+    rdt_work_queue queue;
+    rdt_work_range at[2] = {{0}};
+    CHECK_OK(begin(CLASSES_MAX, 3, 1, &queue), err);
+    for (size_t i = 0; i < CLASSES_MAX - 1; i++) {
+        CHECK(rdt_work_queue_next(&queue, &at[i % 2]));
+        CHECK(bytes_of(&queue, &at[0]) != bytes_of(&queue, &at[1]) || !at[1].count);
+    }
+    rdt_work_queue_end(&queue);
+    /* Where there is nothing else, both are tuned at once. */
+    CHECK_OK(begin(2, 3, 1, &queue), err);
+    CHECK(rdt_work_queue_next(&queue, &(rdt_work_range){0}));
+    CHECK(rdt_work_queue_next(&queue, &(rdt_work_range){0}));
+    rdt_work_queue_end(&queue);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(every_problem_is_done_once_and_every_cut_class_joined_after),
+        FACT(equal_element_sizes_are_tuned_one_after_the_other),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -18,6 +18,23 @@ equal_gpus_share_a_tune() {
     unset REDTUNE_SIM_DEVICES
 }
 
+jobs_of_a_gpu_share_a_tune() {
+    local jobs=(--device sim --dtype f32,f64,i32 --size 64,96 --effort quick --quiet)
+    run "$redtune" "${jobs[@]}" --jobs 3 --db jobs.db
+    want_exit 0
+    [ "$(awk '/^sum / { print $2, $3 }' stdout | tr '\n' ' ')" = \
+        "f32 64 f32 96 f64 64 f64 96 i32 64 i32 96 " ] || fail "not six rows in order"
+    run "$redtune" "${jobs[@]}" --jobs 2 --db jobs.db --json
+    want_exit 0
+    [ "$(grep -c '"measured": 0' stdout)" -eq 6 ] || fail "measured again"
+    REDTUNE_SIM_MEMORY=700M run "$redtune" "${jobs[@]/--quiet/-vv}" --jobs 2 --db small.db
+    want_exit 0
+    want_in_err "a spare job has ended: the GPU's memory has no room for 2"
+    [ "$(grep -c '^sum ' stdout)" -eq 6 ] || fail "not six rows"
+    run "$redtune" "${jobs[@]}" --jobs 0 --db jobs.db
+    want_refused 2 "--jobs '0'"
+}
+
 # Each model has its own problems, and each result tells whose it is.
 each_model_is_told_apart() {
     export REDTUNE_SIM_DEVICES=3 REDTUNE_SIM_MODELS=2
@@ -274,7 +291,7 @@ a_wrong_shard_is_refused() {
     want_refused 2 "half"
 }
 
-check_run equal_gpus_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
+check_run equal_gpus_share_a_tune jobs_of_a_gpu_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
     a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
     results_are_in_order_and_progress_names_the_gpu a_warning_names_the_gpu_of_several a_gpu_that_is_not_there_is_named \
     a_launcher_numbers_the_parts_and_the_gpus what_does_not_fit_is_named_by_its_part \

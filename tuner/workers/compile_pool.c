@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,14 +60,6 @@ struct rdt_compile_pool {
     member members[WORKERS_MAX];
     int member_count, member_max, deaths;
 };
-
-static int usable_cores(void) {
-    cpu_set_t set;
-    int cores = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
-    if (cores < 1) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (cores < 1) cores = 1;
-    return cores < WORKERS_MAX ? cores : WORKERS_MAX;
-}
 
 /* ---- the list of kernels --------------------------------------------------------------------- */
 
@@ -339,7 +330,8 @@ redtune_status rdt_compile_pool_open(const rdt_worker_options *options, const rd
     if (!pool) return rdt_fail_memory(err, sizeof *pool);
     pool->options = options;
     pool->codegen = codegen;
-    pool->member_max = usable_cores();
+    const int cores = rdt_process_cores();
+    pool->member_max = cores < WORKERS_MAX ? cores : WORKERS_MAX;
     pool->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int code = pool->wake < 0 ? errno : 0;
     rdt_clock_init_condition(&pool->made);

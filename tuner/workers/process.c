@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -21,6 +22,13 @@ enum {
     PATIENCE_MS = 50, /* for one that is about to end by itself */
     REAP_MS = 500,    /* for one that was ended */
 };
+
+int rdt_process_cores(void) {
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    if (cores < 1) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores;
+}
 
 /* ---- starting -------------------------------------------------------------------------------- */
 

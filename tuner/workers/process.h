@@ -13,6 +13,9 @@ typedef struct rdt_process {
     rdt_wire wire;
 } rdt_process;
 
+/* How many cores this process may use, at least 1. */
+int rdt_process_cores(void);
+
 /* Starts "<command> worker". It has nothing of this process but its stderr and its end of the wire,
  * and is in a process group of its own, so that a terminal's Ctrl-C is for this process to answer.
  * The system may end it when the thread that started it ends. */

@@ -22,14 +22,16 @@ enum {
 
 struct rdt_remote {
     rdt_supervisor worker;
+    pthread_mutex_t *turn; /* NULL: the GPU is its own */
     redtune_problem largest;
 };
 
-redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *device, rdt_remote **out,
-                               redtune_error *err) {
+redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *device,
+                               pthread_mutex_t *turn, rdt_remote **out, redtune_error *err) {
     rdt_remote *self = calloc(1, sizeof *self);
     if (!self) return rdt_fail_memory(err, sizeof *self);
     self->worker.workers = workers;
+    self->turn = turn;
     rdt_text_copy(self->worker.device, sizeof self->worker.device, device);
     redtune_status status = rdt_supervisor_start(&self->worker, err);
     if (status) {
@@ -146,9 +148,7 @@ static bool take_answer(query *query, const rdt_message *message, bool *done,
     }
 }
 
-/* Sends a request and takes the answer in. A status other than REDTUNE_OK says that nothing more
- * can be done; query->end how it went else, and after all but END_DONE the worker is gone. */
-static redtune_status ask_worker(rdt_remote *self, query *query, redtune_error *err) {
+static redtune_status ask_in_turn(rdt_remote *self, query *query, redtune_error *err) {
     redtune_status status = rdt_supervisor_need(&self->worker, err);
     if (status) return status;
     redtune_error failure = {0};
@@ -192,6 +192,15 @@ static redtune_status ask_worker(rdt_remote *self, query *query, redtune_error *
     else
         snprintf(query->cause, sizeof query->cause, "its worker process was lost: %s", how);
     return REDTUNE_OK;
+}
+
+/* Sends a request and takes the answer in. A status other than REDTUNE_OK says that nothing more
+ * can be done; query->end how it went else, and after all but END_DONE the worker is gone. */
+static redtune_status ask_worker(rdt_remote *self, query *query, redtune_error *err) {
+    if (self->turn) pthread_mutex_lock(self->turn);
+    redtune_status status = ask_in_turn(self, query, err);
+    if (self->turn) pthread_mutex_unlock(self->turn);
+    return status;
 }
 
 /* ---- the evaluator --------------------------------------------------------------------------- */

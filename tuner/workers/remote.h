@@ -2,14 +2,17 @@
  * spoils the GPU's state or does not end costs that process and not the tune. */
 #pragma once
 
+#include <pthread.h>
 #include "tuner/workers/supervisor.h"
 
 typedef struct rdt_remote rdt_remote;
 
 /* Starts the worker of a device, named as in redtune_options; it is not waited for. The calling
- * thread alone uses the remote, and closes it before the thread ends. */
-redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *device, rdt_remote **out,
-                               redtune_error *err);
+ * thread alone uses the remote, and closes it before the thread ends. turn is held while the worker
+ * has a request, so that remotes with the same one never use their GPU at the same time; NULL:
+ * nobody else uses it. */
+redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *device,
+                               pthread_mutex_t *turn, rdt_remote **out, redtune_error *err);
 /* Ends the worker at once. remote may be NULL. */
 void rdt_remote_close(rdt_remote *remote);
 /* The worker's description of itself and its GPU; waits for it. */

@@ -110,6 +110,17 @@ static void note_left_out(const redtune_problem *first, const rdt_facts *facts,
         redtune_op_name(first->op), redtune_dtype_name(first->dtype), first->count, facts->name);
 }
 
+static bool fits(const redtune_problem *problem, const rdt_facts *facts, uint64_t free_bytes) {
+    return problem->count <= rdt_test_buffers_count_max(facts, free_bytes, problem);
+}
+
+bool rdt_problem_list_fits(const rdt_problems *problems, const rdt_facts *facts,
+                           uint64_t free_bytes) {
+    for (size_t i = 0; i < problems->count; i++)
+        if (!fits(&problems->problem[i], facts, free_bytes)) return false;
+    return true;
+}
+
 redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_facts *facts,
                                     uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
                                     redtune_error *err) {
@@ -118,9 +129,7 @@ redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_fact
     for (size_t first = 0, end; first < problems->count; first = end) {
         end = first + rdt_problem_list_class(problems, first);
         size_t at = first;
-        while (at < end &&
-               problems->problem[at].count <=
-                   rdt_test_buffers_count_max(facts, free_bytes, &problems->problem[at]))
+        while (at < end && fits(&problems->problem[at], facts, free_bytes))
             kept.problem[kept.count++] = problems->problem[at++];
         if (at < end) note_left_out(&problems->problem[at], facts, log);
     }
@@ -145,4 +154,12 @@ size_t rdt_problem_list_class(const rdt_problems *problems, size_t first) {
            rdt_problem_same_class(&problems->problem[first], &problems->problem[end]))
         end++;
     return end - first;
+}
+
+size_t rdt_problem_list_classes(const rdt_problems *problems) {
+    size_t classes = 0;
+    for (size_t first = 0; first < problems->count;
+         first += rdt_problem_list_class(problems, first))
+        classes++;
+    return classes;
 }

@@ -27,7 +27,11 @@ redtune_status rdt_problem_list_make(const redtune_tuning *tuning, bool simulate
 redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_facts *facts,
                                     uint64_t free_bytes, const rdt_log *log, rdt_problems *out,
                                     redtune_error *err);
+/* Whether that would leave out none of them. */
+bool rdt_problem_list_fits(const rdt_problems *problems, const rdt_facts *facts,
+                           uint64_t free_bytes);
 void rdt_problem_list_free(rdt_problems *problems);
 
 /* How many problems from the first on are of its class. */
 size_t rdt_problem_list_class(const rdt_problems *problems, size_t first);
+size_t rdt_problem_list_classes(const rdt_problems *problems);

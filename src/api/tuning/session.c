@@ -1,11 +1,16 @@
 /* Session: a tune on one GPU or several, by worker processes or in this one.
  *
- * Each GPU has a device worker: a thread that owns the GPU's worker process and a device tuner.
- * The calling thread starts them, waits until all have answered, forms a work queue for each GPU
- * model, lets them go, and delivers their events until all have ended. The event queue's lock
- * guards the flags and the work queues. A device worker that fails stops the event queue, which
- * ends the others. Without a worker program the calling thread is the only device worker, and the
- * GPU is rt's. */
+ * A device worker is a thread that owns a worker process on its GPU and a device tuner. A GPU has
+ * one for each job: each tunes a class of its own, so that one has the GPU while another lists
+ * points or waits for kernels. Those of one GPU take turns with it by a lock, a request at a time.
+ * The jobs beyond the first are spare: those that cannot open the GPU, or have no room in its
+ * memory, end at once.
+ *
+ * The calling thread starts the device workers, waits until all have answered, forms a work queue
+ * for each GPU model, lets them go, and delivers their events until all have ended. The event
+ * queue's lock guards the flags and the work queues. A device worker that fails stops the event
+ * queue, which ends the others. Without a worker program the calling thread is the only device
+ * worker, and the GPU is rt's. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/tuning/session.h"
 
@@ -20,19 +25,27 @@
 #include "tuner/measure/local.h"
 #include "tuner/workers/remote.h"
 
-enum { WORKERS_MAX = 64, USUAL_LIMIT_S = 10 };
+enum {
+    WORKERS_MAX = 64,
+    USUAL_LIMIT_S = 10,
+    JOBS_MAX = 3,  /* more gain nothing: three keep a GPU busy */
+    JOB_CORES = 4, /* fewer for each job, and a job would only take them from another's compiling */
+};
 
 typedef struct session session;
 
 typedef struct device_worker {
     session *session;
     char device[16];
+    bool is_spare;         /* another device worker of the same GPU goes before it */
+    pthread_mutex_t *turn; /* of its GPU */
     pthread_t thread;
     rdt_remote *remote; /* NULL: the work is done in this process */
     rdt_local *local;   /* of the current class, in this process */
     rdt_nvml *nvml;     /* likewise; may be NULL */
+    bool has_opened;
     rdt_ready ready;
-    rdt_work_queue *queue;
+    rdt_work_queue *queue; /* NULL: it has no work */
     redtune_status status;
     redtune_error error;
     /* The event queue's lock guards these. */
@@ -49,7 +62,9 @@ struct session {
     rdt_worker_pool workers;
     rdt_event_queue events;
     device_worker devices[WORKERS_MAX];
+    size_t device_count; /* the first of the device workers: one for each GPU */
     size_t worker_count, started_count;
+    pthread_mutex_t turns[WORKERS_MAX]; /* one for each GPU */
     rdt_work_queue queues[WORKERS_MAX]; /* the event queue's lock guards what each does next */
     size_t queue_count;
 };
@@ -108,11 +123,11 @@ static redtune_status run_ranges(device_worker *self, redtune_error *err) {
     const redtune_tuning *wanted = self->session->wanted;
     rdt_device_tuner tuner = {
         .facts = &self->queue->facts,
-        .gpu = {self->device, (unsigned)self->session->worker_count,
+        .gpu = {self->device, (unsigned)self->session->device_count,
                 (unsigned)self->session->queue_count, self->queue->problems_before},
         .origin = &self->queue->origin,
         .problems = &self->queue->problems,
-        .tuner_count = self->queue->gpu_count,
+        .tuner_count = self->queue->tuner_count,
         .session_log = &self->queue->session_log,
         .wanted = wanted,
         .strategy = rdt_strategy_find(wanted->effort),
@@ -137,11 +152,17 @@ static void *run_worker(void *user) {
     device_worker *self = user;
     redtune_error *err = &self->error;
     redtune_status status =
-        rdt_remote_open(&self->session->workers, self->device, &self->remote, err);
+        rdt_remote_open(&self->session->workers, self->device, self->turn, &self->remote, err);
     if (!status) status = rdt_remote_ready(self->remote, &self->ready, err);
+    self->has_opened = !status;
+    if (self->is_spare && status) {
+        rdt_log_write(&self->session->log, REDTUNE_LOG_DEBUG, "a spare job has ended: %s",
+                      err->message);
+        status = REDTUNE_OK;
+    }
     self->status = status;
     flag(self, &self->has_answered);
-    if (!status && await_go(self)) self->status = run_ranges(self, err);
+    if (!status && await_go(self) && self->queue) self->status = run_ranges(self, err);
     if (self->status) rdt_event_queue_stop(&self->session->events);
     rdt_remote_close(self->remote);
     flag(self, &self->has_ended);
@@ -165,8 +186,22 @@ static redtune_status add_worker(session *self, const char *device, size_t lengt
                             "cannot tune on devices '%.200s': %s is named twice",
                             self->wanted->devices, worker->device);
     worker->session = self;
-    self->worker_count++;
+    worker->turn = &self->turns[self->worker_count++];
     return REDTUNE_OK;
+}
+
+/* As many more device workers for each GPU as there are classes for. */
+static void add_spare_workers(session *self, const rdt_problems *problems) {
+    const size_t gpus = self->device_count;
+    const size_t classes = rdt_problem_list_classes(problems);
+    size_t jobs = self->wanted->jobs;
+    if (!jobs) jobs = (size_t)rdt_process_cores() / gpus / JOB_CORES;
+    if (jobs > JOBS_MAX && !self->wanted->jobs) jobs = JOBS_MAX;
+    for (size_t i = gpus; i < jobs * gpus && i < classes && i < WORKERS_MAX; i++) {
+        device_worker *spare = &self->devices[self->worker_count++];
+        *spare = self->devices[i % gpus];
+        spare->is_spare = true;
+    }
 }
 
 static redtune_status list_workers(session *self, redtune_error *err) {
@@ -236,13 +271,32 @@ static rdt_work_queue *find_queue(session *self, const rdt_ready *ready) {
     return made;
 }
 
+/* Gives work to those that have opened, where all jobs of a GPU fit its memory at once. */
+static void employ_spare_workers(session *self) {
+    const uint64_t jobs = (self->worker_count + self->device_count - 1) / self->device_count;
+    for (size_t i = self->device_count; i < self->worker_count; i++) {
+        device_worker *spare = &self->devices[i];
+        rdt_work_queue *queue = self->devices[i % self->device_count].queue;
+        const uint64_t bytes = queue->free_bytes / jobs;
+        if (!spare->has_opened) continue;
+        if (!rdt_problem_list_fits(&queue->problems, &queue->facts, bytes)) {
+            rdt_log_write(&self->log, REDTUNE_LOG_DEBUG,
+                          "a spare job has ended: the GPU's memory has no room for %d", (int)jobs);
+            continue;
+        }
+        spare->queue = queue;
+        queue->tuner_count++;
+    }
+}
+
 static redtune_status form(session *self, const rdt_problems *problems, redtune_error *err) {
     size_t total = 0;
     redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; i < self->worker_count; i++) {
+    for (size_t i = 0; i < self->device_count; i++) {
         device_worker *worker = &self->devices[i];
         worker->queue = find_queue(self, &worker->ready);
         worker->queue->gpu_count++;
+        worker->queue->tuner_count++;
         if (worker->ready.free_bytes < worker->queue->free_bytes)
             worker->queue->free_bytes = worker->ready.free_bytes;
         if (strcmp(worker->ready.templates, rdt_codegen_hash(self->codegen)))
@@ -257,6 +311,7 @@ static redtune_status form(session *self, const rdt_problems *problems, redtune_
         status = rdt_work_queue_begin(each, problems, &self->log, err);
         total += each->problems.count;
     }
+    if (!status) employ_spare_workers(self);
     if (!status) rdt_event_queue_set_count(&self->events, total);
     return status;
 }
@@ -302,7 +357,7 @@ static redtune_status tune_here(session *self, const rdt_problems *problems, red
     if (status) return status;
     ready->facts = context->facts;
     rdt_text_copy(ready->templates, sizeof ready->templates, rdt_codegen_hash(self->codegen));
-    worker->nvml = rdt_nvml_open(context);
+    worker->nvml = rdt_nvml_open(context, 0);
     status = rdt_test_buffers_free_bytes(context, &ready->free_bytes, err);
     if (!status) status = form(self, problems, err);
     if (!status) status = run_ranges(worker, err);
@@ -342,12 +397,16 @@ redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_c
     self->codegen = codegen;
     self->log = (rdt_log){rdt_event_queue_put_line, &self->events, rt->log.level};
     rdt_event_queue_open(&self->events, wanted, &rt->log, problems);
+    for (size_t i = 0; i < WORKERS_MAX; i++) pthread_mutex_init(&self->turns[i], NULL);
     redtune_status status = list_workers(self, err);
+    self->device_count = self->worker_count;
+    if (!status && wanted->worker) add_spare_workers(self, problems);
     if (!status)
         status =
             wanted->worker ? tune_by_workers(self, problems, err) : tune_here(self, problems, err);
     rdt_event_queue_close(&self->events);
     for (size_t i = 0; i < self->queue_count; i++) rdt_work_queue_end(&self->queues[i]);
+    for (size_t i = 0; i < WORKERS_MAX; i++) pthread_mutex_destroy(&self->turns[i]);
     free(self);
     return status;
 }

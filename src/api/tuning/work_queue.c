@@ -1,8 +1,11 @@
 /* Work queue: the problems that GPUs of one model share, and which of them each does next.
  *
  * A part lies within a class. With one GPU each class is one part; with several there are at least
- * two parts per GPU, so that all are busy to the end. The GPU that ends the last part of a cut
- * class gets the whole class once more, to join it: second pass and crossovers over the cuts. */
+ * two parts per GPU, so that all are busy to the end. The tuner that ends the last part of a cut
+ * class gets the whole class once more, to join it: second pass and crossovers over the cuts.
+ *
+ * What is best for one dtype is tried first for another with elements of the same size, so such
+ * classes are dealt out one after the other, as long as there is something else to do. */
 #include "api/tuning/work_queue.h"
 
 #include <stdlib.h>
@@ -10,20 +13,12 @@
 struct rdt_work_queue_part {
     rdt_work_range range;
     size_t class_first; /* of the problems of its class */
-    bool done;
+    bool taken, done;
 };
-
-static size_t count_classes(const rdt_problems *problems) {
-    size_t classes = 0;
-    for (size_t first = 0; first < problems->count;
-         first += rdt_problem_list_class(problems, first))
-        classes++;
-    return classes;
-}
 
 static redtune_status part_out(rdt_work_queue *self, redtune_error *err) {
     const rdt_problems *problems = &self->problems;
-    const size_t classes = count_classes(problems);
+    const size_t classes = rdt_problem_list_classes(problems);
     const size_t pieces = self->gpu_count > 1 ? (2 * self->gpu_count + classes - 1) / classes : 1;
     self->part = calloc(problems->count, sizeof *self->part);
     if (!self->part) return rdt_fail_memory(err, problems->count * sizeof *self->part);
@@ -72,9 +67,30 @@ static bool join(rdt_work_queue *self, rdt_work_range *done) {
     return true;
 }
 
+/* Whether another class with elements of the same size is being tuned. */
+static bool is_alike_at_work(const rdt_work_queue *self, const rdt_work_queue_part *part) {
+    const redtune_problem *problem = &self->problems.problem[part->class_first];
+    for (size_t i = 0; i < self->part_count; i++) {
+        const rdt_work_queue_part *each = &self->part[i];
+        const redtune_problem *other = &self->problems.problem[each->class_first];
+        if (each->taken && !each->done && each->class_first != part->class_first &&
+            other->op == problem->op &&
+            redtune_dtype_bytes(other->dtype) == redtune_dtype_bytes(problem->dtype))
+            return true;
+    }
+    return false;
+}
+
 bool rdt_work_queue_next(rdt_work_queue *self, rdt_work_range *range) {
+    rdt_work_queue_part *next = NULL;
     if (range->count && !range->joins && join(self, range)) return true;
-    if (self->next == self->part_count) return false;
-    *range = self->part[self->next++].range;
+    for (size_t i = 0; i < self->part_count; i++) {
+        rdt_work_queue_part *each = &self->part[i];
+        if (each->taken) continue;
+        if (!next || (is_alike_at_work(self, next) && !is_alike_at_work(self, each))) next = each;
+    }
+    if (!next) return false;
+    next->taken = true;
+    *range = next->range;
     return true;
 }

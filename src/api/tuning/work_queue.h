@@ -10,11 +10,12 @@ typedef struct rdt_work_queue {
     rdt_origin origin;
     uint64_t free_bytes; /* the least of its GPUs' */
     size_t gpu_count;
+    size_t tuner_count;     /* device tuners that share it: of each GPU one or more */
     size_t problems_before; /* of other work queues' */
     rdt_problems problems;
     rdt_session_log session_log;
     rdt_work_queue_part *part;
-    size_t part_count, next;
+    size_t part_count;
 } rdt_work_queue;
 
 /* Takes of the problems what fits, and parts it: a class is one part where there are enough of them
@@ -23,7 +24,7 @@ redtune_status rdt_work_queue_begin(rdt_work_queue *queue, const rdt_problems *p
                                     const rdt_log *log, redtune_error *err);
 void rdt_work_queue_end(rdt_work_queue *queue);
 
-/* Replaces the range that a GPU has done, empty at first, by its next one; false: nothing is left.
- * The GPU that has done the last part of a class joins the parts: sizes between two of them are
- * measured as if one GPU had done all. One thread at a time. */
+/* Replaces the range that a device tuner has done, empty at first, by its next one; false: nothing
+ * is left. Whoever has done the last part of a class joins the parts: sizes between two of them are
+ * measured as if one had done all. One thread at a time. */
 bool rdt_work_queue_next(rdt_work_queue *queue, rdt_work_range *range);

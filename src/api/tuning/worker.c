@@ -115,7 +115,7 @@ static redtune_status work(worker *self, redtune_error *err) {
     rdt_wire_put(&self->wire, &ready, sizeof ready);
     rdt_wire_send(&self->wire, RDT_MESSAGE_READY, -1);
     if (status) return REDTUNE_OK; /* it is told */
-    if (self->context) self->nvml = rdt_nvml_open(self->context);
+    if (self->context) self->nvml = rdt_nvml_open(self->context, self->hello.parent);
     const rdt_serving serving = {&self->wire, self, open_evaluator, make_image};
     return rdt_serve(&serving, err);
 }
