@@ -137,14 +137,14 @@ typedef struct redtune_change {
     double before_ns, after_ns;
 } redtune_change;
 
-typedef struct redtune_import_report {
+typedef struct redtune_import_counts {
     uint64_t rows;    /* in the files */
     uint64_t added;   /* of them */
     uint64_t same;    /* that were there before, or came twice */
     uint64_t refused; /* that no tune could have given */
     uint64_t winners; /* that changed */
     uint64_t reserved[4];
-} redtune_import_report;
+} redtune_import_counts;
 
 typedef struct redtune_importing {
     const char *database;     /* as redtune_options.database: the first of them takes the rows */
@@ -168,7 +168,7 @@ typedef struct redtune_importing {
  * by row, or a file as a whole (REDTUNE_DATABASE, REDTUNE_FILE). The database gets the rows of all
  * files, each once, or, on failure, none. */
 REDTUNE_API redtune_status redtune_import(const redtune_importing *importing,
-                                          redtune_import_report *report, redtune_error *err);
+                                          redtune_import_counts *counts, redtune_error *err);
 /* Takes the last import back: *removed measurements of the file named source, which is "" if there
  * was no import. */
 REDTUNE_API redtune_status redtune_undo(const char *database, char source[256], uint64_t *removed,

@@ -146,14 +146,14 @@ typedef struct redtune_verified {
     int retired;
 } redtune_verified;
 
-typedef struct redtune_verify_report {
+typedef struct redtune_verify_counts {
     uint64_t standing; /* configs at problems that the query names, on this GPU model */
     uint64_t verified; /* of them, now */
     uint64_t held;
     uint64_t retired;
     uint64_t skipped; /* too large for the GPU's memory, or not of the templates' any more */
     uint64_t reserved[4];
-} redtune_verify_report;
+} redtune_verify_counts;
 
 /* The measurements to verify. Zero fields: all of rt's GPU model. */
 typedef struct redtune_verifying {
@@ -178,7 +178,7 @@ typedef struct redtune_verifying {
  * up to eight times. Fails with REDTUNE_DATABASE or REDTUNE_FILE, before anything is measured, if
  * that database cannot be written. A config that does not hold is no failure. */
 REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
-                                          redtune_verify_report *report, redtune_error *err);
+                                          redtune_verify_counts *counts, redtune_error *err);
 
 #ifdef __cplusplus
 }

@@ -62,15 +62,15 @@ static int note_verified(void *user, const redtune_verified *each) {
     return 0;
 }
 
-static void finish_json(audit *self, const redtune_verify_report *report, bool complete) {
+static void finish_json(audit *self, const redtune_verify_counts *counts, bool complete) {
     rdt_json *json = &self->json;
     rdt_json_end(json, ']');
     rdt_json_truth(json, "complete", complete);
-    rdt_json_count(json, "standing", report->standing);
-    rdt_json_count(json, "verified", report->verified);
-    rdt_json_count(json, "held", report->held);
-    rdt_json_count(json, "retired", report->retired);
-    rdt_json_count(json, "skipped", report->skipped);
+    rdt_json_count(json, "standing", counts->standing);
+    rdt_json_count(json, "verified", counts->verified);
+    rdt_json_count(json, "held", counts->held);
+    rdt_json_count(json, "retired", counts->retired);
+    rdt_json_count(json, "skipped", counts->skipped);
     rdt_json_end(json, '}');
 }
 
@@ -89,21 +89,21 @@ static void advise_tune(const rdt_options *options) {
                       options->device ? options->device : "0", op, dtype, size);
 }
 
-static void summarise_verified(const rdt_options *options, const redtune_verify_report *report) {
+static void summarise_verified(const rdt_options *options, const redtune_verify_counts *counts) {
     char skipped[96] = "";
-    if (report->skipped)
+    if (counts->skipped)
         snprintf(skipped, sizeof skipped, "; %" PRIu64 " cannot be tried on this GPU",
-                 report->skipped);
-    if (!report->standing)
+                 counts->skipped);
+    if (!counts->standing)
         advise_tune(options);
     else
         rdt_message_print("%" PRIu64 " of %" PRIu64 " tried: %" PRIu64 " hold, %" PRIu64
                           " do not, of which %" PRIu64 " are out now%s",
-                          report->verified, report->standing, report->held,
-                          report->verified - report->held, report->retired, skipped);
+                          counts->verified, counts->standing, counts->held,
+                          counts->verified - counts->held, counts->retired, skipped);
 }
 
-static redtune_status verify_sample(audit *self, redtune_verify_report *report,
+static redtune_status verify_sample(audit *self, redtune_verify_counts *counts,
                                     redtune_error *err) {
     const rdt_options *options = self->options;
     const redtune_verifying verifying = {
@@ -122,14 +122,14 @@ static redtune_status verify_sample(audit *self, redtune_verify_report *report,
     redtune *rt = NULL;
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
-    if (!status) status = redtune_verify(rt, &verifying, report, err);
+    if (!status) status = redtune_verify(rt, &verifying, counts, err);
     redtune_close(rt);
     return status;
 }
 
 static int run_verify(const rdt_options *options) {
     audit self = {.options = options, .table = {.column_count = 10, .right = "llrlrrllll"}};
-    redtune_verify_report report = {.standing = 0};
+    redtune_verify_counts counts = {.standing = 0};
     redtune_error err;
     if (options->all && options->sample) {
         rdt_message_print("cannot use --sample with --all: name one");
@@ -139,14 +139,14 @@ static int run_verify(const rdt_options *options) {
         self.json = rdt_json_open(stdout);
         rdt_json_begin(&self.json, "rows", '[');
     }
-    redtune_status status = verify_sample(&self, &report, &err);
-    if (options->json) finish_json(&self, &report, !status);
+    redtune_status status = verify_sample(&self, &counts, &err);
+    if (options->json) finish_json(&self, &counts, !status);
     if (self.table.cell_count) rdt_table_print(&self.table, stdout);
     rdt_table_free(&self.table);
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
-    if (!options->quiet) summarise_verified(options, &report);
-    return report.held == report.verified ? RDT_EXIT_DONE : RDT_EXIT_FAILED;
+    if (!options->quiet) summarise_verified(options, &counts);
+    return counts.held == counts.verified ? RDT_EXIT_DONE : RDT_EXIT_FAILED;
 }
 
 const rdt_command rdt_cmd_verify = {

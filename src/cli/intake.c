@@ -73,12 +73,12 @@ static void print_changes(const intake *self) {
 
 /* Of what has changed only how much: it can be looked up, and a file may change hundreds. */
 static void print_result(const intake *self, const redtune_importing *importing,
-                         const redtune_import_report *report) {
+                         const redtune_import_counts *counts) {
     printf("measurements: %" PRIu64 " new, %" PRIu64 " there before, %" PRIu64 " refused\n",
-           report->added, report->same, report->refused);
-    printf("winners: %" PRIu64 " %s", report->winners,
+           counts->added, counts->same, counts->refused);
+    printf("winners: %" PRIu64 " %s", counts->winners,
            importing->dry_run ? "would change" : "changed");
-    if (!importing->dry_run && report->winners)
+    if (!importing->dry_run && counts->winners)
         printf("; redtune show%s%s --gpu all lists them", importing->database ? " --db " : "",
                importing->database ? importing->database : "");
     puts("");
@@ -99,13 +99,13 @@ static void write_change(rdt_json *json, const redtune_change *change) {
     rdt_json_end(json, '}');
 }
 
-static void write_result(const intake *self, const redtune_import_report *report, bool dry_run) {
+static void write_result(const intake *self, const redtune_import_counts *counts, bool dry_run) {
     rdt_json json = rdt_json_open(stdout);
     rdt_json_truth(&json, "dry_run", dry_run);
-    rdt_json_count(&json, "measurements", report->rows);
-    rdt_json_count(&json, "new", report->added);
-    rdt_json_count(&json, "same", report->same);
-    rdt_json_count(&json, "refused", report->refused);
+    rdt_json_count(&json, "measurements", counts->rows);
+    rdt_json_count(&json, "new", counts->added);
+    rdt_json_count(&json, "same", counts->same);
+    rdt_json_count(&json, "refused", counts->refused);
     rdt_json_begin(&json, "refusals", '[');
     for (size_t i = 0; i < self->refusal_count; i++) {
         rdt_json_begin(&json, NULL, '{');
@@ -126,7 +126,7 @@ static void write_result(const intake *self, const redtune_import_report *report
 int rdt_intake_run(const rdt_options *options, const char *database, const char *const *files,
                    size_t file_count, bool merge) {
     intake self = {.failed = false};
-    redtune_import_report report = {0};
+    redtune_import_counts counts = {0};
     redtune_error err;
     const redtune_importing importing = {
         .database = database,
@@ -138,11 +138,11 @@ int rdt_intake_run(const rdt_options *options, const char *database, const char 
         .refused = keep_refusal,
         .user = &self,
     };
-    redtune_status status = redtune_import(&importing, &report, &err);
+    redtune_status status = redtune_import(&importing, &counts, &err);
     if (!status && options->json)
-        write_result(&self, &report, options->dry_run);
+        write_result(&self, &counts, options->dry_run);
     else if (!status)
-        print_result(&self, &importing, &report);
+        print_result(&self, &importing, &counts);
     for (size_t i = 0; !status && !options->json && i < self.refusal_count; i++)
         rdt_message_print("%.300s: refused %" PRIu64 ": %s", self.refusals[i].file,
                           self.refusals[i].count, self.refusals[i].reason);
@@ -153,5 +153,5 @@ int rdt_intake_run(const rdt_options *options, const char *database, const char 
     free(self.refusals);
     free(self.changes);
     if (status) return rdt_message_fail(&err);
-    return report.refused && report.refused == report.rows ? RDT_EXIT_FAILED : RDT_EXIT_DONE;
+    return counts.refused && counts.refused == counts.rows ? RDT_EXIT_FAILED : RDT_EXIT_DONE;
 }

@@ -2,7 +2,7 @@
  *
  * A family has a problem on a device unless its rule "serves" says no; one without that rule has
  * all. Its other rules are asked only about what it serves. */
-#include "codegen/state.h"
+#include "codegen/marshal.h"
 
 #include <stdlib.h>
 #include <stdio.h>
@@ -210,8 +210,8 @@ static void ask_serves(lua_State *state, rule_call *call) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, call->codegen->family[call->family].table);
     call->yes = lua_getfield(state, -1, "serves") == LUA_TNIL;
     if (!call->yes) {
-        rdt_state_push_problem(state, call->at.problem);
-        rdt_state_push_facts(state, call->at.facts);
+        rdt_marshal_push_problem(state, call->at.problem);
+        rdt_marshal_push_facts(state, call->at.facts);
         take_answer(state, 2, call);
     }
     lua_settop(state, top);
@@ -219,23 +219,23 @@ static void ask_serves(lua_State *state, rule_call *call) {
 
 /* Pushes a rule and what all rules about a point are given. */
 static void push_call(lua_State *state, const rule_call *call, const char *rule) {
-    rdt_state_push_rule(state, call->codegen, call->family, rule);
-    rdt_state_push_config(state, &call->codegen->space[call->family], call->point, false);
-    rdt_state_push_problem(state, call->at.problem);
-    rdt_state_push_facts(state, call->at.facts);
+    rdt_marshal_push_rule(state, call->codegen, call->family, rule);
+    rdt_marshal_push_config(state, &call->codegen->space[call->family], call->point, false);
+    rdt_marshal_push_problem(state, call->at.problem);
+    rdt_marshal_push_facts(state, call->at.facts);
 }
 
 static int call_default(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
     ask_serves(state, call);
     if (!call->yes) return 0;
-    rdt_state_push_rule(state, call->codegen, call->family, "default");
-    rdt_state_push_problem(state, call->at.problem);
-    rdt_state_push_facts(state, call->at.facts);
+    rdt_marshal_push_rule(state, call->codegen, call->family, "default");
+    rdt_marshal_push_problem(state, call->at.problem);
+    rdt_marshal_push_facts(state, call->at.facts);
     lua_call(state, 2, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
-    rdt_state_read_config(state, lua_gettop(state), &call->codegen->space[call->family],
-                          call->point_out);
+    rdt_marshal_read_config(state, lua_gettop(state), &call->codegen->space[call->family],
+                            call->point_out);
     return 0;
 }
 
@@ -269,10 +269,10 @@ static int call_launch(lua_State *state) {
     bool partials = lua_toboolean(state, -1);
     int64_t blocks_max = partials ? INT32_MAX : RDT_BLOCKS_MAX; /* what scratch has room for */
     *call->launch_out = (rdt_launch){
-        .threads = (uint32_t)rdt_state_integer(state, table, "threads", 1, 1024),
-        .tile = (uint32_t)rdt_state_integer(state, table, "tile", 1, 1 << 24),
-        .blocks_max = (uint32_t)rdt_state_integer(state, table, "blocks_max", 1, blocks_max),
-        .final_threads = (uint32_t)rdt_state_integer(state, table, "final_threads", 0, 1024),
+        .threads = (uint32_t)rdt_marshal_integer(state, table, "threads", 1, 1024),
+        .tile = (uint32_t)rdt_marshal_integer(state, table, "tile", 1, 1 << 24),
+        .blocks_max = (uint32_t)rdt_marshal_integer(state, table, "blocks_max", 1, blocks_max),
+        .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
         .partials = partials,
     };
     lua_getfield(state, table, "overlap");
@@ -405,8 +405,8 @@ redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *f
 
 static int call_about(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
-    rdt_state_push_rule(state, call->codegen, call->family, "about");
-    rdt_state_push_config(state, &call->codegen->space[call->family], call->point, false);
+    rdt_marshal_push_rule(state, call->codegen, call->family, "about");
+    rdt_marshal_push_config(state, &call->codegen->space[call->family], call->point, false);
     lua_call(state, 1, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
     rdt_about *out = call->about_out;

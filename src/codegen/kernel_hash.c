@@ -5,7 +5,7 @@
  * the GPU's own compute capability, whatever NVRTC can make code for; and of how it is launched on
  * a typical GPU of that capability. Sources are rendered once: points that differ in their launch
  * share one, and problems of a class do. */
-#include "codegen/state.h"
+#include "codegen/marshal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

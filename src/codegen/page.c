@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "codegen/escape.h"
-#include "codegen/state.h"
+#include "codegen/marshal.h"
 #include "redtune/tools.h"
 
 static const struct {
@@ -219,8 +219,8 @@ static void push_page_environment(lua_State *state, void *user) {
 
 static int run_page(lua_State *state) {
     page_call *call = lua_touserdata(state, 1);
-    rdt_state_run_template(state, formats[call->format].template, &call->chunk,
-                           push_page_environment, call);
+    rdt_marshal_run_template(state, formats[call->format].template, &call->chunk,
+                             push_page_environment, call);
     return 0;
 }
 

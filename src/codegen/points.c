@@ -1,5 +1,5 @@
 /* Points: those of all families that a search of a problem may measure. */
-#include "codegen/state.h"
+#include "codegen/marshal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void set_values(lua_State *state, const rdt_space *space, const int *inde
         const int64_t value = space->param[i].value[index[i]];
         if (point->value[i] == value) continue;
         point->value[i] = value;
-        rdt_state_set_param(state, &space->param[i], value);
+        rdt_marshal_set_param(state, &space->param[i], value);
     }
 }
 
@@ -63,11 +63,11 @@ static int collect_points(lua_State *state) {
     const rdt_space *space = &call->codegen->space[family];
     const bool any_use = call->points.extent == RDT_EXTENT_DISTINCT;
     enum { ALLOWED = 2, DISTINCT, USEFUL, PROBLEM, FACTS, CONFIG };
-    rdt_state_push_rule(state, call->codegen, family, "allowed");
-    rdt_state_push_rule(state, call->codegen, family, "distinct");
-    rdt_state_push_rule(state, call->codegen, family, "useful");
-    rdt_state_push_problem(state, call->at.problem);
-    rdt_state_push_facts(state, call->at.facts);
+    rdt_marshal_push_rule(state, call->codegen, family, "allowed");
+    rdt_marshal_push_rule(state, call->codegen, family, "distinct");
+    rdt_marshal_push_rule(state, call->codegen, family, "useful");
+    rdt_marshal_push_problem(state, call->at.problem);
+    rdt_marshal_push_facts(state, call->at.facts);
     lua_createtable(state, 0, space->param_count);
     rdt_point point = {.family = family};
     int index[RDT_PARAM_MAX] = {0};

@@ -1,5 +1,5 @@
 /* Render: a family, a problem and a point into CUDA source. */
-#include "codegen/state.h"
+#include "codegen/marshal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,9 +94,9 @@ static void push_template_environment(lua_State *state, void *user) {
     const int arch = call->at.facts->major * 10 + call->at.facts->minor;
     rdt_lua_push_environment(state);
     int environment = lua_gettop(state);
-    rdt_state_push_config(state, call->space, call->point, true);
+    rdt_marshal_push_config(state, call->space, call->point, true);
     define_fields(state, environment);
-    rdt_state_push_problem(state, call->at.problem);
+    rdt_marshal_push_problem(state, call->at.problem);
     if (call->accumulates && call->template == call->family->template)
         leave_accumulator(state, arch);
     lua_pushnil(state); /* the source serves every count */
@@ -116,12 +116,12 @@ static void push_template_environment(lua_State *state, void *user) {
 static int run_template(lua_State *state) {
     render_call *call = lua_touserdata(state, 1);
     call->template = call->family->template;
-    rdt_state_run_template(state, call->template, &call->chunk, push_template_environment, call);
+    rdt_marshal_run_template(state, call->template, &call->chunk, push_template_environment, call);
     if (!call->accumulates) return 0;
     call->template = "combine.cu";
     call->next_line = 0;
     rdt_text_free(&call->chunk);
-    rdt_state_run_template(state, call->template, &call->chunk, push_template_environment, call);
+    rdt_marshal_run_template(state, call->template, &call->chunk, push_template_environment, call);
     return 0;
 }
 

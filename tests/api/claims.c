@@ -145,7 +145,7 @@ redtune_status claims_import(claims_name_fn *name, int first, int count, redtune
     const char *const files[] = {file};
     const redtune_importing importing = {
         .database = claims_database, .files = files, .file_count = 1};
-    redtune_import_report report = {.added = 0};
+    redtune_import_counts report = {.added = 0};
     unlink(claims_database);
     redtune_status status = write_file(name, first, count, err);
     if (!status) status = redtune_import(&importing, &report, err);

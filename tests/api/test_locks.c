@@ -3,7 +3,7 @@
  * waits. */
 #define _GNU_SOURCE
 #include "../unit/trials.h"
-#include "api/runtime/state.h"
+#include "api/runtime/runtime.h"
 #include "redtune/tune.h"
 #include "world.h"
 

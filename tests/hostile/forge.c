@@ -299,9 +299,9 @@ bool forge_schema_maze(const char *path) {
     return root > 0 && root < 128 && forge_maze(path, 1, cell, (size_t)bytes);
 }
 
-redtune_status forge_import(const char *local, const char *path, redtune_import_report *report,
+redtune_status forge_import(const char *local, const char *path, redtune_import_counts *report,
                             redtune_error *error) {
     const redtune_importing wanted = {.database = local, .files = &path, .file_count = 1};
-    *report = (redtune_import_report){0};
+    *report = (redtune_import_counts){0};
     return redtune_import(&wanted, report, error);
 }

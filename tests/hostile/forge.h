@@ -50,5 +50,5 @@ bool forge_maze(const char *path, uint32_t page, const unsigned char *cell, size
 bool forge_schema_maze(const char *path);
 
 /* Imports the file into the database at local. Fields but database and files are 0. */
-redtune_status forge_import(const char *local, const char *path, redtune_import_report *report,
+redtune_status forge_import(const char *local, const char *path, redtune_import_counts *report,
                             redtune_error *error);

@@ -43,7 +43,7 @@ UNUSED static bool fails(const char *name, const char *how, const char *more) {
  * are given, row by row. */
 UNUSED static bool is_refused(const char *name, const char *path, const char *reason,
                               uint64_t rows) {
-    redtune_import_report report;
+    redtune_import_counts report;
     err.message[0] = '\0';
     double begin = used_ms();
     redtune_status status = forge_import(in_scratch("local.db"), path, &report, &err);
@@ -83,7 +83,7 @@ UNUSED static bool begin_local(void) {
 
 /* The other way round: an honest file, without which the rest would say nothing. */
 UNUSED static bool is_taken(const char *path) {
-    redtune_import_report report;
+    redtune_import_counts report;
     unlink(in_scratch("other.db"));
     redtune_status status = forge_import(in_scratch("other.db"), path, &report, &err);
     if (status) return fails(path, err.message, "");

@@ -96,7 +96,7 @@ static void see_refusal(void *user, const char *file, const char *why, uint64_t 
     refusals += count;
 }
 
-static redtune_status import_row(const char *sql, redtune_import_report *report) {
+static redtune_status import_row(const char *sql, redtune_import_counts *report) {
     char path[300], local[300];
     const char *files[] = {path};
     const redtune_importing wanted = {
@@ -106,14 +106,14 @@ static redtune_status import_row(const char *sql, redtune_import_report *report)
     unlink(local);
     reason[0] = '\0';
     refusals = 0;
-    *report = (redtune_import_report){0};
+    *report = (redtune_import_counts){0};
     if (!forge_single(path) || !run_sql(path, sql)) return REDTUNE_FILE;
     return redtune_import(&wanted, report, &err);
 }
 
 static void only_what_a_tune_could_give_is_admitted(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        redtune_import_report report;
+        redtune_import_counts report;
         CHECK_OK(import_row(rows[i].sql, &report), err);
         bool good = rows[i].reason ? report.refused == 1 && !report.added && refusals == 1 &&
                                          strstr(reason, rows[i].reason)
@@ -127,7 +127,7 @@ static void only_what_a_tune_could_give_is_admitted(void) {
 
 /* Of a file with both, what is good is taken, and what is not is told by its reasons. */
 static void each_row_is_judged_alone(void) {
-    redtune_import_report report;
+    redtune_import_counts report;
     char path[300];
     const char *files[] = {path};
     const redtune_importing wanted = {.database = in_scratch("mixed.db"),

@@ -307,7 +307,7 @@ static void hostile_files_are_refused(void) {
 static void names_of_files_are_kept_as_plain_text(void) {
     char source[256], path[300];
     uint64_t removed = 0;
-    redtune_import_report report;
+    redtune_import_counts report;
     rdt_text_copy(path, sizeof path, in_scratch("\033]0;" FORGE_MARK "\a\2332J\n.db"));
     unlink(in_scratch("other.db"));
     CHECK(forge_database(path, 0));

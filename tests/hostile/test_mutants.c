@@ -349,7 +349,7 @@ static void no_mutant_leads_out_of_the_space(void) {
     CHECK_INT(exact_there, FORGE_PROBLEMS);
     exact_there = 0;
     for (int i = 0; i < mutants; i++) {
-        redtune_import_report report;
+        redtune_import_counts report;
         static bool (*const ways[])(const char *path) = {change_values, change_configs,
                                                          change_bytes};
         size_t way = below(sizeof ways / sizeof *ways);

@@ -290,7 +290,7 @@ static void values_do_no_harm_where_they_stand(void) {
 
 /* Whether what is honest is taken to the letter, and nothing else is. */
 static bool is_imported_right(const char *path, int column, int value) {
-    redtune_import_report report;
+    redtune_import_counts report;
     char local[300], sql[256];
     rdt_text_copy(local, sizeof local, in_scratch("local.db"));
     unlink(local);
@@ -359,7 +359,7 @@ static void values_of_lines_are_refused(void) {
 
 /* Without this the others would say little. */
 static void an_honest_row_is_taken_and_chosen(void) {
-    redtune_import_report report;
+    redtune_import_counts report;
     redtune_explanation found;
     CHECK(forge_single(in_scratch("theirs.db")));
     CHECK_OK(forge_import(in_scratch("fresh.db"), in_scratch("theirs.db"), &report, &err), err);

@@ -142,7 +142,7 @@ static bool make_shards(rdt_random *random) {
 }
 
 static redtune_status merge(const char *into, const char *const *files, size_t count, bool dry_run,
-                            redtune_import_report *report) {
+                            redtune_import_counts *report) {
     const redtune_importing importing = {
         .database = into, .files = files, .file_count = count, .merge = 1, .dry_run = dry_run};
     return redtune_import(&importing, report, &err);
@@ -164,7 +164,7 @@ static size_t shuffle(rdt_random *random, const char *out[2 * SHARDS]) {
 
 static void shards_give_the_same_in_any_order(void) {
     rdt_random random = {.state = 20};
-    redtune_import_report report = {0};
+    redtune_import_counts report = {0};
     const char *files[2 * SHARDS], *out = in_scratch("merged.db");
     dump first = {.imported = NULL};
     CHECK(make_shards(&random));
@@ -191,7 +191,7 @@ static void shards_give_the_same_in_any_order(void) {
 
 /* One's own measurements stay one's own where the clock ran ahead; a stranger's do not come in. */
 static void own_rows_may_be_dated_ahead(void) {
-    redtune_import_report report;
+    redtune_import_counts report;
     const char *from = in_scratch("ahead.db"), *out = in_scratch("dated.db");
     rdt_random random = {.state = 23};
     CHECK(make_shards(&random));
@@ -210,7 +210,7 @@ static void own_rows_may_be_dated_ahead(void) {
  */
 
 static redtune_status import(const char *into, const char *const *files, size_t count, bool dry_run,
-                             redtune_import_report *report) {
+                             redtune_import_counts *report) {
     const redtune_importing importing = {
         .database = into, .files = files, .file_count = count, .dry_run = dry_run};
     return redtune_import(&importing, report, &err);
@@ -218,7 +218,7 @@ static redtune_status import(const char *into, const char *const *files, size_t 
 
 static void what_is_taken_back_is_gone(void) {
     rdt_random random = {.state = 21};
-    redtune_import_report report;
+    redtune_import_counts report;
     dump before[SHARDS];
     char path[256], source[256], want[256];
     uint64_t removed = 0;
@@ -403,7 +403,7 @@ enum { HOLD_MS = 700 };
 static bool write_or_import(int index) {
     const struct timespec hold = {.tv_nsec = HOLD_MS * 1000000}, moment = {.tv_nsec = 200000000};
     const char *path = in_scratch("turns.db"), *file = shard_path[1];
-    redtune_import_report report = {0};
+    redtune_import_counts report = {0};
     if (index) {
         nanosleep(&moment, NULL);
         return !import(path, &file, 1, false, &report) && report.added > 0;

@@ -55,7 +55,7 @@ static void stay(rdt_wire *wire) {
 
 static int work(void) {
     rdt_wire wire = {.in = RDT_PROCESS_FD, .out = RDT_PROCESS_FD};
-    rdt_message message;
+    rdt_frame message;
     if (rdt_wire_receive(&wire, PATIENT_MS, &message) != RDT_WIRE_GOT) _exit(99);
     report report;
     switch (message.kind) {
@@ -88,7 +88,7 @@ static int count_files(void) {
 static bool has_child(void) { return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD; }
 
 static bool tell(rdt_process *process, unsigned what) {
-    rdt_message none;
+    rdt_frame none;
     if (rdt_process_start(self_path, process, &err)) return false;
     if (!rdt_wire_send(&process->wire, what, PATIENT_MS)) return false;
     /* Both of these say something, or end. */
@@ -150,7 +150,7 @@ static void no_process_ends_as_none(void) {
 
 static void a_worker_has_its_wire_and_nothing_else(void) {
     rdt_process first = {0}, second = {0};
-    rdt_message message = {0};
+    rdt_frame message = {0};
     sigset_t blocked, before;
     report got = {0};
     sigemptyset(&blocked);

@@ -28,14 +28,14 @@ static double now_s(void) {
 
 static void say_index(rdt_wire *wire, uint64_t index) {
     rdt_wire_put(wire, &index, sizeof index);
-    rdt_wire_send(wire, RDT_MESSAGE_AT, PATIENT_MS);
+    rdt_wire_send(wire, RDT_FRAME_AT, PATIENT_MS);
 }
 
 static void write_log(rdt_wire *wire) {
     const redtune_log_level level = REDTUNE_LOG_DEBUG;
     rdt_wire_put(wire, &level, sizeof level);
     rdt_wire_put(wire, "busy", 4);
-    rdt_wire_send(wire, RDT_MESSAGE_LOG, PATIENT_MS);
+    rdt_wire_send(wire, RDT_FRAME_LOG, PATIENT_MS);
 }
 
 /* Never silent for longer than a slow sample takes. */
@@ -55,26 +55,26 @@ static void answer(rdt_wire *wire, unsigned kind) {
     const rdt_conditions conditions = {.others = 0};
     const double sample_ns[SAMPLES] = {7, 8, 9};
     say_index(wire, 0);
-    if (kind == RDT_MESSAGE_TIME) {
+    if (kind == RDT_FRAME_TIME) {
         rdt_wire_put(wire, &verdict, sizeof verdict);
         rdt_wire_put(wire, &conditions, sizeof conditions);
         rdt_wire_put(wire, sample_ns, sizeof sample_ns);
     } else {
         rdt_wire_put(wire, &(uint64_t){0}, sizeof(uint64_t));
         rdt_wire_put(wire, &verdict, sizeof verdict);
-        rdt_wire_send(wire, RDT_MESSAGE_VERDICT, PATIENT_MS);
+        rdt_wire_send(wire, RDT_FRAME_VERDICT, PATIENT_MS);
     }
-    rdt_wire_send(wire, RDT_MESSAGE_DONE, PATIENT_MS);
+    rdt_wire_send(wire, RDT_FRAME_DONE, PATIENT_MS);
 }
 
 static int work(void) {
     rdt_wire wire = {.in = RDT_PROCESS_FD, .out = RDT_PROCESS_FD};
-    rdt_message message;
+    rdt_frame message;
     rdt_ready ready;
     memset(&ready, 0, sizeof ready);
     if (rdt_wire_receive(&wire, PATIENT_MS, &message) != RDT_WIRE_GOT) return 1;
     rdt_wire_put(&wire, &ready, sizeof ready);
-    rdt_wire_send(&wire, RDT_MESSAGE_READY, PATIENT_MS);
+    rdt_wire_send(&wire, RDT_FRAME_READY, PATIENT_MS);
     while (rdt_wire_receive(&wire, PATIENT_MS, &message) == RDT_WIRE_GOT) {
         rdt_request request;
         rdt_reader reader = rdt_wire_reader_of(&message);

@@ -2,7 +2,7 @@
  * else is taken for a message. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "tuner/workers/message.h"
+#include "tuner/workers/protocol.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,18 +25,18 @@ static const struct {
     unsigned kind;
     size_t bytes;
 } kinds[] = {
-    {RDT_MESSAGE_HELLO, sizeof(rdt_hello)},
-    {RDT_MESSAGE_VERIFY, sizeof(rdt_request) + 3 * sizeof(rdt_candidate)},
-    {RDT_MESSAGE_TIME, sizeof(rdt_request) + 3 * (sizeof(rdt_candidate) + sizeof(rdt_verdict))},
-    {RDT_MESSAGE_MAKE, sizeof(rdt_compile_job)},
-    {RDT_MESSAGE_READY, sizeof(rdt_ready)},
-    {RDT_MESSAGE_AT, sizeof(uint64_t)},
-    {RDT_MESSAGE_VERDICT, sizeof(uint64_t) + sizeof(rdt_verdict)},
-    {RDT_MESSAGE_DONE, 3 * (sizeof(rdt_verdict) + sizeof(rdt_conditions) + 9 * sizeof(double))},
-    {RDT_MESSAGE_FAULT, sizeof(uint64_t) + sizeof(redtune_error)},
-    {RDT_MESSAGE_FAILED, sizeof(redtune_error)},
-    {RDT_MESSAGE_MADE, sizeof(redtune_error)},
-    {RDT_MESSAGE_LOG, sizeof(redtune_log_level)},
+    {RDT_FRAME_HELLO, sizeof(rdt_hello)},
+    {RDT_FRAME_VERIFY, sizeof(rdt_request) + 3 * sizeof(rdt_candidate)},
+    {RDT_FRAME_TIME, sizeof(rdt_request) + 3 * (sizeof(rdt_candidate) + sizeof(rdt_verdict))},
+    {RDT_FRAME_MAKE, sizeof(rdt_compile_job)},
+    {RDT_FRAME_READY, sizeof(rdt_ready)},
+    {RDT_FRAME_AT, sizeof(uint64_t)},
+    {RDT_FRAME_VERDICT, sizeof(uint64_t) + sizeof(rdt_verdict)},
+    {RDT_FRAME_DONE, 3 * (sizeof(rdt_verdict) + sizeof(rdt_conditions) + 9 * sizeof(double))},
+    {RDT_FRAME_FAULT, sizeof(uint64_t) + sizeof(redtune_error)},
+    {RDT_FRAME_FAILED, sizeof(redtune_error)},
+    {RDT_FRAME_MADE, sizeof(redtune_error)},
+    {RDT_FRAME_LOG, sizeof(redtune_log_level)},
     {7777, 5}, /* of nobody's: the wire carries it, who gets it refuses */
 };
 
@@ -86,14 +86,14 @@ static size_t write_raw(unsigned kind, const char *data, size_t bytes, char *out
     return got;
 }
 
-static bool is_message(const rdt_message *message, unsigned kind, const char *data, size_t bytes) {
+static bool is_message(const rdt_frame *message, unsigned kind, const char *data, size_t bytes) {
     return message->kind == kind && message->bytes == bytes && !memcmp(message->data, data, bytes);
 }
 
 /* ---- what goes through ----------------------------------------------------------------------- */
 
 static bool goes_round(line *line, unsigned kind, const char *data, size_t bytes) {
-    rdt_message got;
+    rdt_frame got;
     /* In two pieces, as senders put them together. */
     rdt_wire_put(&line->a, data, bytes / 3);
     rdt_wire_put(&line->a, data + bytes / 3, bytes - bytes / 3);
@@ -111,14 +111,14 @@ static void every_kind_goes_round(void) {
         fill(data, kinds[i].bytes, (uint32_t)i);
         good = good && goes_round(&line, kinds[i].kind, data, kinds[i].bytes);
     }
-    good = good && goes_round(&line, RDT_MESSAGE_LOG, "", 0); /* none is a length, too */
+    good = good && goes_round(&line, RDT_FRAME_LOG, "", 0); /* none is a length, too */
     close_line(&line);
     CHECK(good);
 }
 
 static void many_that_came_at_once_are_handed_out_in_turn(void) {
     line line = open_line();
-    rdt_message got;
+    rdt_frame got;
     bool good = true;
     for (unsigned i = 0; i < MANY; i++) {
         rdt_wire_put(&line.a, "0123456789", i % 11);
@@ -136,9 +136,9 @@ static void many_that_came_at_once_are_handed_out_in_turn(void) {
 static void a_byte_at_a_time_makes_the_message(void) {
     char data[300], raw[sizeof data + HEAD_BYTES];
     fill(data, sizeof data, 1);
-    size_t length = write_raw(RDT_MESSAGE_MADE, data, sizeof data, raw);
+    size_t length = write_raw(RDT_FRAME_MADE, data, sizeof data, raw);
     line line = open_line();
-    rdt_message got;
+    rdt_frame got;
     size_t early = 0;
     for (size_t i = 0; i + 1 < length; i++) {
         if (write(line.a.out, &raw[i], 1) != 1) abort();
@@ -146,7 +146,7 @@ static void a_byte_at_a_time_makes_the_message(void) {
     }
     if (write(line.a.out, &raw[length - 1], 1) != 1) abort();
     bool good = rdt_wire_receive(&line.b, PATIENT_MS, &got) == RDT_WIRE_GOT &&
-                is_message(&got, RDT_MESSAGE_MADE, data, sizeof data);
+                is_message(&got, RDT_FRAME_MADE, data, sizeof data);
     close_line(&line);
     CHECK_INT(early, 0);
     CHECK(good);
@@ -155,10 +155,10 @@ static void a_byte_at_a_time_makes_the_message(void) {
 static void a_message_cut_anywhere_is_none(void) {
     char data[60], raw[sizeof data + HEAD_BYTES];
     fill(data, sizeof data, 2);
-    size_t length = write_raw(RDT_MESSAGE_MADE, data, sizeof data, raw), wrong = 0;
+    size_t length = write_raw(RDT_FRAME_MADE, data, sizeof data, raw), wrong = 0;
     for (size_t cut = 0; cut < length; cut++) {
         line line = open_line();
-        rdt_message got;
+        rdt_frame got;
         if (write(line.a.out, raw, cut) != (ssize_t)cut) abort();
         close_end(&line.a);
         wrong += rdt_wire_receive(&line.b, PATIENT_MS, &got) != RDT_WIRE_ENDED;
@@ -172,10 +172,10 @@ static void a_message_cut_anywhere_is_none(void) {
 /* What comes of a head with that length, and whether memory for it was taken. */
 static rdt_wire_state hear_length(uint32_t bytes, size_t *capacity) {
     uint32_t head[HEAD_WORDS];
-    write_raw(RDT_MESSAGE_LOG, "", 0, (char *)head);
+    write_raw(RDT_FRAME_LOG, "", 0, (char *)head);
     head[BYTES_WORD] = bytes;
     line line = open_line();
-    rdt_message got;
+    rdt_frame got;
     if (write(line.a.out, head, sizeof head) != sizeof head) abort();
     rdt_wire_state state = rdt_wire_receive(&line.b, 0, &got);
     *capacity = line.b.incoming.capacity;
@@ -198,25 +198,25 @@ static void a_length_beyond_the_bound_is_refused_at_once(void) {
 }
 
 static void *send_longest(void *user) {
-    return rdt_wire_send(user, RDT_MESSAGE_DONE, PATIENT_MS) ? user : NULL;
+    return rdt_wire_send(user, RDT_FRAME_DONE, PATIENT_MS) ? user : NULL;
 }
 
 static void the_longest_goes_round_and_no_longer_one_is_sent(void) {
     char *data = malloc(RDT_WIRE_BYTES_MAX + 1);
     line line = open_line();
-    rdt_message got;
+    rdt_frame got;
     pthread_t sender;
     void *sent = NULL;
     fill(data, RDT_WIRE_BYTES_MAX + 1, 3);
     rdt_wire_put(&line.a, data, RDT_WIRE_BYTES_MAX);
     if (pthread_create(&sender, NULL, send_longest, &line.a)) abort();
     bool good = rdt_wire_receive(&line.b, PATIENT_MS, &got) == RDT_WIRE_GOT &&
-                is_message(&got, RDT_MESSAGE_DONE, data, RDT_WIRE_BYTES_MAX);
+                is_message(&got, RDT_FRAME_DONE, data, RDT_WIRE_BYTES_MAX);
     pthread_join(sender, &sent);
     rdt_wire_put(&line.a, data, RDT_WIRE_BYTES_MAX + 1);
-    bool refused = !rdt_wire_send(&line.a, RDT_MESSAGE_DONE, PATIENT_MS);
+    bool refused = !rdt_wire_send(&line.a, RDT_FRAME_DONE, PATIENT_MS);
     /* Nothing of it is left to spoil the next. */
-    bool goes_on = goes_round(&line, RDT_MESSAGE_MADE, data, 9);
+    bool goes_on = goes_round(&line, RDT_FRAME_MADE, data, 9);
     close_line(&line);
     free(data);
     CHECK(good && sent);
@@ -250,7 +250,7 @@ static void garbage_is_never_a_message(void) {
         char raw[512];
         size_t bytes = make_garbage(&seed, raw, sizeof raw);
         line line = open_line();
-        rdt_message got;
+        rdt_frame got;
         if (write(line.a.out, raw, bytes) != (ssize_t)bytes) abort();
         taken += rdt_wire_receive(&line.b, 0, &got) != RDT_WIRE_BROKEN;
         taken += rdt_wire_receive(&line.b, 0, &got) != RDT_WIRE_BROKEN; /* and stays so */
@@ -274,7 +274,7 @@ static void a_reader_that_died_is_told_without_a_signal(void) {
     line line = open_line();
     close_end(&line.b);
     rdt_wire_put(&line.a, "anyone?", 7);
-    bool sent = rdt_wire_send(&line.a, RDT_MESSAGE_LOG, PATIENT_MS);
+    bool sent = rdt_wire_send(&line.a, RDT_FRAME_LOG, PATIENT_MS);
     close_line(&line);
     sigaction(SIGPIPE, &before, NULL);
     CHECK(!sent);
@@ -285,7 +285,7 @@ static void a_reader_that_does_not_read_is_not_waited_for_longer(void) {
     char *data = calloc(1, RDT_WIRE_BYTES_MAX);
     line line = open_line();
     rdt_wire_put(&line.a, data, RDT_WIRE_BYTES_MAX);
-    bool sent = rdt_wire_send(&line.a, RDT_MESSAGE_LOG, 20);
+    bool sent = rdt_wire_send(&line.a, RDT_FRAME_LOG, 20);
     close_line(&line);
     free(data);
     CHECK(!sent);
@@ -294,7 +294,7 @@ static void a_reader_that_does_not_read_is_not_waited_for_longer(void) {
 /* ---- taking apart ---------------------------------------------------------------------------- */
 
 static void a_reader_gives_zeros_beyond_the_end(void) {
-    const rdt_message message = {RDT_MESSAGE_AT, "abcdefgh", 8};
+    const rdt_frame message = {RDT_FRAME_AT, "abcdefgh", 8};
     char got[8];
     for (size_t bytes = 0; bytes <= 8; bytes++) {
         rdt_reader reader = rdt_wire_reader_of(&message);
@@ -312,29 +312,29 @@ static void a_reader_gives_zeros_beyond_the_end(void) {
 
 static void a_greeting_of_another_build_is_refused(void) {
     redtune_error err;
-    rdt_hello hello = rdt_message_hello(RDT_ROLE_GPU), got;
-    rdt_message message = {RDT_MESSAGE_HELLO, (const char *)&hello, sizeof hello};
+    rdt_hello hello = rdt_protocol_hello(RDT_ROLE_GPU), got;
+    rdt_frame message = {RDT_FRAME_HELLO, (const char *)&hello, sizeof hello};
     memset(hello.device, '9', sizeof hello.device); /* without an end */
     memset(hello.kernel_cache, '/', sizeof hello.kernel_cache);
-    CHECK_OK(rdt_message_check_hello(&message, &got, &err), err);
+    CHECK_OK(rdt_protocol_check_hello(&message, &got, &err), err);
     CHECK_INT(got.role, RDT_ROLE_GPU);
     CHECK_INT(got.parent, getpid());
     CHECK_INT(strlen(got.device), sizeof got.device - 1);
     CHECK_INT(strlen(got.kernel_cache), sizeof got.kernel_cache - 1);
 
-    message.kind = RDT_MESSAGE_MAKE;
-    CHECK_FAILS(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
+    message.kind = RDT_FRAME_MAKE;
+    CHECK_FAILS(rdt_protocol_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
                 "another build");
-    message.kind = RDT_MESSAGE_HELLO;
+    message.kind = RDT_FRAME_HELLO;
     for (message.bytes = 0; message.bytes < sizeof hello; message.bytes++)
-        CHECK_INT(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED);
+        CHECK_INT(rdt_protocol_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED);
     message.bytes = sizeof hello;
     hello.bytes++;
-    CHECK_FAILS(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
+    CHECK_FAILS(rdt_protocol_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
                 "another build");
     hello.bytes--;
     hello.version[sizeof hello.version - 1] = '!';
-    CHECK_FAILS(rdt_message_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
+    CHECK_FAILS(rdt_protocol_check_hello(&message, &got, &err), REDTUNE_UNSUPPORTED, err,
                 "another build");
 }
 

@@ -189,7 +189,7 @@ static void lose(rdt_compile_pool *pool, member *member, const char *why) {
 static void start_member(rdt_compile_pool *pool, member *member) {
     redtune_error why;
     rdt_process process;
-    rdt_hello hello = rdt_message_hello(RDT_ROLE_COMPILE);
+    rdt_hello hello = rdt_protocol_hello(RDT_ROLE_COMPILE);
     if (rdt_process_start(pool->options->command, &process, &why)) {
         lose(pool, member, why.message);
         return;
@@ -198,7 +198,7 @@ static void start_member(rdt_compile_pool *pool, member *member) {
     hello.log_level = pool->options->log ? (int)pool->options->log->level : 0;
     rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache, pool->options->kernel_cache);
     rdt_wire_put(&member->process.wire, &hello, sizeof hello);
-    if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_HELLO, SEND_MS))
+    if (!rdt_wire_send(&member->process.wire, RDT_FRAME_HELLO, SEND_MS))
         lose(pool, member, "it took no greeting");
 }
 
@@ -215,29 +215,29 @@ static void give_job(rdt_compile_pool *pool, member *member) {
     member->busy = true;
     member->since_s = rdt_clock_s();
     rdt_wire_put(&member->process.wire, &job, sizeof job);
-    if (!rdt_wire_send(&member->process.wire, RDT_MESSAGE_MAKE, SEND_MS))
+    if (!rdt_wire_send(&member->process.wire, RDT_FRAME_MAKE, SEND_MS))
         lose(pool, member, "it took no job");
 }
 
-/* Takes one message in. false: the worker is of no use any more. */
-static bool take_message(rdt_compile_pool *pool, member *member, const rdt_message *message) {
-    rdt_reader reader = rdt_wire_reader_of(message);
+/* Takes one frame in. false: the worker is of no use any more. */
+static bool take_frame(rdt_compile_pool *pool, member *member, const rdt_frame *frame) {
+    rdt_reader reader = rdt_wire_reader_of(frame);
     redtune_log_level level;
     redtune_error error;
     rdt_ready ready;
-    switch (message->kind) {
-    case RDT_MESSAGE_LOG:
+    switch (frame->kind) {
+    case RDT_FRAME_LOG:
         rdt_wire_reader_take(&reader, &level, sizeof level);
         if (!reader.failed)
             rdt_log_write(pool->options->log, level, "%.*s", (int)reader.left, reader.at);
         return true;
-    case RDT_MESSAGE_READY:
+    case RDT_FRAME_READY:
         rdt_wire_reader_take(&reader, &ready, sizeof ready);
         member->ready = true;
         if (ready.error.status)
             rdt_log_write(pool->options->log, REDTUNE_LOG_DEBUG, "%s", ready.error.message);
         return rdt_wire_reader_done(&reader) && !ready.error.status;
-    case RDT_MESSAGE_MADE:
+    case RDT_FRAME_MADE:
         rdt_wire_reader_take(&reader, &error, sizeof error);
         if (member->busy) finish_job(pool, member->entry);
         member->busy = false;
@@ -251,10 +251,10 @@ static bool take_message(rdt_compile_pool *pool, member *member, const rdt_messa
 
 static void hear(rdt_compile_pool *pool, member *member) {
     for (;;) {
-        rdt_message message;
-        rdt_wire_state state = rdt_wire_receive(&member->process.wire, 0, &message);
+        rdt_frame frame;
+        rdt_wire_state state = rdt_wire_receive(&member->process.wire, 0, &frame);
         if (state == RDT_WIRE_EMPTY) return;
-        if (state != RDT_WIRE_GOT || !take_message(pool, member, &message)) {
+        if (state != RDT_WIRE_GOT || !take_frame(pool, member, &frame)) {
             lose(pool, member, "it ended, or said what makes no sense");
             return;
         }

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "codegen/codegen.h"
 #include "tuner/evaluator.h"
-#include "tuner/workers/message.h"
+#include "tuner/workers/protocol.h"
 
 typedef struct rdt_compile_pool rdt_compile_pool;
 

@@ -1,6 +1,6 @@
 /* Remote: an evaluator whose work is done by a worker process.
  *
- * A request is one message: problem, candidates, and for timing their verdicts. The worker answers
+ * A request is one frame: problem, candidates, and for timing their verdicts. The worker answers
  * AT i before each step of candidate i, VERDICT i after it, and at last DONE with the times, FAULT
  * i if the context is spoilt, or FAILED. So the candidate that was last named is to blame when the
  * worker is silent or ends. Verifying goes on behind it with another worker. Timing takes turns,
@@ -90,12 +90,12 @@ static void send_query(rdt_remote *self, const query *query) {
     rdt_wire_put(wire, &request, sizeof request);
     rdt_wire_put(wire, query->batch.candidates,
                  query->batch.count * sizeof *query->batch.candidates);
-    if (query->kind == RDT_MESSAGE_TIME)
+    if (query->kind == RDT_FRAME_TIME)
         rdt_wire_put(wire, query->verdicts, query->batch.count * sizeof *query->verdicts);
     rdt_wire_send(wire, query->kind, SEND_MS);
 }
 
-/* The index that a message begins with; false if it is outside the batch. */
+/* The index that a frame begins with; false if it is outside the batch. */
 static bool take_index(const query *query, rdt_reader *reader, size_t *out) {
     uint64_t index;
     rdt_wire_reader_take(reader, &index, sizeof index);
@@ -104,7 +104,7 @@ static bool take_index(const query *query, rdt_reader *reader, size_t *out) {
 }
 
 static bool take_times(query *query, rdt_reader *reader) {
-    if (query->kind != RDT_MESSAGE_TIME) return rdt_wire_reader_done(reader);
+    if (query->kind != RDT_FRAME_TIME) return rdt_wire_reader_done(reader);
     size_t count = query->batch.count;
     if (reader->left != count * (sizeof *query->verdicts + sizeof *query->conditions +
                                  (size_t)query->samples * sizeof *query->sample_ns))
@@ -116,31 +116,30 @@ static bool take_times(query *query, rdt_reader *reader) {
     return true;
 }
 
-/* Takes one message in. *done: it was the last one. false: it is not a valid answer. */
-static bool take_answer(query *query, const rdt_message *message, bool *done,
-                        redtune_error *failure) {
-    rdt_reader reader = rdt_wire_reader_of(message);
+/* Takes one frame in. *done: it was the last one. false: it is not a valid answer. */
+static bool take_answer(query *query, const rdt_frame *frame, bool *done, redtune_error *failure) {
+    rdt_reader reader = rdt_wire_reader_of(frame);
     size_t i = 0;
     *done = false;
-    switch (message->kind) {
-    case RDT_MESSAGE_AT:
+    switch (frame->kind) {
+    case RDT_FRAME_AT:
         if (!take_index(query, &reader, &i)) return false;
         query->at = i;
         return true;
-    case RDT_MESSAGE_VERDICT:
+    case RDT_FRAME_VERDICT:
         if (!take_index(query, &reader, &i)) return false;
         rdt_wire_reader_take(&reader, &query->verdicts[i], sizeof *query->verdicts);
         query->verdicts[i].cause[sizeof query->verdicts[i].cause - 1] = '\0';
         query->at = i + 1; /* behind it, whatever comes is not its fault */
         return rdt_wire_reader_done(&reader) && query->verdicts[i].outcome < RDT_OUTCOME_COUNT;
-    case RDT_MESSAGE_DONE: *done = true; return take_times(query, &reader);
-    case RDT_MESSAGE_FAULT:
+    case RDT_FRAME_DONE: *done = true; return take_times(query, &reader);
+    case RDT_FRAME_FAULT:
         *done = true;
         query->end = END_FAULT;
         if (!take_index(query, &reader, &query->at)) return false;
         rdt_wire_reader_take(&reader, failure, sizeof *failure);
         return rdt_wire_reader_done(&reader);
-    case RDT_MESSAGE_FAILED:
+    case RDT_FRAME_FAILED:
         *done = true;
         rdt_wire_reader_take(&reader, failure, sizeof *failure);
         return rdt_wire_reader_done(&reader) && failure->status;
@@ -157,9 +156,8 @@ static redtune_status ask_in_turn(rdt_remote *self, query *query, redtune_error 
     query->at = query->batch.count;
     send_query(self, query);
     while (!done) {
-        rdt_message message;
-        rdt_event heard =
-            rdt_supervisor_hear(&self->worker, self->worker.workers->limit_s, &message);
+        rdt_frame frame;
+        rdt_event heard = rdt_supervisor_hear(&self->worker, self->worker.workers->limit_s, &frame);
         if (heard == RDT_EVENT_STOP) {
             rdt_process_end(&self->worker.process, NULL);
             return rdt_fail_interrupted(err, "tuning");
@@ -168,7 +166,7 @@ static redtune_status ask_in_turn(rdt_remote *self, query *query, redtune_error 
             query->end = END_HANG;
             break;
         }
-        if (heard == RDT_EVENT_MESSAGE) garbled = !take_answer(query, &message, &done, &failure);
+        if (heard == RDT_EVENT_FRAME) garbled = !take_answer(query, &frame, &done, &failure);
         if (heard == RDT_EVENT_END || garbled) {
             query->end = END_DEATH;
             break;
@@ -266,7 +264,7 @@ static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, re
 static redtune_status verify_remotely(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
                                       redtune_error *err) {
     rdt_remote *self = user;
-    const query whole = {.kind = RDT_MESSAGE_VERIFY, .batch = *batch, .verdicts = verdicts};
+    const query whole = {.kind = RDT_FRAME_VERIFY, .batch = *batch, .verdicts = verdicts};
     redtune_status status = await_kernels(self, batch, err);
     int lost = 0;
     for (size_t first = 0; !status && first < batch->count;) {
@@ -296,8 +294,8 @@ static redtune_status time_remotely(void *user, const rdt_batch *batch, rdt_cach
                                     int samples, double *sample_ns, rdt_verdict *verdicts,
                                     rdt_conditions *conditions, redtune_error *err) {
     rdt_remote *self = user;
-    query whole = {RDT_MESSAGE_TIME, *batch,    cache,    samples, verdicts,
-                   conditions,       sample_ns, END_DONE, 0,       ""};
+    query whole = {RDT_FRAME_TIME, *batch,    cache,    samples, verdicts,
+                   conditions,     sample_ns, END_DONE, 0,       ""};
     redtune_status status = ask_worker(self, &whole, err);
     if (status || whole.end == END_DONE) return status;
     memset(conditions, 0, batch->count * sizeof *conditions);

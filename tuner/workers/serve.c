@@ -36,26 +36,26 @@ static void send_at(void *user, size_t i) {
     server *self = user;
     uint64_t index = self->at = self->first + i;
     rdt_wire_put(self->serving->wire, &index, sizeof index);
-    rdt_wire_send(self->serving->wire, RDT_MESSAGE_AT, SEND_MS);
+    rdt_wire_send(self->serving->wire, RDT_FRAME_AT, SEND_MS);
 }
 
 static void tell_verdict(const server *self, size_t i, const rdt_verdict *verdict) {
     uint64_t index = i;
     rdt_wire_put(self->serving->wire, &index, sizeof index);
     rdt_wire_put(self->serving->wire, verdict, sizeof *verdict);
-    rdt_wire_send(self->serving->wire, RDT_MESSAGE_VERDICT, SEND_MS);
+    rdt_wire_send(self->serving->wire, RDT_FRAME_VERDICT, SEND_MS);
 }
 
 /* A fault that a candidate leaves on the GPU ends this worker; any other failure is no candidate's
  * fault. */
 static redtune_status send_failure(const server *self, const redtune_error *error) {
     if (error->status != REDTUNE_DEVICE) {
-        tell_error(self, RDT_MESSAGE_FAILED, error);
+        tell_error(self, RDT_FRAME_FAILED, error);
         return REDTUNE_OK;
     }
     uint64_t index = self->at;
     rdt_wire_put(self->serving->wire, &index, sizeof index);
-    tell_error(self, RDT_MESSAGE_FAULT, error);
+    tell_error(self, RDT_FRAME_FAULT, error);
     return REDTUNE_DEVICE;
 }
 
@@ -91,8 +91,8 @@ static void free_task(task *task) {
     free(task->sample_ns);
 }
 
-static redtune_status read_task(const rdt_message *message, task *out, redtune_error *err) {
-    rdt_reader reader = rdt_wire_reader_of(message);
+static redtune_status read_task(const rdt_frame *frame, task *out, redtune_error *err) {
+    rdt_reader reader = rdt_wire_reader_of(frame);
     task task = {0};
     rdt_wire_reader_take(&reader, &task.request, sizeof task.request);
     size_t count = task.request.count, samples = (size_t)task.request.samples;
@@ -106,7 +106,7 @@ static redtune_status read_task(const rdt_message *message, task *out, redtune_e
             return rdt_fail_memory(err, count * samples * sizeof *task.sample_ns);
         }
         rdt_wire_reader_take(&reader, task.candidates, count * sizeof *task.candidates);
-        if (message->kind == RDT_MESSAGE_TIME)
+        if (frame->kind == RDT_FRAME_TIME)
             rdt_wire_reader_take(&reader, task.verdicts, count * sizeof *task.verdicts);
     }
     if (!rdt_wire_reader_done(&reader)) {
@@ -139,14 +139,14 @@ static redtune_status time_all(server *self, const task *task, redtune_error *er
 }
 
 /* Answers one request. REDTUNE_DEVICE ends the worker. */
-static redtune_status answer(server *self, const rdt_message *message, redtune_error *err) {
+static redtune_status answer(server *self, const rdt_frame *frame, redtune_error *err) {
     rdt_wire *wire = self->serving->wire;
-    bool timing = message->kind == RDT_MESSAGE_TIME;
+    bool timing = frame->kind == RDT_FRAME_TIME;
     task task = {0};
-    redtune_status status = read_task(message, &task, err);
+    redtune_status status = read_task(frame, &task, err);
     if (!status) status = furnish_request(self, &task, err);
     if (status) {
-        tell_error(self, RDT_MESSAGE_FAILED, err);
+        tell_error(self, RDT_FRAME_FAILED, err);
         free_task(&task);
         return REDTUNE_OK;
     }
@@ -159,21 +159,21 @@ static redtune_status answer(server *self, const rdt_message *message, redtune_e
         rdt_wire_put(wire, task.conditions, count * sizeof *task.conditions);
         rdt_wire_put(wire, task.sample_ns,
                      count * (size_t)task.request.samples * sizeof *task.sample_ns);
-        rdt_wire_send(wire, RDT_MESSAGE_DONE, SEND_MS);
+        rdt_wire_send(wire, RDT_FRAME_DONE, SEND_MS);
     }
     free_task(&task);
     return status;
 }
 
-static redtune_status make_ordered(server *self, const rdt_message *message, redtune_error *err) {
+static redtune_status make_ordered(server *self, const rdt_frame *frame, redtune_error *err) {
     rdt_compile_job job;
-    rdt_reader reader = rdt_wire_reader_of(message);
+    rdt_reader reader = rdt_wire_reader_of(frame);
     rdt_wire_reader_take(&reader, &job, sizeof job);
     redtune_error why = {0};
     if (!rdt_wire_reader_done(&reader))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a job is garbled");
     why.status = self->serving->make_image(self->serving->user, &job, &why);
-    tell_error(self, RDT_MESSAGE_MADE, &why);
+    tell_error(self, RDT_FRAME_MADE, &why);
     return REDTUNE_OK;
 }
 
@@ -181,15 +181,15 @@ redtune_status rdt_serve(const rdt_serving *serving, redtune_error *err) {
     server self = {.serving = serving};
     redtune_status status = REDTUNE_OK;
     while (!status) {
-        rdt_message message;
-        rdt_wire_state state = rdt_wire_receive(serving->wire, -1, &message);
+        rdt_frame frame;
+        rdt_wire_state state = rdt_wire_receive(serving->wire, -1, &frame);
         if (state == RDT_WIRE_ENDED) break;
         if (state != RDT_WIRE_GOT)
-            status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: what came in is no message");
-        else if (message.kind == RDT_MESSAGE_MAKE)
-            status = make_ordered(&self, &message, err);
+            status = rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: what came in is no frame");
+        else if (frame.kind == RDT_FRAME_MAKE)
+            status = make_ordered(&self, &frame, err);
         else
-            status = answer(&self, &message, err);
+            status = answer(&self, &frame, err);
     }
     return status;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tuner/evaluator.h"
-#include "tuner/workers/message.h"
+#include "tuner/workers/protocol.h"
 
 /* Every function gets user first. */
 typedef struct rdt_serving {

@@ -23,9 +23,9 @@ bool rdt_supervisor_stops(const rdt_supervisor *self) {
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
-static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
+static void pass_log(const rdt_supervisor *self, const rdt_frame *frame) {
     redtune_log_level level;
-    rdt_reader reader = rdt_wire_reader_of(message);
+    rdt_reader reader = rdt_wire_reader_of(frame);
     rdt_wire_reader_take(&reader, &level, sizeof level);
     if (!reader.failed)
         rdt_log_write(self->workers->options->log, level, "%.*s", (int)reader.left, reader.at);
@@ -33,12 +33,12 @@ static void pass_log(const rdt_supervisor *self, const rdt_message *message) {
 
 /* Messages that have come in count before the clock is looked at: this
  * process may have slept, too. Stop is looked at before either: a busy worker is never silent. */
-rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out) {
+rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_frame *out) {
     double end_s = rdt_clock_s() + limit_s;
     while (!rdt_supervisor_stops(self)) {
         switch (rdt_wire_receive(&self->process.wire, SLICE_MS, out)) {
         case RDT_WIRE_GOT:
-            if (out->kind != RDT_MESSAGE_LOG) return RDT_EVENT_MESSAGE;
+            if (out->kind != RDT_FRAME_LOG) return RDT_EVENT_FRAME;
             pass_log(self, out);
             break;
         case RDT_WIRE_EMPTY:
@@ -53,7 +53,7 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message 
 /* ---- starting -------------------------------------------------------------------------------- */
 
 redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err) {
-    rdt_hello hello = rdt_message_hello(RDT_ROLE_GPU);
+    rdt_hello hello = rdt_protocol_hello(RDT_ROLE_GPU);
     self->is_ready = false;
     redtune_status status = rdt_process_start(self->workers->options->command, &self->process, err);
     if (status) return status;
@@ -63,17 +63,16 @@ redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err) {
                   self->workers->options->kernel_cache);
     rdt_wire_put(&self->process.wire, &hello, sizeof hello);
     /* One that does not take it has ended, which is found when it is listened to. */
-    rdt_wire_send(&self->process.wire, RDT_MESSAGE_HELLO, SEND_MS);
+    rdt_wire_send(&self->process.wire, RDT_FRAME_HELLO, SEND_MS);
     return REDTUNE_OK;
 }
 
 /* Reads a greeting's answer. */
-static redtune_status take_ready(rdt_supervisor *self, const rdt_message *message,
-                                 redtune_error *err) {
+static redtune_status take_ready(rdt_supervisor *self, const rdt_frame *frame, redtune_error *err) {
     rdt_ready ready;
-    rdt_reader reader = rdt_wire_reader_of(message);
+    rdt_reader reader = rdt_wire_reader_of(frame);
     rdt_wire_reader_take(&reader, &ready, sizeof ready);
-    if (message->kind != RDT_MESSAGE_READY || !rdt_wire_reader_done(&reader))
+    if (frame->kind != RDT_FRAME_READY || !rdt_wire_reader_done(&reader))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot work with the worker process %.300s: it is no redtune %s, or "
                         "another build; name the command of the same build",
@@ -99,10 +98,10 @@ redtune_status rdt_supervisor_need(rdt_supervisor *self, redtune_error *err) {
             if (status) return status;
         }
         if (self->is_ready) return REDTUNE_OK;
-        rdt_message message;
-        rdt_event heard = rdt_supervisor_hear(self, START_S, &message);
-        if (heard == RDT_EVENT_MESSAGE) {
-            redtune_status status = take_ready(self, &message, err);
+        rdt_frame frame;
+        rdt_event heard = rdt_supervisor_hear(self, START_S, &frame);
+        if (heard == RDT_EVENT_FRAME) {
+            redtune_status status = take_ready(self, &frame, err);
             if (status) rdt_process_end(&self->process, NULL);
             return status;
         }

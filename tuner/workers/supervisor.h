@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tuner/workers/compile_pool.h"
-#include "tuner/workers/message.h"
+#include "tuner/workers/protocol.h"
 #include "tuner/workers/process.h"
 
 /* Options common to the GPUs' workers of a tune; all of it outlives them. */
@@ -32,14 +32,14 @@ redtune_status rdt_supervisor_need(rdt_supervisor *self, redtune_error *err);
 
 /* The next event of a worker. */
 typedef enum rdt_event {
-    RDT_EVENT_MESSAGE,
+    RDT_EVENT_FRAME,
     RDT_EVENT_SILENCE, /* nothing for as long as it may take */
-    RDT_EVENT_END,     /* the process has ended, or sends what is no message */
+    RDT_EVENT_END,     /* the process has ended, or sends what is no frame */
     RDT_EVENT_STOP,    /* nobody waits for it any more */
 } rdt_event;
 
-/* Waits for the next message. Log lines are passed on. */
-rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_message *out);
+/* Waits for the next frame. Log lines are passed on. */
+rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_frame *out);
 
 /* Whether the tune is to stop. */
 bool rdt_supervisor_stops(const rdt_supervisor *self);

@@ -1,7 +1,7 @@
-/* Wire: messages, each a kind and some bytes, between a tune and one of its worker processes.
+/* Wire: frames, each a kind and some bytes, between a tune and one of its worker processes.
  *
- * A message is a header (magic, kind, length) and its bytes, over a stream socket. Incoming bytes
- * are collected in one buffer until a whole message is there. The message given out points into it
+ * A frame is a header (magic, kind, length) and its bytes, over a stream socket. Incoming bytes
+ * are collected in one buffer until a whole frame is there. The frame given out points into it
  * and stays valid until the next receive. A wrong magic or length breaks the wire for good: after
  * it no boundary can be trusted. */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 
-/* Stands before each message's bytes. */
+/* Stands before each frame's bytes. */
 typedef struct header {
     uint32_t magic, kind, bytes;
 } header;
@@ -36,14 +36,14 @@ static bool wait_ready(int fd, short events, int64_t end_ms) {
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Hands out the first message in the buffer, if it is whole. */
-static rdt_wire_state take_message(rdt_wire *wire, rdt_message *out) {
+/* Hands out the first frame in the buffer, if it is whole. */
+static rdt_wire_state take_frame(rdt_wire *wire, rdt_frame *out) {
     header head;
     if (wire->incoming.length < sizeof head) return RDT_WIRE_EMPTY;
     memcpy(&head, wire->incoming.data, sizeof head);
     if (head.magic != MAGIC || head.bytes > RDT_WIRE_BYTES_MAX) return RDT_WIRE_BROKEN;
     if (wire->incoming.length < sizeof head + head.bytes) return RDT_WIRE_EMPTY;
-    *out = (rdt_message){head.kind, wire->incoming.data + sizeof head, head.bytes};
+    *out = (rdt_frame){head.kind, wire->incoming.data + sizeof head, head.bytes};
     wire->taken = sizeof head + head.bytes;
     return RDT_WIRE_GOT;
 }
@@ -56,11 +56,11 @@ static void drop_taken(rdt_wire *wire) {
     wire->taken = 0;
 }
 
-rdt_wire_state rdt_wire_receive(rdt_wire *wire, int timeout_ms, rdt_message *out) {
+rdt_wire_state rdt_wire_receive(rdt_wire *wire, int timeout_ms, rdt_frame *out) {
     int64_t end_ms = timeout_ms < 0 ? -1 : rdt_clock_ms() + timeout_ms;
     drop_taken(wire);
     for (;;) {
-        rdt_wire_state state = take_message(wire, out);
+        rdt_wire_state state = take_frame(wire, out);
         if (state != RDT_WIRE_EMPTY) return state;
         if (!wait_ready(wire->in, POLLIN, end_ms)) return RDT_WIRE_EMPTY;
         char chunk[CHUNK_BYTES];
@@ -116,8 +116,8 @@ void rdt_wire_free(rdt_wire *wire) {
 
 /* ---- taking apart ---------------------------------------------------------------------------- */
 
-rdt_reader rdt_wire_reader_of(const rdt_message *message) {
-    return (rdt_reader){message->data, message->bytes, false};
+rdt_reader rdt_wire_reader_of(const rdt_frame *frame) {
+    return (rdt_reader){frame->data, frame->bytes, false};
 }
 
 void rdt_wire_reader_take(rdt_reader *reader, void *out, size_t bytes) {

@@ -25,7 +25,7 @@ typedef struct intake {
     rdt_rows rows;  /* of the current file */
     reason reasons[REASONS_MAX];
     int reason_count;
-    redtune_import_report report;
+    redtune_import_counts counts;
 } intake;
 
 /* ---- the rows of a file ---------------------------------------------------------------------- */
@@ -36,12 +36,12 @@ static void count_refused(intake *self, const char *text, uint64_t count) {
     if (i == REASONS_MAX) i--;
     if (i == self->reason_count) self->reasons[self->reason_count++] = (reason){text, 0};
     self->reasons[i].count += count;
-    self->report.refused += count;
+    self->counts.refused += count;
 }
 
 static redtune_status import_row(void *user, const rdt_row *row, redtune_error *err) {
     intake *self = user;
-    self->report.rows++;
+    self->counts.rows++;
     rdt_row taken = *row;
     const char *wrong = rdt_validate_row_check(&taken, self->codegen, self->latest);
     redtune_status status =
@@ -68,7 +68,7 @@ static redtune_status read_file(intake *self, const char *path, redtune_error *e
     if (!status) status = rdt_untrusted_each(path, data, bytes, import_row, self, &unfit, err);
     free(data);
     if (status) return status;
-    self->report.rows += (uint64_t)unfit;
+    self->counts.rows += (uint64_t)unfit;
     if (unfit) count_refused(self, "a value of it is missing or out of range", (uint64_t)unfit);
     for (int i = 0; self->wanted->refused && i < self->reason_count; i++)
         self->wanted->refused(self->wanted->user, path, self->reasons[i].text,
@@ -103,7 +103,7 @@ static void tell_change(intake *self, const rdt_row *before, const rdt_row *afte
     rdt_text_copy(change.gpu, sizeof change.gpu, after->gpu.name);
     rdt_text_copy(change.before, sizeof change.before, before ? before->trial.config : "");
     rdt_text_copy(change.after, sizeof change.after, after->trial.config);
-    self->report.winners++;
+    self->counts.winners++;
     if (self->wanted->changed) self->wanted->changed(self->wanted->user, &change);
 }
 
@@ -176,8 +176,8 @@ static redtune_status import_into(intake *self, const char *path, const rdt_rows
         status = rdt_exchange_end(tuning, status, err);
     }
     if (!status) {
-        self->report.added = added;
-        self->report.same = self->report.rows - self->report.refused - added;
+        self->counts.added = added;
+        self->counts.same = self->counts.rows - self->counts.refused - added;
         tell_changes(self, &before, &after);
     }
     rdt_rows_free(&before);
@@ -186,7 +186,7 @@ static redtune_status import_into(intake *self, const char *path, const rdt_rows
     return status;
 }
 
-redtune_status redtune_import(const redtune_importing *importing, redtune_import_report *report,
+redtune_status redtune_import(const redtune_importing *importing, redtune_import_counts *counts,
                               redtune_error *err) {
     if (!importing || !importing->files || !importing->file_count)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot import: no file is named");
@@ -207,7 +207,7 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
     /* The target of a merge is meant by its very name. */
     const char *into = layers.path[importing->merge && layers.network];
     if (!status && has_rows(&self, files)) status = import_into(&self, into, files, err);
-    if (!status && report) *report = self.report;
+    if (!status && counts) *counts = self.counts;
     for (size_t i = 0; i < importing->file_count; i++) rdt_rows_free(&files[i]);
     rdt_rows_free(&self.rows);
     rdt_codegen_close(self.codegen);

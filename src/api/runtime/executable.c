@@ -68,8 +68,8 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
                                      : by == GROUNDS_MEASURED_HERE ? &rt->winners_here
                                                                    : &none;
         if (by != GROUNDS_NONE)
-            status = rdt_state_need_winners(rt, codegen, self->problem, by == GROUNDS_MEASURED_HERE,
-                                            err);
+            status = rdt_runtime_need_winners(rt, codegen, self->problem,
+                                              by == GROUNDS_MEASURED_HERE, err);
         if (!status) status = rdt_select(winners, codegen, at, &self->choice, err);
     }
     if (status) return status;

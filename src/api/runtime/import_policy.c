@@ -152,7 +152,7 @@ static redtune_status keep_found(const attempt *self, const rdt_recheck_session 
                       "what was verified is not kept for other processes: %s", why.message);
         status = remember(self, &origin, found, err);
     }
-    rdt_state_forget_winners(self->rt);
+    rdt_runtime_forget_winners(self->rt);
     return status;
 }
 

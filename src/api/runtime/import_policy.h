@@ -2,7 +2,7 @@
  */
 #pragma once
 
-#include "api/runtime/state.h"
+#include "api/runtime/runtime.h"
 
 /* The trust of $REDTUNE_TRUST, else the chosen one. */
 redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out, redtune_error *err);

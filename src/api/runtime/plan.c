@@ -34,7 +34,7 @@ static void *finish_plan(void *user) {
 
 /* Compiling here and now is as good where there can be no thread. */
 static void finish_in_background(redtune_plan *plan) {
-    plan->threaded = !rdt_state_start_thread(finish_plan, plan, &plan->thread, NULL);
+    plan->threaded = !rdt_runtime_start_thread(finish_plan, plan, &plan->thread, NULL);
     if (!plan->threaded) finish_plan(plan);
 }
 

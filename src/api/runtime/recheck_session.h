@@ -2,7 +2,7 @@
  * process or in a worker's. */
 #pragma once
 
-#include "api/runtime/state.h"
+#include "api/runtime/runtime.h"
 #include "api/build/cache_file.h"
 #include "tuner/measure/local.h"
 #include "tuner/search/recheck.h"

@@ -132,7 +132,7 @@ redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems, siz
     pthread_mutex_init(&self.lock, NULL);
     /* This thread is one of them, and does it all where no other can be had. */
     while (started + 1 < wanted &&
-           !rdt_state_start_thread(prepare_some, &self, &threads[started], NULL))
+           !rdt_runtime_start_thread(prepare_some, &self, &threads[started], NULL))
         started++;
     prepare_some(&self);
     for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);

@@ -1,7 +1,7 @@
 /* Report: what the tuning databases say of one GPU model, gathered for a page. */
 #include <stdlib.h>
 #include <string.h>
-#include "api/records/rows.h"
+#include "api/records/query.h"
 #include "api/records/convert.h"
 #include "base/array.h"
 #include "base/reserved.h"
@@ -195,7 +195,7 @@ static redtune_status take_row(void *user, const redtune_row *row, redtune_error
 static redtune_status take_rows(gathering *self, const redtune_rows_query *query,
                                 redtune_error *err) {
     self->group.count = 0;
-    redtune_status status = rdt_rows_each(query, &self->target, take_row, self, err);
+    redtune_status status = rdt_query_each(query, &self->target, take_row, self, err);
     return status ? status : finish_group(self, err);
 }
 

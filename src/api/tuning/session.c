@@ -322,7 +322,7 @@ static redtune_status start_workers(session *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->worker_count; i++) {
         status =
-            rdt_state_start_thread(run_worker, &self->devices[i], &self->devices[i].thread, err);
+            rdt_runtime_start_thread(run_worker, &self->devices[i], &self->devices[i].thread, err);
         if (!status) self->started_count++;
     }
     return status;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/tuning/problem_list.h"
-#include "api/runtime/state.h"
+#include "api/runtime/runtime.h"
 #include "redtune/tune.h"
 
 /* Tunes the problems on the GPUs that wanted names, else on rt's, and keeps the results in rt's

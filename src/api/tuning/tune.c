@@ -55,6 +55,6 @@ redtune_status redtune_tune(redtune *rt, const redtune_tuning *tuning, redtune_e
     status = tune(rt, wanted, codegen, err);
     rdt_builder_give_back(rt->builder);
     /* An interrupted tune's measurements count, too. */
-    rdt_state_forget_winners(rt);
+    rdt_runtime_forget_winners(rt);
     return status;
 }

@@ -33,7 +33,7 @@ typedef struct work {
     rdt_rows rows; /* of this GPU model that are wanted */
     entry *entries;
     size_t count;
-    redtune_verify_report report;
+    redtune_verify_counts counts;
 } work;
 
 /* ---- what stands ----------------------------------------------------------------------------- */
@@ -94,9 +94,9 @@ static redtune_status add_standing(work *self, const rdt_row *rows, size_t count
     free(trials);
     if (status || !found.trial) return status;
     entry each = {.trial = *found.trial, .date = rows[count - 1].date};
-    self->report.standing++;
+    self->counts.standing++;
     if (!find_config(self, &each)) {
-        self->report.skipped++;
+        self->counts.skipped++;
         return REDTUNE_OK;
     }
     for (size_t i = 0; i < count; i++)
@@ -185,9 +185,9 @@ static redtune_status verify_entry(work *self, const entry *each, redtune_error 
         against += !status && !still_holds(&each->trial, &found.trials[0]);
     }
     told.retired = !told.holds && (!is_slower || against == each->votes);
-    self->report.verified++;
-    self->report.held += told.holds != 0;
-    self->report.retired += told.retired != 0;
+    self->counts.verified++;
+    self->counts.held += told.holds != 0;
+    self->counts.retired += told.retired != 0;
     if (!status && self->wanted->each && self->wanted->each(self->wanted->user, &told))
         status = rdt_fail_interrupted(err, "verifying");
     return status;
@@ -241,7 +241,7 @@ static redtune_status verify_database(work *self, redtune_error *err) {
 }
 
 redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
-                              redtune_verify_report *report, redtune_error *err) {
+                              redtune_verify_counts *counts, redtune_error *err) {
     const redtune_verifying usual = {0};
     work self = {.rt = rt, .wanted = verifying ? verifying : &usual};
     bool entered = false;
@@ -257,9 +257,9 @@ redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
     }
     rdt_builder_give_back(rt->builder);
     rdt_tuning_close(self.database);
-    rdt_state_forget_winners(rt);
+    rdt_runtime_forget_winners(rt);
     rdt_rows_free(&self.rows);
     free(self.entries);
-    if (!status && report) *report = self.report;
+    if (!status && counts) *counts = self.counts;
     return status;
 }

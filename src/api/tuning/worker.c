@@ -41,7 +41,7 @@ static void send_log(void *user, redtune_log_level level, const char *line) {
     rdt_wire *wire = user;
     rdt_wire_put(wire, &level, sizeof level);
     rdt_wire_put(wire, line, strlen(line));
-    rdt_wire_send(wire, RDT_MESSAGE_LOG, -1);
+    rdt_wire_send(wire, RDT_FRAME_LOG, -1);
 }
 
 /* ---- the shop -------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static redtune_status work(worker *self, redtune_error *err) {
     memset(&ready, 0, sizeof ready);
     redtune_status status = set_up_worker(self, &ready, &ready.error);
     rdt_wire_put(&self->wire, &ready, sizeof ready);
-    rdt_wire_send(&self->wire, RDT_MESSAGE_READY, -1);
+    rdt_wire_send(&self->wire, RDT_FRAME_READY, -1);
     if (status) return REDTUNE_OK; /* it is told */
     if (self->context) self->nvml = rdt_nvml_open(self->context, self->hello.parent);
     const rdt_serving serving = {&self->wire, self, open_evaluator, make_image};
@@ -122,16 +122,16 @@ static redtune_status work(worker *self, redtune_error *err) {
 
 redtune_status redtune_worker_run(int input_fd, int output_fd, redtune_error *err) {
     worker self = {.wire = {.in = input_fd, .out = output_fd}};
-    rdt_message message;
+    rdt_frame frame;
     if (input_fd < 0 || output_fd < 0)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: file descriptors %d and %d are none",
                         input_fd, output_fd);
-    if (rdt_wire_receive(&self.wire, HELLO_MS, &message) != RDT_WIRE_GOT) {
+    if (rdt_wire_receive(&self.wire, HELLO_MS, &frame) != RDT_WIRE_GOT) {
         rdt_wire_free(&self.wire);
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot work: nobody gives work here; redtune starts its workers itself");
     }
-    redtune_status status = rdt_message_check_hello(&message, &self.hello, err);
+    redtune_status status = rdt_protocol_check_hello(&frame, &self.hello, err);
     if (!status) {
         follow_parent(self.hello.parent);
         self.log = (rdt_log){send_log, &self.wire, (redtune_log_level)self.hello.log_level};

@@ -1,11 +1,11 @@
-/* Message: what a tune and its worker processes say to each other. */
+/* Protocol: what a tune and its worker processes say to each other. */
 #define _POSIX_C_SOURCE 200809L
-#include "tuner/workers/message.h"
+#include "tuner/workers/protocol.h"
 
 #include <string.h>
 #include <unistd.h>
 
-rdt_hello rdt_message_hello(rdt_role role) {
+rdt_hello rdt_protocol_hello(rdt_role role) {
     rdt_hello hello;
     memset(&hello, 0, sizeof hello); /* what travels has no bytes that were never set */
     rdt_text_copy(hello.version, sizeof hello.version, REDTUNE_VERSION);
@@ -17,12 +17,12 @@ rdt_hello rdt_message_hello(rdt_role role) {
     return hello;
 }
 
-redtune_status rdt_message_check_hello(const rdt_message *message, rdt_hello *out,
-                                       redtune_error *err) {
-    rdt_hello said, own = rdt_message_hello(RDT_ROLE_COMPILE);
-    rdt_reader reader = rdt_wire_reader_of(message);
+redtune_status rdt_protocol_check_hello(const rdt_frame *frame, rdt_hello *out,
+                                        redtune_error *err) {
+    rdt_hello said, own = rdt_protocol_hello(RDT_ROLE_COMPILE);
+    rdt_reader reader = rdt_wire_reader_of(frame);
     rdt_wire_reader_take(&reader, &said, sizeof said);
-    bool same = message->kind == RDT_MESSAGE_HELLO && rdt_wire_reader_done(&reader) &&
+    bool same = frame->kind == RDT_FRAME_HELLO && rdt_wire_reader_done(&reader) &&
                 !memcmp(said.version, own.version, sizeof said.version) && said.bytes == own.bytes;
     if (!same)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,

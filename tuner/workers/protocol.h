@@ -1,4 +1,4 @@
-/* Message: what a tune and its worker processes say to each other, as plain data. Both are of one
+/* Protocol: what a tune and its worker processes say to each other, as plain data. Both are of one
  * build, which the greeting makes sure of, so structs travel as they lie in memory. */
 #pragma once
 
@@ -8,22 +8,22 @@
 
 /* To the worker. */
 enum {
-    RDT_MESSAGE_HELLO = 1, /* rdt_hello */
-    RDT_MESSAGE_VERIFY,    /* rdt_request, candidates */
-    RDT_MESSAGE_TIME, /* rdt_request, candidates, verdicts: those that are not good are left out */
-    RDT_MESSAGE_MAKE, /* rdt_order */
+    RDT_FRAME_HELLO = 1, /* rdt_hello */
+    RDT_FRAME_VERIFY,    /* rdt_request, candidates */
+    RDT_FRAME_TIME, /* rdt_request, candidates, verdicts: those that are not good are left out */
+    RDT_FRAME_MAKE, /* rdt_compile_job */
 };
 
 /* From the worker. */
 enum {
-    RDT_MESSAGE_READY = 101, /* rdt_ready */
-    RDT_MESSAGE_AT,          /* uint64_t: the current candidate's index in the request */
-    RDT_MESSAGE_VERDICT,     /* uint64_t, rdt_verdict */
-    RDT_MESSAGE_DONE,        /* to TIME: verdicts, conditions, then samples of each in ns */
-    RDT_MESSAGE_FAULT,  /* uint64_t, redtune_error: this candidate has spoilt the GPU's state */
-    RDT_MESSAGE_FAILED, /* redtune_error: nothing more can be done here */
-    RDT_MESSAGE_MADE,   /* to MAKE: redtune_error, whose status may be REDTUNE_OK */
-    RDT_MESSAGE_LOG,    /* redtune_log_level, text without a NUL */
+    RDT_FRAME_READY = 101, /* rdt_ready */
+    RDT_FRAME_AT,          /* uint64_t: the current candidate's index in the request */
+    RDT_FRAME_VERDICT,     /* uint64_t, rdt_verdict */
+    RDT_FRAME_DONE,        /* to TIME: verdicts, conditions, then samples of each in ns */
+    RDT_FRAME_FAULT,       /* uint64_t, redtune_error: this candidate has spoilt the GPU's state */
+    RDT_FRAME_FAILED,      /* redtune_error: nothing more can be done here */
+    RDT_FRAME_MADE,        /* to MAKE: redtune_error, whose status may be REDTUNE_OK */
+    RDT_FRAME_LOG,         /* redtune_log_level, text without a NUL */
 };
 
 typedef enum rdt_role { RDT_ROLE_COMPILE, RDT_ROLE_GPU } rdt_role;
@@ -65,7 +65,6 @@ typedef struct rdt_compile_job {
 } rdt_compile_job;
 
 /* A greeting of this build, for the rest to be filled in. */
-rdt_hello rdt_message_hello(rdt_role role);
-/* The greeting that a message is; REDTUNE_UNSUPPORTED for one of another build, or for none. */
-redtune_status rdt_message_check_hello(const rdt_message *message, rdt_hello *out,
-                                       redtune_error *err);
+rdt_hello rdt_protocol_hello(rdt_role role);
+/* The greeting that a frame is; REDTUNE_UNSUPPORTED for one of another build, or for none. */
+redtune_status rdt_protocol_check_hello(const rdt_frame *frame, rdt_hello *out, redtune_error *err);

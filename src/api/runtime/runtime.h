@@ -1,4 +1,4 @@
-/* State: what one opened redtune holds, shared by the files of the API. */
+/* Runtime: what one opened redtune holds, shared by the files of the API. */
 #pragma once
 
 #include <pthread.h>
@@ -31,12 +31,12 @@ struct redtune {
 
 /* Reads the winners of the problem's class, or those measured here alone, unless they are there;
  * the lock is held. */
-redtune_status rdt_state_need_winners(redtune *rt, rdt_codegen *codegen,
-                                      const redtune_problem *problem, bool here_only,
-                                      redtune_error *err);
+redtune_status rdt_runtime_need_winners(redtune *rt, rdt_codegen *codegen,
+                                        const redtune_problem *problem, bool here_only,
+                                        redtune_error *err);
 /* Forgets the winners that were read: plans made from now on use those of the databases then. */
-void rdt_state_forget_winners(redtune *rt);
+void rdt_runtime_forget_winners(redtune *rt);
 
 /* Starts a thread that runs no signal handler of the program's. */
-redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
-                                      redtune_error *err);
+redtune_status rdt_runtime_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
+                                        redtune_error *err);

@@ -1,4 +1,4 @@
-/* State: what the files of codegen share: the Lua state, the loaded families, and how problems,
+/* Marshal: what the files of codegen share: the Lua state, the loaded families, and how problems,
  * devices and configs look from Lua. */
 #pragma once
 
@@ -45,26 +45,26 @@ struct rdt_codegen {
 /* The following run inside rdt_lua_call; each pushes one value. */
 
 /* The family's function of that name. */
-void rdt_state_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
-                         const char *name);
+void rdt_marshal_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
+                           const char *name);
 /* Gives the table on top a value of the parameter's, a label as a string. */
-void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value);
+void rdt_marshal_set_param(lua_State *state, const rdt_param *param, int64_t value);
 /* A point's parameters by name, labels as strings; without launch parameters where compiled_only.
  */
-void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_point *point,
-                           bool compiled_only);
+void rdt_marshal_push_config(lua_State *state, const rdt_space *space, const rdt_point *point,
+                             bool compiled_only);
 /* Reads such a table over *out, checking every value against the space. */
-void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
+void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
 /* {op, dtype, result, acc, count} */
-void rdt_state_push_problem(lua_State *state, const redtune_problem *problem);
-void rdt_state_push_facts(lua_State *state, const rdt_facts *facts);
+void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem);
+void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);
 /* An integer field of the table at index, between low and high; raises an error else. */
-int64_t rdt_state_integer(lua_State *state, int table, const char *field, int64_t low,
-                          int64_t high);
+int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,
+                            int64_t high);
 
 /* Pushes the environment that a template runs in. */
 typedef void rdt_push_environment_fn(lua_State *state, void *user);
 /* Runs a template file, and pushes nothing. Its translation goes to *chunk, which the caller
  * frees, since an error leaves by way of rdt_lua_call. */
-void rdt_state_run_template(lua_State *state, const char *name, rdt_text *chunk,
-                            rdt_push_environment_fn *push_environment, void *user);
+void rdt_marshal_run_template(lua_State *state, const char *name, rdt_text *chunk,
+                              rdt_push_environment_fn *push_environment, void *user);

@@ -1,5 +1,5 @@
-/* State: what the files of codegen share: how problems, devices and configs look from Lua. */
-#include "codegen/state.h"
+/* Marshal: how problems, devices and configs look from Lua. */
+#include "codegen/marshal.h"
 
 #include <string.h>
 #include "codegen/translate.h"
@@ -14,15 +14,15 @@ static void push_entry(lua_State *state, const char *file, const char *name) {
     lua_remove(state, -2);
 }
 
-void rdt_state_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
-                         const char *name) {
+void rdt_marshal_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
+                           const char *name) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, codegen->family[family].table);
     if (lua_getfield(state, -1, name) != LUA_TFUNCTION)
         luaL_error(state, "family %s has no function %s", codegen->space[family].family, name);
     lua_remove(state, -2);
 }
 
-void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value) {
+void rdt_marshal_set_param(lua_State *state, const rdt_param *param, int64_t value) {
     int at = rdt_space_param_find(param, value);
     if (at >= 0 && param->label[at][0])
         lua_pushstring(state, param->label[at]);
@@ -31,16 +31,16 @@ void rdt_state_set_param(lua_State *state, const rdt_param *param, int64_t value
     lua_setfield(state, -2, param->name);
 }
 
-void rdt_state_push_config(lua_State *state, const rdt_space *space, const rdt_point *point,
-                           bool compiled_only) {
+void rdt_marshal_push_config(lua_State *state, const rdt_space *space, const rdt_point *point,
+                             bool compiled_only) {
     lua_createtable(state, 0, space->param_count);
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
-        if (!compiled_only || !param->launch) rdt_state_set_param(state, param, point->value[i]);
+        if (!compiled_only || !param->launch) rdt_marshal_set_param(state, param, point->value[i]);
     }
 }
 
-void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out) {
+void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out) {
     for (int i = 0; i < space->param_count; i++) {
         const rdt_param *param = &space->param[i];
         lua_getfield(state, table, param->name);
@@ -59,7 +59,7 @@ void rdt_state_read_config(lua_State *state, int table, const rdt_space *space, 
     }
 }
 
-void rdt_state_push_problem(lua_State *state, const redtune_problem *problem) {
+void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) {
     lua_newtable(state);
     push_entry(state, "ops", redtune_op_name(problem->op));
     lua_setfield(state, -2, "op");
@@ -76,7 +76,7 @@ void rdt_state_push_problem(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "count");
 }
 
-void rdt_state_push_facts(lua_State *state, const rdt_facts *facts) {
+void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
     const struct {
         const char *name;
         lua_Integer value;
@@ -97,8 +97,8 @@ void rdt_state_push_facts(lua_State *state, const rdt_facts *facts) {
     }
 }
 
-int64_t rdt_state_integer(lua_State *state, int table, const char *field, int64_t low,
-                          int64_t high) {
+int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,
+                            int64_t high) {
     lua_getfield(state, table, field);
     if (!lua_isinteger(state, -1)) luaL_error(state, "%s must be an integer", field);
     lua_Integer value = lua_tointeger(state, -1);
@@ -109,8 +109,8 @@ int64_t rdt_state_integer(lua_State *state, int table, const char *field, int64_
     return value;
 }
 
-void rdt_state_run_template(lua_State *state, const char *name, rdt_text *chunk,
-                            rdt_push_environment_fn *push_environment, void *user) {
+void rdt_marshal_run_template(lua_State *state, const char *name, rdt_text *chunk,
+                              rdt_push_environment_fn *push_environment, void *user) {
     int top = lua_gettop(state);
     size_t length;
     redtune_error failure;

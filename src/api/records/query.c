@@ -1,8 +1,8 @@
-/* Rows: the measurements of the databases, given to whoever wants to see them. */
+/* Query: the measurements of the databases that a query asks for, row by row. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/records/rows.h"
+#include "api/records/query.h"
 #include "api/records/convert.h"
 #include "api/records/current.h"
 #include "base/array.h"
@@ -203,8 +203,8 @@ static void close_listing(listing *self) {
     rdt_layers_free(&self->layers);
 }
 
-redtune_status rdt_rows_each(const redtune_rows_query *query, const rdt_target *target,
-                             redtune_row_fn *each, void *user, redtune_error *err) {
+redtune_status rdt_query_each(const redtune_rows_query *query, const rdt_target *target,
+                              redtune_row_fn *each, void *user, redtune_error *err) {
     listing self = {.query = query, .target = target};
     redtune_status status = open_listing(&self, err);
     if (!status) status = give(&self, each, user, err);
@@ -232,7 +232,7 @@ redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn
     if (!each) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot list measurements: each is NULL");
     if (!query) query = &usual;
     redtune_status status = target_of_query(query, "list measurements", &target, err);
-    if (!status) status = rdt_rows_each(query, &target, each, user, err);
+    if (!status) status = rdt_query_each(query, &target, each, user, err);
     rdt_target_free(&target);
     return status;
 }

@@ -1,6 +1,6 @@
-/* State: what one opened redtune holds, shared by the files of the API. */
+/* Runtime: what one opened redtune holds, shared by the files of the API. */
 #define _POSIX_C_SOURCE 200809L
-#include "api/runtime/state.h"
+#include "api/runtime/runtime.h"
 
 #include <signal.h>
 #include <string.h>
@@ -13,9 +13,9 @@ static redtune_status need(redtune *rt, rdt_codegen *codegen, rdt_winners *winne
 }
 
 /* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_state_need_winners(redtune *rt, rdt_codegen *codegen,
-                                      const redtune_problem *problem, bool here_only,
-                                      redtune_error *err) {
+redtune_status rdt_runtime_need_winners(redtune *rt, rdt_codegen *codegen,
+                                        const redtune_problem *problem, bool here_only,
+                                        redtune_error *err) {
     rdt_identity before, after;
     size_t known = rt->winners.class_count;
     if (here_only) return need(rt, codegen, &rt->winners_here, problem, true, err);
@@ -32,15 +32,15 @@ redtune_status rdt_state_need_winners(redtune *rt, rdt_codegen *codegen,
     return REDTUNE_OK;
 }
 
-void rdt_state_forget_winners(redtune *rt) {
+void rdt_runtime_forget_winners(redtune *rt) {
     pthread_mutex_lock(&rt->lock);
     rdt_select_free_winners(&rt->winners);
     rdt_select_free_winners(&rt->winners_here);
     pthread_mutex_unlock(&rt->lock);
 }
 
-redtune_status rdt_state_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
-                                      redtune_error *err) {
+redtune_status rdt_runtime_start_thread(void *(*run)(void *), void *argument, pthread_t *out,
+                                        redtune_error *err) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
