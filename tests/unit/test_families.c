@@ -254,12 +254,12 @@ static void a_familys_values_are_judged_among_its_own(void) {
     CHECK(load(either_first[0]));
     const rdt_search search = {
         .codegen = tune_codegen, .facts = &oracle_h200, .problem = &sum, .sizes = &trials};
-    CHECK_OK(rdt_values_judge(&search, &values, &err), err);
+    CHECK_OK(rdt_values_classify(&search, &values, &err), err);
     CHECK_INT(values.of[1][1][0], RDT_USE_BASE); /* strided */
     CHECK_INT(values.of[1][1][1], RDT_USE_IN);
     known[0].median_ns = 9990;
     values = (rdt_values){{{{0}}}};
-    CHECK_OK(rdt_values_judge(&search, &values, &err), err);
+    CHECK_OK(rdt_values_classify(&search, &values, &err), err);
     CHECK_INT(values.of[1][1][1], RDT_USE_OUT);
     CHECK_INT(values.of[0][3][1], RDT_USE_UNKNOWN); /* block's load=plain */
 }

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-static const double look_share = 0.6; /* of a search's time, for the first look */
+static const double explore_share = 0.6; /* of a search's time, for exploring */
 
 static double now_ns(const rdt_budget *budget) {
     return budget->now_ns ? budget->now_ns(budget->user) : rdt_clock_ns();
@@ -17,7 +17,7 @@ void rdt_budget_start(rdt_budget *budget, double seconds) {
 void rdt_budget_share(rdt_budget *budget, size_t searches) {
     if (budget->end_ns <= 0 || !searches) return;
     double now = now_ns(budget), left = budget->end_ns - now;
-    budget->late_ns = now + (left > 0 ? look_share * left / (double)searches : 0);
+    budget->late_ns = now + (left > 0 ? explore_share * left / (double)searches : 0);
 }
 
 bool rdt_budget_is_late(const rdt_budget *budget) {

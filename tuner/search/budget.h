@@ -9,12 +9,12 @@ typedef struct rdt_budget {
     double end_ns;                /* when the tune should be over, by now; 0: no limit */
     double (*now_ns)(void *user); /* NULL: the system's steady clock */
     void *user;
-    double late_ns; /* when the current search should look no further */
+    double late_ns; /* when the current search should explore no further */
 } rdt_budget;
 
 /* Lasts that long from now on; 0 or less: no limit. */
 void rdt_budget_start(rdt_budget *budget, double seconds);
 /* Gives the beginning search its share of the remaining time; searches: how many remain, with this
- * one. The first look may take 60 % of the share. */
+ * one. Exploring may take 60 % of the share. */
 void rdt_budget_share(rdt_budget *budget, size_t searches);
 bool rdt_budget_is_late(const rdt_budget *budget);

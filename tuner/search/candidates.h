@@ -10,12 +10,11 @@ typedef struct rdt_entry {
     bool is_default;
     bool verified; /* its outcome is known */
     bool tried;    /* it has been measured, or failed, or is not worth it: it was wrong before */
-    bool expanded[RDT_NEIGHBOURS_STAGES]; /* its neighbours have been looked at; a strategy's to use
-                                           */
+    bool expanded[RDT_NEIGHBOURHOODS]; /* these neighbours were proposed: the explorer's note */
     rdt_outcome outcome;
     double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
     int samples;
-    int order; /* of all points: the simpler come first */
+    int rank; /* of all points: the simpler come first */
 } rdt_entry;
 
 typedef struct rdt_candidates {
@@ -23,42 +22,42 @@ typedef struct rdt_candidates {
     const rdt_spaces *spaces;
     rdt_entry *entry; /* by order */
     size_t count;
-    size_t standard; /* the built-in default's index */
+    size_t baseline; /* the built-in default's index */
     long *known_at;  /* for each trial that the search knows its entry, or -1 */
     size_t tried;    /* entries */
     size_t asked;    /* of rdt_candidates_measure, in all its calls */
     size_t planned;  /* what will be asked, for the progress; 0: each call counts by itself */
     double best_ns;
-    rdt_search_count now;  /* since the field was opened */
+    rdt_search_count now;  /* since they were opened */
     char first_cause[160]; /* why the first that is not good is not, as in rdt_trial; "" if none */
 } rdt_candidates;
 
-/* Fills the field with the problem's points and with what the search knows. */
+/* Fills them with the problem's points and with what the search knows. */
 redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out,
                                    redtune_error *err);
 /* The same with these points only, as far as they are allowed and worth it; the defaults are always
  * among them. */
 redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_point *points,
                                         size_t count, rdt_candidates *out, redtune_error *err);
-void rdt_candidates_close(rdt_candidates *field);
+void rdt_candidates_close(rdt_candidates *self);
 
 /* The entry's index, or -1 for what is no point here. */
-long rdt_candidates_find(const rdt_candidates *field, const rdt_point *point);
+long rdt_candidates_find(const rdt_candidates *self, const rdt_point *point);
 
 /* Says which entries may be asked for next, so that their kernels can be made meanwhile: soon, or
  * if there is nothing better to do. */
-void rdt_candidates_prepare(const rdt_candidates *field, const size_t *indices, size_t count,
+void rdt_candidates_prepare(const rdt_candidates *self, const size_t *indices, size_t count,
                             bool soon);
 
 /* Measures the entries whose indices are given so that each has at least so many samples, or is
- * known not to be good; a few at a time, each lot stored at once. REDTUNE_INTERRUPTED if the
+ * known not to be good; a few at a time, each batch stored at once. REDTUNE_INTERRUPTED if the
  * progress hook says so. */
-redtune_status rdt_candidates_measure(rdt_candidates *field, const size_t *indices, size_t count,
+redtune_status rdt_candidates_measure(rdt_candidates *self, const size_t *indices, size_t count,
                                       int samples, redtune_error *err);
 
-/* Whether no more entries should be looked at, since time is short. */
-bool rdt_candidates_is_late(const rdt_candidates *field);
+/* Whether no more entries should be measured, since time is short. */
+bool rdt_candidates_is_late(const rdt_candidates *self);
 
 /* The good entries, the fast before the slow and among equals the simpler; indices has room for
  * all. Returns how many. */
-size_t rdt_candidates_rank(const rdt_candidates *field, size_t *indices);
+size_t rdt_candidates_rank(const rdt_candidates *self, size_t *indices);

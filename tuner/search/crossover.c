@@ -14,9 +14,9 @@
 #include "tuner/search/candidates.h"
 
 enum {
-    HALVINGS = 2,     /* sizes that are a factor of 2 apart: the crossover lies within 2^(1/8) */
-    NEIGHBOURS = 4,   /* times: sizes further apart have more than one crossover between them */
-    LOOK_SAMPLES = 9, /* of a winner at another size than its own */
+    BISECTIONS = 2,     /* sizes that are a factor of 2 apart: the crossover lies within 2^(1/8) */
+    NEIGHBOURS = 4,     /* times: sizes further apart have more than one crossover between them */
+    WINNER_SAMPLES = 9, /* of a winner at another size than its own */
 };
 
 /* A size, and how the two winners compare there. */
@@ -65,7 +65,7 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) all[i] = i;
     if (!status) status = rdt_candidates_open_some(&search, self->point, 2, &candidates, err);
     if (!status)
-        status = rdt_candidates_measure(&candidates, all, candidates.count, LOOK_SAMPLES, err);
+        status = rdt_candidates_measure(&candidates, all, candidates.count, WINNER_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
         long entry = rdt_candidates_find(&candidates, &self->point[side]);
         at->known[side] = entry >= 0 && candidates.entry[entry].samples > 0;
@@ -93,8 +93,8 @@ static redtune_status search_between(const crossover *self, uint64_t low, uint64
     if (!status) status = select_at(self, high, &above, err);
     search.known = &known;
     search.stage = "crossover";
-    search.near[search.near_count++] = (rdt_seeds){&below, 1};
-    search.near[search.near_count++] = (rdt_seeds){&above, -1};
+    search.similar[search.similar_count++] = (rdt_similar){&below, 1};
+    search.similar[search.similar_count++] = (rdt_similar){&above, -1};
     if (!status) status = rdt_search_run(&search, &measured, err);
     if (status == REDTUNE_WRONG) status = REDTUNE_OK; /* nothing is good here: neither winner is */
     rdt_trials_free(&known);
@@ -108,9 +108,9 @@ static uint64_t middle(uint64_t low, uint64_t high) {
     return (uint64_t)llround(sqrt((double)low) * sqrt((double)high));
 }
 
-static redtune_status halve(const crossover *self, comparison low, comparison high,
-                            redtune_error *err) {
-    for (int i = 0; i < HALVINGS; i++) {
+static redtune_status bisect(const crossover *self, comparison low, comparison high,
+                             redtune_error *err) {
+    for (int i = 0; i < BISECTIONS; i++) {
         comparison between = {.count = middle(low.count, high.count)};
         if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
         redtune_status status = search_between(self, low.count, between.count, high.count, err);
@@ -143,7 +143,7 @@ static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_po
     return status;
 }
 
-/* A look at the ends, and if there is a crossover, further: at sizes between. */
+/* Measures the ends, and if there is a crossover and `further` is asked, sizes between. */
 static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_error *err) {
     crossover self = {.sweep = sweep};
     comparison low = {.count = sweep->problems[i].count};
@@ -158,7 +158,7 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
     status = measure_at(&self, &low, err);
     if (!status) status = measure_at(&self, &high, err);
     if (status || !further || (!compare_winners(&low) && !compare_winners(&high))) return status;
-    return halve(&self, low, high, err);
+    return bisect(&self, low, high, err);
 }
 
 /* The ends come first: what is measured there for one crossover must not lead the search at another

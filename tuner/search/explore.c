@@ -1,4 +1,4 @@
-/* Explore: which points of a field a strategy looks at first. */
+/* Explore: which points a strategy measures first. */
 #include "tuner/search/explore.h"
 
 #include <stdlib.h>
@@ -16,88 +16,94 @@ enum {
 
 /* One kernel serves many grids, of which one may stand out: a step apart from a point that is not
  * among the very best. */
-static void wish_relaunched(rdt_explorer *self) {
-    const rdt_candidates *field = self->field;
-    const rdt_spaces *spaces = field->spaces;
-    size_t *ranked = self->scratch + field->count, good = rdt_candidates_rank(field, ranked);
+static void propose_relaunched(rdt_explorer *self) {
+    const rdt_candidates *candidates = self->candidates;
+    const rdt_spaces *spaces = candidates->spaces;
+    size_t *ranked = self->scratch + candidates->count,
+           good = rdt_candidates_rank(candidates, ranked);
     rdt_point moved;
     for (size_t i = 0; i < good && i < RELAUNCHED; i++) {
-        const rdt_point *point = &field->entry[ranked[i]].candidate.point;
+        const rdt_point *point = &candidates->entry[ranked[i]].candidate.point;
         const rdt_space *space = rdt_point_space(spaces, point);
         for (int k = 0; k < space->param_count; k++)
             for (int step = -1; space->param[k].launch && step <= 1; step += 2)
                 if (rdt_neighbours_step(spaces, point, k, step, &moved))
-                    rdt_explorer_wish(self, &moved);
+                    rdt_explorer_propose(self, &moved);
     }
 }
 
-/* ---- looking around -------------------------------------------------------------------------- */
+/* ---- exploring adaptively -------------------------------------------------------------------- */
 
-static size_t count_points(const rdt_explorer *self, const rdt_look *look) {
-    const rdt_candidates *field = self->field;
-    size_t most = (size_t)(look->share * (double)self->base_count);
-    size_t least = field->search->near_count ? look->least : look->alone;
+static size_t count_points(const rdt_explorer *self, const rdt_quota *quota) {
+    const rdt_candidates *candidates = self->candidates;
+    size_t most = (size_t)(quota->share * (double)self->base_count);
+    size_t least = candidates->search->similar_count ? quota->least : quota->alone;
     if (most < least) most = least;
-    return most < self->in_count ? most : self->in_count;
+    return most < self->explored_count ? most : self->explored_count;
 }
 
-/* Whether the samples of a first look differed, here or on a problem like this one. Those of a last
- * round differ in any case, for what lies where is varied there. */
-static bool is_noisy(const rdt_candidates *field, int samples) {
-    const rdt_search *search = field->search;
-    for (size_t i = 0; i < field->count; i++)
-        if (field->entry[i].samples == samples && field->entry[i].spread_ns > 0) return true;
-    for (size_t i = 0; i < search->near_count; i++) {
-        const rdt_trials *trials = search->near[i].trials;
+/* Whether the samples of an exploration differed, here or on a problem like this one. Those of a
+ * last round differ in any case, for what lies where is varied there. */
+static bool is_noisy(const rdt_candidates *candidates, int samples) {
+    const rdt_search *search = candidates->search;
+    for (size_t i = 0; i < candidates->count; i++)
+        if (candidates->entry[i].samples == samples && candidates->entry[i].spread_ns > 0)
+            return true;
+    for (size_t i = 0; i < search->similar_count; i++) {
+        const rdt_trials *trials = search->similar[i].trials;
         for (size_t k = 0; k < trials->count; k++)
             if (trials->trial[k].samples == samples && trials->trial[k].spread_ns > 0) return true;
     }
     return false;
 }
 
-/* Looks at the defaults and the seeds, until half of the points are spent. */
-static redtune_status plant(rdt_explorer *self, const rdt_seeds_list *seeds, redtune_error *err) {
-    rdt_candidates *field = self->field;
-    for (size_t i = 0; i < field->count; i++)
-        if (field->entry[i].is_default) rdt_explorer_wish(self, &field->entry[i].candidate.point);
-    for (size_t i = 0; i < seeds->count && field->tried + self->wish_count < self->most / 2; i++)
-        rdt_explorer_wish(self, &seeds->point[i]);
-    rdt_candidates_prepare(field, self->wish, self->wish_count, true);
-    for (size_t i = 0; i < self->wish_count && i < 3; i++)
-        rdt_explorer_prepare_around(self, self->wish[i]);
-    return rdt_explorer_grant(self, err);
+/* Measures the defaults and the seeds, until half of the points are spent. */
+static redtune_status measure_seeds(rdt_explorer *self, const rdt_seeds_list *seeds,
+                                    redtune_error *err) {
+    rdt_candidates *candidates = self->candidates;
+    for (size_t i = 0; i < candidates->count; i++)
+        if (candidates->entry[i].is_default)
+            rdt_explorer_propose(self, &candidates->entry[i].candidate.point);
+    for (size_t i = 0;
+         i < seeds->count && candidates->tried + self->proposed_count < self->limit / 2; i++)
+        rdt_explorer_propose(self, &seeds->point[i]);
+    rdt_candidates_prepare(candidates, self->proposed, self->proposed_count, true);
+    for (size_t i = 0; i < self->proposed_count && i < 3; i++)
+        rdt_explorer_prepare_neighbours(self, self->proposed[i]);
+    return rdt_explorer_measure(self, err);
 }
 
-static redtune_status begin(rdt_explorer *self, redtune_error *err) {
+static redtune_status explore_first(rdt_explorer *self, redtune_error *err) {
     const rdt_strategy *strategy = self->strategy;
-    const rdt_search *search = self->field->search;
+    const rdt_search *search = self->candidates->search;
     rdt_seeds_list seeds = {0};
     redtune_status status = rdt_seeds_collect(search, &seeds, err);
     rdt_explorer_list(self);
-    self->most = count_points(self, &strategy->exact);
-    if (!status) status = plant(self, &seeds, err);
-    if (!status && is_noisy(self->field, strategy->samples)) {
-        self->most = count_points(self, &strategy->noisy);
-        status = plant(self, &seeds, err);
+    self->limit = count_points(self, &strategy->exact);
+    if (!status) status = measure_seeds(self, &seeds, err);
+    if (!status && is_noisy(self->candidates, strategy->samples)) {
+        self->limit = count_points(self, &strategy->noisy);
+        status = measure_seeds(self, &seeds, err);
     }
-    self->field->planned = rdt_strategy_count(strategy, self->most);
+    self->candidates->planned = rdt_strategy_count(strategy, self->limit);
     rdt_seeds_free(&seeds);
     if (status) return status;
-    rdt_explorer_wish_random(self, search->near_count ? RANDOM_POINTS : RANDOM_ALONE);
-    return rdt_explorer_grant(self, err);
+    rdt_explorer_propose_random(self, search->similar_count ? RANDOM_POINTS : RANDOM_ALONE);
+    return rdt_explorer_measure(self, err);
 }
 
-static redtune_status look_around(rdt_explorer *self, redtune_error *err) {
+static redtune_status explore_locally(rdt_explorer *self, redtune_error *err) {
     rdt_probes probes = {.count = 0};
-    redtune_status status = begin(self, err);
+    redtune_status status = explore_first(self, err);
     if (!status) status = rdt_probe_choose(&probes, self, err);
-    if (!status) status = rdt_explorer_move_on(self, self->most / RELAUNCH_SHARE, err);
-    if (!status && !rdt_candidates_is_late(self->field)) {
-        wish_relaunched(self);
-        status = rdt_explorer_grant(self, err);
+    if (!status) status = rdt_explorer_climb(self, self->limit / RELAUNCH_SHARE, err);
+    if (!status && !rdt_candidates_is_late(self->candidates)) {
+        propose_relaunched(self);
+        status = rdt_explorer_measure(self, err);
     }
-    if (!status) status = rdt_explorer_move_on(self, 0, err);
-    if (!status && !rdt_candidates_is_late(self->field)) status = rdt_probe_try(&probes, self, err);
+    if (!status) status = rdt_explorer_climb(self, 0, err);
+    if (!status && !rdt_candidates_is_late(self->candidates))
+        status = rdt_probe_run(&probes, self, err);
     rdt_probe_free(&probes);
     return status;
 }
@@ -113,17 +119,17 @@ static rdt_random start_random(const rdt_search *search) {
     return random;
 }
 
-redtune_status rdt_explore_near(const rdt_strategy *strategy, rdt_candidates *field,
-                                redtune_error *err) {
+redtune_status rdt_explore_adaptive(const rdt_strategy *strategy, rdt_candidates *candidates,
+                                    redtune_error *err) {
     rdt_explorer self = {
-        .strategy = strategy, .field = field, .random = start_random(field->search)};
-    size_t *room = malloc(4 * field->count * sizeof *room);
-    if (!room) return rdt_fail_memory(err, 4 * field->count * sizeof *room);
-    self.wish = room;
-    self.in = room + field->count;
-    self.scratch = room + 2 * field->count;
-    redtune_status status = rdt_values_judge(field->search, &self.values, err);
-    if (!status) status = look_around(&self, err);
+        .strategy = strategy, .candidates = candidates, .random = start_random(candidates->search)};
+    size_t *room = malloc(4 * candidates->count * sizeof *room);
+    if (!room) return rdt_fail_memory(err, 4 * candidates->count * sizeof *room);
+    self.proposed = room;
+    self.explored = room + candidates->count;
+    self.scratch = room + 2 * candidates->count;
+    redtune_status status = rdt_values_classify(candidates->search, &self.values, err);
+    if (!status) status = explore_locally(&self, err);
     free(room);
     return status;
 }
@@ -137,40 +143,42 @@ static void shuffle(size_t *indices, size_t count, rdt_random random) {
     }
 }
 
-redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_candidates *field,
+redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_candidates *candidates,
                                redtune_error *err) {
     enum { STRIDE = 32 };
-    size_t *indices = malloc(field->count * sizeof *indices);
-    if (!indices) return rdt_fail_memory(err, field->count * sizeof *indices);
-    for (size_t i = 0; i < field->count; i++) indices[i] = i;
-    field->planned = rdt_strategy_count(strategy, field->count);
-    if (field->search->is_late) shuffle(indices, field->count, start_random(field->search));
+    size_t *indices = malloc(candidates->count * sizeof *indices);
+    if (!indices) return rdt_fail_memory(err, candidates->count * sizeof *indices);
+    for (size_t i = 0; i < candidates->count; i++) indices[i] = i;
+    candidates->planned = rdt_strategy_count(strategy, candidates->count);
+    if (candidates->search->is_late)
+        shuffle(indices, candidates->count, start_random(candidates->search));
     redtune_status status =
-        rdt_candidates_measure(field, &field->standard, 1, strategy->samples, err);
-    for (size_t i = 0; !status && i < field->count && !rdt_candidates_is_late(field); i += STRIDE) {
-        size_t count = field->count - i < STRIDE ? field->count - i : STRIDE;
-        status = rdt_candidates_measure(field, indices + i, count, strategy->samples, err);
+        rdt_candidates_measure(candidates, &candidates->baseline, 1, strategy->samples, err);
+    for (size_t i = 0; !status && i < candidates->count && !rdt_candidates_is_late(candidates);
+         i += STRIDE) {
+        size_t count = candidates->count - i < STRIDE ? candidates->count - i : STRIDE;
+        status = rdt_candidates_measure(candidates, indices + i, count, strategy->samples, err);
     }
     free(indices);
     return status;
 }
 
 /* Of points that share a kernel one stands for all. */
-redtune_status rdt_explore_prepare(const rdt_candidates *field, redtune_error *err) {
+redtune_status rdt_explore_prepare(const rdt_candidates *candidates, redtune_error *err) {
     rdt_values values = {{{{0}}}};
-    const bool all = field->search->strategy->extent == RDT_EXTENT_DISTINCT;
-    size_t *wanted = malloc(field->count * sizeof *wanted), count = 0;
-    if (!wanted) return rdt_fail_memory(err, field->count * sizeof *wanted);
-    redtune_status status = rdt_values_judge(field->search, &values, err);
-    for (size_t i = 0; !status && i < field->count; i++) {
-        const rdt_point *each = &field->entry[i].candidate.point;
-        if (!all && rdt_values_least(&values, field->spaces, each) < RDT_USE_BASE) continue;
-        if (count && rdt_point_same_kernel(field->spaces, each,
-                                           &field->entry[wanted[count - 1]].candidate.point))
+    const bool all = candidates->search->strategy->extent == RDT_EXTENT_DISTINCT;
+    size_t *wanted = malloc(candidates->count * sizeof *wanted), count = 0;
+    if (!wanted) return rdt_fail_memory(err, candidates->count * sizeof *wanted);
+    redtune_status status = rdt_values_classify(candidates->search, &values, err);
+    for (size_t i = 0; !status && i < candidates->count; i++) {
+        const rdt_point *each = &candidates->entry[i].candidate.point;
+        if (!all && rdt_values_least(&values, candidates->spaces, each) < RDT_USE_BASE) continue;
+        if (count && rdt_point_same_kernel(candidates->spaces, each,
+                                           &candidates->entry[wanted[count - 1]].candidate.point))
             continue;
         wanted[count++] = i;
     }
-    if (!status) rdt_candidates_prepare(field, wanted, count, false);
+    if (!status) rdt_candidates_prepare(candidates, wanted, count, false);
     free(wanted);
     return status;
 }

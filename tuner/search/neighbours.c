@@ -1,4 +1,4 @@
-/* Neighbours: the neighbours of a point. */
+/* Neighbours: the points that are a step or two from a point. */
 #include "tuner/search/neighbours.h"
 
 bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i, int steps,
@@ -49,10 +49,10 @@ static void each_pair(const rdt_spaces *spaces, const rdt_point *point, int step
     }
 }
 
-void rdt_neighbours_each(const rdt_spaces *spaces, const rdt_point *point, int stage,
+void rdt_neighbours_each(const rdt_spaces *spaces, const rdt_point *point, int neighbourhood,
                          rdt_neighbours_fn *each, void *user) {
-    if (stage == 0)
+    if (neighbourhood == 0)
         each_single(spaces, point, each, user);
     else
-        each_pair(spaces, point, stage, each, user);
+        each_pair(spaces, point, neighbourhood, each, user);
 }

@@ -1,17 +1,17 @@
 /* Neighbours: the neighbours of a point, which are of its family. Parameters that count something
- * are steps of a ladder; those whose values have names are kinds. */
+ * move by steps; points that agree in all values that have names are of one kind. */
 #pragma once
 
 #include "model/point.h"
 
-/* Stage 0: one step in one number, or another name. Stage n: n steps up in one number and n down in
- * another, which leaves their product about as it was: what is best often lies far off on that
- * line. */
-enum { RDT_NEIGHBOURS_STAGES = 3 };
+/* Neighbourhood 0: one step in one number, or another name. Neighbourhood n: n steps up in one
+ * number and n down in another, which leaves their product about as it was: what is best often lies
+ * far off on that line. */
+enum { RDT_NEIGHBOURHOODS = 3 };
 
 typedef void rdt_neighbours_fn(void *user, const rdt_point *neighbour);
 /* Not every neighbour need be allowed. */
-void rdt_neighbours_each(const rdt_spaces *spaces, const rdt_point *point, int stage,
+void rdt_neighbours_each(const rdt_spaces *spaces, const rdt_point *point, int neighbourhood,
                          rdt_neighbours_fn *each, void *user);
 
 /* Sets *out to the point with parameter i moved by `steps` steps; false beyond the last value,

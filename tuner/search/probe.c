@@ -1,4 +1,4 @@
-/* Probe: trials of the values that a first look does not explore. */
+/* Probe: trials of the values that are not explored from the start. */
 #include "tuner/search/probe.h"
 
 #include <limits.h>
@@ -10,8 +10,8 @@ enum {
     AROUND_PROBE = 2 /* points around a probe that wins */
 };
 
-/* Times its twin's time: so fast a probe shows that its value is worth exploring, by itself or
- * where it is also near the best. Two quick looks differ by 3 % now and then. */
+/* Times its control's time: so fast a probe shows that its value is worth exploring, by itself or
+ * where it is also near the best. Two times of few samples differ by 3 % now and then. */
 static const double worth_margin = 0.92, close_margin = 0.97;
 static const double near_margin = 1.02; /* times the best's time */
 /* Times the best's time: a family whose best is slower is not probed. */
@@ -38,20 +38,20 @@ static bool is_chosen(const rdt_probes *probes, size_t entry) {
     return false;
 }
 
-/* The entry nearest to the point that has the same names and was not tried; the field's count if
+/* The entry nearest to the point that has the same names and was not tried; the count if
  * the point itself was tried, or there is none. */
-static size_t find_nearest(const rdt_candidates *field, const rdt_probes *probes,
+static size_t find_nearest(const rdt_candidates *candidates, const rdt_probes *probes,
                            const rdt_point *point) {
-    const long same = rdt_candidates_find(field, point);
-    size_t nearest = field->count;
+    const long same = rdt_candidates_find(candidates, point);
+    size_t nearest = candidates->count;
     int least = INT_MAX;
-    if (same >= 0 && field->entry[same].tried) return nearest;
-    for (size_t i = 0; i < field->count; i++) {
-        const rdt_point *each = &field->entry[i].candidate.point;
-        if (field->entry[i].tried || !rdt_neighbours_same_kind(field->spaces, each, point) ||
-            is_chosen(probes, i))
+    if (same >= 0 && candidates->entry[same].tried) return nearest;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const rdt_point *each = &candidates->entry[i].candidate.point;
+        if (candidates->entry[i].tried ||
+            !rdt_neighbours_same_kind(candidates->spaces, each, point) || is_chosen(probes, i))
             continue;
-        const int steps = distance(rdt_point_space(field->spaces, point), each, point);
+        const int steps = distance(rdt_point_space(candidates->spaces, point), each, point);
         if (steps >= least) continue;
         least = steps;
         nearest = i;
@@ -73,114 +73,118 @@ static redtune_status find_start(const rdt_search *search, int family, rdt_point
     const int careful = rdt_strategy_samples(search->strategy);
     size_t count = 0, at = 0;
     *found = false;
-    if (!search->near_count) return REDTUNE_OK;
-    for (size_t i = search->near_count; i-- > 0;)
-        if (search->near[i].shift > 0) at = i;
+    if (!search->similar_count) return REDTUNE_OK;
+    for (size_t i = search->similar_count; i-- > 0;)
+        if (search->similar[i].shift > 0) at = i;
     redtune_status status =
-        rdt_seeds_best(spaces, search->near[at].trials, family, careful, 1, out, &count, err);
+        rdt_seeds_best(spaces, search->similar[at].trials, family, careful, 1, out, &count, err);
     *found = count > 0;
     return status;
 }
 
-static void prepare(const rdt_probes *probes, rdt_explorer *explorer) {
+static void prepare_chosen(const rdt_probes *probes, rdt_explorer *explorer) {
     for (size_t i = 0; i < probes->count; i++) explorer->scratch[i] = probes->probe[i].entry;
-    rdt_candidates_prepare(explorer->field, explorer->scratch, probes->count, true);
+    rdt_candidates_prepare(explorer->candidates, explorer->scratch, probes->count, true);
 }
 
-static rdt_point swap(const rdt_spaces *spaces, const rdt_point *twin, int i, int k) {
-    rdt_point swapped = *twin;
-    swapped.value[i] = rdt_point_space(spaces, twin)->param[i].value[k];
-    return swapped;
+static rdt_point with_value(const rdt_spaces *spaces, const rdt_point *control, int i, int k) {
+    rdt_point changed = *control;
+    changed.value[i] = rdt_point_space(spaces, control)->param[i].value[k];
+    return changed;
 }
 
-static void choose(rdt_probes *probes, const rdt_candidates *field, int i, int k, size_t twin) {
-    const rdt_point swapped = swap(field->spaces, &field->entry[twin].candidate.point, i, k);
-    const size_t nearest = find_nearest(field, probes, &swapped);
-    if (nearest < field->count)
-        probes->probe[probes->count++] = (rdt_probe){swapped.family, i, k, nearest, twin};
+static void choose(rdt_probes *probes, const rdt_candidates *candidates, int i, int k,
+                   size_t control) {
+    const rdt_point changed =
+        with_value(candidates->spaces, &candidates->entry[control].candidate.point, i, k);
+    const size_t nearest = find_nearest(candidates, probes, &changed);
+    if (nearest < candidates->count)
+        probes->probe[probes->count++] = (rdt_probe){changed.family, i, k, nearest, control};
 }
 
-/* Each value of the twin's family of a use from `least` on that is not the default's. */
-static void choose_all(rdt_probes *probes, const rdt_explorer *explorer, size_t twin,
+/* Each value of the control's family of a use from `least` on that is not the default's. */
+static void choose_all(rdt_probes *probes, const rdt_explorer *explorer, size_t control,
                        rdt_use least) {
-    const rdt_candidates *field = explorer->field;
-    const int family = field->entry[twin].candidate.point.family;
-    const rdt_space *space = &field->spaces->space[family];
+    const rdt_candidates *candidates = explorer->candidates;
+    const int family = candidates->entry[control].candidate.point.family;
+    const rdt_space *space = &candidates->spaces->space[family];
     for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++)
             if (is_probed(&explorer->values, family, i, k, least))
-                choose(probes, field, i, k, twin);
+                choose(probes, candidates, i, k, control);
 }
 
-/* The best entry of the family so far; the field's count if none is good. */
+/* The best entry of the family so far; the count if none is good. */
 static size_t find_best(const rdt_explorer *explorer, int family) {
-    const rdt_candidates *field = explorer->field;
-    size_t *ranked = explorer->scratch + field->count, good = rdt_candidates_rank(field, ranked);
+    const rdt_candidates *candidates = explorer->candidates;
+    size_t *ranked = explorer->scratch + candidates->count,
+           good = rdt_candidates_rank(candidates, ranked);
     for (size_t i = 0; i < good; i++)
-        if (field->entry[ranked[i]].candidate.point.family == family) return ranked[i];
-    return field->count;
+        if (candidates->entry[ranked[i]].candidate.point.family == family) return ranked[i];
+    return candidates->count;
 }
 
 /* Whether the best of a family is good, and near the best of all. */
-static bool is_near_best(const rdt_candidates *field, size_t best) {
-    return best < field->count && field->entry[best].median_ns <= field->best_ns * family_margin;
+static bool is_near_best(const rdt_candidates *candidates, size_t best) {
+    return best < candidates->count &&
+           candidates->entry[best].median_ns <= candidates->best_ns * family_margin;
 }
 
 static redtune_status choose_of_family(rdt_probes *probes, const rdt_explorer *explorer, int family,
                                        redtune_error *err) {
-    const rdt_candidates *field = explorer->field;
+    const rdt_candidates *candidates = explorer->candidates;
     const size_t best = find_best(explorer, family);
     rdt_point point;
     bool found = false;
-    redtune_status status = find_start(field->search, family, &point, &found, err);
+    redtune_status status = find_start(candidates->search, family, &point, &found, err);
     if (status) return status;
-    const long start = found ? rdt_candidates_find(field, &point) : -1;
-    probes->started[family] = start >= 0 && field->entry[start].samples;
-    if (is_near_best(field, best))
+    const long start = found ? rdt_candidates_find(candidates, &point) : -1;
+    probes->started[family] = start >= 0 && candidates->entry[start].samples;
+    if (is_near_best(candidates, best))
         choose_all(probes, explorer, probes->started[family] ? (size_t)start : best, RDT_USE_TIED);
     return REDTUNE_OK;
 }
 
 redtune_status rdt_probe_choose(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
-    const int families = explorer->field->spaces->count;
+    const int families = explorer->candidates->spaces->count;
     const size_t most = (size_t)families * 2 * RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX;
     redtune_status status = REDTUNE_OK;
     probes->probe = malloc(most * sizeof *probes->probe);
     if (!probes->probe) return rdt_fail_memory(err, most * sizeof *probes->probe);
     for (int f = 0; !status && f < families; f++)
         status = choose_of_family(probes, explorer, f, err);
-    if (!status) prepare(probes, explorer);
+    if (!status) prepare_chosen(probes, explorer);
     return status;
 }
 
-static void foresee_twin(const rdt_search *search, const rdt_values *values,
-                         const rdt_point *twin) {
+static void prepare_for(const rdt_search *search, const rdt_values *values,
+                        const rdt_point *control) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const rdt_space *space = rdt_point_space(spaces, twin);
+    const rdt_space *space = rdt_point_space(spaces, control);
     const rdt_case at = {search->problem, search->facts};
     rdt_candidate candidates[RDT_PARAM_MAX * RDT_PARAM_VALUE_MAX];
     size_t count = 0;
     for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++) {
-            const rdt_point swapped = swap(spaces, twin, i, k);
-            if (is_probed(values, twin->family, i, k, RDT_USE_TIED) &&
-                !rdt_codegen_check(search->codegen, at, &swapped, NULL))
-                candidates[count++] = (rdt_candidate){.point = swapped};
+            const rdt_point changed = with_value(spaces, control, i, k);
+            if (is_probed(values, control->family, i, k, RDT_USE_TIED) &&
+                !rdt_codegen_check(search->codegen, at, &changed, NULL))
+                candidates[count++] = (rdt_candidate){.point = changed};
         }
     const rdt_batch batch = {search->problem, candidates, count};
     if (count) search->evaluator->prepare(search->evaluator->self, &batch, true);
 }
 
-redtune_status rdt_probe_foresee(const rdt_search *search, redtune_error *err) {
+redtune_status rdt_probe_prepare(const rdt_search *search, redtune_error *err) {
     const int families = rdt_codegen_spaces(search->codegen)->count;
     rdt_values values = {{{{0}}}};
     if (!search->evaluator->prepare) return REDTUNE_OK;
-    redtune_status status = rdt_values_judge(search, &values, err);
+    redtune_status status = rdt_values_classify(search, &values, err);
     for (int f = 0; !status && f < families; f++) {
-        rdt_point twin;
+        rdt_point control;
         bool found = false;
-        status = find_start(search, f, &twin, &found, err);
-        if (!status && found) foresee_twin(search, &values, &twin);
+        status = find_start(search, f, &control, &found, err);
+        if (!status && found) prepare_for(search, &values, &control);
     }
     return status;
 }
@@ -192,63 +196,65 @@ void rdt_probe_free(rdt_probes *probes) {
 
 /* ---- trying ---------------------------------------------------------------------------------- */
 
-static void wish_all(const rdt_probes *probes, rdt_explorer *explorer) {
+static void propose_all(const rdt_probes *probes, rdt_explorer *explorer) {
     for (size_t i = 0; i < probes->count; i++) {
         const size_t entry = probes->probe[i].entry;
-        if (explorer->field->entry[entry].tried) continue;
-        explorer->wish[explorer->wish_count++] = entry;
-        explorer->most++;
+        if (explorer->candidates->entry[entry].tried) continue;
+        explorer->proposed[explorer->proposed_count++] = entry;
+        explorer->limit++;
     }
 }
 
-static bool wins(const rdt_candidates *field, const rdt_probe *probe) {
-    const rdt_entry *entry = &field->entry[probe->entry], *twin = &field->entry[probe->twin];
-    const bool is_near = entry->median_ns < field->best_ns * near_margin;
+static bool wins(const rdt_candidates *candidates, const rdt_probe *probe) {
+    const rdt_entry *entry = &candidates->entry[probe->entry],
+                    *control = &candidates->entry[probe->control];
+    const bool is_near = entry->median_ns < candidates->best_ns * near_margin;
     return entry->samples &&
-           entry->median_ns < twin->median_ns * (is_near ? close_margin : worth_margin);
+           entry->median_ns < control->median_ns * (is_near ? close_margin : worth_margin);
 }
 
-/* Wishes for the best of the family with the probe's value; and for what lies around the probe, if
- * that is the best. */
-static void wish_more(rdt_explorer *explorer, const rdt_probe *probe) {
-    const rdt_candidates *field = explorer->field;
+/* Proposes the best of the family with the probe's value; and the neighbours of the probe, if that
+ * is the best. */
+static void propose_around_probe(rdt_explorer *explorer, const rdt_probe *probe) {
+    const rdt_candidates *candidates = explorer->candidates;
     const size_t best = find_best(explorer, probe->family);
-    const rdt_point swapped =
-        swap(field->spaces, &field->entry[best].candidate.point, probe->param, probe->value);
-    explorer->most += AROUND_PROBE;
-    rdt_explorer_wish(explorer, &swapped);
-    if (best == probe->entry) rdt_explorer_wish_around(explorer, best);
+    const rdt_point changed = with_value(
+        candidates->spaces, &candidates->entry[best].candidate.point, probe->param, probe->value);
+    explorer->limit += AROUND_PROBE;
+    rdt_explorer_propose(explorer, &changed);
+    if (best == probe->entry) rdt_explorer_propose_neighbours(explorer, best);
 }
 
-/* Explores the values whose probes win; where one is far better than the best before, looks at as
+/* Explores the values whose probes win; where one is far better than the best before, measures as
  * many points again. */
-static redtune_status follow(const rdt_probes *probes, rdt_explorer *explorer, double best_ns,
-                             redtune_error *err) {
-    const size_t before = explorer->most;
+static redtune_status explore_winners(const rdt_probes *probes, rdt_explorer *explorer,
+                                      double best_ns, redtune_error *err) {
+    const size_t before = explorer->limit;
     bool any = false;
     for (size_t i = 0; i < probes->count; i++) {
         const rdt_probe *each = &probes->probe[i];
-        if (!wins(explorer->field, each)) continue;
+        if (!wins(explorer->candidates, each)) continue;
         explorer->values.of[each->family][each->param][each->value] = RDT_USE_IN;
         any = true;
     }
     if (!any) return REDTUNE_OK;
     rdt_explorer_list(explorer);
     for (size_t i = 0; i < probes->count; i++)
-        if (wins(explorer->field, &probes->probe[i])) wish_more(explorer, &probes->probe[i]);
-    redtune_status status = rdt_explorer_grant(explorer, err);
-    if (explorer->field->best_ns < best_ns * wrong_margin) explorer->most += before;
-    return status ? status : rdt_explorer_move_on(explorer, 0, err);
+        if (wins(explorer->candidates, &probes->probe[i]))
+            propose_around_probe(explorer, &probes->probe[i]);
+    redtune_status status = rdt_explorer_measure(explorer, err);
+    if (explorer->candidates->best_ns < best_ns * wrong_margin) explorer->limit += before;
+    return status ? status : rdt_explorer_climb(explorer, 0, err);
 }
 
-redtune_status rdt_probe_try(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
-    const double best_ns = explorer->field->best_ns;
-    for (int f = 0; f < explorer->field->spaces->count; f++) {
+redtune_status rdt_probe_run(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
+    const double best_ns = explorer->candidates->best_ns;
+    for (int f = 0; f < explorer->candidates->spaces->count; f++) {
         const size_t best = find_best(explorer, f);
-        if (!probes->started[f] && is_near_best(explorer->field, best))
+        if (!probes->started[f] && is_near_best(explorer->candidates, best))
             choose_all(probes, explorer, best, RDT_USE_UNKNOWN);
     }
-    wish_all(probes, explorer);
-    redtune_status status = rdt_explorer_grant(explorer, err);
-    return status ? status : follow(probes, explorer, best_ns, err);
+    propose_all(probes, explorer);
+    redtune_status status = rdt_explorer_measure(explorer, err);
+    return status ? status : explore_winners(probes, explorer, best_ns, err);
 }

@@ -7,7 +7,7 @@
 
 enum { QUICK_SAMPLES = 3 };
 
-/* Times what the default takes: beyond that a quick look leaves no doubt. */
+/* Times what the default takes: beyond that few samples leave no doubt. */
 static const double plainly_slower = 1.25;
 
 typedef struct work {
@@ -35,8 +35,8 @@ static redtune_status keep_latest(void *user, const rdt_trial *trials, size_t co
     return REDTUNE_OK;
 }
 
-static bool go_on(void *user, const redtune_problem *problem, const char *stage, size_t i, size_t n,
-                  double best_ns) {
+static bool never_stop(void *user, const redtune_problem *problem, const char *stage, size_t i,
+                       size_t n, double best_ns) {
     (void)user, (void)problem, (void)stage, (void)i, (void)n, (void)best_ns;
     return false;
 }
@@ -63,10 +63,10 @@ static int affordable(const work *self, double turn_s) {
     return samples < RDT_RECHECK_SAMPLES ? (int)samples : RDT_RECHECK_SAMPLES;
 }
 
-/* ---- the looks ------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 /* The config is out: 16 samples of it would take longer than there is time for. */
-static void condemn_slow(work *self) {
+static void reject_slow(work *self) {
     rdt_trial *trial = &self->latest[0];
     rdt_text_print(
         trial->cause, sizeof trial->cause,
@@ -79,12 +79,12 @@ static void condemn_slow(work *self) {
 }
 
 /* Measures good configs with care, as far as there is time. turn_s: for a sample of each. */
-static redtune_status look_again(work *self, double turn_s, redtune_error *err) {
+static redtune_status measure_carefully(work *self, double turn_s, redtune_error *err) {
     int samples = affordable(self, turn_s);
     size_t first = 0;
     if (samples < RDT_RECHECK_SAMPLES_MIN && is_plainly_slower(self)) {
         double fast_ns = self->latest[1].median_ns, slow_ns = self->latest[0].median_ns;
-        condemn_slow(self);
+        reject_slow(self);
         samples = affordable(self, turn_s * fast_ns / (fast_ns + slow_ns));
         first = 1;
     }
@@ -93,14 +93,14 @@ static redtune_status look_again(work *self, double turn_s, redtune_error *err) 
                                   samples, err);
 }
 
-static void report_trials(const work *self, rdt_rechecked *out) {
+static void collect_trials(const work *self, rdt_rechecked *out) {
     *out = (rdt_rechecked){.count = 0};
     for (size_t k = 0; k < self->count; k++)
         if (!is_good(self, k) || self->latest[k].samples >= RDT_RECHECK_SAMPLES_MIN)
             out->trials[out->count++] = self->latest[k];
 }
 
-static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
+static redtune_status measure_within_limit(work *self, rdt_rechecked *out, redtune_error *err) {
     /* The first sample comes with the test data and the verifying: it says little of the time. */
     redtune_status status =
         rdt_candidates_measure(&self->candidates, self->index, self->count, 1, err);
@@ -109,19 +109,19 @@ static redtune_status look(work *self, rdt_rechecked *out, redtune_error *err) {
         status =
             rdt_candidates_measure(&self->candidates, self->index, self->count, QUICK_SAMPLES, err);
     double left = left_s(self);
-    if (!status && left > 0) status = look_again(self, (before - left) / QUICK_SAMPLES, err);
-    if (!status) report_trials(self, out);
+    if (!status && left > 0) status = measure_carefully(self, (before - left) / QUICK_SAMPLES, err);
+    if (!status) collect_trials(self, out);
     return status;
 }
 
 /* The config's own failure, which the evaluator did not survive. */
-static void blame(const work *self, const redtune_error *why, rdt_rechecked *out) {
+static void attribute_failure(const work *self, const redtune_error *why, rdt_rechecked *out) {
     const rdt_entry *entry = &self->candidates.entry[self->index[0]];
     rdt_trial trial = {
         .problem = *self->wanted->search.problem,
         .cache = self->wanted->search.cache,
         .outcome = RDT_OUTCOME_FAULTED,
-        .rank = entry->order,
+        .rank = entry->rank,
     };
     rdt_point_write(self->candidates.spaces, &entry->candidate.point, trial.family, trial.config);
     rdt_text_copy(trial.cause, sizeof trial.cause, why->message);
@@ -131,7 +131,7 @@ static void blame(const work *self, const redtune_error *why, rdt_rechecked *out
 redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_point *point,
                                rdt_rechecked *out, redtune_error *err) {
     work self = {.wanted = wanted};
-    const rdt_sink sink = {.user = &self, .store = keep_latest, .progress = go_on};
+    const rdt_sink sink = {.user = &self, .store = keep_latest, .progress = never_stop};
     rdt_search search = wanted->search;
     search.any = true;
     search.sink = &sink;
@@ -141,13 +141,13 @@ redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_point *point
     if (!status) status = rdt_candidates_open_some(&search, point, 1, &self.candidates, err);
     if (status) return status;
     self.index[self.count++] = (size_t)rdt_candidates_find(&self.candidates, point);
-    if (self.index[0] != self.candidates.standard)
-        self.index[self.count++] = self.candidates.standard;
+    if (self.index[0] != self.candidates.baseline)
+        self.index[self.count++] = self.candidates.baseline;
     redtune_error why;
-    status = look(&self, out, &why);
+    status = measure_within_limit(&self, out, &why);
     if (status == REDTUNE_DEVICE && wanted->at && *wanted->at == 0 && self.count == 2 &&
         self.latest[0].outcome != RDT_OUTCOME_HUNG)
-        blame(&self, &why, out);
+        attribute_failure(&self, &why, out);
     if (status && err) *err = why;
     rdt_candidates_close(&self.candidates);
     return status;

@@ -10,14 +10,14 @@
 struct rdt_candidates;
 
 /* Trials of a problem like this one. */
-typedef struct rdt_seeds {
+typedef struct rdt_similar {
     const rdt_trials *trials;
     /* How its count compares: 1 for a smaller one, whose best configs are tried with their
      * parameters one step up, too; -1 for a larger one; 0 for the same. */
     int shift;
-} rdt_seeds;
+} rdt_similar;
 
-enum { RDT_SEEDS_MAX = 4 };
+enum { RDT_SIMILAR_MAX = 4 };
 
 typedef struct rdt_search {
     const rdt_evaluator *evaluator;
@@ -32,20 +32,20 @@ typedef struct rdt_search {
     const rdt_trials *known;
     /* The same in the other cache state: it is not verified again. NULL: nothing. */
     const rdt_trials *verified;
-    rdt_seeds near[RDT_SEEDS_MAX]; /* the most alike first */
-    size_t near_count;
+    rdt_similar similar[RDT_SIMILAR_MAX]; /* the most alike first */
+    size_t similar_count;
     /* The trials of the class at all its sizes: they say which named values are worth a probe, or
      * more. NULL: nothing is probed. */
     const rdt_trials *sizes;
     const char *stage; /* for the sink's progress */
-    /* Whether no more candidates should be looked at, since time is short; user is the sink's.
+    /* Whether no more candidates should be explored, since time is short; user is the sink's.
      * NULL: never. */
     bool (*is_late)(void *user);
     bool any; /* of points that are named: those that are allowed, worth measuring or not */
     const rdt_sink *sink;
 } rdt_search;
 
-/* Looks around and goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
+/* Explores, and goes through the rounds of the strategy. REDTUNE_WRONG if no candidate is good;
  * REDTUNE_INTERRUPTED if the sink said stop. All trials have been stored in any case, and
  * *count is valid. */
 redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,

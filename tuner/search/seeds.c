@@ -17,20 +17,21 @@ enum {
 };
 
 /* A point and its time there. */
-typedef struct rival {
+typedef struct ranked_point {
     rdt_point point;
     double median_ns;
-    int samples, order;
-} rival;
+    int samples, rank;
+} ranked_point;
 
 static int compare_medians(const void *a, const void *b) {
-    const rival *x = a, *y = b;
+    const ranked_point *x = a, *y = b;
     if (x->median_ns != y->median_ns) return x->median_ns < y->median_ns ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
+    return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* Of several trials of one point the last with the most samples counts. */
-static size_t rank(const rdt_spaces *spaces, const rdt_trials *trials, rival *rivals) {
+static size_t rank_points(const rdt_spaces *spaces, const rdt_trials *trials,
+                          ranked_point *ranked) {
     size_t count = 0;
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
@@ -39,13 +40,13 @@ static size_t rank(const rdt_spaces *spaces, const rdt_trials *trials, rival *ri
             rdt_point_read(spaces, trial->family, trial->config, &point, NULL))
             continue;
         size_t at = 0;
-        while (at < count && !rdt_point_same(&rivals[at].point, &point)) at++;
-        if (at < count && rivals[at].samples > trial->samples) continue;
+        while (at < count && !rdt_point_same(&ranked[at].point, &point)) at++;
+        if (at < count && ranked[at].samples > trial->samples) continue;
         if (at == count) count++;
-        rivals[at] =
-            (rival){point, trial->median_ns, trial->samples, rdt_point_rank(spaces, &point)};
+        ranked[at] =
+            (ranked_point){point, trial->median_ns, trial->samples, rdt_point_rank(spaces, &point)};
     }
-    qsort(rivals, count, sizeof *rivals, compare_medians);
+    qsort(ranked, count, sizeof *ranked, compare_medians);
     return count;
 }
 
@@ -54,64 +55,64 @@ static void add_seed(rdt_seeds_list *list, const rdt_point *point) {
 }
 
 /* The best of each kind: which kind is best may change with the size. */
-static void add_leaders(const rdt_spaces *spaces, const rival *rivals, size_t count,
+static void add_leaders(const rdt_spaces *spaces, const ranked_point *ranked, size_t count,
                         rdt_seeds_list *list) {
     size_t leaders = 0;
     for (size_t i = 0; i < count && leaders < LEADERS; i++) {
         bool leads = true;
         for (size_t k = 0; leads && k < i; k++)
-            leads = !rdt_neighbours_same_kind(spaces, &rivals[k].point, &rivals[i].point);
+            leads = !rdt_neighbours_same_kind(spaces, &ranked[k].point, &ranked[i].point);
         if (!leads) continue;
-        add_seed(list, &rivals[i].point);
+        add_seed(list, &ranked[i].point);
         leaders++;
     }
 }
 
 /* The neighbours of the best towards this size, where it differs. */
-static void add_moved(const rdt_spaces *spaces, const rival *rivals, size_t count, int shift,
+static void add_moved(const rdt_spaces *spaces, const ranked_point *ranked, size_t count, int shift,
                       rdt_seeds_list *list) {
     for (size_t i = 0; shift && i < count && i < MOVED; i++)
-        for (int k = rdt_point_space(spaces, &rivals[i].point)->param_count - 1; k >= 0; k--) {
+        for (int k = rdt_point_space(spaces, &ranked[i].point)->param_count - 1; k >= 0; k--) {
             rdt_point moved;
-            if (rdt_neighbours_step(spaces, &rivals[i].point, k, shift, &moved))
+            if (rdt_neighbours_step(spaces, &ranked[i].point, k, shift, &moved))
                 add_seed(list, &moved);
         }
 }
 
-static void add_between(const rival *rivals, size_t first, size_t end, size_t count,
-                        rdt_seeds_list *list) {
-    for (size_t i = first; i < end && i < count; i++) add_seed(list, &rivals[i].point);
+static void add_range(const ranked_point *ranked, size_t first, size_t end, size_t count,
+                      rdt_seeds_list *list) {
+    for (size_t i = first; i < end && i < count; i++) add_seed(list, &ranked[i].point);
 }
 
 /* Of every problem the very best comes before anything less of another. */
-static void add_all(const rdt_search *search, rival *const *rivals, const size_t *counts,
+static void add_all(const rdt_search *search, ranked_point *const *ranked, const size_t *counts,
                     rdt_seeds_list *out) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    for (size_t i = 0; i < search->near_count; i++) {
-        add_between(rivals[i], 0, BEST / 2, counts[i], out);
-        add_leaders(spaces, rivals[i], counts[i], out);
+    for (size_t i = 0; i < search->similar_count; i++) {
+        add_range(ranked[i], 0, BEST / 2, counts[i], out);
+        add_leaders(spaces, ranked[i], counts[i], out);
     }
-    for (size_t i = 0; i < search->near_count; i++)
-        add_between(rivals[i], BEST / 2, BEST, counts[i], out);
-    for (size_t i = 0; i < search->near_count; i++)
-        add_moved(spaces, rivals[i], counts[i], search->near[i].shift, out);
+    for (size_t i = 0; i < search->similar_count; i++)
+        add_range(ranked[i], BEST / 2, BEST, counts[i], out);
+    for (size_t i = 0; i < search->similar_count; i++)
+        add_moved(spaces, ranked[i], counts[i], search->similar[i].shift, out);
 }
 
 redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
                                  redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const size_t room = RDT_SEEDS_MAX * (BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX);
-    rival *rivals[RDT_SEEDS_MAX] = {NULL};
-    size_t counts[RDT_SEEDS_MAX];
+    const size_t room = RDT_SIMILAR_MAX * (BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX);
+    ranked_point *ranked[RDT_SIMILAR_MAX] = {NULL};
+    size_t counts[RDT_SIMILAR_MAX];
     bool good = (out->point = malloc(room * sizeof *out->point)) != NULL;
-    for (size_t i = 0; good && i < search->near_count; i++) {
-        const rdt_trials *trials = search->near[i].trials;
-        rivals[i] = malloc((trials->count + 1) * sizeof **rivals);
-        good = rivals[i] != NULL;
-        if (good) counts[i] = rank(spaces, trials, rivals[i]);
+    for (size_t i = 0; good && i < search->similar_count; i++) {
+        const rdt_trials *trials = search->similar[i].trials;
+        ranked[i] = malloc((trials->count + 1) * sizeof **ranked);
+        good = ranked[i] != NULL;
+        if (good) counts[i] = rank_points(spaces, trials, ranked[i]);
     }
-    if (good) add_all(search, rivals, counts, out);
-    for (size_t i = 0; i < search->near_count; i++) free(rivals[i]);
+    if (good) add_all(search, ranked, counts, out);
+    for (size_t i = 0; i < search->similar_count; i++) free(ranked[i]);
     if (good) return REDTUNE_OK;
     rdt_seeds_free(out);
     return rdt_fail_memory(err, room * sizeof *out->point);
@@ -120,14 +121,14 @@ redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
 redtune_status rdt_seeds_best(const rdt_spaces *spaces, const rdt_trials *trials, int family,
                               int samples, size_t most, rdt_point *out, size_t *count,
                               redtune_error *err) {
-    rival *rivals = malloc((trials->count + 1) * sizeof *rivals);
-    if (!rivals) return rdt_fail_memory(err, (trials->count + 1) * sizeof *rivals);
-    size_t rival_count = rank(spaces, trials, rivals);
+    ranked_point *ranked = malloc((trials->count + 1) * sizeof *ranked);
+    if (!ranked) return rdt_fail_memory(err, (trials->count + 1) * sizeof *ranked);
+    size_t ranked_count = rank_points(spaces, trials, ranked);
     *count = 0;
-    for (size_t i = 0; i < rival_count && *count < most; i++)
-        if (rivals[i].samples >= samples && (family < 0 || rivals[i].point.family == family))
-            out[(*count)++] = rivals[i].point;
-    free(rivals);
+    for (size_t i = 0; i < ranked_count && *count < most; i++)
+        if (ranked[i].samples >= samples && (family < 0 || ranked[i].point.family == family))
+            out[(*count)++] = ranked[i].point;
+    free(ranked);
     return REDTUNE_OK;
 }
 

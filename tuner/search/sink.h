@@ -30,7 +30,7 @@ typedef struct rdt_sink {
      */
     bool (*progress)(void *user, const redtune_problem *problem, const char *stage, size_t i,
                      size_t n, double best_ns);
-    /* Only a sweep calls the two below. problem is an index. again: a second look measured more;
+    /* Only a sweep calls the two below. problem is an index. again: the second pass measured more;
      * except for the counts, this replaces the problem's report from before. */
     void (*tuned)(void *user, size_t problem, const rdt_finding finding[RDT_CACHE_STATES],
                   bool again);

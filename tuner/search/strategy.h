@@ -16,25 +16,25 @@ typedef struct rdt_round {
 
 enum { RDT_ROUNDS_MAX = 4 };
 
-/* How many of n points a look takes: max(share * n, least); where nothing like the
+/* How many of n points an exploration measures: max(share * n, least); where nothing like the
  * problem is known, alone. */
-typedef struct rdt_look {
+typedef struct rdt_quota {
     double share;
     size_t least, alone;
-} rdt_look;
+} rdt_quota;
 
 typedef struct rdt_strategy {
     const char *name;
     redtune_effort effort;
-    rdt_extent extent; /* of the points that it looks at */
-    /* The first look: which points are measured, with `samples` each. */
+    rdt_extent extent; /* of the points that it explores */
+    /* Exploration: which points are measured first, with `samples` each. */
     redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_candidates *candidates,
                               redtune_error *err);
     int samples;
-    /* How much is looked at where every sample of a candidate takes the same time, as in a model,
-     * and where they do not: there what is best has more rivals that few samples cannot tell from
-     * it, and lies less where one expects it. Exploring everything uses neither. */
-    rdt_look exact, noisy;
+    /* How much is explored where every sample of a candidate takes the same time, as in a model,
+     * and where they do not: there what is best has more equals that few samples cannot tell from
+     * it, and is harder to predict. Exploring everything uses neither. */
+    rdt_quota exact, noisy;
     rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
 } rdt_strategy;
 
@@ -43,5 +43,5 @@ const rdt_strategy *rdt_strategy_find(redtune_effort effort);
 /* Samples of the last round: a winner has been timed so often. */
 int rdt_strategy_samples(const rdt_strategy *strategy);
 
-/* How many measurements a search asks for whose first look tries that many points. */
+/* How many measurements a search asks for that explores that many points. */
 size_t rdt_strategy_count(const rdt_strategy *strategy, size_t points);

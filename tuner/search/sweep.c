@@ -110,7 +110,7 @@ static redtune_status count_points(const rdt_trials *trials, size_t *out, redtun
 }
 
 /* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
- * last round, and as many candidates as it looks at. */
+ * last round, and as many candidates as it explores. */
 static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
                                   redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
@@ -129,7 +129,7 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
 
 /* The nearest searched count below, or above; 0: not found. */
 static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
-    enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were looked at */
+    enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were measured */
     uint64_t nearest = 0;
     for (size_t i = 0; i < trials->count; i++) {
         uint64_t each = trials->trial[i].problem.count;
@@ -146,39 +146,40 @@ static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool abo
 /* ---- searching ------------------------------------------------------------------------------- */
 
 /* The trials that a search starts from; owned here. */
-typedef struct start {
+typedef struct history {
     rdt_trials known, other, alike, below, above;
-} start;
+} history;
 
-static void free_start(start *start) {
-    rdt_trials_free(&start->known);
-    rdt_trials_free(&start->other);
-    rdt_trials_free(&start->alike);
-    rdt_trials_free(&start->below);
-    rdt_trials_free(&start->above);
+static void free_history(history *history) {
+    rdt_trials_free(&history->known);
+    rdt_trials_free(&history->other);
+    rdt_trials_free(&history->alike);
+    rdt_trials_free(&history->below);
+    rdt_trials_free(&history->above);
 }
 
-static void add_near(rdt_search *search, const rdt_trials *trials, int shift) {
-    if (trials->count) search->near[search->near_count++] = (rdt_seeds){trials, shift};
+static void add_similar(rdt_search *search, const rdt_trials *trials, int shift) {
+    if (trials->count) search->similar[search->similar_count++] = (rdt_similar){trials, shift};
 }
 
-static redtune_status collect_start(const rdt_sweep *self, rdt_search *search, start *start,
-                                    redtune_error *err) {
+static redtune_status collect_history(const rdt_sweep *self, rdt_search *search, history *history,
+                                      redtune_error *err) {
     const uint64_t count = search->problem->count;
     const rdt_trials *same = &self->known[search->cache];
     uint64_t below = nearest_count(same, count, false), above = nearest_count(same, count, true);
     redtune_status status =
-        rdt_trials_select(&self->known[!search->cache], count, &start->other, err);
-    if (!status) status = rdt_trials_select(same, count, &start->known, err);
-    if (!status) status = rdt_trials_select(&self->alike[search->cache], count, &start->alike, err);
-    if (!status && below) status = rdt_trials_select(same, below, &start->below, err);
-    if (!status && above) status = rdt_trials_select(same, above, &start->above, err);
-    search->known = &start->known;
-    search->verified = &start->other;
-    if (search->cache == RDT_CACHE_WARM) add_near(search, &start->other, 0);
-    add_near(search, &start->alike, 0);
-    add_near(search, &start->below, 1);
-    add_near(search, &start->above, -1);
+        rdt_trials_select(&self->known[!search->cache], count, &history->other, err);
+    if (!status) status = rdt_trials_select(same, count, &history->known, err);
+    if (!status)
+        status = rdt_trials_select(&self->alike[search->cache], count, &history->alike, err);
+    if (!status && below) status = rdt_trials_select(same, below, &history->below, err);
+    if (!status && above) status = rdt_trials_select(same, above, &history->above, err);
+    search->known = &history->known;
+    search->verified = &history->other;
+    if (search->cache == RDT_CACHE_WARM) add_similar(search, &history->other, 0);
+    add_similar(search, &history->alike, 0);
+    add_similar(search, &history->below, 1);
+    add_similar(search, &history->above, -1);
     search->sizes = same;
     return status;
 }
@@ -187,7 +188,7 @@ static redtune_status collect_start(const rdt_sweep *self, rdt_search *search, s
  * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
  * them.
  */
-static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
+static redtune_status prepare_kernels(rdt_sweep *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     const size_t next = self->current + 1;
     if (!self->evaluator->prepare || next >= self->count) return REDTUNE_OK;
@@ -206,11 +207,11 @@ static redtune_status look_ahead(rdt_sweep *self, redtune_error *err) {
 static redtune_status search_problem(rdt_sweep *self, const redtune_problem *problem,
                                      rdt_cache_state cache, rdt_finding *out, redtune_error *err) {
     rdt_search search = rdt_sweep_search(self, problem, cache);
-    start start = {.known = {0}};
+    history history = {.known = {0}};
     rdt_trials all = {0};
     bool complete = false;
-    redtune_status status = collect_start(self, &search, &start, err);
-    if (!status) status = choose_winner(&start.known, out, err);
+    redtune_status status = collect_history(self, &search, &history, err);
+    if (!status) status = choose_winner(&history.known, out, err);
     if (!status) status = is_complete(&search, out, &complete, err);
     if (status) goto done;
     if (complete) {
@@ -218,13 +219,13 @@ static redtune_status search_problem(rdt_sweep *self, const redtune_problem *pro
             status = rdt_fail_interrupted(err, "tuning");
         goto done;
     }
-    if (cache == RDT_CACHE_COLD) status = look_ahead(self, err);
+    if (cache == RDT_CACHE_COLD) status = prepare_kernels(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
     if (!status) status = choose_winner(&all, out, err);
 done:
     rdt_trials_free(&all);
-    free_start(&start);
+    free_history(&history);
     return status;
 }
 
@@ -241,14 +242,14 @@ static size_t searches_left(const rdt_sweep *self, size_t problem, size_t state)
 }
 
 /* Foresees the probes of the problem's search in that cache state. */
-static redtune_status foresee(rdt_sweep *self, size_t problem, rdt_cache_state cache,
-                              redtune_error *err) {
-    start start = {.known = {0}};
+static redtune_status prepare_probes(rdt_sweep *self, size_t problem, rdt_cache_state cache,
+                                     redtune_error *err) {
+    history history = {.known = {0}};
     if (problem >= self->count) return REDTUNE_OK;
     rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
-    redtune_status status = collect_start(self, &search, &start, err);
-    if (!status) status = rdt_probe_foresee(&search, err);
-    free_start(&start);
+    redtune_status status = collect_history(self, &search, &history, err);
+    if (!status) status = rdt_probe_prepare(&search, err);
+    free_history(&history);
     return status;
 }
 
@@ -262,7 +263,7 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
             status = search_problem(self, &self->problems[i], (rdt_cache_state)state, &found[state],
                                     err);
-            if (!status) status = foresee(self, i + 1, (rdt_cache_state)state, err);
+            if (!status) status = prepare_probes(self, i + 1, (rdt_cache_state)state, err);
         }
         if (!status) self->sink->tuned(self->sink->user, i, found, false);
     }
@@ -270,8 +271,8 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
 }
 
 /* The winner of what is known by now. */
-static redtune_status find_again(rdt_sweep *self, size_t i, rdt_cache_state cache,
-                                 rdt_finding *finding, redtune_error *err) {
+static redtune_status search_again(rdt_sweep *self, size_t i, rdt_cache_state cache,
+                                   rdt_finding *finding, redtune_error *err) {
     rdt_trials all = {0};
     redtune_status status = rdt_second_pass_run(self, i, cache, &finding->now, err);
     if (!status)
@@ -282,7 +283,7 @@ static redtune_status find_again(rdt_sweep *self, size_t i, rdt_cache_state cach
 }
 
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */
-static redtune_status revisit_each(rdt_sweep *self, redtune_error *err) {
+static redtune_status second_pass(rdt_sweep *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     if (!self->strategy->exact.least || !self->count) return REDTUNE_OK;
     for (size_t i = self->count - 1; !status && i-- > 0;) {
@@ -290,7 +291,7 @@ static redtune_status revisit_each(rdt_sweep *self, redtune_error *err) {
         rdt_finding found[RDT_CACHE_STATES] = {{0}};
         size_t tried = 0;
         for (size_t state = 0; !status && state < states; state++) {
-            status = find_again(self, i, (rdt_cache_state)state, &found[state], err);
+            status = search_again(self, i, (rdt_cache_state)state, &found[state], err);
             tried += found[state].now.measured + found[state].now.failed;
         }
         if (!status && tried) self->sink->tuned(self->sink->user, i, found, true);
@@ -304,6 +305,6 @@ redtune_status rdt_sweep_run(rdt_sweep *self, redtune_error *err) {
 }
 
 redtune_status rdt_sweep_join(rdt_sweep *self, redtune_error *err) {
-    redtune_status status = revisit_each(self, err);
+    redtune_status status = second_pass(self, err);
     return status ? status : rdt_crossover_run(self, err);
 }

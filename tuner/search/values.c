@@ -19,12 +19,12 @@ enum {
 static const double worth_exploring = 0.97;
 
 /* What trials of one size say of a value. */
-typedef enum verdict { UNTRIED, LOST, TIED, WON } verdict;
+typedef enum effect { UNTRIED, LOST, TIED, WON } effect;
 
 /* A point that was tried at some size, and the last trial of the most samples. */
 typedef struct known {
     rdt_point point;
-    int order; /* of the point */
+    int rank; /* of the point */
     const rdt_trial *trial;
 } known;
 
@@ -34,26 +34,26 @@ typedef struct evidence {
 } evidence;
 
 /* A value of a parameter of a family. */
-typedef struct trait {
+typedef struct setting {
     int family, param;
     int64_t value;
-} trait;
+} setting;
 
 /* ---- the default's --------------------------------------------------------------------------- */
 
 static redtune_status mark_default(const rdt_search *search, uint64_t count, rdt_values *out,
                                    redtune_error *err) {
     redtune_problem problem = *search->problem;
-    rdt_point standard[RDT_FAMILY_MAX];
+    rdt_point defaults[RDT_FAMILY_MAX];
     size_t families = 0;
     problem.count = count;
     redtune_status status = rdt_codegen_defaults(
-        search->codegen, (rdt_case){&problem, search->facts}, standard, &families, err);
+        search->codegen, (rdt_case){&problem, search->facts}, defaults, &families, err);
     for (size_t f = 0; !status && f < families; f++) {
-        const rdt_space *space = rdt_point_space(rdt_codegen_spaces(search->codegen), &standard[f]);
+        const rdt_space *space = rdt_point_space(rdt_codegen_spaces(search->codegen), &defaults[f]);
         for (int i = 0; i < space->param_count; i++) {
-            const int at = rdt_space_param_find(&space->param[i], standard[f].value[i]);
-            out->of[standard[f].family][i][at] = RDT_USE_BASE;
+            const int at = rdt_space_param_find(&space->param[i], defaults[f].value[i]);
+            out->of[defaults[f].family][i][at] = RDT_USE_BASE;
         }
     }
     return status == REDTUNE_UNSUPPORTED ? REDTUNE_OK : status; /* no family serves this size */
@@ -69,7 +69,7 @@ static int compare(const void *a, const void *b) {
     const known *x = a, *y = b;
     const uint64_t left = x->trial->problem.count, right = y->trial->problem.count;
     if (left != right) return left < right ? -1 : 1;
-    if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     if (x->trial->samples != y->trial->samples)
         return x->trial->samples > y->trial->samples ? -1 : 1;
     return x->trial > y->trial ? -1 : 1;
@@ -93,7 +93,7 @@ static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
         if ((!own && trial->problem.count == count) || !is_near(trial->problem.count, count))
             continue;
         if (rdt_point_read(spaces, trial->family, trial->config, &next->point, NULL)) continue;
-        next->order = rdt_point_rank(spaces, &next->point);
+        next->rank = rdt_point_rank(spaces, &next->point);
         next->trial = trial;
         kept++;
     }
@@ -108,14 +108,14 @@ static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
     return REDTUNE_OK;
 }
 
-/* How the trait did among these, which are of one size. */
-static verdict judge(const known *at, size_t count, const trait *trait) {
+/* How the setting did among these, which are of one size. */
+static effect effect_of(const known *at, size_t count, const setting *setting) {
     const rdt_trial *with = NULL, *without = NULL;
     bool tried = false;
     for (size_t k = 0; k < count; k++) {
-        const bool has = at[k].point.value[trait->param] == trait->value;
+        const bool has = at[k].point.value[setting->param] == setting->value;
         const rdt_trial **best = has ? &with : &without;
-        if (at[k].point.family != trait->family) continue;
+        if (at[k].point.family != setting->family) continue;
         tried = tried || has;
         if (at[k].trial->outcome == RDT_OUTCOME_GOOD &&
             (!*best || at[k].trial->median_ns < (*best)->median_ns))
@@ -125,33 +125,34 @@ static verdict judge(const known *at, size_t count, const trait *trait) {
     if (!with || !without) return with ? WON : LOST;
     const double noise_ns = rdt_winner_noise_ns(with, without);
     if (with->median_ns > without->median_ns + noise_ns) return LOST;
-    /* A quick look that was lucky wins nothing: what is best is timed again with more samples. */
+    /* A lucky time of few samples wins nothing: what is best is timed again with more samples. */
     const bool careful = 2 * with->samples >= without->samples;
     const bool gains = with->median_ns < without->median_ns * worth_exploring;
     return careful && gains && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
 }
 
-/* At the nearest size below the problem's that has the trait, or at or above it. */
-static verdict judge_nearest(const evidence *all, uint64_t count, bool above, const trait *trait) {
-    verdict found = UNTRIED;
+/* At the nearest size below the problem's that has the setting, or at or above it. */
+static effect nearest_effect(const evidence *all, uint64_t count, bool above,
+                             const setting *setting) {
+    effect found = UNTRIED;
     for (size_t first = 0, end; first < all->count; first = end) {
         const uint64_t size = all->known[first].trial->problem.count;
         for (end = first + 1; end < all->count; end++)
             if (all->known[end].trial->problem.count != size) break;
         if ((size >= count) != above || (above && found != UNTRIED)) continue;
-        verdict here = judge(&all->known[first], end - first, trait);
+        effect here = effect_of(&all->known[first], end - first, setting);
         if (here == TIED && is_close(size, count)) here = LOST; /* there is nothing to gain */
         if (here != UNTRIED) found = here;
     }
     return found;
 }
 
-static rdt_use use_of(verdict verdict) {
+static rdt_use use_of(effect effect) {
     static const rdt_use use[] = {[UNTRIED] = RDT_USE_UNKNOWN,
                                   [LOST] = RDT_USE_OUT,
                                   [TIED] = RDT_USE_TIED,
                                   [WON] = RDT_USE_IN};
-    return use[verdict];
+    return use[effect];
 }
 
 /* What won among the trials is in; where they are of the class, what tied and lost counts, too. */
@@ -159,9 +160,9 @@ static void learn_family(const evidence *all, uint64_t count, const rdt_space *s
                          bool of_class, rdt_values *out) {
     for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++) {
-            const trait trait = {family, i, space->param[i].value[k]};
-            verdict below = judge_nearest(all, count, false, &trait);
-            verdict above = judge_nearest(all, count, true, &trait);
+            const setting setting = {family, i, space->param[i].value[k]};
+            effect below = nearest_effect(all, count, false, &setting);
+            effect above = nearest_effect(all, count, true, &setting);
             rdt_use use = use_of(below > above ? below : above);
             if (use != RDT_USE_IN && !of_class) continue;
             if (out->of[family][i][k] < RDT_USE_IN) out->of[family][i][k] = use;
@@ -190,9 +191,9 @@ static void mark_numbers(const rdt_space *space, rdt_use of[][RDT_PARAM_VALUE_MA
 static void drop_lost(const evidence *here, const rdt_space *space, int family, rdt_values *out) {
     for (int i = 0; i < space->param_count; i++)
         for (int k = 0; k < space->param[i].value_count; k++) {
-            const trait trait = {family, i, space->param[i].value[k]};
+            const setting setting = {family, i, space->param[i].value[k]};
             if (out->of[family][i][k] == RDT_USE_UNKNOWN &&
-                judge(here->known, here->count, &trait) == LOST)
+                effect_of(here->known, here->count, &setting) == LOST)
                 out->of[family][i][k] = RDT_USE_OUT;
         }
 }
@@ -207,15 +208,15 @@ static redtune_status learn_lost(const rdt_search *search, const rdt_trials *oth
     return status;
 }
 
-redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtune_error *err) {
+redtune_status rdt_values_classify(const rdt_search *search, rdt_values *out, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     redtune_status status = REDTUNE_OK;
     for (int power = 0; !status && power <= LARGEST; power += POWERS)
         status = mark_default(search, UINT64_C(1) << power, out, err);
     for (int f = 0; f < spaces->count; f++) mark_numbers(&spaces->space[f], out->of[f]);
     if (!status && search->sizes) status = learn(search, search->sizes, true, out, err);
-    for (size_t i = 0; !status && i < search->near_count; i++)
-        status = learn(search, search->near[i].trials, false, out, err);
+    for (size_t i = 0; !status && i < search->similar_count; i++)
+        status = learn(search, search->similar[i].trials, false, out, err);
     if (!status && search->verified) status = learn_lost(search, search->verified, out, err);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Values: what a search does with each value of the parameters whose values have names. They are
- * judged family by family: a value only against the other points of its family. Those that the
+ * classified family by family: a value only against the other points of its family. Those that the
  * family's default has at any size are explored; of the others a few probes are taken where nothing
  * is known of them, and what is done after that follows from what was measured of this class on
  * this GPU model:
@@ -27,7 +27,7 @@ typedef struct rdt_values {
     rdt_use of[RDT_FAMILY_MAX][RDT_PARAM_MAX][RDT_PARAM_VALUE_MAX];
 } rdt_values;
 
-redtune_status rdt_values_judge(const rdt_search *search, rdt_values *out, redtune_error *err);
+redtune_status rdt_values_classify(const rdt_search *search, rdt_values *out, redtune_error *err);
 
 /* The least use of any of the point's values. */
 rdt_use rdt_values_least(const rdt_values *values, const rdt_spaces *spaces,
