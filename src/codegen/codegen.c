@@ -195,13 +195,23 @@ static rule_call call_of(const rdt_codegen *codegen, rdt_case at, const rdt_poin
     return (rule_call){.codegen = codegen, .family = point->family, .at = at, .point = point};
 }
 
-/* Calls the function on top, its arguments pushed already: an answer, and perhaps a reason. */
+/* Calls the function on top, its arguments pushed already: an answer and perhaps a reason, which is
+ * a text, or a format and its values. */
 static void take_answer(lua_State *state, int arguments, rule_call *call) {
-    lua_call(state, arguments, 2);
-    call->yes = lua_toboolean(state, -2);
+    const int answer = lua_gettop(state) - arguments;
+    lua_call(state, arguments, LUA_MULTRET);
+    call->yes = lua_toboolean(state, answer);
+    const int parts = lua_gettop(state) - answer;
+    if (!call->yes && parts > 1) {
+        lua_getglobal(state, "string");
+        lua_getfield(state, -1, "format");
+        lua_replace(state, answer);
+        lua_pop(state, 1);
+        lua_call(state, parts, 1);
+    }
     const char *reason = lua_tostring(state, -1);
     rdt_text_copy(call->reason, sizeof call->reason, reason ? reason : "the template's rules");
-    lua_pop(state, 2);
+    lua_settop(state, answer - 1);
 }
 
 /* The rule "serves", which a family may do without. */

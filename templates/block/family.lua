@@ -30,15 +30,15 @@ local function tiles(c, p)
     return (p.count + tile(c) - 1) // tile(c)
 end
 
--- Whether a config is right for this problem and device; if not, why not.
+-- Whether a config is right for this problem and device; if not, why not: a text, or a format and
+-- its values, since a search asks of thousands of configs and wants no reason.
 function family.allowed(c, p, d)
     if c.vec * p.dtype.bytes > 16 then
-        return false, ("vec=%d of %s is %d bytes, and a load takes 16 at most")
-            :format(c.vec, p.dtype.name, c.vec * p.dtype.bytes)
+        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
+            c.vec, p.dtype.name, c.vec * p.dtype.bytes
     end
     if c.block > d.threads_per_block then
-        return false, ("block=%d, and the device allows %d threads"):format(
-            c.block, d.threads_per_block)
+        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
     end
     if c.finish == "single" and c.per_sm ~= 1 then
         return false, "finish=single has one block: add per_sm=1"

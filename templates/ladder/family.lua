@@ -48,19 +48,17 @@ function family.allowed(c, p, d)
         return false, "the ladder sums i32, i64, f32 and f64 into their usual results"
     end
     if c.block > d.threads_per_block then
-        return false, ("block=%d, and the device allows %d threads"):format(
-            c.block, d.threads_per_block)
+        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
     end
     if not takes_block(c) then
-        return false, ("block=%d is no power of two, and step=%s halves the block"):format(
-            c.block, c.step)
+        return false, "block=%d is no power of two, and step=%s halves the block", c.block, c.step
     end
     if c.form == "one" and at_least(c, "one_launch") then
-        return false, ("step=%s is about meeting other blocks, and form=one has none"):format(c.step)
+        return false, "step=%s is about meeting other blocks, and form=one has none", c.step
     end
     if c.form == "one" and not at_least(c, "grid_stride") and p.count > tile(c) then
-        return false, ("form=one of step=%s and block=%d takes %d elements at most"):format(
-            c.step, c.block, tile(c))
+        return false, "form=one of step=%s and block=%d takes %d elements at most", c.step, c.block,
+            tile(c)
     end
     return true
 end

@@ -179,7 +179,8 @@ static void check_tells_why_a_config_is_not_allowed(void) {
     rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     CHECK_OK(rdt_codegen_find(codegen, at, NULL, "vec=4", &point, &err), err);
-    CHECK_FAILS(rdt_codegen_check(codegen, at, &point, &err), REDTUNE_UNSUPPORTED, err, "vec=4");
+    CHECK_FAILS(rdt_codegen_check(codegen, at, &point, &err), REDTUNE_UNSUPPORTED, err,
+                "vec=4 of f64 is 32 bytes, and a load takes 16 at most");
     rdt_codegen_close(codegen);
 }
 
