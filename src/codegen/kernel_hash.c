@@ -64,47 +64,30 @@ static uint64_t key_of(const rdt_codegen *codegen, rdt_case at, const rdt_point 
     rdt_hash_add(&hash, fields, sizeof fields);
     for (int i = 0; i < space->param_count; i++)
         if (!space->param[i].launch) rdt_hash_add(&hash, &point->value[i], sizeof point->value[i]);
-    uint64_t key = number_of(&hash);
-    return key ? key : 1;
+    return number_of(&hash) | 1; /* not 0, which is a free place */
 }
 
-/* Where the key is, or would be; there is always a free place. */
-static rdt_rendered *find_place(const rdt_codegen *codegen, uint64_t key) {
-    size_t at = key & (codegen->rendered_capacity - 1);
-    while (codegen->rendered[at].key && codegen->rendered[at].key != key)
-        at = (at + 1) & (codegen->rendered_capacity - 1);
-    return &codegen->rendered[at];
-}
-
-/* At least half of the places stay free. */
-static redtune_status make_room(rdt_codegen *codegen, redtune_error *err) {
-    if (2 * codegen->rendered_count < codegen->rendered_capacity) return REDTUNE_OK;
-    rdt_codegen grown = {.rendered_capacity = 2 * codegen->rendered_capacity};
-    if (!grown.rendered_capacity) grown.rendered_capacity = 256;
-    size_t bytes = grown.rendered_capacity * sizeof *grown.rendered;
-    grown.rendered = calloc(grown.rendered_capacity, sizeof *grown.rendered);
-    if (!grown.rendered) return rdt_fail_memory(err, bytes);
-    for (size_t i = 0; i < codegen->rendered_capacity; i++)
-        if (codegen->rendered[i].key)
-            *find_place(&grown, codegen->rendered[i].key) = codegen->rendered[i];
-    free(codegen->rendered);
-    codegen->rendered = grown.rendered;
-    codegen->rendered_capacity = grown.rendered_capacity;
-    return REDTUNE_OK;
+/* Where the key is, or goes: to the first free place of a few, or over another key, whose source is
+ * then rendered again when it is asked for. */
+static rdt_rendered *find_place(rdt_codegen *codegen, uint64_t key) {
+    enum { TRIES_MAX = 16 };
+    size_t at = key >> 1;
+    for (int i = 0; i < TRIES_MAX; i++, at++) {
+        uint64_t here = codegen->rendered[at % RDT_RENDERED_KEPT].key;
+        if (!here || here == key) break;
+    }
+    return &codegen->rendered[at % RDT_RENDERED_KEPT];
 }
 
 static redtune_status find_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                   uint64_t *out, redtune_error *err) {
     uint64_t key = key_of(codegen, at, point);
     char *source = NULL;
-    redtune_status status = make_room(codegen, err);
-    if (status) return status;
     rdt_rendered *place = find_place(codegen, key);
-    if (!place->key) {
-        status = rdt_render_source(codegen, at, point, false, &source, err);
+    if (place->key != key) {
+        redtune_status status = rdt_render_source(codegen, at, point, false, &source, err);
         if (status) return status;
         *place = (rdt_rendered){key, hash_source(source)};
-        codegen->rendered_count++;
         free(source);
     }
     *out = place->source;

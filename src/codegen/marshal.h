@@ -5,7 +5,8 @@
 #include "codegen/codegen.h"
 #include "codegen/lua.h"
 
-enum { RDT_POINTS_KEPT = 4 };
+/* An exhaustive search renders three thousand sources. */
+enum { RDT_POINTS_KEPT = 4, RDT_RENDERED_KEPT = 1 << 14 };
 
 /* Behind its space. */
 typedef struct rdt_family {
@@ -37,9 +38,8 @@ struct rdt_codegen {
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
     rdt_points kept[RDT_POINTS_KEPT];
-    int kept_next;          /* the place that is taken next */
-    rdt_rendered *rendered; /* a hash table: of kernel.c */
-    size_t rendered_count, rendered_capacity;
+    int kept_next;                            /* the place that is taken next */
+    rdt_rendered rendered[RDT_RENDERED_KEPT]; /* a hash table, of kernel_hash.c */
 };
 
 /* The following run inside rdt_lua_call; each pushes one value. */
