@@ -10,14 +10,19 @@
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
+static bool flag_of(lua_State *state, int table, const char *field) {
+    lua_getfield(state, table, field);
+    bool flag = lua_toboolean(state, -1);
+    lua_pop(state, 1);
+    return flag;
+}
+
 static void copy_name(lua_State *state, const char *what, char out[RDT_NAME_BYTES]) {
     size_t length = 0;
     const char *name =
         lua_type(state, -1) == LUA_TSTRING ? lua_tolstring(state, -1, &length) : NULL;
-    bool plain = name && length > 0 && length < RDT_NAME_BYTES;
-    for (size_t i = 0; plain && i < length; i++)
-        plain = strchr("abcdefghijklmnopqrstuvwxyz_0123456789", name[i]) != NULL && name[i];
-    if (!plain)
+    if (!length || length >= RDT_NAME_BYTES ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789") != length)
         luaL_error(state, "%s must be 1 to %d characters of a-z, 0-9 and _", what,
                    RDT_NAME_BYTES - 1);
     memcpy(out, name, length + 1);
@@ -28,8 +33,7 @@ static void read_param(lua_State *state, rdt_param *param) {
     int table = lua_gettop(state);
     lua_getfield(state, table, "name");
     copy_name(state, "a parameter's name", param->name);
-    lua_getfield(state, table, "launch");
-    param->launch = lua_toboolean(state, -1);
+    param->launch = flag_of(state, table, "launch");
     bool labelled = lua_getfield(state, table, "labels") == LUA_TTABLE;
     if (!labelled) lua_getfield(state, table, "values");
     if (!lua_istable(state, -1))
@@ -51,7 +55,13 @@ static void read_param(lua_State *state, rdt_param *param) {
     lua_settop(state, table);
 }
 
-static void load_family(lua_State *state, const char *name, rdt_family *family, rdt_space *space) {
+/* Loads a family behind those loaded already, and leaves the stack as it is. */
+static void load_family(lua_State *state, rdt_codegen *codegen, const char *name) {
+    const int top = lua_gettop(state);
+    if (codegen->family_count == RDT_FAMILY_MAX)
+        luaL_error(state, "there are more than %d families", RDT_FAMILY_MAX);
+    rdt_family *family = &codegen->family[codegen->family_count];
+    rdt_space *space = &codegen->space[codegen->family_count];
     lua_pushfstring(state, "%s/family", name);
     rdt_lua_require(state, lua_tostring(state, -1));
     int table = lua_gettop(state);
@@ -75,21 +85,8 @@ static void load_family(lua_State *state, const char *name, rdt_family *family, 
     space->param_count = (int)count;
     lua_pushvalue(state, table);
     family->table = luaL_ref(state, LUA_REGISTRYINDEX);
-}
-
-/* Loads the families that the list on top names, behind those loaded already. */
-static int load_list(lua_State *state, rdt_codegen *codegen, int loaded) {
-    int list = lua_gettop(state);
-    lua_Integer count = luaL_len(state, list);
-    if (loaded + count < 1 || loaded + count > RDT_FAMILY_MAX)
-        luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
-    for (int i = 0; i < count; i++) {
-        lua_geti(state, list, i + 1);
-        load_family(state, luaL_checkstring(state, -1), &codegen->family[loaded + i],
-                    &codegen->space[loaded + i]);
-        lua_settop(state, list);
-    }
-    return (int)count;
+    codegen->family_count++;
+    lua_settop(state, top);
 }
 
 static int load_families(lua_State *state) {
@@ -99,11 +96,19 @@ static int load_families(lua_State *state) {
     rdt_lua_require(state, "registry");
     if (!lua_istable(state, -1))
         return luaL_error(state, "registry.lua must return a table of families' names");
-    codegen->spaces = (rdt_spaces){codegen->space, load_list(state, codegen, 0)};
+    lua_Integer count = luaL_len(state, -1);
+    if (count < 1 || count > RDT_FAMILY_MAX)
+        luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
+    for (int i = 1; i <= count; i++) {
+        lua_geti(state, -1, i);
+        load_family(state, codegen, luaL_checkstring(state, -1));
+        lua_pop(state, 1);
+    }
+    codegen->spaces = (rdt_spaces){codegen->space, (int)count};
     return 0;
 }
 
-/* A family that is loaded by its name, behind those loaded already. */
+/* A family that is loaded by its name. */
 typedef struct aside_call {
     rdt_codegen *codegen;
     const char *name;
@@ -111,11 +116,7 @@ typedef struct aside_call {
 
 static int load_aside(lua_State *state) {
     const aside_call *call = lua_touserdata(state, 1);
-    rdt_codegen *codegen = call->codegen;
-    const int at = codegen->spaces.count + codegen->aside_count;
-    if (at == RDT_FAMILY_MAX) luaL_error(state, "there are more than %d families", at);
-    load_family(state, call->name, &codegen->family[at], &codegen->space[at]);
-    codegen->aside_count++;
+    load_family(state, call->codegen, call->name);
     return 0;
 }
 
@@ -160,7 +161,7 @@ const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen) { return &codeg
 
 redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, int *family,
                                       redtune_error *err) {
-    for (int i = 0; i < codegen->spaces.count + codegen->aside_count; i++) {
+    for (int i = 0; i < codegen->family_count; i++) {
         if (strcmp(name, codegen->space[i].family)) continue;
         if (i < codegen->spaces.count)
             return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -171,7 +172,7 @@ redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, in
     aside_call call = {codegen, name};
     redtune_status status =
         rdt_lua_call(&codegen->lua, "load the templates", load_aside, &call, err);
-    if (!status) *family = codegen->spaces.count + codegen->aside_count - 1;
+    if (!status) *family = codegen->family_count - 1;
     return status;
 }
 
@@ -186,6 +187,7 @@ typedef struct rule_call {
     rdt_point *point_out;
     rdt_launch *launch_out;
     rdt_about *about_out;
+    rdt_extent extent;
     bool yes;
     char reason[200];
 } rule_call;
@@ -248,24 +250,23 @@ static int call_default(lua_State *state) {
     return 0;
 }
 
-static int ask_rule(lua_State *state, rule_call *call, const char *rule) {
+static void ask_rule(lua_State *state, rule_call *call, const char *rule) {
     push_call(state, call, rule);
     take_answer(state, 3, call);
-    return 0;
 }
 
 static int call_allowed(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
     ask_serves(state, call);
-    return call->yes ? ask_rule(state, call, "allowed") : 0;
+    if (call->yes) ask_rule(state, call, "allowed");
+    return 0;
 }
 
-static int call_distinct(lua_State *state) {
-    return ask_rule(state, lua_touserdata(state, 1), "distinct");
-}
-
-static int call_useful(lua_State *state) {
-    return ask_rule(state, lua_touserdata(state, 1), "useful");
+static int call_is_point(lua_State *state) {
+    rule_call *call = lua_touserdata(state, 1);
+    ask_rule(state, call, "distinct");
+    if (call->yes && call->extent == RDT_EXTENT_USEFUL) ask_rule(state, call, "useful");
+    return 0;
 }
 
 static int call_launch(lua_State *state) {
@@ -274,8 +275,7 @@ static int call_launch(lua_State *state) {
     lua_call(state, 3, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
     int table = lua_gettop(state);
-    lua_getfield(state, table, "partials");
-    bool partials = lua_toboolean(state, -1);
+    bool partials = flag_of(state, table, "partials");
     int64_t blocks_max = partials ? INT32_MAX : RDT_BLOCKS_MAX; /* what scratch has room for */
     *call->launch_out = (rdt_launch){
         .threads = (uint32_t)rdt_marshal_integer(state, table, "threads", 1, 1024),
@@ -283,9 +283,8 @@ static int call_launch(lua_State *state) {
         .blocks_max = (uint32_t)rdt_marshal_integer(state, table, "blocks_max", 1, blocks_max),
         .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
         .partials = partials,
+        .overlap = flag_of(state, table, "overlap"),
     };
-    lua_getfield(state, table, "overlap");
-    call->launch_out->overlap = lua_toboolean(state, -1);
     return 0;
 }
 
@@ -309,9 +308,8 @@ redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_po
 redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
                                     const rdt_point *point, bool *out, redtune_error *err) {
     rule_call call = call_of(codegen, at, point);
-    redtune_status status = call_family(codegen, "judge a config", call_distinct, &call, err);
-    if (!status && call.yes && extent == RDT_EXTENT_USEFUL)
-        status = call_family(codegen, "judge a config", call_useful, &call, err);
+    call.extent = extent;
+    redtune_status status = call_family(codegen, "judge a config", call_is_point, &call, err);
     if (!status) *out = call.yes;
     return status;
 }
@@ -384,27 +382,23 @@ redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int fam
                     codegen->space[family].family, problem);
 }
 
-/* The default of the family of that name. */
-static redtune_status find_named(rdt_codegen *codegen, rdt_case at, const char *name,
-                                 rdt_point *out, redtune_error *err) {
-    int family = 0;
-    redtune_status status = rdt_space_find_family(&codegen->spaces, name, &family, err);
-    return status ? status : rdt_codegen_default_of(codegen, at, family, out, err);
-}
-
 redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *family,
                                 const char *config, rdt_point *out, redtune_error *err) {
     char name[RDT_NAME_BYTES];
     const char *colon = !family && config ? strchr(config, ':') : NULL;
+    int index = 0;
     rdt_point point;
+    redtune_status status = REDTUNE_OK;
     if (colon) {
         const size_t length = (size_t)(colon - config);
         snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, config);
         family = name;
         config = colon + 1;
     }
-    redtune_status status = family ? find_named(codegen, at, family, &point, err)
-                                   : rdt_codegen_default(codegen, at, &point, err);
+    if (family) status = rdt_space_find_family(&codegen->spaces, family, &index, err);
+    if (!status)
+        status = family ? rdt_codegen_default_of(codegen, at, index, &point, err)
+                        : rdt_codegen_default(codegen, at, &point, err);
     if (!status && config) status = rdt_point_parse(&codegen->spaces, config, &point, err);
     if (!status) *out = point;
     return status;
@@ -418,17 +412,15 @@ static int call_about(lua_State *state) {
     rdt_marshal_push_config(state, &call->codegen->space[call->family], call->point, false);
     lua_call(state, 1, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
+    const int table = lua_gettop(state);
     rdt_about *out = call->about_out;
-    lua_getfield(state, -1, "place");
+    lua_getfield(state, table, "place");
     rdt_text_copy(out->place, sizeof out->place, luaL_checkstring(state, -1));
-    lua_getfield(state, -2, "text");
+    lua_getfield(state, table, "text");
     rdt_text_copy(out->text, sizeof out->text, luaL_checkstring(state, -1));
-    lua_getfield(state, -3, "variant");
-    out->variant = lua_toboolean(state, -1);
-    lua_getfield(state, -4, "exists");
-    out->exists = lua_toboolean(state, -1);
-    lua_getfield(state, -5, "needs_work");
-    out->needs_work = lua_toboolean(state, -1);
+    out->variant = flag_of(state, table, "variant");
+    out->exists = flag_of(state, table, "exists");
+    out->needs_work = flag_of(state, table, "needs_work");
     return 0;
 }
 

@@ -33,7 +33,7 @@ typedef struct rdt_rendered {
 struct rdt_codegen {
     rdt_lua lua;
     rdt_spaces spaces; /* of the families that are tuned; they come first */
-    int aside_count;   /* of those behind them */
+    int family_count;  /* with those kept aside, which stand behind them */
     rdt_space space[RDT_FAMILY_MAX];
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
