@@ -15,7 +15,12 @@ class Problem(ctypes.Structure):
         ("result", ctypes.c_int),
         ("count", ctypes.c_uint64),
         ("config", ctypes.c_char_p),
-        ("reserved", ctypes.c_uint64 * 8),
+        ("outer", ctypes.c_uint64),
+        ("inner", ctypes.c_uint64),
+        ("outer_step", ctypes.c_uint64),
+        ("step", ctypes.c_uint64),
+        ("order", ctypes.c_int),
+        ("reserved", ctypes.c_uint64 * 3),
     ]
 
 

@@ -6,7 +6,7 @@
  * before makes of SQL that gives the column that for a database of version 2, which has it (KEPT)
  * or whose rows all have one value of it.
  *
- * Kinds: OP, DTYPE, LAYOUT, ORDERING, CACHE and OUTCOME are names, enumerators in C. TEXT, and
+ * Kinds: OP, DTYPE, LAYOUT, ORDER, CACHE and OUTCOME are names, enumerators in C. TEXT, and
  * LABEL, which may be empty, are texts; CAUSE and KERNEL too, NULL where unknown. INTEGER, FLAG,
  * DATE and COUNT are integers, and EXTENT one whose least value is 0 in C; PLACE, CLOCK and
  * CONDITION are integers, NULL where unknown. TIME, SPREAD and SAMPLES are NULL unless the outcome
@@ -35,15 +35,15 @@
     X(OP, op, 1, 31, trial.problem.op, "", RDT_KEPT)                                               \
     X(DTYPE, dtype, 1, 31, trial.problem.dtype, "", RDT_KEPT)                                      \
     X(DTYPE, result, 1, 31, trial.problem.result, " -- dtype of the result", RDT_KEPT)             \
-    X(LAYOUT, layout, 1, 31, trial.layout, " -- where elements and results lie", RDT_WHOLE)        \
-    X(ORDERING, ordering, 1, 31, trial.ordering, " -- how elements may be combined", RDT_FREE)     \
+    X(LAYOUT, layout, 1, 31, layout, " -- where elements and results lie", RDT_WHOLE)              \
+    X(ORDER, ordering, 1, 31, trial.problem.order, " -- how elements may be combined", RDT_FREE)   \
     X(COUNT, count, 0, 1152921504606846976, trial.problem.count, " -- elements", RDT_KEPT)         \
-    X(EXTENT, outer, 1, 1152921504606846976, trial.outer, " -- results are outer * inner",         \
+    X(EXTENT, outer, 1, 1152921504606846976, trial.problem.outer, " -- results are outer * inner", \
       RDT_ONE)                                                                                     \
-    X(EXTENT, inner, 1, 1152921504606846976, trial.inner, "", RDT_ONE)                             \
-    X(EXTENT, outer_step, 0, 1152921504606846976, trial.outer_step, " -- elements; 0: packed",     \
-      RDT_PACKED)                                                                                  \
-    X(EXTENT, step, 0, 1152921504606846976, trial.step, "", RDT_PACKED)                            \
+    X(EXTENT, inner, 1, 1152921504606846976, trial.problem.inner, "", RDT_ONE)                     \
+    X(EXTENT, outer_step, 0, 1152921504606846976, trial.problem.outer_step,                        \
+      " -- elements; 0: packed", RDT_PACKED)                                                       \
+    X(EXTENT, step, 0, 1152921504606846976, trial.problem.step, "", RDT_PACKED)                    \
     X(CACHE, cache_state, 4, 4, trial.cache, " -- L2 at the start", RDT_KEPT)                      \
     X(TEXT, family, 1, 31, trial.family, " -- template", RDT_KEPT)                                 \
     X(LABEL, config, 0, 255, trial.config, " -- its parameters", RDT_KEPT)                         \

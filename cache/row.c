@@ -16,7 +16,7 @@ typedef enum kind {
     KIND_OP,
     KIND_DTYPE,
     KIND_LAYOUT,
-    KIND_ORDERING,
+    KIND_ORDER,
     KIND_CACHE,
     KIND_OUTCOME,
     KIND_TEXT,
@@ -105,7 +105,7 @@ static const char *name_of(kind kind, int value) {
     case KIND_OP: return redtune_op_name((redtune_op)value);
     case KIND_DTYPE: return redtune_dtype_name((redtune_dtype)value);
     case KIND_LAYOUT: return rdt_problem_layout_name(value);
-    case KIND_ORDERING: return rdt_problem_ordering_name(value);
+    case KIND_ORDER: return rdt_problem_order_name(value);
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
     default:
@@ -122,7 +122,7 @@ static int find_name(kind kind, const char *name) {
     case KIND_OP: return redtune_op_find(name, &op, NULL) ? -1 : (int)op;
     case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT: return rdt_problem_find_layout(name);
-    case KIND_ORDERING: return rdt_problem_find_ordering(name);
+    case KIND_ORDER: return rdt_problem_find_order(name);
     case KIND_CACHE:
         return !strcmp(name, cache_names[RDT_CACHE_COLD])   ? RDT_CACHE_COLD
                : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM
@@ -272,7 +272,8 @@ bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
         (import != SQLITE_NULL && import != SQLITE_INTEGER) ||
         !read_columns(statement, measurement_columns, COUNT_OF(measurement_columns), &at, row) ||
         !read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, row) ||
-        !read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row))
+        !read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row) ||
+        row->layout != rdt_problem_layout(&row->trial.problem))
         return false;
     take_build(row);
     return !rdt_row_check(row);
@@ -324,7 +325,10 @@ static int bind_value(sqlite3_stmt *statement, int i, const column *column, cons
     if (column->kind == KIND_CAUSE) return bind_cause(statement, i, row);
     if (column->kind >= KIND_TIME)
         return sqlite3_bind_double(statement, i, *(const double *)(const void *)at);
-    if (is_name(column)) at = name_of(column->kind, (int)get_integer(row, column));
+    if (column->kind == KIND_LAYOUT)
+        at = rdt_problem_layout_name(rdt_problem_layout(&row->trial.problem));
+    else if (is_name(column))
+        at = name_of(column->kind, (int)get_integer(row, column));
     if (is_name(column) || is_text(column))
         return sqlite3_bind_text(statement, i, at, -1, SQLITE_STATIC);
     int64_t value = get_integer(row, column);

@@ -32,17 +32,9 @@ static int sign(double a, double b) { return (a > b) - (a < b); }
 static int compare_integers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 int rdt_rows_compare_problem(const rdt_trial *a, const rdt_trial *b) {
-    int diff = (int)a->problem.op - (int)b->problem.op;
-    if (!diff) diff = (int)a->problem.dtype - (int)b->problem.dtype;
-    if (!diff) diff = (int)a->problem.result - (int)b->problem.result;
-    if (!diff) diff = (int)a->layout - (int)b->layout;
-    if (!diff) diff = (int)a->ordering - (int)b->ordering;
+    int diff = rdt_problem_compare_class(&a->problem, &b->problem);
     if (!diff) diff = (int)a->cache - (int)b->cache;
-    if (!diff) diff = compare_integers((int64_t)a->problem.count, (int64_t)b->problem.count);
-    if (!diff) diff = compare_integers((int64_t)a->outer, (int64_t)b->outer);
-    if (!diff) diff = compare_integers((int64_t)a->inner, (int64_t)b->inner);
-    if (!diff) diff = compare_integers((int64_t)a->outer_step, (int64_t)b->outer_step);
-    return diff ? diff : compare_integers((int64_t)a->step, (int64_t)b->step);
+    return diff ? diff : rdt_problem_compare_extents(&a->problem, &b->problem);
 }
 
 int rdt_rows_compare_gpu(const rdt_facts *a, const rdt_facts *b) {

@@ -17,7 +17,7 @@
 #define SQL_OP                        SQL_TEXT
 #define SQL_DTYPE                     SQL_TEXT
 #define SQL_LAYOUT                    SQL_TEXT
-#define SQL_ORDERING                  SQL_TEXT
+#define SQL_ORDER                     SQL_TEXT
 #define SQL_OUTCOME                   SQL_TEXT
 #define SQL_CACHE(column, ...)        " TEXT NOT NULL CHECK(" #column " IN ('cold', 'warm'))"
 #define SQL_LABEL(column, _, most)    " TEXT NOT NULL CHECK(length(" #column ") <= " #most ")"

@@ -117,18 +117,31 @@ typedef enum redtune_dtype {
     REDTUNE_F64,
 } redtune_dtype;
 
-/* A reduction: the op over count elements of dtype, which lie side by side in device memory. */
+/* In which order elements may be combined. */
+typedef enum redtune_order {
+    REDTUNE_ORDER_FREE = 0, /* whichever is fastest */
+} redtune_order;
+
+/* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
+ * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
+ * Zero fields mean the usual: one result, and elements that lie side by side in device memory. This
+ * version has no other: whatever else is asked for is REDTUNE_UNSUPPORTED. */
 typedef struct redtune_problem {
     redtune_op op;
     redtune_dtype dtype;
     redtune_dtype result; /* REDTUNE_DTYPE_NONE: the usual one, such as i64 for sums of i32 */
-    uint64_t count;       /* elements; a plan serves any count and is fastest near this one */
+    uint64_t count; /* elements of a result; a plan serves any count and is fastest near this one */
     /* NULL: what was measured to be fastest. Else the configuration that a plan must have, as
      * redtune_plan_config gives it: with the same one, the same GPU model and count give the same
      * bits. "block:block=256,vec=4" and "block=256,vec=4" name some parameters; the others are the
      * default's. Read during the call only; for plans only. */
     const char *config;
-    uint64_t reserved[8];
+    uint64_t outer; /* results are outer * inner; 0: 1 */
+    uint64_t inner;
+    uint64_t outer_step; /* elements; 0: count * inner */
+    uint64_t step;       /* 0: inner */
+    redtune_order order;
+    uint64_t reserved[3];
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */

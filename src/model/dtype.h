@@ -19,29 +19,6 @@
     X(REDTUNE_F32, "f32", 4, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
     X(REDTUNE_F64, "f64", 8, RDT_KIND_FLOAT, REDTUNE_F64, 53)
 
-/* Where the elements and results of a problem lie, and in which order elements may be combined:
- * enumerator, name. The first of each is the usual one. */
-#define RDT_LAYOUT_LIST(X)   X(WHOLE, "whole")
-#define RDT_ORDERING_LIST(X) X(FREE, "free")
-
-typedef enum rdt_layout {
-#define ENTRY(id, name) RDT_LAYOUT_##id,
-    RDT_LAYOUT_LIST(ENTRY)
-} rdt_layout;
-
-typedef enum rdt_ordering {
-#undef ENTRY
-#define ENTRY(id, name) RDT_ORDERING_##id,
-    RDT_ORDERING_LIST(ENTRY)
-#undef ENTRY
-} rdt_ordering;
-
-/* The name, or NULL; and back, or -1. */
-const char *rdt_problem_layout_name(int layout);
-int rdt_problem_find_layout(const char *name);
-const char *rdt_problem_ordering_name(int ordering);
-int rdt_problem_find_ordering(const char *name);
-
 typedef enum rdt_kind {
     RDT_KIND_NONE = 0,
     RDT_KIND_SIGNED,

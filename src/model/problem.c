@@ -8,7 +8,7 @@
 
 #define ENTRY(id, name) name,
 static const char *const layout_names[] = {RDT_LAYOUT_LIST(ENTRY) NULL};
-static const char *const ordering_names[] = {RDT_ORDERING_LIST(ENTRY) NULL};
+static const char *const order_names[] = {RDT_ORDER_LIST(ENTRY) NULL};
 #undef ENTRY
 
 /* The list ends with NULL. */
@@ -28,9 +28,9 @@ const char *rdt_problem_layout_name(int layout) { return name_at(layout_names, l
 
 int rdt_problem_find_layout(const char *name) { return index_of(layout_names, name); }
 
-const char *rdt_problem_ordering_name(int ordering) { return name_at(ordering_names, ordering); }
+const char *rdt_problem_order_name(int order) { return name_at(order_names, order); }
 
-int rdt_problem_find_ordering(const char *name) { return index_of(ordering_names, name); }
+int rdt_problem_find_order(const char *name) { return index_of(order_names, name); }
 
 static redtune_dtype unsigned_of(redtune_dtype dtype) {
     switch (dtype) {
@@ -87,6 +87,24 @@ static redtune_status resolve_result(const redtune_problem *problem, const rdt_o
     return REDTUNE_OK;
 }
 
+/* Of one result, whose elements lie side by side, the step from it to the next means nothing. */
+static redtune_status check_layout(const redtune_problem *problem, redtune_error *err) {
+    if (problem->outer > 1 || problem->inner > 1)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce to %" PRIu64 " x %" PRIu64
+                        " results: outer and inner may be 1 only",
+                        problem->outer ? problem->outer : 1, problem->inner ? problem->inner : 1);
+    if (problem->step > 1)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce elements that are %" PRIu64 " apart: step may be 1 only",
+                        problem->step);
+    if (!rdt_problem_order_name((int)problem->order))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: problem.order is %d, which this redtune does not know",
+                        (int)problem->order);
+    return REDTUNE_OK;
+}
+
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err) {
     if (!problem) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: problem is NULL");
@@ -108,9 +126,11 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                         "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64,
                         problem->count, input->name, rdt_problem_count_max(problem->dtype));
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
+    if (!status) status = check_layout(problem, err);
     if (status) return status;
     *out = *problem;
     out->result = result;
+    out->outer = out->inner = out->outer_step = out->step = 0;
     return REDTUNE_OK;
 }
 
@@ -142,8 +162,35 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
 }
 
+rdt_layout rdt_problem_layout(const redtune_problem *problem) {
+    (void)problem; /* the others are not resolved */
+    return RDT_LAYOUT_WHOLE;
+}
+
+static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b) {
+    int diff = (int)a->op - (int)b->op;
+    if (!diff) diff = (int)a->dtype - (int)b->dtype;
+    if (!diff) diff = (int)a->result - (int)b->result;
+    if (!diff) diff = (int)rdt_problem_layout(a) - (int)rdt_problem_layout(b);
+    return diff ? diff : (int)a->order - (int)b->order;
+}
+
+int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b) {
+    int diff = compare(a->count, b->count);
+    if (!diff) diff = compare(a->outer, b->outer);
+    if (!diff) diff = compare(a->inner, b->inner);
+    if (!diff) diff = compare(a->outer_step, b->outer_step);
+    return diff ? diff : compare(a->step, b->step);
+}
+
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b) {
-    return a->op == b->op && a->dtype == b->dtype && a->result == b->result;
+    return !rdt_problem_compare_class(a, b);
+}
+
+bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
+    return rdt_problem_same_class(a, b) && !rdt_problem_compare_extents(a, b);
 }
 
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {

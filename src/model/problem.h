@@ -1,11 +1,34 @@
-/* Problem: what is reduced. */
+/* Problem: what is reduced.
+ *
+ * A problem is a class and extents. What is known of one problem serves others of its class: op,
+ * dtype, result dtype, layout and order. The extents are count, outer, inner and the steps. In a
+ * resolved problem an extent that is the usual one is 0, so that equal problems have equal fields.
+ */
 #pragma once
 
 #include "base/text.h"
 #include "model/dtype.h"
 #include "model/op.h"
 
-/* Copies the problem with its result dtype filled in. REDTUNE_INVALID if it makes no sense. */
+/* Where the elements and results of a problem lie, and in which order elements may be combined:
+ * enumerator, name. */
+#define RDT_LAYOUT_LIST(X) X(RDT_LAYOUT_WHOLE, "whole") /* one result, elements side by side */
+#define RDT_ORDER_LIST(X)  X(REDTUNE_ORDER_FREE, "free")
+
+typedef enum rdt_layout {
+#define ENTRY(id, name) id,
+    RDT_LAYOUT_LIST(ENTRY)
+#undef ENTRY
+} rdt_layout;
+
+/* The name, or NULL; and back, or -1. */
+const char *rdt_problem_layout_name(int layout);
+int rdt_problem_find_layout(const char *name);
+const char *rdt_problem_order_name(int order);
+int rdt_problem_find_order(const char *name);
+
+/* Copies the problem with its result dtype filled in and its usual extents 0. REDTUNE_INVALID if it
+ * makes no sense, REDTUNE_UNSUPPORTED for another layout or order than those above. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
 /* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
@@ -13,8 +36,13 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);
-/* Whether both differ in their count at most; both are resolved. */
+/* Of a resolved problem, here and below. */
+rdt_layout rdt_problem_layout(const redtune_problem *problem);
+/* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */
+int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b);
+int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b);
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);
+bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32", or "sum of 1048576 f32 as f64" where the result's dtype is not the usual
  * one; the problem is resolved. */
 enum { RDT_PROBLEM_TEXT_BYTES = 64 };

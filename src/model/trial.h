@@ -41,10 +41,6 @@ bool rdt_trial_held_down(const rdt_conditions *conditions);
 
 typedef struct rdt_trial {
     redtune_problem problem; /* resolved */
-    rdt_layout layout;
-    rdt_ordering ordering;
-    uint64_t outer, inner;     /* results; 0: one */
-    uint64_t outer_step, step; /* elements; 0: packed */
     rdt_cache_state cache;
     char family[RDT_NAME_BYTES];
     char config[RDT_CONFIG_TEXT_BYTES];

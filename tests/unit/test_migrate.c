@@ -18,7 +18,7 @@ static bool rows_are_kept(void) {
     return !strcmp(row[0].trial.config, "a") && row[0].trial.median_ns == 1500.5 &&
            row[0].trial.is_default && row[0].date == 1700000000 && row[0].trial.rank == 5 &&
            !row[0].trial.cause[0] && row[0].import == 1 && row[0].trial.conditions.sm_mhz == 1980 &&
-           row[0].trial.layout == RDT_LAYOUT_WHOLE && !row[0].trial.outer &&
+           row[0].layout == RDT_LAYOUT_WHOLE && !row[0].trial.problem.outer &&
            !row[0].trial.kernel[0] && row[1].trial.rank == INT_MAX &&
            !strcmp(row[1].trial.config, "b") && row[2].trial.outcome == RDT_OUTCOME_HUNG &&
            !strcmp(row[2].trial.cause, "too long") &&

@@ -97,6 +97,60 @@ static void problem_refuses_what_makes_no_sense(void) {
     CHECK_INT(out.count, 99);
 }
 
+static void problem_extents_of_a_whole_array_have_one_form(void) {
+    const redtune_problem written[] = {
+        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000},
+        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 1, .inner = 1},
+        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .step = 1, .outer_step = 1024},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        redtune_problem first, resolved;
+        CHECK_OK(rdt_problem_resolve(&written[0], &first, &err), err);
+        CHECK_OK(rdt_problem_resolve(&written[i], &resolved, &err), err);
+        CHECK(rdt_problem_same(&resolved, &first));
+        CHECK_INT(rdt_problem_layout(&resolved), RDT_LAYOUT_WHOLE);
+    }
+}
+
+static void problem_refuses_other_layouts_and_orders(void) {
+    const redtune_problem usual = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000};
+    redtune_problem resolved, wanted;
+#define REFUSES(change, text)                                                                      \
+    do {                                                                                           \
+        wanted = usual;                                                                            \
+        wanted.change;                                                                             \
+        CHECK_FAILS(rdt_problem_resolve(&wanted, &resolved, &err), REDTUNE_UNSUPPORTED, err,       \
+                    text);                                                                         \
+    } while (0)
+    REFUSES(outer = 64, "64 x 1 results");
+    REFUSES(inner = UINT64_MAX, "1 x 18446744073709551615 results");
+    REFUSES(step = 2, "elements that are 2 apart");
+    REFUSES(order = (redtune_order)1, "problem.order is 1");
+    REFUSES(reserved[0] = 1, "reserved");
+#undef REFUSES
+}
+
+/* Each field counts, those of the class before those of the extents. */
+static void problems_are_compared_by_class_and_extents(void) {
+    const redtune_problem one = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32};
+    redtune_problem other[9];
+    for (size_t i = 0; i < 9; i++) other[i] = one;
+    other[0].op = REDTUNE_MEAN;
+    other[1].dtype = REDTUNE_F64;
+    other[2].result = REDTUNE_F64;
+    other[3].order = (redtune_order)1;
+    other[4].count = other[5].outer = other[6].inner = other[7].outer_step = other[8].step = 1;
+    for (size_t i = 0; i < 9; i++) {
+        CHECK(!rdt_problem_same(&one, &other[i]));
+        CHECK_INT(rdt_problem_same_class(&one, &other[i]), i >= 4);
+        const bool after = i < 4 ? rdt_problem_compare_class(&one, &other[i]) < 0 &&
+                                       rdt_problem_compare_class(&other[i], &one) > 0
+                                 : rdt_problem_compare_extents(&one, &other[i]) < 0 &&
+                                       rdt_problem_compare_extents(&other[i], &one) > 0;
+        CHECK(after);
+    }
+}
+
 static void problem_count_max_keeps_offsets_below_2_63(void) {
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
         uint64_t count = rdt_problem_count_max(traits->dtype);
@@ -422,6 +476,9 @@ int main(int argc, char **argv) {
         FACT(problem_sums_floats_into_themselves),
         FACT(problem_takes_its_own_result_back),
         FACT(problem_refuses_what_makes_no_sense),
+        FACT(problem_extents_of_a_whole_array_have_one_form),
+        FACT(problem_refuses_other_layouts_and_orders),
+        FACT(problems_are_compared_by_class_and_extents),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),
         FACT(enumerators_are_the_numbers_of_their_entries),

@@ -16,16 +16,13 @@ static redtune_status list(const redtune_tuning *asked, unsigned index, unsigned
     return rdt_problem_list_make(&tuning, false, out, &err);
 }
 
-static bool same(const redtune_problem *a, const redtune_problem *b) {
-    return rdt_problem_same_class(a, b) && a->count == b->count;
-}
-
 /* How often the first so many of these, side by side, are in the list. */
 static size_t times(const rdt_problems *problems, const redtune_problem *these, size_t count) {
     size_t found = 0;
     for (size_t i = 0; i + count <= problems->count; i++) {
         size_t alike = 0;
-        while (alike < count && same(&problems->problem[i + alike], &these[alike])) alike++;
+        while (alike < count && rdt_problem_same(&problems->problem[i + alike], &these[alike]))
+            alike++;
         found += alike == count;
     }
     return found;

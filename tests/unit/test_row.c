@@ -100,10 +100,9 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(config[2] = '\n');
     BAD(config[2] = 0x1b);
     BAD(kernel[0] = 'k');
-    BAD(layout = (rdt_layout)9);
-    BAD(ordering = (rdt_ordering)-1);
-    BAD(outer = 2);
-    BAD(step = 1);
+    BAD(problem.order = (redtune_order)9);
+    BAD(problem.outer = 2);
+    BAD(problem.step = 1);
     BAD(cause[0] = 0x1b);
     BAD(rank = -1);
     BAD(conditions.sm_mhz = -1);

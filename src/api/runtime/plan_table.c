@@ -1,14 +1,14 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and the power of two of
- * its count. */
+/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, its extents, and of the
+ * count the power of two. */
 #include "api/runtime/plan_table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include "base/fail.h"
 
 typedef struct rdt_plan_entry {
-    redtune_op op;
-    redtune_dtype dtype, result;
-    int power; /* of two: the count's bits */
+    redtune_problem key; /* as the caller wrote it */
+    int power;           /* of two: the count's bits */
     redtune_plan *plan;
     struct rdt_plan_entry *next;
 } plan_entry;
@@ -26,11 +26,17 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_pro
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
+static bool has_key(const plan_entry *entry, const redtune_problem *problem, int power) {
+    const redtune_problem *key = &entry->key;
+    return key->op == problem->op && key->dtype == problem->dtype &&
+           key->result == problem->result && key->order == problem->order &&
+           entry->power == power && key->outer == problem->outer && key->inner == problem->inner &&
+           key->outer_step == problem->outer_step && key->step == problem->step;
+}
+
 static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
     const int power = power_of(problem->count);
-    while (entry && (entry->op != problem->op || entry->dtype != problem->dtype ||
-                     entry->result != problem->result || entry->power != power))
-        entry = entry->next;
+    while (entry && !has_key(entry, problem, power)) entry = entry->next;
     return entry;
 }
 
@@ -45,11 +51,7 @@ redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *
     _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    *made = (plan_entry){problem->op,
-                         problem->dtype,
-                         problem->result,
-                         power_of(problem->count),
-                         plan,
+    *made = (plan_entry){*problem, power_of(problem->count), plan,
                          atomic_load_explicit(bucket, memory_order_acquire)};
     do {
         found = find_entry(made->next, problem);
@@ -63,7 +65,7 @@ void rdt_plan_table_clear(rdt_plan_table *table) {
     for (int i = 0; i < RDT_PLAN_BUCKETS; i++) {
         for (plan_entry *entry = table->buckets[i], *next; entry; entry = next) {
             next = entry->next;
-            if (entry->result) redtune_plan_destroy(entry->plan);
+            if (entry->key.result) redtune_plan_destroy(entry->plan);
             free(entry);
         }
         table->buckets[i] = NULL;

@@ -36,9 +36,7 @@ typedef struct gathering {
 } gathering;
 
 static bool same_point(const redtune_row *a, const redtune_row *b) {
-    return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
-           a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
-           !a->warm == !b->warm;
+    return rdt_problem_same(&a->problem, &b->problem) && !a->warm == !b->warm;
 }
 
 /* ---- one problem ----------------------------------------------------------------------------- */
@@ -168,8 +166,7 @@ static redtune_status finish_group(gathering *self, redtune_error *err) {
 static bool is_taken(const gathering *self, const redtune_row *row) {
     const rdt_report_point *shown = self->shown;
     /* A query for a count of 0 is one for all. */
-    return !shown || (row->problem.result == shown->winner.problem.result &&
-                      row->problem.count == shown->winner.problem.count &&
+    return !shown || (rdt_problem_same(&row->problem, &shown->winner.problem) &&
                       (row->warm != 0) == (shown->winner.cache == RDT_CACHE_WARM));
 }
 
