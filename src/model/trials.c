@@ -15,13 +15,10 @@ redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t
     return REDTUNE_OK;
 }
 
-redtune_status rdt_trials_select(const rdt_trials *trials, uint64_t count, rdt_trials *out,
-                                 redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < trials->count; i++)
-        if (trials->trial[i].problem.count == count)
-            status = rdt_trials_add(out, &trials->trial[i], 1, err);
-    return status;
+size_t rdt_trials_at(const rdt_trials *trials, uint64_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < trials->count; i++) found += trials->trial[i].problem.count == count;
+    return found;
 }
 
 void rdt_trials_free(rdt_trials *trials) {

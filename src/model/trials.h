@@ -11,7 +11,6 @@ typedef struct rdt_trials {
 
 redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t count,
                               redtune_error *err);
-/* Copies those of problems of `count` elements, in their order. out starts zeroed. */
-redtune_status rdt_trials_select(const rdt_trials *trials, uint64_t count, rdt_trials *out,
-                                 redtune_error *err);
+/* How many are of problems of `count` elements. */
+size_t rdt_trials_at(const rdt_trials *trials, uint64_t count);
 void rdt_trials_free(rdt_trials *trials);

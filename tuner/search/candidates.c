@@ -25,32 +25,32 @@ long rdt_candidates_find(const rdt_candidates *self, const rdt_point *point) {
     return found ? (long)low : -1;
 }
 
-/* The index of the entry that the trial is of, or -1. */
-static long find_tried(const rdt_candidates *self, const rdt_trial *trial) {
+/* The entry that a trial of the class is of, or -1. What is right, or wrong, once is so with any
+ * state of the cache. */
+static long apply_verdict(rdt_candidates *self, const rdt_trial *trial) {
     rdt_point point;
-    if (rdt_point_read(self->spaces, trial->family, trial->config, &point, NULL)) return -1;
-    return rdt_candidates_find(self, &point);
-}
-
-/* What is right, or wrong, once is so with any state of the cache. */
-static void apply_verdict(rdt_candidates *self, long at, const rdt_trial *trial) {
+    if (trial->problem.count != self->search->problem->count ||
+        rdt_point_read(self->spaces, trial->family, trial->config, &point, NULL))
+        return -1;
+    const long at = rdt_candidates_find(self, &point);
     rdt_entry *each = at >= 0 ? &self->entry[at] : NULL;
-    bool is_good = trial->outcome == RDT_OUTCOME_GOOD;
-    if (!each || (each->verified && !is_good)) return;
-    each->verified = true;
-    each->outcome = trial->outcome;
+    if (each && (!each->verified || trial->outcome == RDT_OUTCOME_GOOD)) {
+        each->verified = true;
+        each->outcome = trial->outcome;
+    }
+    return at;
 }
 
 static redtune_status apply_known(rdt_candidates *self, redtune_error *err) {
     const rdt_trials *known = self->search->known, *verified = self->search->verified;
     for (size_t i = 0; verified && i < verified->count; i++)
-        apply_verdict(self, find_tried(self, &verified->trial[i]), &verified->trial[i]);
+        apply_verdict(self, &verified->trial[i]);
     if (!known || !known->count) return REDTUNE_OK;
-    self->known_at = malloc(known->count * sizeof *self->known_at);
-    if (!self->known_at) return rdt_fail_memory(err, known->count * sizeof *self->known_at);
+    self->known = malloc(known->count * sizeof *self->known);
+    if (!self->known) return rdt_fail_memory(err, known->count * sizeof *self->known);
     for (size_t i = 0; i < known->count; i++) {
-        self->known_at[i] = find_tried(self, &known->trial[i]);
-        apply_verdict(self, self->known_at[i], &known->trial[i]);
+        const long at = apply_verdict(self, &known->trial[i]);
+        if (at >= 0) self->known[self->known_count++] = (rdt_known){i, (size_t)at};
     }
     return REDTUNE_OK;
 }
@@ -155,7 +155,7 @@ redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_poin
 
 void rdt_candidates_close(rdt_candidates *self) {
     free(self->entry);
-    free(self->known_at);
+    free(self->known);
     *self = (rdt_candidates){0};
 }
 
@@ -297,12 +297,11 @@ static redtune_status measure_batch(rdt_candidates *self, batch *batch, int samp
  * that of the fewest samples that suffice, the latest of such. Where none suffices, a failure
  * counts. */
 static bool replay_known(rdt_candidates *self, size_t index, int samples) {
-    const rdt_trials *known = self->search->known;
     const rdt_trial *found = NULL, *failed = NULL;
     rdt_entry *each = &self->entry[index];
-    for (size_t i = 0; known && i < known->count; i++) {
-        const rdt_trial *trial = &known->trial[i];
-        if (self->known_at[i] != (long)index) continue;
+    for (size_t i = 0; i < self->known_count; i++) {
+        const rdt_trial *trial = &self->search->known->trial[self->known[i].trial];
+        if (self->known[i].entry != index) continue;
         if (trial->outcome != RDT_OUTCOME_GOOD)
             failed = trial;
         else if (trial->samples >= samples && (!found || trial->samples <= found->samples))
@@ -368,8 +367,10 @@ redtune_status rdt_candidates_measure(rdt_candidates *self, const size_t *indice
                                       int samples, redtune_error *err) {
     size_t *wanted = calloc(count ? count : 1, sizeof *wanted), left = 0;
     if (!wanted) return rdt_fail_memory(err, count * sizeof *wanted);
-    for (size_t i = 0; i < count; i++)
-        if (needs_measuring(self, indices[i], samples)) wanted[left++] = indices[i];
+    for (size_t i = 0; i < count; i++) {
+        const size_t index = indices ? indices[i] : i;
+        if (needs_measuring(self, index, samples)) wanted[left++] = index;
+    }
     rdt_candidates_prepare(self, wanted, left, true);
     redtune_status status = REDTUNE_OK;
     for (size_t first = 0; !status && first < left; first += BATCH) {

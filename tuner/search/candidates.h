@@ -17,16 +17,21 @@ typedef struct rdt_entry {
     int rank; /* of all points: the simpler come first */
 } rdt_entry;
 
+typedef struct rdt_known {
+    size_t trial, entry;
+} rdt_known;
+
 typedef struct rdt_candidates {
     const rdt_search *search;
     const rdt_spaces *spaces;
     rdt_entry *entry; /* by order */
     size_t count;
-    size_t baseline; /* the built-in default's index */
-    long *known_at;  /* for each trial that the search knows its entry, or -1 */
-    size_t tried;    /* entries */
-    size_t asked;    /* of rdt_candidates_measure, in all its calls */
-    size_t planned;  /* what will be asked, for the progress; 0: each call counts by itself */
+    size_t baseline;  /* the built-in default's index */
+    rdt_known *known; /* the trials of this problem that the search knows */
+    size_t known_count;
+    size_t tried;   /* entries */
+    size_t asked;   /* of rdt_candidates_measure, in all its calls */
+    size_t planned; /* what will be asked, for the progress; 0: each call counts by itself */
     double best_ns;
     rdt_search_count now;  /* since they were opened */
     char first_cause[160]; /* why the first that is not good is not, as in rdt_trial; "" if none */
@@ -49,9 +54,9 @@ long rdt_candidates_find(const rdt_candidates *self, const rdt_point *point);
 void rdt_candidates_prepare(const rdt_candidates *self, const size_t *indices, size_t count,
                             bool soon);
 
-/* Measures the entries whose indices are given so that each has at least so many samples, or is
- * known not to be good; a few at a time, each batch stored at once. REDTUNE_INTERRUPTED if the
- * progress hook says so. */
+/* Measures the entries whose indices are given (NULL: the first ones) so that each has at least so
+ * many samples, or is known not to be good; a few at a time, each batch stored at once.
+ * REDTUNE_INTERRUPTED if the progress hook says so. */
 redtune_status rdt_candidates_measure(rdt_candidates *self, const size_t *indices, size_t count,
                                       int samples, redtune_error *err);
 

@@ -46,36 +46,25 @@ static redtune_problem problem_at(const crossover *self, uint64_t count) {
     return problem;
 }
 
-static redtune_status select_at(const crossover *self, uint64_t count, rdt_trials *out,
-                                redtune_error *err) {
-    return rdt_trials_select(&self->sweep->known[RDT_CACHE_COLD], count, out, err);
-}
-
 /* Measures both winners, and the defaults, at a size. */
 static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
-    size_t all[2 + RDT_FAMILY_MAX];
-    rdt_sweep *sweep = self->sweep;
     const redtune_problem problem = problem_at(self, at->count);
-    rdt_search search = rdt_sweep_search(sweep, &problem, RDT_CACHE_COLD);
-    rdt_trials known = {0};
+    rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
     rdt_candidates candidates = {.entry = NULL};
-    redtune_status status = select_at(self, at->count, &known, err);
-    search.known = &known;
     search.stage = "crossover";
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) all[i] = i;
-    if (!status) status = rdt_candidates_open_some(&search, self->point, 2, &candidates, err);
+    redtune_status status = rdt_candidates_open_some(&search, self->point, 2, &candidates, err);
     if (!status)
-        status = rdt_candidates_measure(&candidates, all, candidates.count, WINNER_SAMPLES, err);
+        status = rdt_candidates_measure(&candidates, NULL, candidates.count, WINNER_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
-        long entry = rdt_candidates_find(&candidates, &self->point[side]);
-        at->known[side] = entry >= 0 && candidates.entry[entry].samples > 0;
+        const long index = rdt_candidates_find(&candidates, &self->point[side]);
+        const rdt_entry *entry = index >= 0 ? &candidates.entry[index] : NULL;
+        at->known[side] = entry && entry->samples > 0;
         if (!at->known[side]) continue;
-        at->side[side] = (rdt_trial){.median_ns = candidates.entry[entry].median_ns,
-                                     .spread_ns = candidates.entry[entry].spread_ns,
-                                     .samples = candidates.entry[entry].samples};
+        at->side[side] = (rdt_trial){.median_ns = entry->median_ns,
+                                     .spread_ns = entry->spread_ns,
+                                     .samples = entry->samples};
     }
     rdt_candidates_close(&candidates);
-    rdt_trials_free(&known);
     return status;
 }
 
@@ -87,20 +76,11 @@ static redtune_status search_between(const crossover *self, uint64_t low, uint64
     const redtune_problem problem = problem_at(self, count);
     rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
     rdt_search_count measured;
-    rdt_trials known = {0}, below = {0}, above = {0};
-    redtune_status status = select_at(self, count, &known, err);
-    if (!status) status = select_at(self, low, &below, err);
-    if (!status) status = select_at(self, high, &above, err);
-    search.known = &known;
     search.stage = "crossover";
-    search.similar[search.similar_count++] = (rdt_similar){&below, 1};
-    search.similar[search.similar_count++] = (rdt_similar){&above, -1};
-    if (!status) status = rdt_search_run(&search, &measured, err);
-    if (status == REDTUNE_WRONG) status = REDTUNE_OK; /* nothing is good here: neither winner is */
-    rdt_trials_free(&known);
-    rdt_trials_free(&below);
-    rdt_trials_free(&above);
-    return status;
+    search.similar[search.similar_count++] = (rdt_similar){search.known, low, 1};
+    search.similar[search.similar_count++] = (rdt_similar){search.known, high, -1};
+    redtune_status status = rdt_search_run(&search, &measured, err);
+    return status == REDTUNE_WRONG ? REDTUNE_OK : status; /* neither winner is good here */
 }
 
 /* On the log scale. */
@@ -128,18 +108,12 @@ static redtune_status bisect(const crossover *self, comparison low, comparison h
 /* The winner of a problem, as a point. */
 static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_point *out,
                                   bool *found, redtune_error *err) {
-    const rdt_trials *all = &sweep->known[RDT_CACHE_COLD];
-    const rdt_trial **trials = malloc((all->count + 1) * sizeof *trials);
-    size_t trial_count = 0;
-    rdt_winner winner = {0};
-    if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
-    for (size_t i = 0; i < all->count; i++)
-        if (all->trial[i].problem.count == count) trials[trial_count++] = &all->trial[i];
-    redtune_status status = rdt_winner_choose(trials, trial_count, &winner, err);
+    rdt_winner winner;
+    size_t points = 0;
+    redtune_status status = rdt_sweep_winner(sweep, count, RDT_CACHE_COLD, &winner, &points, err);
     *found = !status && winner.trial &&
              !rdt_point_read(rdt_codegen_spaces(sweep->codegen), winner.trial->family,
                              winner.trial->config, out, NULL);
-    free(trials);
     return status;
 }
 

@@ -50,9 +50,13 @@ static bool is_noisy(const rdt_candidates *candidates, int samples) {
         if (candidates->entry[i].samples == samples && candidates->entry[i].spread_ns > 0)
             return true;
     for (size_t i = 0; i < search->similar_count; i++) {
-        const rdt_trials *trials = search->similar[i].trials;
-        for (size_t k = 0; k < trials->count; k++)
-            if (trials->trial[k].samples == samples && trials->trial[k].spread_ns > 0) return true;
+        const rdt_similar *from = &search->similar[i];
+        for (size_t k = 0; k < from->trials->count; k++) {
+            const rdt_trial *each = &from->trials->trial[k];
+            if (each->problem.count == from->count && each->samples == samples &&
+                each->spread_ns > 0)
+                return true;
+        }
     }
     return false;
 }

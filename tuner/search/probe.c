@@ -69,15 +69,13 @@ static bool is_probed(const rdt_values *values, int family, int i, int k, rdt_us
  * where there is one: its kernel, and those of its probes, are known before the search begins. */
 static redtune_status find_start(const rdt_search *search, int family, rdt_point *out, bool *found,
                                  redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const int careful = rdt_strategy_samples(search->strategy);
     size_t count = 0, at = 0;
     *found = false;
     if (!search->similar_count) return REDTUNE_OK;
     for (size_t i = search->similar_count; i-- > 0;)
         if (search->similar[i].shift > 0) at = i;
     redtune_status status =
-        rdt_seeds_best(spaces, search->similar[at].trials, family, careful, 1, out, &count, err);
+        rdt_seeds_best(search, &search->similar[at], family, 1, out, &count, err);
     *found = count > 0;
     return status;
 }

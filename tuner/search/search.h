@@ -9,9 +9,10 @@
 
 struct rdt_candidates;
 
-/* Trials of a problem like this one. */
+/* A problem like this one, by its trials: those of `count` elements among them. */
 typedef struct rdt_similar {
     const rdt_trials *trials;
+    uint64_t count;
     /* How its count compares: 1 for a smaller one, whose best configs are tried with their
      * parameters one step up, too; -1 for a larger one; 0 for the same. */
     int shift;
@@ -27,15 +28,15 @@ typedef struct rdt_search {
     rdt_cache_state cache;
     const rdt_strategy *strategy;
     uint64_t seed;
-    /* The trials of this problem and cache state, measured with these templates on this
-     * GPU model: it is not measured again. NULL: nothing. */
+    /* The trials of the class in this cache state, measured with these templates on this GPU model:
+     * what they say of this problem is not measured again. NULL: nothing. */
     const rdt_trials *known;
     /* The same in the other cache state: it is not verified again. NULL: nothing. */
     const rdt_trials *verified;
     rdt_similar similar[RDT_SIMILAR_MAX]; /* the most alike first */
     size_t similar_count;
-    /* The trials of the class at all its sizes: they say which named values are worth a probe, or
-     * more. NULL: nothing is probed. */
+    /* Trials of the class that say which named values are worth a probe, or more. NULL: nothing is
+     * probed. */
     const rdt_trials *sizes;
     const char *stage; /* for the sink's progress */
     /* Whether no more candidates should be explored, since time is short; user is the sink's.

@@ -30,13 +30,13 @@ static int compare_medians(const void *a, const void *b) {
 }
 
 /* Of several trials of one point the last with the most samples counts. */
-static size_t rank_points(const rdt_spaces *spaces, const rdt_trials *trials,
-                          ranked_point *ranked) {
+static size_t rank_points(const rdt_spaces *spaces, const rdt_similar *from, ranked_point *ranked) {
+    const rdt_trials *trials = from->trials;
     size_t count = 0;
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
         rdt_point point;
-        if (trial->outcome != RDT_OUTCOME_GOOD ||
+        if (trial->problem.count != from->count || trial->outcome != RDT_OUTCOME_GOOD ||
             rdt_point_read(spaces, trial->family, trial->config, &point, NULL))
             continue;
         size_t at = 0;
@@ -106,10 +106,9 @@ redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
     size_t counts[RDT_SIMILAR_MAX];
     bool good = (out->point = malloc(room * sizeof *out->point)) != NULL;
     for (size_t i = 0; good && i < search->similar_count; i++) {
-        const rdt_trials *trials = search->similar[i].trials;
-        ranked[i] = malloc((trials->count + 1) * sizeof **ranked);
+        ranked[i] = malloc((search->similar[i].trials->count + 1) * sizeof **ranked);
         good = ranked[i] != NULL;
-        if (good) counts[i] = rank_points(spaces, trials, ranked[i]);
+        if (good) counts[i] = rank_points(spaces, &search->similar[i], ranked[i]);
     }
     if (good) add_all(search, ranked, counts, out);
     for (size_t i = 0; i < search->similar_count; i++) free(ranked[i]);
@@ -118,12 +117,14 @@ redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
     return rdt_fail_memory(err, room * sizeof *out->point);
 }
 
-redtune_status rdt_seeds_best(const rdt_spaces *spaces, const rdt_trials *trials, int family,
-                              int samples, size_t most, rdt_point *out, size_t *count,
-                              redtune_error *err) {
-    ranked_point *ranked = malloc((trials->count + 1) * sizeof *ranked);
-    if (!ranked) return rdt_fail_memory(err, (trials->count + 1) * sizeof *ranked);
-    size_t ranked_count = rank_points(spaces, trials, ranked);
+redtune_status rdt_seeds_best(const rdt_search *search, const rdt_similar *from, int family,
+                              size_t most, rdt_point *out, size_t *count, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
+    const int samples = rdt_strategy_samples(search->strategy);
+    const size_t bytes = (from->trials->count + 1) * sizeof(ranked_point);
+    ranked_point *ranked = malloc(bytes);
+    if (!ranked) return rdt_fail_memory(err, bytes);
+    const size_t ranked_count = rank_points(spaces, from, ranked);
     *count = 0;
     for (size_t i = 0; i < ranked_count && *count < most; i++)
         if (ranked[i].samples >= samples && (family < 0 || ranked[i].point.family == family))

@@ -14,8 +14,7 @@ typedef struct rdt_seeds_list {
 redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out, redtune_error *err);
 void rdt_seeds_free(rdt_seeds_list *list);
 
-/* The points of the family (-1: of any) with the lowest medians, of the trials with at least
- * `samples` samples; out has room for `most` of them. */
-redtune_status rdt_seeds_best(const rdt_spaces *spaces, const rdt_trials *trials, int family,
-                              int samples, size_t most, rdt_point *out, size_t *count,
-                              redtune_error *err);
+/* The points of the family (-1: of any) with the lowest medians there, of those that were timed as
+ * often as in the last round; out has room for `most` of them. */
+redtune_status rdt_seeds_best(const rdt_search *search, const rdt_similar *from, int family,
+                              size_t most, rdt_point *out, size_t *count, redtune_error *err);

@@ -67,6 +67,7 @@ rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
         .facts = self->facts,
         .problem = problem,
         .cache = cache,
+        .known = &self->known[cache],
         .strategy = self->strategy,
         .seed = self->seed,
         .is_late = self->budget && self->budget->end_ns > 0 ? is_late : NULL,
@@ -77,14 +78,33 @@ rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-static redtune_status choose_winner(const rdt_trials *trials, rdt_finding *out,
-                                    redtune_error *err) {
-    const rdt_trial **pointers = malloc((trials->count + 1) * sizeof *pointers);
+static int compare_points(const void *a, const void *b) {
+    const rdt_trial *x = *(const rdt_trial *const *)a, *y = *(const rdt_trial *const *)b;
+    int family = strcmp(x->family, y->family);
+    return family ? family : strcmp(x->config, y->config);
+}
+
+redtune_status rdt_sweep_winner(const rdt_sweep *self, uint64_t count, rdt_cache_state cache,
+                                rdt_winner *out, size_t *points, redtune_error *err) {
+    const rdt_trials *all = &self->known[cache];
+    const rdt_trial **trials = calloc(all->count + 1, sizeof *trials);
+    size_t here = 0;
+    if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->trial[i].problem.count == count) trials[here++] = &all->trial[i];
+    redtune_status status = rdt_winner_choose(trials, here, out, err);
+    qsort(trials, here, sizeof *trials, compare_points);
+    *points = 0;
+    for (size_t i = 0; i < here; i++) *points += !i || compare_points(&trials[i - 1], &trials[i]);
+    free(trials);
+    return status;
+}
+
+redtune_status rdt_sweep_find(const rdt_sweep *self, const rdt_search *search, rdt_finding *out,
+                              size_t *points, redtune_error *err) {
     rdt_winner winner;
-    if (!pointers) return rdt_fail_memory(err, (trials->count + 1) * sizeof *pointers);
-    for (size_t i = 0; i < trials->count; i++) pointers[i] = &trials->trial[i];
-    redtune_status status = rdt_winner_choose(pointers, trials->count, &winner, err);
-    free(pointers);
+    redtune_status status =
+        rdt_sweep_winner(self, search->problem->count, search->cache, &winner, points, err);
     if (status) return status;
     out->found = winner.trial != NULL;
     if (winner.trial) out->winner = *winner.trial;
@@ -92,35 +112,15 @@ static redtune_status choose_winner(const rdt_trials *trials, rdt_finding *out,
     return REDTUNE_OK;
 }
 
-static int compare_points(const void *a, const void *b) {
-    const rdt_trial *x = *(const rdt_trial *const *)a, *y = *(const rdt_trial *const *)b;
-    int family = strcmp(x->family, y->family);
-    return family ? family : strcmp(x->config, y->config);
-}
-
-static redtune_status count_points(const rdt_trials *trials, size_t *out, redtune_error *err) {
-    const rdt_trial **each = malloc((trials->count + 1) * sizeof *each);
-    if (!each) return rdt_fail_memory(err, (trials->count + 1) * sizeof *each);
-    for (size_t i = 0; i < trials->count; i++) each[i] = &trials->trial[i];
-    qsort(each, trials->count, sizeof *each, compare_points);
-    *out = 0;
-    for (size_t i = 0; i < trials->count; i++) *out += !i || compare_points(&each[i - 1], &each[i]);
-    free(each);
-    return REDTUNE_OK;
-}
-
 /* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
  * last round, and as many candidates as it explores. */
-static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
-                                  redtune_error *err) {
+static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding,
+                                  size_t points, bool *out, redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
-    size_t points = 0;
-    redtune_status status = count_points(search->known, &points, err);
-    if (status) return status;
+    rdt_candidates candidates;
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
     if (!*out || (strategy->exact.least && points >= strategy->exact.least)) return REDTUNE_OK;
-    rdt_candidates candidates;
-    status = rdt_candidates_open(search, &candidates, err);
+    redtune_status status = rdt_candidates_open(search, &candidates, err);
     if (status) return status;
     *out = points >= candidates.count;
     rdt_candidates_close(&candidates);
@@ -135,53 +135,30 @@ static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool abo
         uint64_t each = trials->trial[i].problem.count;
         bool is_nearer =
             above ? each > count && (!nearest || each < nearest) : each < count && each > nearest;
-        size_t same = 0;
-        for (size_t k = 0; is_nearer && same < SEARCHED && k < trials->count; k++)
-            same += trials->trial[k].problem.count == each;
-        if (is_nearer && same == SEARCHED) nearest = each;
+        if (is_nearer && rdt_trials_at(trials, each) >= SEARCHED) nearest = each;
     }
     return nearest;
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-/* The trials that a search starts from; owned here. */
-typedef struct history {
-    rdt_trials known, other, alike, below, above;
-} history;
-
-static void free_history(history *history) {
-    rdt_trials_free(&history->known);
-    rdt_trials_free(&history->other);
-    rdt_trials_free(&history->alike);
-    rdt_trials_free(&history->below);
-    rdt_trials_free(&history->above);
+static void add_similar(rdt_search *search, const rdt_trials *trials, uint64_t count, int shift) {
+    if (rdt_trials_at(trials, count))
+        search->similar[search->similar_count++] = (rdt_similar){trials, count, shift};
 }
 
-static void add_similar(rdt_search *search, const rdt_trials *trials, int shift) {
-    if (trials->count) search->similar[search->similar_count++] = (rdt_similar){trials, shift};
-}
-
-static redtune_status collect_history(const rdt_sweep *self, rdt_search *search, history *history,
-                                      redtune_error *err) {
-    const uint64_t count = search->problem->count;
-    const rdt_trials *same = &self->known[search->cache];
-    uint64_t below = nearest_count(same, count, false), above = nearest_count(same, count, true);
-    redtune_status status =
-        rdt_trials_select(&self->known[!search->cache], count, &history->other, err);
-    if (!status) status = rdt_trials_select(same, count, &history->known, err);
-    if (!status)
-        status = rdt_trials_select(&self->alike[search->cache], count, &history->alike, err);
-    if (!status && below) status = rdt_trials_select(same, below, &history->below, err);
-    if (!status && above) status = rdt_trials_select(same, above, &history->above, err);
-    search->known = &history->known;
-    search->verified = &history->other;
-    if (search->cache == RDT_CACHE_WARM) add_similar(search, &history->other, 0);
-    add_similar(search, &history->alike, 0);
-    add_similar(search, &history->below, 1);
-    add_similar(search, &history->above, -1);
-    search->sizes = same;
-    return status;
+/* The search of a problem, with all that is known around it. */
+static rdt_search search_of(rdt_sweep *self, size_t problem, rdt_cache_state cache) {
+    const uint64_t count = self->problems[problem].count;
+    const rdt_trials *same = &self->known[cache], *other = &self->known[!cache];
+    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
+    search.verified = other;
+    search.sizes = same;
+    if (cache == RDT_CACHE_WARM) add_similar(&search, other, count, 0);
+    add_similar(&search, &self->alike[cache], count, 0);
+    add_similar(&search, same, nearest_count(same, count, false), 1);
+    add_similar(&search, same, nearest_count(same, count, true), -1);
+    return search;
 }
 
 /* Lets the evaluator make any kernel of this problem and of the next, if there are more to
@@ -195,7 +172,7 @@ static redtune_status prepare_kernels(rdt_sweep *self, redtune_error *err) {
     for (size_t i = self->current; !status && i <= next; i++) {
         rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
         rdt_candidates candidates;
-        search.sizes = &self->known[RDT_CACHE_COLD];
+        search.sizes = search.known;
         status = rdt_candidates_open(&search, &candidates, err);
         if (status) break;
         status = rdt_explore_prepare(&candidates, err);
@@ -204,29 +181,21 @@ static redtune_status prepare_kernels(rdt_sweep *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status search_problem(rdt_sweep *self, const redtune_problem *problem,
-                                     rdt_cache_state cache, rdt_finding *out, redtune_error *err) {
-    rdt_search search = rdt_sweep_search(self, problem, cache);
-    history history = {.known = {0}};
-    rdt_trials all = {0};
+static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_state cache,
+                                     rdt_finding *out, redtune_error *err) {
+    const rdt_search search = search_of(self, problem, cache);
     bool complete = false;
-    redtune_status status = collect_history(self, &search, &history, err);
-    if (!status) status = choose_winner(&history.known, out, err);
-    if (!status) status = is_complete(&search, out, &complete, err);
-    if (status) goto done;
-    if (complete) {
-        if (pass_progress(self, problem, "known", 0, 0, out->winner.median_ns))
-            status = rdt_fail_interrupted(err, "tuning");
-        goto done;
-    }
+    size_t points = 0;
+    redtune_status status = rdt_sweep_find(self, &search, out, &points, err);
+    if (!status) status = is_complete(&search, out, points, &complete, err);
+    if (status) return status;
+    if (complete)
+        return pass_progress(self, search.problem, "known", 0, 0, out->winner.median_ns)
+                   ? rdt_fail_interrupted(err, "tuning")
+                   : REDTUNE_OK;
     if (cache == RDT_CACHE_COLD) status = prepare_kernels(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
-    if (!status) status = rdt_trials_select(&self->known[cache], problem->count, &all, err);
-    if (!status) status = choose_winner(&all, out, err);
-done:
-    rdt_trials_free(&all);
-    free_history(&history);
-    return status;
+    return status ? status : rdt_sweep_find(self, &search, out, &points, err);
 }
 
 size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {
@@ -241,18 +210,6 @@ static size_t searches_left(const rdt_sweep *self, size_t problem, size_t state)
     return searches - state;
 }
 
-/* Foresees the probes of the problem's search in that cache state. */
-static redtune_status prepare_probes(rdt_sweep *self, size_t problem, rdt_cache_state cache,
-                                     redtune_error *err) {
-    history history = {.known = {0}};
-    if (problem >= self->count) return REDTUNE_OK;
-    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
-    redtune_status status = collect_history(self, &search, &history, err);
-    if (!status) status = rdt_probe_prepare(&search, err);
-    free_history(&history);
-    return status;
-}
-
 static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->count; i++) {
@@ -261,40 +218,12 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
         self->current = i;
         for (size_t state = 0; !status && state < states; state++) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
-            status = search_problem(self, &self->problems[i], (rdt_cache_state)state, &found[state],
-                                    err);
-            if (!status) status = prepare_probes(self, i + 1, (rdt_cache_state)state, err);
+            status = search_problem(self, i, (rdt_cache_state)state, &found[state], err);
+            if (status || i + 1 == self->count) continue;
+            const rdt_search next = search_of(self, i + 1, (rdt_cache_state)state);
+            status = rdt_probe_prepare(&next, err);
         }
         if (!status) self->sink->tuned(self->sink->user, i, found, false);
-    }
-    return status;
-}
-
-/* The winner of what is known by now. */
-static redtune_status search_again(rdt_sweep *self, size_t i, rdt_cache_state cache,
-                                   rdt_finding *finding, redtune_error *err) {
-    rdt_trials all = {0};
-    redtune_status status = rdt_second_pass_run(self, i, cache, &finding->now, err);
-    if (!status)
-        status = rdt_trials_select(&self->known[cache], self->problems[i].count, &all, err);
-    if (!status) status = choose_winner(&all, finding, err);
-    rdt_trials_free(&all);
-    return status;
-}
-
-/* From the large sizes to the small ones; a search of every point has nothing to learn. */
-static redtune_status second_pass(rdt_sweep *self, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    if (!self->strategy->exact.least || !self->count) return REDTUNE_OK;
-    for (size_t i = self->count - 1; !status && i-- > 0;) {
-        const size_t states = rdt_sweep_searches(self->facts, &self->problems[i]);
-        rdt_finding found[RDT_CACHE_STATES] = {{0}};
-        size_t tried = 0;
-        for (size_t state = 0; !status && state < states; state++) {
-            status = search_again(self, i, (rdt_cache_state)state, &found[state], err);
-            tried += found[state].now.measured + found[state].now.failed;
-        }
-        if (!status && tried) self->sink->tuned(self->sink->user, i, found, true);
     }
     return status;
 }
@@ -305,6 +234,6 @@ redtune_status rdt_sweep_run(rdt_sweep *self, redtune_error *err) {
 }
 
 redtune_status rdt_sweep_join(rdt_sweep *self, redtune_error *err) {
-    redtune_status status = second_pass(self, err);
+    redtune_status status = rdt_second_pass_run(self, err);
     return status ? status : rdt_crossover_run(self, err);
 }

@@ -33,6 +33,11 @@ typedef struct evidence {
     size_t count;
 } evidence;
 
+/* At other sizes of the class, in the other cache state, and of each similar problem. */
+typedef struct history {
+    evidence sizes, other, similar[RDT_SIMILAR_MAX];
+} history;
+
 /* A value of a parameter of a family. */
 typedef struct setting {
     int family, param;
@@ -79,20 +84,23 @@ static bool is_near(uint64_t a, uint64_t b) { return a <= up(b) && b <= up(a); }
 
 static bool is_close(uint64_t a, uint64_t b) { return a < CLOSE * b && b < CLOSE * a; }
 
-/* Of each point at each size near the problem's, and not at its own, the trial that counts. */
-static redtune_status gather(const rdt_search *search, const rdt_trials *trials, bool own,
+/* Of each point at each size near the problem's the trial that counts: at `only` elements, or,
+ * where that is 0, at all but the problem's own. */
+static redtune_status gather(const rdt_search *search, const rdt_trials *trials, uint64_t only,
                              evidence *out, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const uint64_t count = search->problem->count;
     size_t kept = 0;
+    if (!trials) return REDTUNE_OK;
     out->known = calloc(trials->count + 1, sizeof *out->known);
     if (!out->known) return rdt_fail_memory(err, (trials->count + 1) * sizeof *out->known);
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
+        const uint64_t size = trial->problem.count;
         known *next = &out->known[kept];
-        if ((!own && trial->problem.count == count) || !is_near(trial->problem.count, count))
+        if ((only ? size != only : size == count) || !is_near(size, count) ||
+            rdt_point_read(spaces, trial->family, trial->config, &next->point, NULL))
             continue;
-        if (rdt_point_read(spaces, trial->family, trial->config, &next->point, NULL)) continue;
         next->rank = rdt_point_rank(spaces, &next->point);
         next->trial = trial;
         kept++;
@@ -106,6 +114,22 @@ static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
         out->known[out->count++] = out->known[i];
     }
     return REDTUNE_OK;
+}
+
+static redtune_status gather_all(const rdt_search *search, history *out, redtune_error *err) {
+    redtune_status status = gather(search, search->sizes, 0, &out->sizes, err);
+    if (!status)
+        status = gather(search, search->verified, search->problem->count, &out->other, err);
+    for (size_t i = 0; !status && i < search->similar_count; i++)
+        status = gather(search, search->similar[i].trials, search->similar[i].count,
+                        &out->similar[i], err);
+    return status;
+}
+
+static void free_history(history *history) {
+    free(history->sizes.known);
+    free(history->other.known);
+    for (size_t i = 0; i < RDT_SIMILAR_MAX; i++) free(history->similar[i].known);
 }
 
 /* How the setting did among these, which are of one size. */
@@ -147,77 +171,48 @@ static effect nearest_effect(const evidence *all, uint64_t count, bool above,
     return found;
 }
 
-static rdt_use use_of(effect effect) {
+/* What the sizes around the problem's say of the setting. */
+static rdt_use use_near(const evidence *all, uint64_t count, const setting *setting) {
     static const rdt_use use[] = {[UNTRIED] = RDT_USE_UNKNOWN,
                                   [LOST] = RDT_USE_OUT,
                                   [TIED] = RDT_USE_TIED,
                                   [WON] = RDT_USE_IN};
-    return use[effect];
+    effect below = nearest_effect(all, count, false, setting);
+    effect above = nearest_effect(all, count, true, setting);
+    return use[below > above ? below : above];
 }
 
-/* What won among the trials is in; where they are of the class, what tied and lost counts, too. */
-static void learn_family(const evidence *all, uint64_t count, const rdt_space *space, int family,
-                         bool of_class, rdt_values *out) {
-    for (int i = 0; i < space->param_count; i++)
-        for (int k = 0; k < space->param[i].value_count; k++) {
-            const setting setting = {family, i, space->param[i].value[k]};
-            effect below = nearest_effect(all, count, false, &setting);
-            effect above = nearest_effect(all, count, true, &setting);
-            rdt_use use = use_of(below > above ? below : above);
-            if (use != RDT_USE_IN && !of_class) continue;
-            if (out->of[family][i][k] < RDT_USE_IN) out->of[family][i][k] = use;
-        }
+/* What won at a similar problem is in. What tied and lost counts in the class alone; and what lost
+ * at the problem itself in the other cache state need not be tried. */
+static rdt_use classify(const rdt_search *search, const history *all, const setting *setting) {
+    const uint64_t count = search->problem->count;
+    const rdt_use use = search->sizes ? use_near(&all->sizes, count, setting) : RDT_USE_OUT;
+    for (size_t i = 0; i < search->similar_count; i++)
+        if (use_near(&all->similar[i], count, setting) == RDT_USE_IN) return RDT_USE_IN;
+    const bool lost = effect_of(all->other.known, all->other.count, setting) == LOST;
+    return use == RDT_USE_UNKNOWN && lost ? RDT_USE_OUT : use;
 }
 
-static redtune_status learn(const rdt_search *search, const rdt_trials *trials, bool of_class,
-                            rdt_values *out, redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    evidence all = {.count = 0};
-    redtune_status status = gather(search, trials, !of_class, &all, err);
-    for (int f = 0; !status && f < spaces->count; f++)
-        learn_family(&all, search->problem->count, &spaces->space[f], f, of_class, out);
-    free(all.known);
-    return status;
-}
-
-static void mark_numbers(const rdt_space *space, rdt_use of[][RDT_PARAM_VALUE_MAX]) {
-    for (int i = 0; i < space->param_count; i++)
-        for (int k = 0;
-             !rdt_space_param_is_named(&space->param[i]) && k < space->param[i].value_count; k++)
-            of[i][k] = RDT_USE_BASE;
-}
-
-/* What lost at the problem itself in the other cache state need not be tried. */
-static void drop_lost(const evidence *here, const rdt_space *space, int family, rdt_values *out) {
-    for (int i = 0; i < space->param_count; i++)
-        for (int k = 0; k < space->param[i].value_count; k++) {
-            const setting setting = {family, i, space->param[i].value[k]};
-            if (out->of[family][i][k] == RDT_USE_UNKNOWN &&
-                effect_of(here->known, here->count, &setting) == LOST)
-                out->of[family][i][k] = RDT_USE_OUT;
-        }
-}
-
-static redtune_status learn_lost(const rdt_search *search, const rdt_trials *other, rdt_values *out,
-                                 redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    evidence here = {.count = 0};
-    redtune_status status = gather(search, other, true, &here, err);
-    for (int f = 0; !status && f < spaces->count; f++) drop_lost(&here, &spaces->space[f], f, out);
-    free(here.known);
-    return status;
+static void classify_param(const rdt_search *search, const history *all, int family, int i,
+                           rdt_use *of) {
+    const rdt_param *param = &rdt_codegen_spaces(search->codegen)->space[family].param[i];
+    for (int k = 0; k < param->value_count; k++)
+        if (!rdt_space_param_is_named(param))
+            of[k] = RDT_USE_BASE;
+        else if (of[k] != RDT_USE_BASE)
+            of[k] = classify(search, all, &(setting){family, i, param->value[k]});
 }
 
 redtune_status rdt_values_classify(const rdt_search *search, rdt_values *out, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    redtune_status status = REDTUNE_OK;
+    history all = {.sizes = {0}};
+    redtune_status status = gather_all(search, &all, err);
     for (int power = 0; !status && power <= LARGEST; power += POWERS)
         status = mark_default(search, UINT64_C(1) << power, out, err);
-    for (int f = 0; f < spaces->count; f++) mark_numbers(&spaces->space[f], out->of[f]);
-    if (!status && search->sizes) status = learn(search, search->sizes, true, out, err);
-    for (size_t i = 0; !status && i < search->similar_count; i++)
-        status = learn(search, search->similar[i].trials, false, out, err);
-    if (!status && search->verified) status = learn_lost(search, search->verified, out, err);
+    for (int f = 0; !status && f < spaces->count; f++)
+        for (int i = 0; i < spaces->space[f].param_count; i++)
+            classify_param(search, &all, f, i, out->of[f][i]);
+    free_history(&all);
     return status;
 }
 
