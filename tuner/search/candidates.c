@@ -65,64 +65,14 @@ typedef struct defaults {
     size_t count;
 } defaults;
 
-static bool is_default(const defaults *defaults, const rdt_point *point) {
-    for (size_t i = 0; i < defaults->count; i++)
-        if (rdt_point_same(&defaults->point[i], point)) return true;
-    return false;
-}
-
-/* points are in their order, the defaults among them. */
-static redtune_status fill(rdt_candidates *self, const rdt_point *points, const defaults *defaults,
-                           redtune_error *err) {
-    self->entry = calloc(self->count, sizeof *self->entry);
-    if (!self->entry) return rdt_fail_memory(err, self->count * sizeof *self->entry);
-    for (size_t i = 0; i < self->count; i++) {
-        rdt_entry *each = &self->entry[i];
-        each->candidate.point = points[i];
-        each->rank = rdt_point_rank(self->spaces, &points[i]);
-        each->is_default = is_default(defaults, &points[i]);
-        if (rdt_point_same(&points[i], &defaults->point[0])) self->baseline = i;
-    }
-    return apply_known(self, err);
-}
-
-static rdt_candidates start_empty(const rdt_search *search) {
-    return (rdt_candidates){.search = search, .spaces = rdt_codegen_spaces(search->codegen)};
-}
-
-/* Fills them unless status says that its points were not found. Takes the points over. */
-static redtune_status fill_or_close(rdt_candidates *self, rdt_point *points,
-                                    const defaults *defaults, redtune_status status,
-                                    rdt_candidates *out, redtune_error *err) {
-    if (!status) status = fill(self, points, defaults, err);
-    free(points);
-    if (status)
-        rdt_candidates_close(self);
-    else
-        *out = *self;
-    return status;
-}
-
-redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out,
-                                   redtune_error *err) {
-    rdt_point *points = NULL;
-    defaults defaults;
-    rdt_candidates self = start_empty(search);
-    redtune_status status = rdt_codegen_defaults(search->codegen, case_of(search), defaults.point,
-                                                 &defaults.count, err);
-    if (!status)
-        status = rdt_points_list(search->codegen, case_of(search), search->strategy->extent,
-                                 &points, &self.count, err);
-    return fill_or_close(&self, points, &defaults, status, out, err);
-}
-
-/* Whether the search may look at the point. */
+/* Whether the search may measure the point. */
 static bool is_point(const rdt_search *search, const rdt_point *point) {
     bool is = false;
     if (rdt_codegen_check(search->codegen, case_of(search), point, NULL)) return false;
-    return search->any || (!rdt_codegen_is_point(search->codegen, case_of(search),
-                                                 search->strategy->extent, point, &is, NULL) &&
-                           is);
+    if (search->any) return true;
+    return !rdt_codegen_is_point(search->codegen, case_of(search), search->strategy->extent, point,
+                                 &is, NULL) &&
+           is;
 }
 
 /* Puts the point where it belongs by order, unless it is there. */
@@ -137,20 +87,53 @@ static void insert(const rdt_spaces *spaces, rdt_point *points, size_t *count,
     ++*count;
 }
 
-redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_point *wanted,
-                                        size_t count, rdt_candidates *out, redtune_error *err) {
-    const size_t room = count + RDT_FAMILY_MAX;
-    rdt_point *points = malloc(room * sizeof *points);
+/* By rank, the defaults among them; the caller frees them. */
+static redtune_status list_points(const rdt_search *search, const rdt_point *wanted,
+                                  size_t wanted_count, const defaults *defaults, rdt_point **out,
+                                  size_t *count, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
+    const size_t room = wanted_count + defaults->count;
+    if (!wanted)
+        return rdt_points_list(search->codegen, case_of(search), search->strategy->extent, out,
+                               count, err);
+    *out = malloc(room * sizeof **out);
+    if (!*out) return rdt_fail_memory(err, room * sizeof **out);
+    for (size_t i = 0; i < defaults->count; i++) insert(spaces, *out, count, &defaults->point[i]);
+    for (size_t i = 0; i < wanted_count; i++)
+        if (is_point(search, &wanted[i])) insert(spaces, *out, count, &wanted[i]);
+    return REDTUNE_OK;
+}
+
+static redtune_status fill(rdt_candidates *self, const rdt_point *points, const defaults *defaults,
+                           redtune_error *err) {
+    self->entry = calloc(self->count, sizeof *self->entry);
+    if (!self->entry) return rdt_fail_memory(err, self->count * sizeof *self->entry);
+    for (size_t i = 0; i < self->count; i++) {
+        self->entry[i].candidate.point = points[i];
+        self->entry[i].rank = rdt_point_rank(self->spaces, &points[i]);
+    }
+    for (size_t i = defaults->count; i-- > 0;) {
+        self->baseline = (size_t)rdt_candidates_find(self, &defaults->point[i]);
+        self->entry[self->baseline].is_default = true;
+    }
+    return apply_known(self, err);
+}
+
+redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *wanted, size_t count,
+                                   rdt_candidates *out, redtune_error *err) {
+    rdt_candidates self = {.search = search, .spaces = rdt_codegen_spaces(search->codegen)};
+    rdt_point *points = NULL;
     defaults defaults;
-    rdt_candidates self = start_empty(search);
-    if (!points) return rdt_fail_memory(err, room * sizeof *points);
     redtune_status status = rdt_codegen_defaults(search->codegen, case_of(search), defaults.point,
                                                  &defaults.count, err);
-    for (size_t i = 0; !status && i < defaults.count; i++)
-        insert(self.spaces, points, &self.count, &defaults.point[i]);
-    for (size_t i = 0; !status && i < count; i++)
-        if (is_point(search, &wanted[i])) insert(self.spaces, points, &self.count, &wanted[i]);
-    return fill_or_close(&self, points, &defaults, status, out, err);
+    if (!status) status = list_points(search, wanted, count, &defaults, &points, &self.count, err);
+    if (!status) status = fill(&self, points, &defaults, err);
+    free(points);
+    if (status)
+        rdt_candidates_close(&self);
+    else
+        *out = self;
+    return status;
 }
 
 void rdt_candidates_close(rdt_candidates *self) {
@@ -182,49 +165,16 @@ size_t rdt_candidates_rank(const rdt_candidates *self, size_t *indices) {
 
 /* Entries that are verified, timed and stored together, gathered from where they stand. */
 typedef struct batch {
-    size_t index[BATCH]; /* in the candidates */
+    rdt_entry *entry[BATCH];
     rdt_candidate candidates[BATCH];
     rdt_verdict verdicts[BATCH];
     rdt_conditions conditions[BATCH];
     size_t count;
 } batch;
 
-static rdt_batch request_of(const rdt_candidates *self, const rdt_candidate *candidates,
-                            size_t count) {
-    return (rdt_batch){self->search->problem, candidates, count};
-}
-
-static rdt_trial trial_of(const rdt_candidates *self, const rdt_entry *each) {
-    rdt_trial trial = {
-        .problem = *self->search->problem,
-        .cache = self->search->cache,
-        .is_default = each->is_default,
-        .outcome = each->outcome,
-        .median_ns = each->median_ns,
-        .spread_ns = each->spread_ns,
-        .samples = each->samples,
-        .rank = each->rank,
-    };
-    rdt_point_write(self->spaces, &each->candidate.point, trial.family, trial.config);
-    return trial;
-}
-
 static void note_cause(rdt_candidates *self, const rdt_trial *trial) {
     if (trial->outcome != RDT_OUTCOME_GOOD && !*self->first_cause)
         rdt_text_copy(self->first_cause, sizeof self->first_cause, trial->cause);
-}
-
-static redtune_status store(rdt_candidates *self, const batch *batch, redtune_error *err) {
-    const rdt_sink *sink = self->search->sink;
-    rdt_trial trials[BATCH];
-    for (size_t i = 0; i < batch->count; i++) {
-        trials[i] = trial_of(self, &self->entry[batch->index[i]]);
-        /* A compiler's or driver's words, cut where their buffer ended. */
-        rdt_text_copy_plain(trials[i].cause, sizeof trials[i].cause, batch->verdicts[i].cause);
-        trials[i].conditions = batch->conditions[i];
-        note_cause(self, &trials[i]);
-    }
-    return batch->count ? sink->store(sink->user, trials, batch->count, err) : REDTUNE_OK;
 }
 
 /* Those of the batch that nothing is known of yet. */
@@ -234,60 +184,79 @@ static redtune_status verify(const rdt_candidates *self, batch *batch, redtune_e
     size_t at[BATCH], count = 0;
     for (size_t i = 0; i < batch->count; i++) {
         batch->verdicts[i] = (rdt_verdict){.outcome = RDT_OUTCOME_GOOD};
-        if (self->entry[batch->index[i]].verified) continue;
+        if (batch->entry[i]->verified) continue;
         at[count] = i;
         unknown[count++] = batch->candidates[i];
     }
     if (!count) return REDTUNE_OK;
-    rdt_batch request = request_of(self, unknown, count);
+    rdt_batch request = {self->search->problem, unknown, count};
     const rdt_evaluator *evaluator = self->search->evaluator;
     redtune_status status = evaluator->verify(evaluator->self, &request, verdicts, err);
     for (size_t i = 0; !status && i < count; i++) batch->verdicts[at[i]] = verdicts[i];
     return status;
 }
 
-/* What came of an entry; median and spread are of that many samples, none for a failure. */
-static void record(rdt_candidates *self, rdt_entry *each, rdt_outcome outcome, double median_ns,
-                   double spread_ns, int samples) {
+/* What came of an entry; of the trial only the outcome and the times count. */
+static void record(rdt_candidates *self, rdt_entry *each, const rdt_trial *trial) {
     self->tried += !each->tried;
     each->tried = each->verified = true;
-    each->outcome = outcome;
-    each->median_ns = median_ns;
-    each->spread_ns = spread_ns;
-    each->samples = samples;
-    if (samples && (!self->best_ns || median_ns < self->best_ns)) self->best_ns = median_ns;
+    each->outcome = trial->outcome;
+    each->median_ns = trial->median_ns;
+    each->spread_ns = trial->spread_ns;
+    each->samples = trial->samples;
+    if (trial->samples && (!self->best_ns || trial->median_ns < self->best_ns))
+        self->best_ns = trial->median_ns;
 }
 
-static void record_times(rdt_candidates *self, const batch *batch, int samples, double *sample_ns) {
-    for (size_t i = 0; i < batch->count; i++) {
-        rdt_entry *each = &self->entry[batch->index[i]];
-        rdt_outcome outcome = batch->verdicts[i].outcome;
-        double median_ns = 0, spread_ns = 0;
-        bool is_good = outcome == RDT_OUTCOME_GOOD;
-        if (is_good)
-            rdt_summary_of(&sample_ns[i * (size_t)samples], samples, &median_ns, &spread_ns);
-        self->now.measured += is_good && !each->tried;
-        self->now.failed += !is_good;
-        record(self, each, outcome, median_ns, spread_ns, is_good ? samples : 0);
-    }
+/* Records what came of entry i of the batch, and writes it as a trial. */
+static void conclude(rdt_candidates *self, const batch *batch, size_t i, int samples,
+                     double *sample_ns, rdt_trial *out) {
+    rdt_entry *each = batch->entry[i];
+    const bool is_good = batch->verdicts[i].outcome == RDT_OUTCOME_GOOD;
+    *out = (rdt_trial){
+        .problem = *self->search->problem,
+        .cache = self->search->cache,
+        .is_default = each->is_default,
+        .outcome = batch->verdicts[i].outcome,
+        .samples = is_good ? samples : 0,
+        .rank = each->rank,
+        .conditions = batch->conditions[i],
+    };
+    rdt_point_write(self->spaces, &each->candidate.point, out->family, out->config);
+    /* A compiler's or driver's words, cut where their buffer ended. */
+    rdt_text_copy_plain(out->cause, sizeof out->cause, batch->verdicts[i].cause);
+    if (is_good) rdt_summary_of(sample_ns, samples, &out->median_ns, &out->spread_ns);
+    self->now.measured += is_good && !each->tried;
+    self->now.failed += !is_good;
+    note_cause(self, out);
+    record(self, each, out);
 }
 
-static redtune_status measure_batch(rdt_candidates *self, batch *batch, int samples,
-                                    redtune_error *err) {
+static redtune_status measure_batch(rdt_candidates *self, const size_t *indices, size_t count,
+                                    int samples, redtune_error *err) {
     const rdt_search *search = self->search;
     const rdt_evaluator *evaluator = search->evaluator;
-    double *sample_ns = calloc((size_t)BATCH * (size_t)samples, sizeof *sample_ns);
-    if (!sample_ns)
-        return rdt_fail_memory(err, (size_t)BATCH * (size_t)samples * sizeof *sample_ns);
-    rdt_batch request = request_of(self, batch->candidates, batch->count);
-    redtune_status status = verify(self, batch, err);
+    const size_t bytes = BATCH * (size_t)samples * sizeof(double);
+    batch batch = {.count = count};
+    rdt_trial trials[BATCH];
+    redtune_status status = REDTUNE_OK;
+    double *sample_ns = calloc(1, bytes);
+    if (!sample_ns) return rdt_fail_memory(err, bytes);
+    for (size_t i = 0; !status && i < count; i++) {
+        rdt_candidate *each = &self->entry[indices[i]].candidate;
+        status =
+            rdt_codegen_launch(search->codegen, case_of(search), &each->point, &each->launch, err);
+        batch.entry[i] = &self->entry[indices[i]];
+        batch.candidates[i] = *each;
+    }
+    if (!status) status = verify(self, &batch, err);
+    rdt_batch request = {search->problem, batch.candidates, count};
     if (!status)
         status = evaluator->time(evaluator->self, &request, search->cache, samples, sample_ns,
-                                 batch->verdicts, batch->conditions, err);
-    if (!status) {
-        record_times(self, batch, samples, sample_ns);
-        status = store(self, batch, err);
-    }
+                                 batch.verdicts, batch.conditions, err);
+    for (size_t i = 0; !status && i < count; i++)
+        conclude(self, &batch, i, samples, &sample_ns[i * (size_t)samples], &trials[i]);
+    if (!status) status = search->sink->store(search->sink->user, trials, count, err);
     free(sample_ns);
     return status;
 }
@@ -310,9 +279,9 @@ static bool replay_known(rdt_candidates *self, size_t index, int samples) {
     bool is_bad = !found && (failed || (each->verified && each->outcome != RDT_OUTCOME_GOOD));
     if (failed) note_cause(self, failed);
     if (found)
-        record(self, each, found->outcome, found->median_ns, found->spread_ns, found->samples);
+        record(self, each, found);
     else if (is_bad)
-        record(self, each, failed ? failed->outcome : each->outcome, 0, 0, 0);
+        record(self, each, &(rdt_trial){.outcome = failed ? failed->outcome : each->outcome});
     return found || is_bad;
 }
 
@@ -330,20 +299,9 @@ void rdt_candidates_prepare(const rdt_candidates *self, const size_t *indices, s
         evaluator->prepare && count ? malloc(count * sizeof *candidates) : NULL;
     if (!candidates) return;
     for (size_t i = 0; i < count; i++) candidates[i] = self->entry[indices[i]].candidate;
-    rdt_batch request = request_of(self, candidates, count);
+    rdt_batch request = {self->search->problem, candidates, count};
     evaluator->prepare(evaluator->self, &request, soon);
     free(candidates);
-}
-
-static redtune_status add_to_batch(rdt_candidates *self, size_t index, size_t at, batch *batch,
-                                   redtune_error *err) {
-    const rdt_search *search = self->search;
-    rdt_candidate *each = &self->entry[index].candidate;
-    redtune_status status =
-        rdt_codegen_launch(search->codegen, case_of(search), &each->point, &each->launch, err);
-    batch->index[at] = index;
-    batch->candidates[at] = *each;
-    return status;
 }
 
 bool rdt_candidates_is_late(const rdt_candidates *self) {
@@ -351,16 +309,19 @@ bool rdt_candidates_is_late(const rdt_candidates *self) {
     return search->is_late && search->is_late(search->sink->user);
 }
 
-/* i of the n that a call asks for; whether the tune is to stop. */
-static bool report_progress(const rdt_candidates *self, size_t i, size_t n) {
+/* i of the n that a call asks for. REDTUNE_INTERRUPTED if the tune is to stop. */
+static redtune_status report_progress(const rdt_candidates *self, size_t i, size_t n,
+                                      redtune_error *err) {
     const rdt_search *search = self->search;
+    const rdt_sink *sink = search->sink;
     if (self->planned) {
         i += self->asked;
         n = self->planned;
         if (i > n) i = n;
     }
-    return search->sink->progress(search->sink->user, search->problem, search->stage, i, n,
-                                  self->best_ns);
+    const bool stop = sink->progress && sink->progress(sink->user, search->problem, search->stage,
+                                                       i, n, self->best_ns);
+    return stop ? rdt_fail_interrupted(err, "tuning") : REDTUNE_OK;
 }
 
 redtune_status rdt_candidates_measure(rdt_candidates *self, const size_t *indices, size_t count,
@@ -373,15 +334,10 @@ redtune_status rdt_candidates_measure(rdt_candidates *self, const size_t *indice
     }
     rdt_candidates_prepare(self, wanted, left, true);
     redtune_status status = REDTUNE_OK;
-    for (size_t first = 0; !status && first < left; first += BATCH) {
-        if (report_progress(self, count - left + first, count)) {
-            status = rdt_fail_interrupted(err, "tuning");
-            break;
-        }
-        batch batch = {.count = left - first < BATCH ? left - first : BATCH};
-        for (size_t i = 0; !status && i < batch.count; i++)
-            status = add_to_batch(self, wanted[first + i], i, &batch, err);
-        if (!status) status = measure_batch(self, &batch, samples, err);
+    for (size_t i = 0; !status && i < left; i += BATCH) {
+        const size_t size = left - i < BATCH ? left - i : BATCH;
+        status = report_progress(self, count - left + i, count, err);
+        if (!status) status = measure_batch(self, wanted + i, size, samples, err);
     }
     self->asked += count;
     free(wanted);

@@ -37,13 +37,10 @@ typedef struct rdt_candidates {
     char first_cause[160]; /* why the first that is not good is not, as in rdt_trial; "" if none */
 } rdt_candidates;
 
-/* Fills them with the problem's points and with what the search knows. */
-redtune_status rdt_candidates_open(const rdt_search *search, rdt_candidates *out,
-                                   redtune_error *err);
-/* The same with these points only, as far as they are allowed and worth it; the defaults are always
- * among them. */
-redtune_status rdt_candidates_open_some(const rdt_search *search, const rdt_point *points,
-                                        size_t count, rdt_candidates *out, redtune_error *err);
+/* Fills them with what the search knows and the problem's points, or, where points is not NULL,
+ * with those only that are allowed and worth it; the defaults are always among them. */
+redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *points, size_t count,
+                                   rdt_candidates *out, redtune_error *err);
 void rdt_candidates_close(rdt_candidates *self);
 
 /* The entry's index, or -1 for what is no point here. */

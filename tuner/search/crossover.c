@@ -52,7 +52,7 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
     rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
     rdt_candidates candidates = {.entry = NULL};
     search.stage = "crossover";
-    redtune_status status = rdt_candidates_open_some(&search, self->point, 2, &candidates, err);
+    redtune_status status = rdt_candidates_open(&search, self->point, 2, &candidates, err);
     if (!status)
         status = rdt_candidates_measure(&candidates, NULL, candidates.count, WINNER_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {

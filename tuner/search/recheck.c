@@ -25,20 +25,11 @@ static redtune_status keep_latest(void *user, const rdt_trial *trials, size_t co
                                   redtune_error *err) {
     (void)err;
     work *self = user;
-    rdt_point point;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < self->count; k++)
-            if (!rdt_point_read(self->candidates.spaces, trials[i].family, trials[i].config, &point,
-                                NULL) &&
-                rdt_point_same(&point, &self->candidates.entry[self->index[k]].candidate.point))
+            if (trials[i].rank == self->candidates.entry[self->index[k]].rank)
                 self->latest[k] = trials[i];
     return REDTUNE_OK;
-}
-
-static bool never_stop(void *user, const redtune_problem *problem, const char *stage, size_t i,
-                       size_t n, double best_ns) {
-    (void)user, (void)problem, (void)stage, (void)i, (void)n, (void)best_ns;
-    return false;
 }
 
 /* ---- how long it may take -------------------------------------------------------------------- */
@@ -131,14 +122,14 @@ static void attribute_failure(const work *self, const redtune_error *why, rdt_re
 redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_point *point,
                                rdt_rechecked *out, redtune_error *err) {
     work self = {.wanted = wanted};
-    const rdt_sink sink = {.user = &self, .store = keep_latest, .progress = never_stop};
+    const rdt_sink sink = {.user = &self, .store = keep_latest};
     rdt_search search = wanted->search;
     search.any = true;
     search.sink = &sink;
     if (wanted->limit_s > 0) self.end_s = wanted->clock_s(wanted->user) + wanted->limit_s;
     redtune_status status =
         rdt_codegen_check(search.codegen, (rdt_case){search.problem, search.facts}, point, err);
-    if (!status) status = rdt_candidates_open_some(&search, point, 1, &self.candidates, err);
+    if (!status) status = rdt_candidates_open(&search, point, 1, &self.candidates, err);
     if (status) return status;
     self.index[self.count++] = (size_t)rdt_candidates_find(&self.candidates, point);
     if (self.index[0] != self.candidates.baseline)

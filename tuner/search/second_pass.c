@@ -40,7 +40,7 @@ static redtune_status search_again(const rdt_search *search, const rdt_similar *
     rdt_point *points = NULL;
     size_t point_count = 0;
     redtune_status status = gather_points(search, next, &points, &point_count, err);
-    if (!status) status = rdt_candidates_open_some(search, points, point_count, &candidates, err);
+    if (!status) status = rdt_candidates_open(search, points, point_count, &candidates, err);
     free(points);
     if (status) return status;
     status =

@@ -26,8 +26,7 @@ typedef struct rdt_sink {
     redtune_status (*store)(void *user, const rdt_trial *trials, size_t count, redtune_error *err);
     /* Candidate i of the n that are about to be measured on the problem, which at a crossover is
      * not among the sweep's; stage is "known", "cold", "warm" or "crossover". true stops the
-     * search.
-     */
+     * search. NULL: nobody does. */
     bool (*progress)(void *user, const redtune_problem *problem, const char *stage, size_t i,
                      size_t n, double best_ns);
     /* Only a sweep calls the two below. problem is an index. again: the second pass measured more;

@@ -120,7 +120,7 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
     rdt_candidates candidates;
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
     if (!*out || (strategy->exact.least && points >= strategy->exact.least)) return REDTUNE_OK;
-    redtune_status status = rdt_candidates_open(search, &candidates, err);
+    redtune_status status = rdt_candidates_open(search, NULL, 0, &candidates, err);
     if (status) return status;
     *out = points >= candidates.count;
     rdt_candidates_close(&candidates);
@@ -173,7 +173,7 @@ static redtune_status prepare_kernels(rdt_sweep *self, redtune_error *err) {
         rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
         rdt_candidates candidates;
         search.sizes = search.known;
-        status = rdt_candidates_open(&search, &candidates, err);
+        status = rdt_candidates_open(&search, NULL, 0, &candidates, err);
         if (status) break;
         status = rdt_explore_prepare(&candidates, err);
         rdt_candidates_close(&candidates);
