@@ -111,6 +111,7 @@ static redtune_status fill(rdt_candidates *self, const rdt_point *points, const 
     for (size_t i = 0; i < self->count; i++) {
         self->entry[i].candidate.point = points[i];
         self->entry[i].rank = rdt_point_rank(self->spaces, &points[i]);
+        self->entry[i].kind = rdt_neighbours_kind(self->spaces, &points[i]);
     }
     for (size_t i = defaults->count; i-- > 0;) {
         self->baseline = (size_t)rdt_candidates_find(self, &defaults->point[i]);

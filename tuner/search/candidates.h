@@ -3,18 +3,22 @@
 #pragma once
 
 #include "tuner/search/neighbours.h"
-#include "tuner/search/search.h"
+#include "tuner/search/values.h"
 
 typedef struct rdt_entry {
     rdt_candidate candidate; /* its launch is found when it is asked for */
     bool is_default;
     bool verified; /* its outcome is known */
     bool tried;    /* it has been measured, or failed, or is not worth it: it was wrong before */
-    bool expanded[RDT_NEIGHBOURHOODS]; /* these neighbours were proposed: the explorer's note */
     rdt_outcome outcome;
     double median_ns, spread_ns; /* of the most samples so far; 0 unless good */
     int samples;
-    int rank; /* of all points: the simpler come first */
+    int rank;      /* of all points: the simpler come first */
+    uint64_t kind; /* rdt_neighbours_kind */
+    /* The explorer's, here and below: what to do with the least of the point's values. */
+    rdt_use use;
+    bool proposed, probed;
+    bool expanded[RDT_NEIGHBOURHOODS]; /* these neighbours were proposed */
 } rdt_entry;
 
 typedef struct rdt_known {

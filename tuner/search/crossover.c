@@ -108,12 +108,11 @@ static redtune_status bisect(const crossover *self, comparison low, comparison h
 /* The winner of a problem, as a point. */
 static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_point *out,
                                   bool *found, redtune_error *err) {
-    rdt_winner winner;
-    size_t points = 0;
-    redtune_status status = rdt_sweep_winner(sweep, count, RDT_CACHE_COLD, &winner, &points, err);
-    *found = !status && winner.trial &&
-             !rdt_point_read(rdt_codegen_spaces(sweep->codegen), winner.trial->family,
-                             winner.trial->config, out, NULL);
+    const rdt_spaces *spaces = rdt_codegen_spaces(sweep->codegen);
+    rdt_finding here = {.found = false};
+    redtune_status status = rdt_sweep_find(sweep, count, RDT_CACHE_COLD, &here, err);
+    *found = !status && here.found &&
+             !rdt_point_read(spaces, here.winner.family, here.winner.config, out, NULL);
     return status;
 }
 

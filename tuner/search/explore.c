@@ -80,9 +80,9 @@ static redtune_status measure_seeds(rdt_explorer *self, const rdt_seeds_list *se
 static redtune_status explore_first(rdt_explorer *self, redtune_error *err) {
     const rdt_strategy *strategy = self->strategy;
     const rdt_search *search = self->candidates->search;
-    rdt_seeds_list seeds = {0};
+    rdt_seeds_list seeds = {.count = 0};
     redtune_status status = rdt_seeds_collect(search, &seeds, err);
-    rdt_explorer_list(self);
+    rdt_explorer_mark(self);
     self->limit = count_points(self, &strategy->exact);
     if (!status) status = measure_seeds(self, &seeds, err);
     if (!status && is_noisy(self->candidates, strategy->samples)) {
@@ -90,7 +90,6 @@ static redtune_status explore_first(rdt_explorer *self, redtune_error *err) {
         status = measure_seeds(self, &seeds, err);
     }
     self->candidates->planned = rdt_strategy_count(strategy, self->limit);
-    rdt_seeds_free(&seeds);
     if (status) return status;
     rdt_explorer_propose_random(self, search->similar_count ? RANDOM_POINTS : RANDOM_ALONE);
     return rdt_explorer_measure(self, err);
@@ -127,11 +126,10 @@ redtune_status rdt_explore_adaptive(const rdt_strategy *strategy, rdt_candidates
                                     redtune_error *err) {
     rdt_explorer self = {
         .strategy = strategy, .candidates = candidates, .random = start_random(candidates->search)};
-    size_t *room = malloc(4 * candidates->count * sizeof *room);
-    if (!room) return rdt_fail_memory(err, 4 * candidates->count * sizeof *room);
+    size_t *room = malloc(3 * candidates->count * sizeof *room);
+    if (!room) return rdt_fail_memory(err, 3 * candidates->count * sizeof *room);
     self.proposed = room;
-    self.explored = room + candidates->count;
-    self.scratch = room + 2 * candidates->count;
+    self.scratch = room + candidates->count;
     redtune_status status = rdt_values_classify(candidates->search, &self.values, err);
     if (!status) status = explore_locally(&self, err);
     free(room);

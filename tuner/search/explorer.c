@@ -12,44 +12,38 @@ enum {
 static const double beam_margin = 1.1;  /* times the best's time: slower ones lead nowhere */
 static const double other_margin = 1.2; /* for the best of each kind, likewise */
 
-/* ---- what is explored ------------------------------------------------------------------------ */
-
-static rdt_use use_of(const rdt_explorer *self, size_t index) {
+void rdt_explorer_mark(rdt_explorer *self) {
     const rdt_candidates *candidates = self->candidates;
-    return rdt_values_least(&self->values, candidates->spaces,
-                            &candidates->entry[index].candidate.point);
-}
-
-void rdt_explorer_list(rdt_explorer *self) {
     self->explored_count = self->base_count = 0;
-    for (size_t i = 0; i < self->candidates->count; i++) {
-        const rdt_use use = use_of(self, i);
-        if (use >= RDT_USE_IN) self->explored[self->explored_count++] = i;
-        self->base_count += use == RDT_USE_BASE;
+    for (size_t i = 0; i < candidates->count; i++) {
+        rdt_entry *each = &candidates->entry[i];
+        each->use = rdt_values_least(&self->values, candidates->spaces, &each->candidate.point);
+        self->explored_count += each->use >= RDT_USE_IN;
+        self->base_count += each->use == RDT_USE_BASE;
     }
 }
 
-/* ---- proposing ----------------------------------------------------------------------------------
- */
-
-static bool is_proposed(const rdt_explorer *self, size_t index) {
-    for (size_t i = 0; i < self->proposed_count; i++)
-        if (self->proposed[i] == index) return true;
-    return false;
-}
+/* ---- proposing ------------------------------------------------------------------------------- */
 
 size_t rdt_explorer_left(const rdt_explorer *self) {
     size_t used = self->candidates->tried + self->proposed_count;
     return used < self->limit ? self->limit - used : 0;
 }
 
+static bool is_open(const rdt_entry *entry) {
+    return entry->use >= RDT_USE_IN && !entry->tried && !entry->proposed;
+}
+
+void rdt_explorer_propose_entry(rdt_explorer *self, size_t index) {
+    self->candidates->entry[index].proposed = true;
+    self->proposed[self->proposed_count++] = index;
+}
+
 static void propose(void *user, const rdt_point *point) {
     rdt_explorer *self = user;
-    long at = rdt_candidates_find(self->candidates, point);
-    if (at < 0 || self->candidates->entry[at].tried || is_proposed(self, (size_t)at) ||
-        !rdt_explorer_left(self) || use_of(self, (size_t)at) < RDT_USE_IN)
-        return;
-    self->proposed[self->proposed_count++] = (size_t)at;
+    const long at = rdt_candidates_find(self->candidates, point);
+    if (at >= 0 && is_open(&self->candidates->entry[at]) && rdt_explorer_left(self))
+        rdt_explorer_propose_entry(self, (size_t)at);
 }
 
 void rdt_explorer_propose(rdt_explorer *self, const rdt_point *point) { propose(self, point); }
@@ -57,40 +51,30 @@ void rdt_explorer_propose(rdt_explorer *self, const rdt_point *point) { propose(
 redtune_status rdt_explorer_measure(rdt_explorer *self, redtune_error *err) {
     redtune_status status = rdt_candidates_measure(
         self->candidates, self->proposed, self->proposed_count, self->strategy->samples, err);
-    self->proposed_count = 0;
+    while (self->proposed_count)
+        self->candidates->entry[self->proposed[--self->proposed_count]].proposed = false;
     return status;
 }
 
 /* ---- drawing at random ----------------------------------------------------------------------- */
 
-/* The entries still open of the kind that entry `like` is; their count, and the pick-th of them. */
-static size_t count_kind(const rdt_explorer *self, size_t like, size_t pick, size_t *out) {
-    const rdt_candidates *candidates = self->candidates;
+/* How many entries of the kind are open; *out is the pick-th of them. */
+static size_t count_open(const rdt_explorer *self, uint64_t kind, size_t pick, size_t *out) {
     size_t count = 0;
-    for (size_t at = 0; at < self->explored_count; at++) {
-        const size_t i = self->explored[at];
-        if (candidates->entry[i].tried || is_proposed(self, i) ||
-            !rdt_neighbours_same_kind(candidates->spaces, &candidates->entry[i].candidate.point,
-                                      &candidates->entry[like].candidate.point))
-            continue;
-        if (count++ == pick) *out = i;
+    for (size_t i = 0; i < self->candidates->count; i++) {
+        const rdt_entry *each = &self->candidates->entry[i];
+        if (each->kind == kind && is_open(each) && count++ == pick) *out = i;
     }
     return count;
 }
 
-/* One entry of each kind that is explored, in the order of the candidates. */
+/* One entry of each kind that is explored. Entries of a kind follow each other, by their ranks. */
 static size_t list_kinds(const rdt_explorer *self, size_t *kinds) {
-    const rdt_candidates *candidates = self->candidates;
+    const rdt_entry *entry = self->candidates->entry;
     size_t count = 0;
-    for (size_t at = 0; at < self->explored_count; at++) {
-        const size_t i = self->explored[at];
-        bool is_new = true;
-        for (size_t k = 0; is_new && k < count; k++)
-            is_new =
-                !rdt_neighbours_same_kind(candidates->spaces, &candidates->entry[i].candidate.point,
-                                          &candidates->entry[kinds[k]].candidate.point);
-        if (is_new) kinds[count++] = i;
-    }
+    for (size_t i = 0; i < self->candidates->count; i++)
+        if (entry[i].use >= RDT_USE_IN && (!count || entry[kinds[count - 1]].kind != entry[i].kind))
+            kinds[count++] = i;
     return count;
 }
 
@@ -99,25 +83,25 @@ void rdt_explorer_propose_random(rdt_explorer *self, size_t wanted) {
     size_t kind_count = list_kinds(self, self->scratch), missed = 0;
     if (wanted > rdt_explorer_left(self)) wanted = rdt_explorer_left(self);
     for (size_t i = 0; wanted && missed < kind_count; i++) {
-        size_t kind = self->scratch[i % kind_count], at = 0;
-        size_t open = count_kind(self, kind, SIZE_MAX, &at);
+        const uint64_t kind = self->candidates->entry[self->scratch[i % kind_count]].kind;
+        size_t at = 0, open = count_open(self, kind, SIZE_MAX, &at);
         missed = open ? 0 : missed + 1;
         if (!open) continue;
-        count_kind(self, kind, rdt_random_below(&self->random, open), &at);
-        self->proposed[self->proposed_count++] = at;
+        count_open(self, kind, rdt_random_below(&self->random, open), &at);
+        rdt_explorer_propose_entry(self, at);
         wanted--;
     }
 }
 
-/* ---- climbing ----------------------------------------------------------------------------------
- */
+/* ---- climbing -------------------------------------------------------------------------------- */
 
 /* Lets the evaluator make the kernels of the neighbours, of the default's values, while some are
  * measured. */
 static void collect_unmeasured(void *user, const rdt_point *point) {
     rdt_explorer *self = user;
-    long at = rdt_candidates_find(self->candidates, point);
-    if (at >= 0 && !self->candidates->entry[at].tried && use_of(self, (size_t)at) == RDT_USE_BASE)
+    const long at = rdt_candidates_find(self->candidates, point);
+    const rdt_entry *each = at >= 0 ? &self->candidates->entry[at] : NULL;
+    if (each && !each->tried && each->use == RDT_USE_BASE)
         self->scratch[self->proposed_count++] = (size_t)at;
 }
 
@@ -141,30 +125,25 @@ void rdt_explorer_propose_neighbours(rdt_explorer *self, size_t index) {
 }
 
 /* Whether entry `at` of the ranked is the best of its kind. */
-static bool leads(const rdt_explorer *self, const size_t *ranked, size_t at) {
-    const rdt_candidates *candidates = self->candidates;
+static bool leads(const rdt_entry *entry, const size_t *ranked, size_t at) {
     for (size_t i = 0; i < at; i++)
-        if (rdt_neighbours_same_kind(candidates->spaces,
-                                     &candidates->entry[ranked[i]].candidate.point,
-                                     &candidates->entry[ranked[at]].candidate.point))
-            return false;
+        if (entry[ranked[i]].kind == entry[ranked[at]].kind) return false;
     return true;
 }
 
 /* The best comes first, then the best of each kind, then the others near the top. */
 static void propose_around_best(rdt_explorer *self) {
-    const rdt_candidates *candidates = self->candidates;
-    size_t *ranked = self->scratch + candidates->count,
-           good = rdt_candidates_rank(candidates, ranked);
+    const rdt_entry *entry = self->candidates->entry;
+    size_t *ranked = self->scratch + self->candidates->count;
+    const size_t good = rdt_candidates_rank(self->candidates, ranked);
     if (!good) return;
-    const double best_ns = candidates->entry[ranked[0]].median_ns;
+    const double best_ns = entry[ranked[0]].median_ns;
     rdt_explorer_propose_neighbours(self, ranked[0]);
     for (size_t i = 1; i < good && !self->proposed_count; i++)
-        if (candidates->entry[ranked[i]].median_ns < best_ns * other_margin &&
-            leads(self, ranked, i))
+        if (entry[ranked[i]].median_ns < best_ns * other_margin && leads(entry, ranked, i))
             rdt_explorer_propose_neighbours(self, ranked[i]);
     for (size_t i = 1; i < good && i < BEAM && !self->proposed_count; i++)
-        if (candidates->entry[ranked[i]].median_ns < best_ns * beam_margin)
+        if (entry[ranked[i]].median_ns < best_ns * beam_margin)
             rdt_explorer_propose_neighbours(self, ranked[i]);
 }
 

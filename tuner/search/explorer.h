@@ -11,21 +11,21 @@ typedef struct rdt_explorer {
     rdt_candidates *candidates;
     rdt_random random;
     rdt_values values;
-    size_t base_count;          /* entries of the default's values */
-    size_t limit;               /* points to measure */
-    size_t *proposed, *scratch; /* indices of entries; room for all, and for all twice */
+    size_t base_count, explored_count; /* entries of the default's values, and all explored */
+    size_t limit;                      /* points to measure */
+    size_t *proposed, *scratch;        /* indices of entries; room for all, and for all twice */
     size_t proposed_count;
-    size_t *explored; /* those of the values that are explored, in the order of the candidates */
-    size_t explored_count;
 } rdt_explorer;
 
-/* Lists anew which entries are explored, by the values. */
-void rdt_explorer_list(rdt_explorer *self);
+/* Marks anew which entries are explored, by the values. */
+void rdt_explorer_mark(rdt_explorer *self);
 /* Points that are left. */
 size_t rdt_explorer_left(const rdt_explorer *self);
 
 /* Proposes what is explored and has no outcome yet, as far as points are left. */
 void rdt_explorer_propose(rdt_explorer *self, const rdt_point *point);
+/* Proposes the entry in any case. */
+void rdt_explorer_propose_entry(rdt_explorer *self, size_t index);
 /* Proposes entries drawn at random, as many of each kind. */
 void rdt_explorer_propose_random(rdt_explorer *self, size_t wanted);
 /* Proposes the neighbours of an entry that were not proposed before: those a step away, and only

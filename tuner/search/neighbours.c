@@ -11,12 +11,14 @@ bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i
     return true;
 }
 
-bool rdt_neighbours_same_kind(const rdt_spaces *spaces, const rdt_point *a, const rdt_point *b) {
-    const rdt_space *space = rdt_point_space(spaces, a);
-    if (a->family != b->family) return false;
+uint64_t rdt_neighbours_kind(const rdt_spaces *spaces, const rdt_point *point) {
+    const rdt_space *space = rdt_point_space(spaces, point);
+    uint64_t kind = 0;
     for (int i = 0; i < space->param_count; i++)
-        if (rdt_space_param_is_named(&space->param[i]) && a->value[i] != b->value[i]) return false;
-    return true;
+        if (rdt_space_param_is_named(&space->param[i]))
+            kind = kind * RDT_PARAM_VALUE_MAX +
+                   (uint64_t)rdt_space_param_find(&space->param[i], point->value[i]);
+    return kind * RDT_FAMILY_MAX + (uint64_t)point->family;
 }
 
 static void each_single(const rdt_spaces *spaces, const rdt_point *point, rdt_neighbours_fn *each,

@@ -2,7 +2,7 @@
  * move by steps; points that agree in all values that have names are of one kind. */
 #pragma once
 
-#include "model/point.h"
+#include "codegen/codegen.h"
 
 /* Neighbourhood 0: one step in one number, or another name. Neighbourhood n: n steps up in one
  * number and n down in another, which leaves their product about as it was: what is best often lies
@@ -19,5 +19,6 @@ void rdt_neighbours_each(const rdt_spaces *spaces, const rdt_point *point, int n
 bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i, int steps,
                          rdt_point *out);
 
-/* Whether the families and all parameters whose values have names agree. */
-bool rdt_neighbours_same_kind(const rdt_spaces *spaces, const rdt_point *a, const rdt_point *b);
+/* The same number for points whose families and values that have names agree, another for others.
+ */
+uint64_t rdt_neighbours_kind(const rdt_spaces *spaces, const rdt_point *point);

@@ -32,26 +32,19 @@ static int distance(const rdt_space *space, const rdt_point *a, const rdt_point 
     return steps;
 }
 
-static bool is_chosen(const rdt_probes *probes, size_t entry) {
-    for (size_t i = 0; i < probes->count; i++)
-        if (probes->probe[i].entry == entry) return true;
-    return false;
-}
-
-/* The entry nearest to the point that has the same names and was not tried; the count if
- * the point itself was tried, or there is none. */
-static size_t find_nearest(const rdt_candidates *candidates, const rdt_probes *probes,
-                           const rdt_point *point) {
+/* The open entry nearest to the point among those of its names; the count if the point itself was
+ * tried, or there is none. */
+static size_t find_nearest(const rdt_candidates *candidates, const rdt_point *point) {
+    const uint64_t kind = rdt_neighbours_kind(candidates->spaces, point);
     const long same = rdt_candidates_find(candidates, point);
     size_t nearest = candidates->count;
     int least = INT_MAX;
     if (same >= 0 && candidates->entry[same].tried) return nearest;
     for (size_t i = 0; i < candidates->count; i++) {
-        const rdt_point *each = &candidates->entry[i].candidate.point;
-        if (candidates->entry[i].tried ||
-            !rdt_neighbours_same_kind(candidates->spaces, each, point) || is_chosen(probes, i))
-            continue;
-        const int steps = distance(rdt_point_space(candidates->spaces, point), each, point);
+        const rdt_entry *each = &candidates->entry[i];
+        if (each->tried || each->probed || each->kind != kind) continue;
+        const int steps =
+            distance(rdt_point_space(candidates->spaces, point), &each->candidate.point, point);
         if (steps >= least) continue;
         least = steps;
         nearest = i;
@@ -67,17 +60,14 @@ static bool is_probed(const rdt_values *values, int family, int i, int k, rdt_us
 
 /* The best point of the family at the problem that the search starts from, the next smaller one
  * where there is one: its kernel, and those of its probes, are known before the search begins. */
-static redtune_status find_start(const rdt_search *search, int family, rdt_point *out, bool *found,
-                                 redtune_error *err) {
-    size_t count = 0, at = 0;
-    *found = false;
+static redtune_status find_start(const rdt_search *search, int family, rdt_point *out,
+                                 size_t *found, redtune_error *err) {
+    const rdt_similar *from = search->similar;
+    *found = 0;
     if (!search->similar_count) return REDTUNE_OK;
     for (size_t i = search->similar_count; i-- > 0;)
-        if (search->similar[i].shift > 0) at = i;
-    redtune_status status =
-        rdt_seeds_best(search, &search->similar[at], family, 1, out, &count, err);
-    *found = count > 0;
-    return status;
+        if (search->similar[i].shift > 0) from = &search->similar[i];
+    return rdt_seeds_best(search, from, family, 1, out, found, err);
 }
 
 static void prepare_chosen(const rdt_probes *probes, rdt_explorer *explorer) {
@@ -91,35 +81,33 @@ static rdt_point with_value(const rdt_spaces *spaces, const rdt_point *control, 
     return changed;
 }
 
-static void choose(rdt_probes *probes, const rdt_candidates *candidates, int i, int k,
-                   size_t control) {
-    const rdt_point changed =
-        with_value(candidates->spaces, &candidates->entry[control].candidate.point, i, k);
-    const size_t nearest = find_nearest(candidates, probes, &changed);
-    if (nearest < candidates->count)
-        probes->probe[probes->count++] = (rdt_probe){changed.family, i, k, nearest, control};
-}
-
 /* Each value of the control's family of a use from `least` on that is not the default's. */
 static void choose_all(rdt_probes *probes, const rdt_explorer *explorer, size_t control,
                        rdt_use least) {
     const rdt_candidates *candidates = explorer->candidates;
-    const int family = candidates->entry[control].candidate.point.family;
-    const rdt_space *space = &candidates->spaces->space[family];
+    const rdt_point *point = &candidates->entry[control].candidate.point;
+    const rdt_space *space = rdt_point_space(candidates->spaces, point);
     for (int i = 0; i < space->param_count; i++)
-        for (int k = 0; k < space->param[i].value_count; k++)
-            if (is_probed(&explorer->values, family, i, k, least))
-                choose(probes, candidates, i, k, control);
+        for (int k = 0; k < space->param[i].value_count; k++) {
+            if (!is_probed(&explorer->values, point->family, i, k, least)) continue;
+            const rdt_point changed = with_value(candidates->spaces, point, i, k);
+            const size_t nearest = find_nearest(candidates, &changed);
+            if (nearest == candidates->count) continue;
+            candidates->entry[nearest].probed = true;
+            probes->probe[probes->count++] = (rdt_probe){point->family, i, k, nearest, control};
+        }
 }
 
 /* The best entry of the family so far; the count if none is good. */
-static size_t find_best(const rdt_explorer *explorer, int family) {
-    const rdt_candidates *candidates = explorer->candidates;
-    size_t *ranked = explorer->scratch + candidates->count,
-           good = rdt_candidates_rank(candidates, ranked);
-    for (size_t i = 0; i < good; i++)
-        if (candidates->entry[ranked[i]].candidate.point.family == family) return ranked[i];
-    return candidates->count;
+static size_t find_best(const rdt_candidates *candidates, int family) {
+    size_t best = candidates->count;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const rdt_entry *each = &candidates->entry[i];
+        if (each->samples && each->candidate.point.family == family &&
+            (best == candidates->count || each->median_ns < candidates->entry[best].median_ns))
+            best = i;
+    }
+    return best;
 }
 
 /* Whether the best of a family is good, and near the best of all. */
@@ -131,9 +119,9 @@ static bool is_near_best(const rdt_candidates *candidates, size_t best) {
 static redtune_status choose_of_family(rdt_probes *probes, const rdt_explorer *explorer, int family,
                                        redtune_error *err) {
     const rdt_candidates *candidates = explorer->candidates;
-    const size_t best = find_best(explorer, family);
+    const size_t best = find_best(candidates, family);
     rdt_point point;
-    bool found = false;
+    size_t found = 0;
     redtune_status status = find_start(candidates->search, family, &point, &found, err);
     if (status) return status;
     const long start = found ? rdt_candidates_find(candidates, &point) : -1;
@@ -180,7 +168,7 @@ redtune_status rdt_probe_prepare(const rdt_search *search, redtune_error *err) {
     redtune_status status = rdt_values_classify(search, &values, err);
     for (int f = 0; !status && f < families; f++) {
         rdt_point control;
-        bool found = false;
+        size_t found = 0;
         status = find_start(search, f, &control, &found, err);
         if (!status && found) prepare_for(search, &values, &control);
     }
@@ -198,7 +186,7 @@ static void propose_all(const rdt_probes *probes, rdt_explorer *explorer) {
     for (size_t i = 0; i < probes->count; i++) {
         const size_t entry = probes->probe[i].entry;
         if (explorer->candidates->entry[entry].tried) continue;
-        explorer->proposed[explorer->proposed_count++] = entry;
+        rdt_explorer_propose_entry(explorer, entry);
         explorer->limit++;
     }
 }
@@ -215,7 +203,7 @@ static bool wins(const rdt_candidates *candidates, const rdt_probe *probe) {
  * is the best. */
 static void propose_around_probe(rdt_explorer *explorer, const rdt_probe *probe) {
     const rdt_candidates *candidates = explorer->candidates;
-    const size_t best = find_best(explorer, probe->family);
+    const size_t best = find_best(candidates, probe->family);
     const rdt_point changed = with_value(
         candidates->spaces, &candidates->entry[best].candidate.point, probe->param, probe->value);
     explorer->limit += AROUND_PROBE;
@@ -236,7 +224,7 @@ static redtune_status explore_winners(const rdt_probes *probes, rdt_explorer *ex
         any = true;
     }
     if (!any) return REDTUNE_OK;
-    rdt_explorer_list(explorer);
+    rdt_explorer_mark(explorer);
     for (size_t i = 0; i < probes->count; i++)
         if (wins(explorer->candidates, &probes->probe[i]))
             propose_around_probe(explorer, &probes->probe[i]);
@@ -248,7 +236,7 @@ static redtune_status explore_winners(const rdt_probes *probes, rdt_explorer *ex
 redtune_status rdt_probe_run(rdt_probes *probes, rdt_explorer *explorer, redtune_error *err) {
     const double best_ns = explorer->candidates->best_ns;
     for (int f = 0; f < explorer->candidates->spaces->count; f++) {
-        const size_t best = find_best(explorer, f);
+        const size_t best = find_best(explorer->candidates, f);
         if (!probes->started[f] && is_near_best(explorer->candidates, best))
             choose_all(probes, explorer, best, RDT_USE_UNKNOWN);
     }

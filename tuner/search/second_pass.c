@@ -56,14 +56,13 @@ static redtune_status revisit(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
     rdt_search search = rdt_sweep_search(sweep, &sweep->problems[i], cache);
     const rdt_similar next = {search.known, sweep->problems[i + 1].count, -1};
     redtune_status status = REDTUNE_OK;
-    size_t points = 0;
     search.verified = &sweep->known[!cache];
     sweep->current = i;
     if ((!search.is_late || !search.is_late(sweep)) &&
         rdt_trials_at(search.known, search.problem->count) &&
         rdt_trials_at(next.trials, next.count))
         status = search_again(&search, &next, &out->now, err);
-    return status ? status : rdt_sweep_find(sweep, &search, out, &points, err);
+    return status ? status : rdt_sweep_find(sweep, search.problem->count, cache, out, err);
 }
 
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */

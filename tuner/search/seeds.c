@@ -16,9 +16,13 @@ enum {
     LEADERS = 8 /* kinds of which the best is taken at most */
 };
 
+_Static_assert(RDT_SEEDS_MAX >= RDT_SIMILAR_MAX * (BEST + LEADERS + MOVED * RDT_PARAM_MAX),
+               "a list has room for the seeds of all similar problems");
+
 /* A point and its time there. */
 typedef struct ranked_point {
     rdt_point point;
+    uint64_t kind;
     double median_ns;
     int samples, rank;
 } ranked_point;
@@ -29,10 +33,14 @@ static int compare_medians(const void *a, const void *b) {
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Of several trials of one point the last with the most samples counts. */
-static size_t rank_points(const rdt_spaces *spaces, const rdt_similar *from, ranked_point *ranked) {
+/* Of several trials of one point the last with the most samples counts. The caller frees *out. */
+static redtune_status rank_points(const rdt_search *search, const rdt_similar *from,
+                                  ranked_point **out, size_t *out_count, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const rdt_trials *trials = from->trials;
     size_t count = 0;
+    ranked_point *ranked = *out = calloc(trials->count + 1, sizeof *ranked);
+    if (!ranked) return rdt_fail_memory(err, (trials->count + 1) * sizeof *ranked);
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
         rdt_point point;
@@ -43,11 +51,17 @@ static size_t rank_points(const rdt_spaces *spaces, const rdt_similar *from, ran
         while (at < count && !rdt_point_same(&ranked[at].point, &point)) at++;
         if (at < count && ranked[at].samples > trial->samples) continue;
         if (at == count) count++;
-        ranked[at] =
-            (ranked_point){point, trial->median_ns, trial->samples, rdt_point_rank(spaces, &point)};
+        ranked[at] = (ranked_point){
+            .point = point,
+            .kind = rdt_neighbours_kind(spaces, &point),
+            .median_ns = trial->median_ns,
+            .samples = trial->samples,
+            .rank = rdt_point_rank(spaces, &point),
+        };
     }
     qsort(ranked, count, sizeof *ranked, compare_medians);
-    return count;
+    *out_count = count;
+    return REDTUNE_OK;
 }
 
 static void add_seed(rdt_seeds_list *list, const rdt_point *point) {
@@ -55,13 +69,11 @@ static void add_seed(rdt_seeds_list *list, const rdt_point *point) {
 }
 
 /* The best of each kind: which kind is best may change with the size. */
-static void add_leaders(const rdt_spaces *spaces, const ranked_point *ranked, size_t count,
-                        rdt_seeds_list *list) {
+static void add_leaders(const ranked_point *ranked, size_t count, rdt_seeds_list *list) {
     size_t leaders = 0;
     for (size_t i = 0; i < count && leaders < LEADERS; i++) {
         bool leads = true;
-        for (size_t k = 0; leads && k < i; k++)
-            leads = !rdt_neighbours_same_kind(spaces, &ranked[k].point, &ranked[i].point);
+        for (size_t k = 0; leads && k < i; k++) leads = ranked[k].kind != ranked[i].kind;
         if (!leads) continue;
         add_seed(list, &ranked[i].point);
         leaders++;
@@ -90,7 +102,7 @@ static void add_all(const rdt_search *search, ranked_point *const *ranked, const
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     for (size_t i = 0; i < search->similar_count; i++) {
         add_range(ranked[i], 0, BEST / 2, counts[i], out);
-        add_leaders(spaces, ranked[i], counts[i], out);
+        add_leaders(ranked[i], counts[i], out);
     }
     for (size_t i = 0; i < search->similar_count; i++)
         add_range(ranked[i], BEST / 2, BEST, counts[i], out);
@@ -100,40 +112,26 @@ static void add_all(const rdt_search *search, ranked_point *const *ranked, const
 
 redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out,
                                  redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const size_t room = RDT_SIMILAR_MAX * (BEST + LEADERS + (size_t)MOVED * RDT_PARAM_MAX);
     ranked_point *ranked[RDT_SIMILAR_MAX] = {NULL};
     size_t counts[RDT_SIMILAR_MAX];
-    bool good = (out->point = malloc(room * sizeof *out->point)) != NULL;
-    for (size_t i = 0; good && i < search->similar_count; i++) {
-        ranked[i] = malloc((search->similar[i].trials->count + 1) * sizeof **ranked);
-        good = ranked[i] != NULL;
-        if (good) counts[i] = rank_points(spaces, &search->similar[i], ranked[i]);
-    }
-    if (good) add_all(search, ranked, counts, out);
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < search->similar_count; i++)
+        status = rank_points(search, &search->similar[i], &ranked[i], &counts[i], err);
+    if (!status) add_all(search, ranked, counts, out);
     for (size_t i = 0; i < search->similar_count; i++) free(ranked[i]);
-    if (good) return REDTUNE_OK;
-    rdt_seeds_free(out);
-    return rdt_fail_memory(err, room * sizeof *out->point);
+    return status;
 }
 
 redtune_status rdt_seeds_best(const rdt_search *search, const rdt_similar *from, int family,
                               size_t most, rdt_point *out, size_t *count, redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const int samples = rdt_strategy_samples(search->strategy);
-    const size_t bytes = (from->trials->count + 1) * sizeof(ranked_point);
-    ranked_point *ranked = malloc(bytes);
-    if (!ranked) return rdt_fail_memory(err, bytes);
-    const size_t ranked_count = rank_points(spaces, from, ranked);
-    *count = 0;
+    ranked_point *ranked = NULL;
+    size_t ranked_count = 0;
+    redtune_status status = rank_points(search, from, &ranked, &ranked_count, err);
+    if (!status) *count = 0;
     for (size_t i = 0; i < ranked_count && *count < most; i++)
         if (ranked[i].samples >= samples && (family < 0 || ranked[i].point.family == family))
             out[(*count)++] = ranked[i].point;
     free(ranked);
-    return REDTUNE_OK;
-}
-
-void rdt_seeds_free(rdt_seeds_list *list) {
-    free(list->point);
-    *list = (rdt_seeds_list){0};
+    return status;
 }

@@ -3,16 +3,17 @@
 
 #include "tuner/search/search.h"
 
+enum { RDT_SEEDS_MAX = 48 * RDT_SIMILAR_MAX };
+
 /* The most promising first; some may not be allowed here, or given twice. Valid when zeroed: empty.
  */
 typedef struct rdt_seeds_list {
-    rdt_point *point;
+    rdt_point point[RDT_SEEDS_MAX];
     size_t count;
 } rdt_seeds_list;
 
 /* out starts zeroed. */
 redtune_status rdt_seeds_collect(const rdt_search *search, rdt_seeds_list *out, redtune_error *err);
-void rdt_seeds_free(rdt_seeds_list *list);
 
 /* The points of the family (-1: of any) with the lowest medians there, of those that were timed as
  * often as in the last round; out has room for `most` of them. */

@@ -16,6 +16,7 @@ typedef struct rdt_finding {
     bool found;           /* false: not looked for, as it could not differ from the cold one */
     rdt_trial winner;     /* by the rule of model/winner.h, over all that is known */
     double default_ns;    /* 0: it is not among what was measured as carefully */
+    size_t points;        /* that are known, good or not */
     rdt_search_count now; /* since the problem's last report */
 } rdt_finding;
 

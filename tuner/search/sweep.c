@@ -84,45 +84,41 @@ static int compare_points(const void *a, const void *b) {
     return family ? family : strcmp(x->config, y->config);
 }
 
-redtune_status rdt_sweep_winner(const rdt_sweep *self, uint64_t count, rdt_cache_state cache,
-                                rdt_winner *out, size_t *points, redtune_error *err) {
+redtune_status rdt_sweep_find(const rdt_sweep *self, uint64_t count, rdt_cache_state cache,
+                              rdt_finding *out, redtune_error *err) {
     const rdt_trials *all = &self->known[cache];
     const rdt_trial **trials = calloc(all->count + 1, sizeof *trials);
+    rdt_winner winner = {0};
     size_t here = 0;
     if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
     for (size_t i = 0; i < all->count; i++)
         if (all->trial[i].problem.count == count) trials[here++] = &all->trial[i];
-    redtune_status status = rdt_winner_choose(trials, here, out, err);
+    redtune_status status = rdt_winner_choose(trials, here, &winner, err);
+    if (!status) {
+        out->found = winner.trial != NULL;
+        if (winner.trial) out->winner = *winner.trial;
+        out->default_ns = winner.baseline ? winner.baseline->median_ns : 0;
+        out->points = 0;
+    }
     qsort(trials, here, sizeof *trials, compare_points);
-    *points = 0;
-    for (size_t i = 0; i < here; i++) *points += !i || compare_points(&trials[i - 1], &trials[i]);
+    for (size_t i = 0; !status && i < here; i++)
+        out->points += !i || compare_points(&trials[i - 1], &trials[i]);
     free(trials);
     return status;
 }
 
-redtune_status rdt_sweep_find(const rdt_sweep *self, const rdt_search *search, rdt_finding *out,
-                              size_t *points, redtune_error *err) {
-    rdt_winner winner;
-    redtune_status status =
-        rdt_sweep_winner(self, search->problem->count, search->cache, &winner, points, err);
-    if (status) return status;
-    out->found = winner.trial != NULL;
-    if (winner.trial) out->winner = *winner.trial;
-    out->default_ns = winner.baseline ? winner.baseline->median_ns : 0;
-    return REDTUNE_OK;
-}
-
 /* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
  * last round, and as many candidates as it explores. */
-static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding,
-                                  size_t points, bool *out, redtune_error *err) {
+static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
+                                  redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
     rdt_candidates candidates;
     *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
-    if (!*out || (strategy->exact.least && points >= strategy->exact.least)) return REDTUNE_OK;
+    if (!*out || (strategy->exact.least && finding->points >= strategy->exact.least))
+        return REDTUNE_OK;
     redtune_status status = rdt_candidates_open(search, NULL, 0, &candidates, err);
     if (status) return status;
-    *out = points >= candidates.count;
+    *out = finding->points >= candidates.count;
     rdt_candidates_close(&candidates);
     return REDTUNE_OK;
 }
@@ -184,18 +180,18 @@ static redtune_status prepare_kernels(rdt_sweep *self, redtune_error *err) {
 static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_state cache,
                                      rdt_finding *out, redtune_error *err) {
     const rdt_search search = search_of(self, problem, cache);
+    const uint64_t count = search.problem->count;
     bool complete = false;
-    size_t points = 0;
-    redtune_status status = rdt_sweep_find(self, &search, out, &points, err);
-    if (!status) status = is_complete(&search, out, points, &complete, err);
+    redtune_status status = rdt_sweep_find(self, count, cache, out, err);
+    if (!status) status = is_complete(&search, out, &complete, err);
     if (status) return status;
-    if (complete)
-        return pass_progress(self, search.problem, "known", 0, 0, out->winner.median_ns)
-                   ? rdt_fail_interrupted(err, "tuning")
-                   : REDTUNE_OK;
+    if (complete) {
+        const bool stop = pass_progress(self, search.problem, "known", 0, 0, out->winner.median_ns);
+        return stop ? rdt_fail_interrupted(err, "tuning") : REDTUNE_OK;
+    }
     if (cache == RDT_CACHE_COLD) status = prepare_kernels(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
-    return status ? status : rdt_sweep_find(self, &search, out, &points, err);
+    return status ? status : rdt_sweep_find(self, count, cache, out, err);
 }
 
 size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {

@@ -2,7 +2,6 @@
  * those before, and the crossovers between them. */
 #pragma once
 
-#include "model/winner.h"
 #include "tuner/search/budget.h"
 #include "tuner/search/search.h"
 
@@ -38,9 +37,6 @@ redtune_status rdt_sweep_join(rdt_sweep *sweep, redtune_error *err);
 /* For the sweep's other files: a search of it, as far as it is the same for all problems. */
 rdt_search rdt_sweep_search(rdt_sweep *sweep, const redtune_problem *problem,
                             rdt_cache_state cache);
-/* The winner of what is known of count elements by now, and of how many points. */
-redtune_status rdt_sweep_winner(const rdt_sweep *sweep, uint64_t count, rdt_cache_state cache,
-                                rdt_winner *out, size_t *points, redtune_error *err);
-/* The same of the search's problem, as it is reported; out->now stays. */
-redtune_status rdt_sweep_find(const rdt_sweep *sweep, const rdt_search *search, rdt_finding *out,
-                              size_t *points, redtune_error *err);
+/* Finds what is known of count elements by now; out->now stays. */
+redtune_status rdt_sweep_find(const rdt_sweep *sweep, uint64_t count, rdt_cache_state cache,
+                              rdt_finding *out, redtune_error *err);
