@@ -5,21 +5,17 @@
 
 static const double explore_share = 0.6; /* of a search's time, for exploring */
 
-static double now_ns(const rdt_budget *budget) {
-    return budget->now_ns ? budget->now_ns(budget->user) : rdt_clock_ns();
-}
-
 void rdt_budget_start(rdt_budget *budget, double seconds) {
-    budget->end_ns = seconds > 0 ? now_ns(budget) + 1e9 * seconds : 0;
+    budget->end_ns = seconds > 0 ? rdt_clock_ns() + 1e9 * seconds : 0;
     budget->late_ns = budget->end_ns;
 }
 
 void rdt_budget_share(rdt_budget *budget, size_t searches) {
     if (budget->end_ns <= 0 || !searches) return;
-    double now = now_ns(budget), left = budget->end_ns - now;
+    double now = rdt_clock_ns(), left = budget->end_ns - now;
     budget->late_ns = now + (left > 0 ? explore_share * left / (double)searches : 0);
 }
 
 bool rdt_budget_is_late(const rdt_budget *budget) {
-    return budget->end_ns > 0 && now_ns(budget) >= budget->late_ns;
+    return budget->end_ns > 0 && rdt_clock_ns() >= budget->late_ns;
 }

@@ -6,9 +6,7 @@
 
 /* Valid when zeroed: no limit. */
 typedef struct rdt_budget {
-    double end_ns;                /* when the tune should be over, by now; 0: no limit */
-    double (*now_ns)(void *user); /* NULL: the system's steady clock */
-    void *user;
+    double end_ns;  /* when the tune should be over, by rdt_clock_ns; 0: no limit */
     double late_ns; /* when the current search should explore no further */
 } rdt_budget;
 

@@ -1,12 +1,11 @@
-/* Candidates: the points that a search of one problem may choose from, and what is known of each.
- */
+/* Candidates: the points that a search may choose from, and what is known of each. */
 #include "tuner/search/candidates.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "tuner/summary.h"
 
-/* So many are verified, timed in turns and stored together. */
+/* How many are verified, timed in turns and stored together. */
 enum { BATCH = 8 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -113,7 +112,7 @@ static redtune_status fill(rdt_candidates *self, const rdt_point *points, const 
         self->entry[i].rank = rdt_point_rank(self->spaces, &points[i]);
         self->entry[i].kind = rdt_neighbours_kind(self->spaces, &points[i]);
     }
-    for (size_t i = defaults->count; i-- > 0;) {
+    for (size_t i = defaults->count; i-- > 0;) { /* the first is the baseline */
         self->baseline = (size_t)rdt_candidates_find(self, &defaults->point[i]);
         self->entry[self->baseline].is_default = true;
     }

@@ -21,6 +21,7 @@ typedef struct rdt_entry {
     bool expanded[RDT_NEIGHBOURHOODS]; /* these neighbours were proposed */
 } rdt_entry;
 
+/* Trial `trial` of the search's known is of entry `entry`. */
 typedef struct rdt_known {
     size_t trial, entry;
 } rdt_known;
@@ -28,7 +29,7 @@ typedef struct rdt_known {
 typedef struct rdt_candidates {
     const rdt_search *search;
     const rdt_spaces *spaces;
-    rdt_entry *entry; /* by order */
+    rdt_entry *entry; /* by rank */
     size_t count;
     size_t baseline;  /* the built-in default's index */
     rdt_known *known; /* the trials of this problem that the search knows */

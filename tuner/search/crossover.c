@@ -8,8 +8,6 @@
 #include "tuner/search/crossover.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "model/winner.h"
 #include "tuner/search/candidates.h"
 
@@ -22,8 +20,8 @@ enum {
 /* A size, and how the two winners compare there. */
 typedef struct comparison {
     uint64_t count;
-    rdt_trial side[2]; /* the winners of the lower and the upper end, here */
-    bool known[2];     /* false: no candidate here, or not good */
+    /* The winners of the lower and the upper end, here; no samples: no candidate, or not good. */
+    rdt_trial side[2];
 } comparison;
 
 typedef struct crossover {
@@ -33,9 +31,10 @@ typedef struct crossover {
 
 /* Which of the two is faster beyond noise: -1 the lower end's, 1 the upper end's, 0 neither. */
 static int compare_winners(const comparison *at) {
-    if (!at->known[0] || !at->known[1]) return at->known[0] ? -1 : at->known[1] ? 1 : 0;
-    double difference = at->side[0].median_ns - at->side[1].median_ns;
-    if (fabs(difference) <= rdt_winner_noise_ns(&at->side[0], &at->side[1])) return 0;
+    const rdt_trial *low = &at->side[0], *high = &at->side[1];
+    if (!low->samples || !high->samples) return low->samples ? -1 : high->samples ? 1 : 0;
+    double difference = low->median_ns - high->median_ns;
+    if (fabs(difference) <= rdt_winner_noise_ns(low, high)) return 0;
     return difference < 0 ? -1 : 1;
 }
 
@@ -57,9 +56,7 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
         status = rdt_candidates_measure(&candidates, NULL, candidates.count, WINNER_SAMPLES, err);
     for (int side = 0; !status && side < 2; side++) {
         const long index = rdt_candidates_find(&candidates, &self->point[side]);
-        const rdt_entry *entry = index >= 0 ? &candidates.entry[index] : NULL;
-        at->known[side] = entry && entry->samples > 0;
-        if (!at->known[side]) continue;
+        const rdt_entry *entry = index >= 0 ? &candidates.entry[index] : &(rdt_entry){.samples = 0};
         at->side[side] = (rdt_trial){.median_ns = entry->median_ns,
                                      .spread_ns = entry->spread_ns,
                                      .samples = entry->samples};

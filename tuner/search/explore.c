@@ -78,8 +78,8 @@ static redtune_status measure_seeds(rdt_explorer *self, const rdt_seeds_list *se
 }
 
 static redtune_status explore_first(rdt_explorer *self, redtune_error *err) {
-    const rdt_strategy *strategy = self->strategy;
     const rdt_search *search = self->candidates->search;
+    const rdt_strategy *strategy = search->strategy;
     rdt_seeds_list seeds = {.count = 0};
     redtune_status status = rdt_seeds_collect(search, &seeds, err);
     rdt_explorer_mark(self);
@@ -122,10 +122,8 @@ static rdt_random start_random(const rdt_search *search) {
     return random;
 }
 
-redtune_status rdt_explore_adaptive(const rdt_strategy *strategy, rdt_candidates *candidates,
-                                    redtune_error *err) {
-    rdt_explorer self = {
-        .strategy = strategy, .candidates = candidates, .random = start_random(candidates->search)};
+redtune_status rdt_explore_adaptive(rdt_candidates *candidates, redtune_error *err) {
+    rdt_explorer self = {.candidates = candidates, .random = start_random(candidates->search)};
     size_t *room = malloc(3 * candidates->count * sizeof *room);
     if (!room) return rdt_fail_memory(err, 3 * candidates->count * sizeof *room);
     self.proposed = room;
@@ -145,9 +143,9 @@ static void shuffle(size_t *indices, size_t count, rdt_random random) {
     }
 }
 
-redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_candidates *candidates,
-                               redtune_error *err) {
+redtune_status rdt_explore_all(rdt_candidates *candidates, redtune_error *err) {
     enum { STRIDE = 32 };
+    const rdt_strategy *strategy = candidates->search->strategy;
     size_t *indices = malloc(candidates->count * sizeof *indices);
     if (!indices) return rdt_fail_memory(err, candidates->count * sizeof *indices);
     for (size_t i = 0; i < candidates->count; i++) indices[i] = i;
@@ -166,21 +164,32 @@ redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_candidates *can
 }
 
 /* Of points that share a kernel one stands for all. */
-redtune_status rdt_explore_prepare(const rdt_candidates *candidates, redtune_error *err) {
-    rdt_values values = {{{{0}}}};
+static void prepare_kernels(const rdt_candidates *candidates, const rdt_values *values,
+                            size_t *wanted) {
     const bool all = candidates->search->strategy->extent == RDT_EXTENT_DISTINCT;
-    size_t *wanted = malloc(candidates->count * sizeof *wanted), count = 0;
-    if (!wanted) return rdt_fail_memory(err, candidates->count * sizeof *wanted);
-    redtune_status status = rdt_values_classify(candidates->search, &values, err);
-    for (size_t i = 0; !status && i < candidates->count; i++) {
+    const rdt_spaces *spaces = candidates->spaces;
+    const rdt_point *last = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
         const rdt_point *each = &candidates->entry[i].candidate.point;
-        if (!all && rdt_values_least(&values, candidates->spaces, each) < RDT_USE_BASE) continue;
-        if (count && rdt_point_same_kernel(candidates->spaces, each,
-                                           &candidates->entry[wanted[count - 1]].candidate.point))
-            continue;
+        if (!all && rdt_values_least(values, spaces, each) < RDT_USE_BASE) continue;
+        if (last && rdt_point_same_kernel(spaces, each, last)) continue;
+        last = each;
         wanted[count++] = i;
     }
-    if (!status) rdt_candidates_prepare(candidates, wanted, count, false);
+    rdt_candidates_prepare(candidates, wanted, count, false);
+}
+
+redtune_status rdt_explore_prepare(const rdt_search *search, redtune_error *err) {
+    rdt_values values = {{{{0}}}};
+    rdt_candidates candidates;
+    redtune_status status = rdt_candidates_open(search, NULL, 0, &candidates, err);
+    if (status) return status;
+    size_t *wanted = malloc(candidates.count * sizeof *wanted);
+    if (!wanted) status = rdt_fail_memory(err, candidates.count * sizeof *wanted);
+    if (!status) status = rdt_values_classify(search, &values, err);
+    if (!status) prepare_kernels(&candidates, &values, wanted);
     free(wanted);
+    rdt_candidates_close(&candidates);
     return status;
 }

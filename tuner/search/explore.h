@@ -5,14 +5,11 @@
 #include "tuner/search/strategy.h"
 
 /* Every point. */
-redtune_status rdt_explore_all(const rdt_strategy *strategy, rdt_candidates *candidates,
-                               redtune_error *err);
+redtune_status rdt_explore_all(rdt_candidates *candidates, redtune_error *err);
 
 /* Few: the default, what was best on problems like this one, some drawn at random, evenly over the
  * values that have a name; and then, from the best found so far, the points around them. */
-redtune_status rdt_explore_adaptive(const rdt_strategy *strategy, rdt_candidates *candidates,
-                                    redtune_error *err);
+redtune_status rdt_explore_adaptive(rdt_candidates *candidates, redtune_error *err);
 
-/* Lets the evaluator make what the search of the problem may ask for, if there is nothing
- * better to do. */
-redtune_status rdt_explore_prepare(const rdt_candidates *candidates, redtune_error *err);
+/* Lets the evaluator make what the search may ask for, if there is nothing better to do. */
+redtune_status rdt_explore_prepare(const rdt_search *search, redtune_error *err);

@@ -25,7 +25,8 @@ void rdt_explorer_mark(rdt_explorer *self) {
 
 /* ---- proposing ------------------------------------------------------------------------------- */
 
-size_t rdt_explorer_left(const rdt_explorer *self) {
+/* Points that are left. */
+static size_t left(const rdt_explorer *self) {
     size_t used = self->candidates->tried + self->proposed_count;
     return used < self->limit ? self->limit - used : 0;
 }
@@ -42,15 +43,16 @@ void rdt_explorer_propose_entry(rdt_explorer *self, size_t index) {
 static void propose(void *user, const rdt_point *point) {
     rdt_explorer *self = user;
     const long at = rdt_candidates_find(self->candidates, point);
-    if (at >= 0 && is_open(&self->candidates->entry[at]) && rdt_explorer_left(self))
+    if (at >= 0 && is_open(&self->candidates->entry[at]) && left(self))
         rdt_explorer_propose_entry(self, (size_t)at);
 }
 
 void rdt_explorer_propose(rdt_explorer *self, const rdt_point *point) { propose(self, point); }
 
 redtune_status rdt_explorer_measure(rdt_explorer *self, redtune_error *err) {
-    redtune_status status = rdt_candidates_measure(
-        self->candidates, self->proposed, self->proposed_count, self->strategy->samples, err);
+    const int samples = self->candidates->search->strategy->samples;
+    redtune_status status = rdt_candidates_measure(self->candidates, self->proposed,
+                                                   self->proposed_count, samples, err);
     while (self->proposed_count)
         self->candidates->entry[self->proposed[--self->proposed_count]].proposed = false;
     return status;
@@ -81,7 +83,7 @@ static size_t list_kinds(const rdt_explorer *self, size_t *kinds) {
 /* So that what is rare among the points is measured, too. */
 void rdt_explorer_propose_random(rdt_explorer *self, size_t wanted) {
     size_t kind_count = list_kinds(self, self->scratch), missed = 0;
-    if (wanted > rdt_explorer_left(self)) wanted = rdt_explorer_left(self);
+    if (wanted > left(self)) wanted = left(self);
     for (size_t i = 0; wanted && missed < kind_count; i++) {
         const uint64_t kind = self->candidates->entry[self->scratch[i % kind_count]].kind;
         size_t at = 0, open = count_open(self, kind, SIZE_MAX, &at);
@@ -149,8 +151,7 @@ static void propose_around_best(rdt_explorer *self) {
 
 redtune_status rdt_explorer_climb(rdt_explorer *self, size_t until, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    while (!status && rdt_explorer_left(self) > until &&
-           !rdt_candidates_is_late(self->candidates)) {
+    while (!status && left(self) > until && !rdt_candidates_is_late(self->candidates)) {
         propose_around_best(self);
         if (!self->proposed_count) rdt_explorer_propose_random(self, RANDOM_POINTS);
         if (!self->proposed_count) break;

@@ -7,7 +7,6 @@
 #include "tuner/search/values.h"
 
 typedef struct rdt_explorer {
-    const rdt_strategy *strategy;
     rdt_candidates *candidates;
     rdt_random random;
     rdt_values values;
@@ -19,8 +18,6 @@ typedef struct rdt_explorer {
 
 /* Marks anew which entries are explored, by the values. */
 void rdt_explorer_mark(rdt_explorer *self);
-/* Points that are left. */
-size_t rdt_explorer_left(const rdt_explorer *self);
 
 /* Proposes what is explored and has no outcome yet, as far as points are left. */
 void rdt_explorer_propose(rdt_explorer *self, const rdt_point *point);

@@ -44,7 +44,7 @@ redtune_status rdt_search_run(const rdt_search *search, rdt_search_count *count,
     *count = (rdt_search_count){0};
     redtune_status status = rdt_candidates_open(search, NULL, 0, &candidates, err);
     if (status) return status;
-    status = search->strategy->explore(search->strategy, &candidates, err);
+    status = search->strategy->explore(&candidates, err);
     if (!status) status = rdt_search_rounds(&candidates, err);
     *count = candidates.now;
     rdt_candidates_close(&candidates);

@@ -18,7 +18,7 @@ enum { FROM_NEXT = 3 }; /* points of the next size */
 static redtune_status gather_points(const rdt_search *search, const rdt_similar *next,
                                     rdt_point **out, size_t *count, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const size_t room = search->known->count + FROM_NEXT;
+    const size_t room = rdt_trials_at(search->known, search->problem->count) + FROM_NEXT;
     size_t added = 0;
     rdt_point *points = *out = calloc(room, sizeof *points);
     if (!points) return rdt_fail_memory(err, room * sizeof *points);
@@ -43,8 +43,8 @@ static redtune_status search_again(const rdt_search *search, const rdt_similar *
     if (!status) status = rdt_candidates_open(search, points, point_count, &candidates, err);
     free(points);
     if (status) return status;
-    status =
-        rdt_candidates_measure(&candidates, NULL, candidates.count, search->strategy->samples, err);
+    const int samples = search->strategy->samples;
+    status = rdt_candidates_measure(&candidates, NULL, candidates.count, samples, err);
     if (!status) status = rdt_search_rounds(&candidates, err);
     *count = candidates.now;
     rdt_candidates_close(&candidates);

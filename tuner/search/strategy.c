@@ -7,32 +7,27 @@
 
 /* docs/tuning.md says what each was seen to find. */
 static const rdt_strategy table[] = {
-    {.name = "standard",
-     .effort = REDTUNE_EFFORT_STANDARD,
-     .explore = rdt_explore_adaptive,
-     .samples = 3,
-     .exact = {0.10, 14, 28},
-     .noisy = {0.22, 28, 48},
-     .rounds = {{10, 9}, {5, 31}}},
-    {.name = "quick",
-     .effort = REDTUNE_EFFORT_QUICK,
-     .explore = rdt_explore_adaptive,
-     .samples = 3,
-     .exact = {0.09, 14, 28},
-     .noisy = {0.10, 14, 32},
-     .rounds = {{4, 15}}},
-    {.name = "exhaustive",
-     .effort = REDTUNE_EFFORT_EXHAUSTIVE,
-     .explore = rdt_explore_all,
-     .extent = RDT_EXTENT_DISTINCT,
-     .samples = 3,
-     .rounds = {{24, 9}, {6, 31}}},
+    [REDTUNE_EFFORT_STANDARD] = {.name = "standard",
+                                 .explore = rdt_explore_adaptive,
+                                 .samples = 3,
+                                 .exact = {0.10, 14, 28},
+                                 .noisy = {0.22, 28, 48},
+                                 .rounds = {{10, 9}, {5, 31}}},
+    [REDTUNE_EFFORT_QUICK] = {.name = "quick",
+                              .explore = rdt_explore_adaptive,
+                              .samples = 3,
+                              .exact = {0.09, 14, 28},
+                              .noisy = {0.10, 14, 32},
+                              .rounds = {{4, 15}}},
+    [REDTUNE_EFFORT_EXHAUSTIVE] = {.name = "exhaustive",
+                                   .explore = rdt_explore_all,
+                                   .extent = RDT_EXTENT_DISTINCT,
+                                   .samples = 3,
+                                   .rounds = {{24, 9}, {6, 31}}},
 };
 
 const rdt_strategy *rdt_strategy_find(redtune_effort effort) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].effort == effort) return &table[i];
-    return NULL;
+    return (size_t)effort < sizeof table / sizeof *table ? &table[effort] : NULL;
 }
 
 int rdt_strategy_samples(const rdt_strategy *strategy) {
@@ -57,7 +52,7 @@ redtune_status redtune_effort_find(const char *name, redtune_effort *effort, red
     if (!effort) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot find an effort: effort is NULL");
     for (size_t i = 0; name && i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name)) continue;
-        *effort = table[i].effort;
+        *effort = (redtune_effort)i;
         return REDTUNE_OK;
     }
     return rdt_fail(err, REDTUNE_INVALID, 0,

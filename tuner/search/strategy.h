@@ -25,11 +25,9 @@ typedef struct rdt_quota {
 
 typedef struct rdt_strategy {
     const char *name;
-    redtune_effort effort;
     rdt_extent extent; /* of the points that it explores */
     /* Exploration: which points are measured first, with `samples` each. */
-    redtune_status (*explore)(const struct rdt_strategy *self, struct rdt_candidates *candidates,
-                              redtune_error *err);
+    redtune_status (*explore)(struct rdt_candidates *candidates, redtune_error *err);
     int samples;
     /* How much is explored where every sample of a candidate takes the same time, as in a model,
      * and where they do not: there what is best has more equals that few samples cannot tell from

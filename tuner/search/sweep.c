@@ -21,24 +21,26 @@
 
 /* ---- the sink of the searches ---------------------------------------------------------------- */
 
-/* Says once what spoils the measurements. */
+static void warn_once(const rdt_sink *sink, bool *warned, const char *line) {
+    if (!*warned) sink->warn(sink->user, line);
+    *warned = true;
+}
+
+/* Says what spoils the measurements. */
 static void warn_of_conditions(rdt_sweep *self, const rdt_conditions *now) {
     char line[160];
-    const rdt_sink *sink = self->sink;
-    if (!sink->warn) return;
-    if (now->others && !self->warned_of_others) {
+    if (!self->sink->warn) return;
+    if (now->others) {
         snprintf(line, sizeof line, "%d other %s the GPU: what is measured now may be too slow",
                  now->others, now->others == 1 ? "process uses" : "processes use");
-        sink->warn(sink->user, line);
-        self->warned_of_others = true;
+        warn_once(self->sink, &self->warned_of_others, line);
     }
-    if (rdt_trial_held_down(now) && !self->warned_of_clocks) {
+    if (rdt_trial_held_down(now)) {
         snprintf(line, sizeof line,
                  "the GPU's clocks are held down by heat or power (NVML's reasons 0x%" PRIx64
                  ", %d C): what is measured now may be too slow",
                  now->throttle, now->temperature_c);
-        sink->warn(sink->user, line);
-        self->warned_of_clocks = true;
+        warn_once(self->sink, &self->warned_of_clocks, line);
     }
 }
 
@@ -159,20 +161,15 @@ static rdt_search search_of(rdt_sweep *self, size_t problem, rdt_cache_state cac
 
 /* Lets the evaluator make any kernel of this problem and of the next, if there are more to
  * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
- * them.
- */
-static redtune_status prepare_kernels(rdt_sweep *self, redtune_error *err) {
+ * them. */
+static redtune_status prepare_sizes(rdt_sweep *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     const size_t next = self->current + 1;
     if (!self->evaluator->prepare || next >= self->count) return REDTUNE_OK;
     for (size_t i = self->current; !status && i <= next; i++) {
         rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
-        rdt_candidates candidates;
         search.sizes = search.known;
-        status = rdt_candidates_open(&search, NULL, 0, &candidates, err);
-        if (status) break;
-        status = rdt_explore_prepare(&candidates, err);
-        rdt_candidates_close(&candidates);
+        status = rdt_explore_prepare(&search, err);
     }
     return status;
 }
@@ -189,7 +186,7 @@ static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_
         const bool stop = pass_progress(self, search.problem, "known", 0, 0, out->winner.median_ns);
         return stop ? rdt_fail_interrupted(err, "tuning") : REDTUNE_OK;
     }
-    if (cache == RDT_CACHE_COLD) status = prepare_kernels(self, err);
+    if (cache == RDT_CACHE_COLD) status = prepare_sizes(self, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     return status ? status : rdt_sweep_find(self, count, cache, out, err);
 }
