@@ -38,19 +38,20 @@ static int compare_winners(const comparison *at) {
     return difference < 0 ? -1 : 1;
 }
 
-/* The problem of the sweep with another count. */
-static redtune_problem problem_at(const crossover *self, uint64_t count) {
-    redtune_problem problem = self->sweep->problems[0];
-    problem.count = count;
-    return problem;
+/* A search of the sweep's problem with another count, which is put into *problem. */
+static rdt_search search_at(const crossover *self, uint64_t count, redtune_problem *problem) {
+    *problem = self->sweep->problems[0];
+    problem->count = count;
+    rdt_search search = rdt_sweep_search(self->sweep, problem, RDT_CACHE_COLD);
+    search.stage = "crossover";
+    return search;
 }
 
 /* Measures both winners, and the defaults, at a size. */
 static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
-    const redtune_problem problem = problem_at(self, at->count);
-    rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
+    redtune_problem problem;
+    const rdt_search search = search_at(self, at->count, &problem);
     rdt_candidates candidates = {.entry = NULL};
-    search.stage = "crossover";
     redtune_status status = rdt_candidates_open(&search, self->point, 2, &candidates, err);
     if (!status)
         status = rdt_candidates_measure(&candidates, NULL, candidates.count, WINNER_SAMPLES, err);
@@ -70,10 +71,9 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
  */
 static redtune_status search_between(const crossover *self, uint64_t low, uint64_t count,
                                      uint64_t high, redtune_error *err) {
-    const redtune_problem problem = problem_at(self, count);
-    rdt_search search = rdt_sweep_search(self->sweep, &problem, RDT_CACHE_COLD);
+    redtune_problem problem;
+    rdt_search search = search_at(self, count, &problem);
     rdt_search_count measured;
-    search.stage = "crossover";
     search.similar[search.similar_count++] = (rdt_similar){search.known, low, 1};
     search.similar[search.similar_count++] = (rdt_similar){search.known, high, -1};
     redtune_status status = rdt_search_run(&search, &measured, err);
@@ -124,7 +124,6 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
     if (!status) status = find_winner(sweep, high.count, &self.point[1], &found[1], err);
     if (status || !found[0] || !found[1] || rdt_point_same(&self.point[0], &self.point[1]))
         return status;
-    sweep->current = i;
     status = measure_at(&self, &low, err);
     if (!status) status = measure_at(&self, &high, err);
     if (status || !further || (!compare_winners(&low) && !compare_winners(&high))) return status;

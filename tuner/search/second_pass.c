@@ -57,7 +57,6 @@ static redtune_status revisit(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
     const rdt_similar next = {search.known, sweep->problems[i + 1].count, -1};
     redtune_status status = REDTUNE_OK;
     search.verified = &sweep->known[!cache];
-    sweep->current = i;
     if ((!search.is_late || !search.is_late(sweep)) &&
         rdt_trials_at(search.known, search.problem->count) &&
         rdt_trials_at(next.trials, next.count))

@@ -162,11 +162,10 @@ static rdt_search search_of(rdt_sweep *self, size_t problem, rdt_cache_state cac
 /* Lets the evaluator make any kernel of this problem and of the next, if there are more to
  * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
  * them. */
-static redtune_status prepare_sizes(rdt_sweep *self, redtune_error *err) {
+static redtune_status prepare_sizes(rdt_sweep *self, size_t problem, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    const size_t next = self->current + 1;
-    if (!self->evaluator->prepare || next >= self->count) return REDTUNE_OK;
-    for (size_t i = self->current; !status && i <= next; i++) {
+    if (!self->evaluator->prepare || problem + 1 >= self->count) return REDTUNE_OK;
+    for (size_t i = problem; !status && i <= problem + 1; i++) {
         rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
         search.sizes = search.known;
         status = rdt_explore_prepare(&search, err);
@@ -186,7 +185,7 @@ static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_
         const bool stop = pass_progress(self, search.problem, "known", 0, 0, out->winner.median_ns);
         return stop ? rdt_fail_interrupted(err, "tuning") : REDTUNE_OK;
     }
-    if (cache == RDT_CACHE_COLD) status = prepare_sizes(self, err);
+    if (cache == RDT_CACHE_COLD) status = prepare_sizes(self, problem, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     return status ? status : rdt_sweep_find(self, count, cache, out, err);
 }
@@ -208,7 +207,6 @@ static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
     for (size_t i = 0; !status && i < self->count; i++) {
         const size_t states = rdt_sweep_searches(self->facts, &self->problems[i]);
         rdt_finding found[RDT_CACHE_STATES] = {{0}};
-        self->current = i;
         for (size_t state = 0; !status && state < states; state++) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
             status = search_problem(self, i, (rdt_cache_state)state, &found[state], err);

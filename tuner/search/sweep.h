@@ -20,8 +20,7 @@ typedef struct rdt_sweep {
     rdt_budget *budget;
     size_t searches_after; /* of the tune, beside this sweep's: they share the budget */
     const rdt_sink *sink;
-    size_t current;    /* the sweep's own, here and below */
-    rdt_sink searches; /* the sink of its searches */
+    rdt_sink searches; /* the sweep's own, here and below: the sink of its searches */
     bool warned_of_others, warned_of_clocks;
 } rdt_sweep;
 
