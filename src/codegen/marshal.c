@@ -109,18 +109,61 @@ int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int6
     return value;
 }
 
-void rdt_marshal_run_template(lua_State *state, const char *name, rdt_text *chunk,
+void rdt_marshal_define(lua_State *state, int environment, const char *name) {
+    lua_pushstring(state, name);
+    lua_insert(state, -2);
+    lua_rawset(state, environment);
+}
+
+/* put(line, piece, ...): one line of text. The output is upvalue 1. */
+static int put(lua_State *state) {
+    rdt_output *output = lua_touserdata(state, lua_upvalueindex(1));
+    lua_Integer line = luaL_checkinteger(state, 1);
+    if (output->lines && line != output->next_line)
+        rdt_text_addf(&output->text, "#line %lld \"%s\"\n", (long long)line, output->template);
+    output->next_line = line + 1;
+    int top = lua_gettop(state);
+    for (int i = 2; i <= top; i++) {
+        if (lua_type(state, i) != LUA_TSTRING && !lua_isinteger(state, i))
+            return luaL_error(state, "@{} must give a string or an integer, and gives %s",
+                              luaL_tolstring(state, i, NULL));
+        size_t length;
+        const char *piece = lua_tolstring(state, i, &length);
+        rdt_text_add_bytes(&output->text, piece, length);
+        if (memchr(piece, '\n', length)) output->next_line = 0; /* needs a #line behind it */
+    }
+    rdt_text_add(&output->text, "\n");
+    return 0;
+}
+
+void rdt_marshal_run_template(lua_State *state, const char *name, rdt_output *output,
                               rdt_push_environment_fn *push_environment, void *user) {
     int top = lua_gettop(state);
     size_t length;
     redtune_error failure;
+    output->template = name;
+    output->next_line = 0;
+    rdt_text_clear(&output->chunk);
     rdt_lua_push_file(state, name);
     const char *text = lua_tolstring(state, -1, &length);
-    if (rdt_translate(name, text, length, chunk, &failure))
+    if (rdt_translate(name, text, length, &output->chunk, &failure))
         rdt_lua_raise(state, failure.status, failure.message);
     lua_pushfstring(state, "@%s", name);
     push_environment(state, user);
-    rdt_lua_load(state, chunk->data ? chunk->data : "", chunk->length, lua_tostring(state, -2));
+    lua_pushlightuserdata(state, output);
+    lua_pushcclosure(state, put, 1);
+    rdt_marshal_define(state, lua_gettop(state) - 1, "put");
+    rdt_lua_load(state, output->chunk.data ? output->chunk.data : "", output->chunk.length,
+                 lua_tostring(state, -2));
     lua_call(state, 0, 0);
     lua_settop(state, top);
+}
+
+redtune_status rdt_marshal_render(rdt_codegen *codegen, const char *what, lua_CFunction function,
+                                  void *data, rdt_output *output, char **text, redtune_error *err) {
+    redtune_status status = rdt_lua_call(&codegen->lua, what, function, data, err);
+    if (!status) status = rdt_text_take(&output->text, text, err);
+    rdt_text_free(&output->text);
+    rdt_text_free(&output->chunk);
+    return status;
 }

@@ -18,7 +18,7 @@ static const struct {
 typedef struct page_call {
     const rdt_report *report;
     redtune_format format;
-    rdt_text out, chunk;
+    rdt_output output;
     rdt_text text; /* at hand, escaped; here, so that it is freed after a Lua error too */
 } page_call;
 
@@ -189,37 +189,15 @@ static void push_report(lua_State *state, page_call *call) {
 
 /* ---- rendering ------------------------------------------------------------------------------ */
 
-/* put(line, piece, ...): one line of text. The call is upvalue 1. */
-static int put(lua_State *state) {
-    page_call *call = lua_touserdata(state, lua_upvalueindex(1));
-    int top = lua_gettop(state);
-    for (int i = 2; i <= top; i++) {
-        size_t length;
-        if (lua_type(state, i) != LUA_TSTRING && !lua_isinteger(state, i))
-            return luaL_error(state, "@{} must give a string or an integer, and gives %s",
-                              luaL_tolstring(state, i, NULL));
-        const char *piece = lua_tolstring(state, i, &length);
-        rdt_text_add_bytes(&call->out, piece, length);
-    }
-    rdt_text_add(&call->out, "\n");
-    return 0;
-}
-
 static void push_page_environment(lua_State *state, void *user) {
-    page_call *call = user;
     rdt_lua_push_environment(state);
-    lua_pushstring(state, "put");
-    lua_pushlightuserdata(state, call);
-    lua_pushcclosure(state, put, 1);
-    lua_rawset(state, -3);
-    lua_pushstring(state, "report");
-    push_report(state, call);
-    lua_rawset(state, -3);
+    push_report(state, user);
+    rdt_marshal_define(state, lua_gettop(state) - 1, "report");
 }
 
 static int run_page(lua_State *state) {
     page_call *call = lua_touserdata(state, 1);
-    rdt_marshal_run_template(state, formats[call->format].template, &call->chunk,
+    rdt_marshal_run_template(state, formats[call->format].template, &call->output,
                              push_page_environment, call);
     return 0;
 }
@@ -227,10 +205,8 @@ static int run_page(lua_State *state) {
 redtune_status rdt_page_render(rdt_codegen *codegen, const rdt_report *report,
                                redtune_format format, char **text, redtune_error *err) {
     page_call call = {.report = report, .format = format};
-    redtune_status status = rdt_lua_call(&codegen->lua, "render the report", run_page, &call, err);
-    if (!status) status = rdt_text_take(&call.out, text, err);
-    rdt_text_free(&call.out);
-    rdt_text_free(&call.chunk);
+    redtune_status status =
+        rdt_marshal_render(codegen, "render the report", run_page, &call, &call.output, text, err);
     rdt_text_free(&call.text);
     return status;
 }

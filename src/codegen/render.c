@@ -2,47 +2,15 @@
 #include "codegen/marshal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct render_call {
     const rdt_family *family;
-    const char *template; /* the family's, or what is put behind it */
     const rdt_space *space;
     rdt_case at;
     const rdt_point *point;
-    bool lines, accumulates;
-    rdt_text out, chunk;
-    lua_Integer next_line; /* of the template, that the output's next line would come from */
+    bool accumulates;
+    rdt_output output;
 } render_call;
-
-/* put(line, piece, ...): one line of text. The call is upvalue 1. */
-static int put(lua_State *state) {
-    render_call *call = lua_touserdata(state, lua_upvalueindex(1));
-    lua_Integer line = luaL_checkinteger(state, 1);
-    if (call->lines && line != call->next_line)
-        rdt_text_addf(&call->out, "#line %lld \"%s\"\n", (long long)line, call->template);
-    call->next_line = line + 1;
-    int top = lua_gettop(state);
-    for (int i = 2; i <= top; i++) {
-        if (lua_type(state, i) != LUA_TSTRING && !lua_isinteger(state, i))
-            return luaL_error(state, "@{} must give a string or an integer, and gives %s",
-                              luaL_tolstring(state, i, NULL));
-        size_t length;
-        const char *piece = lua_tolstring(state, i, &length);
-        rdt_text_add_bytes(&call->out, piece, length);
-        if (memchr(piece, '\n', length)) call->next_line = 0; /* needs a #line behind it */
-    }
-    rdt_text_add(&call->out, "\n");
-    return 0;
-}
-
-/* Sets a field of the environment at index from the value on top. The environment's metatable
- * refuses assignments, which are for the template's author. */
-static void define(lua_State *state, int environment, const char *name) {
-    lua_pushstring(state, name);
-    lua_insert(state, -2);
-    lua_rawset(state, environment);
-}
 
 /* Moves every field of the table on top into the environment. */
 static void define_fields(lua_State *state, int environment) {
@@ -97,66 +65,50 @@ static void push_template_environment(lua_State *state, void *user) {
     rdt_marshal_push_config(state, call->space, call->point, true);
     define_fields(state, environment);
     rdt_marshal_push_problem(state, call->at.problem);
-    if (call->accumulates && call->template == call->family->template)
+    if (call->accumulates && call->output.template == call->family->template)
         leave_accumulator(state, arch);
     lua_pushnil(state); /* the source serves every count */
     lua_setfield(state, -2, "count");
     define_fields(state, environment);
     compiled_config_text(call, state);
-    define(state, environment, "config");
+    rdt_marshal_define(state, environment, "config");
     lua_pushinteger(state, arch);
-    define(state, environment, "arch");
+    rdt_marshal_define(state, environment, "arch");
     push_scratch(state);
-    define(state, environment, "scratch");
-    lua_pushlightuserdata(state, call);
-    lua_pushcclosure(state, put, 1);
-    define(state, environment, "put");
+    rdt_marshal_define(state, environment, "scratch");
 }
 
-static int run_template(lua_State *state) {
+static int run_templates(lua_State *state) {
     render_call *call = lua_touserdata(state, 1);
-    call->template = call->family->template;
-    rdt_marshal_run_template(state, call->template, &call->chunk, push_template_environment, call);
-    if (!call->accumulates) return 0;
-    call->template = "combine.cu";
-    call->next_line = 0;
-    rdt_text_free(&call->chunk);
-    rdt_marshal_run_template(state, call->template, &call->chunk, push_template_environment, call);
+    rdt_marshal_run_template(state, call->family->template, &call->output,
+                             push_template_environment, call);
+    if (call->accumulates)
+        rdt_marshal_run_template(state, "combine.cu", &call->output, push_template_environment,
+                                 call);
     return 0;
 }
 
-static redtune_status render_texts(rdt_codegen *codegen, render_call *call, char **source,
-                                   redtune_error *err) {
+static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point *point, bool lines,
+                             bool accumulates, char **source, redtune_error *err) {
+    render_call call = {
+        .family = &codegen->family[point->family],
+        .space = &codegen->space[point->family],
+        .at = at,
+        .point = point,
+        .accumulates = accumulates,
+        .output = {.lines = lines},
+    };
     char what[64];
-    snprintf(what, sizeof what, "render template %s", call->space->family);
-    redtune_status status = rdt_lua_call(&codegen->lua, what, run_template, call, err);
-    if (!status) status = rdt_text_take(&call->out, source, err);
-    rdt_text_free(&call->out);
-    rdt_text_free(&call->chunk);
-    return status;
+    snprintf(what, sizeof what, "render template %s", call.space->family);
+    return rdt_marshal_render(codegen, what, run_templates, &call, &call.output, source, err);
 }
 
 redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  bool lines, char **source, redtune_error *err) {
-    render_call call = {
-        .family = &codegen->family[point->family],
-        .space = &codegen->space[point->family],
-        .at = at,
-        .point = point,
-        .lines = lines,
-    };
-    return render_texts(codegen, &call, source, err);
+    return render(codegen, at, point, lines, false, source, err);
 }
 
 redtune_status rdt_render_accumulating(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                        char **source, redtune_error *err) {
-    render_call call = {
-        .family = &codegen->family[point->family],
-        .space = &codegen->space[point->family],
-        .at = at,
-        .point = point,
-        .lines = true,
-        .accumulates = true,
-    };
-    return render_texts(codegen, &call, source, err);
+    return render(codegen, at, point, true, true, source, err);
 }
