@@ -17,7 +17,7 @@
 struct rdt_library {
     void *handle;
     const char *subject;
-    char *path;
+    char path[];
 };
 
 /* A search under way. */
@@ -32,19 +32,22 @@ typedef struct hunt {
 /* Never unloaded: CUDA's libraries leave threads and memory behind that need their code. */
 enum { OPEN_MODE = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
-static const char *const toolkit_folders[] = {
-    "lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", NULL,
-};
+/* Folders below a root, as patterns. */
+typedef struct layout {
+    const char *title; /* stands before the root in the list of places */
+    const char *folders[5];
+} layout;
 
-/* Where the packages of a Python installation lie below its prefix. The last is pyenv's, whose
- * python3 on the PATH stands for one of several installations. */
-static const char *const package_folders[] = {
-    "lib/python3*/site-packages",
-    "lib/python3*/dist-packages",
-    "lib/python3/dist-packages",
-    "versions/*/lib/python3*/site-packages",
-    NULL,
-};
+static const layout toolkit = {
+    "", {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"}};
+
+/* NVIDIA's wheels lie beside the other packages of a Python, below its prefix. The last pattern is
+ * pyenv's, whose python3 on the PATH stands for one of several installations. */
+static const layout python = {"Python's nvidia/*/lib in ",
+                              {"lib/python3*/site-packages/nvidia/*/lib",
+                               "lib/python3*/dist-packages/nvidia/*/lib",
+                               "lib/python3/dist-packages/nvidia/*/lib",
+                               "versions/*/lib/python3*/site-packages/nvidia/*/lib"}};
 
 /* ---- loading one file -------------------------------------------------------------------- */
 
@@ -136,43 +139,27 @@ static void look_on_path(hunt *hunt) {
         try_name(hunt, *name);
 }
 
-static void look_in_toolkit(hunt *hunt, const char *root) {
-    if (!root || !*root || hunt->handle || is_noted(hunt, root)) return;
-    note_place(hunt, root);
-    for (const char *const *folder = toolkit_folders; *folder; folder++) {
-        for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++) {
-            rdt_text path = {0};
-            rdt_text_addf(&path, "%s/%s/%s", root, *folder, *name);
-            if (made(hunt, &path)) try_file(hunt, path.data);
-            rdt_text_free(&path);
-        }
-    }
-}
-
+/* A pattern that nothing matches is tried as a path: roots may have brackets in their names. */
 static void try_pattern(hunt *hunt, const char *pattern) {
     glob_t paths = {0};
-    int rc = glob(pattern, 0, NULL, &paths);
+    int rc = glob(pattern, GLOB_NOCHECK, NULL, &paths);
     for (size_t i = 0; !rc && i < paths.gl_pathc && !hunt->handle; i++)
         try_file(hunt, paths.gl_pathv[i]);
     if (rc == GLOB_NOSPACE) hunt->starved = true;
     globfree(&paths);
 }
 
-/* NVIDIA's wheels lie in nvidia/<package>/lib beside the other packages of a Python. */
-static void look_in_python(hunt *hunt, const char *prefix) {
-    if (!prefix || !*prefix || hunt->handle) return;
+static void look_below(hunt *hunt, const char *root, const layout *layout) {
+    if (!root || !*root || hunt->handle) return;
     rdt_text place = {0};
-    rdt_text_addf(&place, "Python's nvidia/*/lib in %s", prefix);
-    bool seen = true;
-    if (made(hunt, &place)) {
-        seen = is_noted(hunt, place.data);
-        if (!seen) note_place(hunt, place.data);
-    }
+    rdt_text_addf(&place, "%s%s", layout->title, root);
+    bool seen = !made(hunt, &place) || is_noted(hunt, place.data);
+    if (!seen) note_place(hunt, place.data);
     rdt_text_free(&place);
-    for (const char *const *folder = package_folders; *folder && !seen; folder++) {
+    for (const char *const *folder = layout->folders; *folder && !seen; folder++) {
         for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++) {
             rdt_text pattern = {0};
-            rdt_text_addf(&pattern, "%s/%s/nvidia/*/lib/%s", prefix, *folder, *name);
+            rdt_text_addf(&pattern, "%s/%s/%s", root, *folder, *name);
             if (made(hunt, &pattern)) try_pattern(hunt, pattern.data);
             rdt_text_free(&pattern);
         }
@@ -191,7 +178,7 @@ static void look_in_python_on_path(hunt *hunt) {
             path.data[length] = '\0';
             char *above = strrchr(path.data, '/');
             if (above) *above = '\0';
-            look_in_python(hunt, path.data);
+            look_below(hunt, path.data, &python);
             rdt_text_free(&path);
             return;
         }
@@ -205,7 +192,7 @@ static void look_in_home(hunt *hunt) {
     if (!home || !*home) return;
     rdt_text prefix = {0};
     rdt_text_addf(&prefix, "%s/.local", home);
-    if (made(hunt, &prefix)) look_in_python(hunt, prefix.data);
+    if (made(hunt, &prefix)) look_below(hunt, prefix.data, &python);
     rdt_text_free(&prefix);
 }
 
@@ -213,15 +200,15 @@ static void look_everywhere(hunt *hunt) {
     look_in_process(hunt);
     if (!hunt->handle) look_on_path(hunt);
     if (!hunt->search->toolkit) return;
-    look_in_toolkit(hunt, getenv("CUDA_PATH"));
-    look_in_toolkit(hunt, getenv("CUDA_HOME"));
-    look_in_toolkit(hunt, "/usr/local/cuda");
-    look_in_python(hunt, getenv("VIRTUAL_ENV"));
-    look_in_python(hunt, getenv("CONDA_PREFIX"));
+    look_below(hunt, getenv("CUDA_PATH"), &toolkit);
+    look_below(hunt, getenv("CUDA_HOME"), &toolkit);
+    look_below(hunt, "/usr/local/cuda", &toolkit);
+    look_below(hunt, getenv("VIRTUAL_ENV"), &python);
+    look_below(hunt, getenv("CONDA_PREFIX"), &python);
     look_in_python_on_path(hunt);
     look_in_home(hunt);
-    look_in_python(hunt, "/usr/local");
-    look_in_python(hunt, "/usr");
+    look_below(hunt, "/usr/local", &python);
+    look_below(hunt, "/usr", &python);
 }
 
 /* ---- the outcome ------------------------------------------------------------------------- */
@@ -233,22 +220,15 @@ static redtune_status make_library(const rdt_library_search *search, void *handl
     if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && map && map->l_name && *map->l_name)
         name = map->l_name;
     size_t bytes = sizeof(rdt_library) + strlen(name) + 1;
-    rdt_library *library = malloc(sizeof *library);
-    char *path = strdup(name);
-    if (!library || !path) {
-        free(library);
-        free(path);
+    rdt_library *library = malloc(bytes);
+    if (!library) {
         dlclose(handle);
         return rdt_fail_memory(err, bytes);
     }
-    *library = (rdt_library){handle, search->subject, path};
+    *library = (rdt_library){handle, search->subject};
+    strcpy(library->path, name);
     *out = library;
     return REDTUNE_OK;
-}
-
-static void list_searched(const rdt_library_search *search, rdt_text *out) {
-    for (const char *const *name = search->names; *name; name++)
-        rdt_text_addf(out, "%s%s", name == search->names ? "" : ", ", *name);
 }
 
 /* Adds as much of string as leaves `spare` bytes of a message free, and says where it cut. */
@@ -272,7 +252,8 @@ static redtune_status not_found(const hunt *hunt, redtune_error *err) {
     rdt_text message = {0};
     rdt_text_addf(&message, "cannot %s %s (", hunt->refusals.length ? "load" : "find",
                   search->subject);
-    list_searched(search, &message);
+    for (const char *const *name = search->names; *name; name++)
+        rdt_text_addf(&message, "%s%s", name == search->names ? "" : ", ", *name);
     rdt_text_add(&message, "): ");
     if (hunt->refusals.length) {
         add_shortened(&message, hunt->refusals.data, remedy_bytes + PLACES_BYTES);
@@ -323,7 +304,6 @@ redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **
 void rdt_library_close(rdt_library *library) {
     if (!library) return;
     dlclose(library->handle);
-    free(library->path);
     free(library);
 }
 

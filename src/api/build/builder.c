@@ -187,19 +187,21 @@ void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, si
     put_image(builder, key, &record);
 }
 
+/* Takes over the image, which may be empty: then *out stays as it is. */
+static redtune_status load_image(const rdt_context *context, rdt_image image, const char *key,
+                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
+    if (!image.data) return REDTUNE_OK;
+    redtune_status status = rdt_kernel_load(context->driver, image.data, launch, out, err);
+    if (!status) rdt_text_copy((*out)->key, sizeof(*out)->key, key);
+    free(image.data);
+    return status;
+}
+
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
     rdt_image image = {0};
     redtune_status status = find_image(builder, key, &image, err);
-    if (status || !image.data) return status;
-    rdt_kernel *kernel = NULL;
-    status = rdt_kernel_load(context->driver, image.data, launch, &kernel, err);
-    if (!status) {
-        rdt_text_copy(kernel->key, sizeof kernel->key, key);
-        *out = kernel;
-    }
-    free(image.data);
-    return status;
+    return status ? status : load_image(context, image, key, launch, out, err);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -261,15 +263,7 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
         char key[RDT_HASH_TEXT_BYTES];
         wanted->ptx = atomic_load(&builder->ptx);
         redtune_status status = get_image(builder, wanted, key, &image, &failure);
-        if (!status && image.data) {
-            rdt_kernel *kernel = NULL;
-            status = rdt_kernel_load(context->driver, image.data, launch, &kernel, &failure);
-            if (!status) {
-                rdt_text_copy(kernel->key, sizeof kernel->key, key);
-                *out = kernel;
-            }
-        }
-        free(image.data);
+        if (!status) status = load_image(context, image, key, launch, out, &failure);
         bool refused = status == REDTUNE_DEVICE && (failure.code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
                                                     failure.code == CUDA_ERROR_INVALID_IMAGE);
         if (!refused || wanted->ptx) {
