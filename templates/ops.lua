@@ -51,14 +51,15 @@ local function to_result(acc, t)
     return function(a) return convert.store(t.result, convert.value(acc.dtype, t.result, a)) end
 end
 
-local function sum_like(t, map, narrow)
-    local acc = sum_accumulator(t)
-    return {
-        acc = acc, identity = acc.dtype.zero, combine = plus, finalize = to_result(acc, t),
-        map = map or function(x) return convert.value(t.dtype, acc.dtype, x) end,
-        narrow = narrow,
-        widen = function(n) return ("(%s)%s"):format(acc.c, n) end,
-    }
+-- Completes an op by what a sum has.
+local function sum_like(t, op)
+    local acc = op.acc or sum_accumulator(t)
+    op.acc, op.combine = acc, op.combine or plus
+    op.identity = op.identity or acc.dtype.zero
+    op.map = op.map or function(x) return convert.value(t.dtype, acc.dtype, x) end
+    op.widen = function(n) return ("(%s)%s"):format(acc.c, n) end
+    op.finalize = op.finalize or to_result(acc, t)
+    return op
 end
 
 local function magnitude(dtype, x)
@@ -72,17 +73,17 @@ end
 ops.sum = {
     name = "sum", number = 0, formula = "x[0] + ... + x[n-1]",
     result = "sum", combines = "sum", bools = true,
-    make = function(t) return sum_like(t, nil, words.sum(t.dtype)) end,
+    make = function(t) return sum_like(t, { narrow = words.sum(t.dtype) }) end,
 }
 
 ops.prod = {
     name = "prod", number = 1, formula = "x[0] * ... * x[n-1]",
     result = "sum", combines = "product",
     make = function(t)
-        local op = sum_like(t)
-        op.identity = op.acc.dtype.one
-        op.combine = function(a, b) return a .. " * " .. b end
-        return op
+        return sum_like(t, {
+            identity = sum_accumulator(t).dtype.one,
+            combine = function(a, b) return a .. " * " .. b end,
+        })
     end,
 }
 
@@ -97,7 +98,9 @@ ops.sumsq = {
     name = "sumsq", number = 8, formula = "x[0]^2 + ... + x[n-1]^2",
     result = "sum", combines = "sum", power = 2,
     make = function(t)
-        return sum_like(t, square(t, sum_accumulator(t)), words.sum_of_squares(t.dtype))
+        return sum_like(t, {
+            map = square(t, sum_accumulator(t)), narrow = words.sum_of_squares(t.dtype),
+        })
     end,
 }
 
@@ -106,14 +109,15 @@ ops.sumabs = {
     result = "sum", combines = "sum",
     make = function(t)
         local acc = sum_accumulator(t)
-        return sum_like(t, function(x)
+        local function map(x)
             -- The wide value first: the least i32 has no magnitude in 32 bits.
             if t.dtype.kind == "float" then
                 return convert.value(t.dtype, acc.dtype, magnitude(t.dtype, x))
             end
             return magnitude(t.dtype.kind == "signed" and acc.dtype or t.dtype,
                              convert.value(t.dtype, acc.dtype, x))
-        end, words.sum_of_magnitudes(t.dtype))
+        end
+        return sum_like(t, { map = map, narrow = words.sum_of_magnitudes(t.dtype) })
     end,
 }
 
@@ -124,18 +128,15 @@ ops.mean = {
         -- Sums of up to 32 bits are exact in 64, those of 64 bits might wrap.
         local f64 = t.dtype.kind ~= "float" and t.dtype.bytes == 8 or t.result.name == "f64"
             and t.dtype.kind == "float"
-        local acc = accumulator[f64 and "f64" or t.dtype.accumulator]
-        return {
-            acc = acc, identity = acc.dtype.zero, combine = plus,
-            map = function(x) return convert.value(t.dtype, acc.dtype, x) end,
+        return sum_like(t, {
+            acc = accumulator[f64 and "f64" or t.dtype.accumulator],
             narrow = not f64 and words.sum(t.dtype) or nil,
-            widen = function(n) return ("(%s)%s"):format(acc.c, n) end,
             -- Divided in f64, where every count is exact that memory has room for.
             finalize = function(a, count)
                 local quotient = ("((double)%s / (double)%s)"):format(a, count)
                 return convert.store(t.result, convert.value(dtypes.f64, t.result, quotient))
             end,
-        }
+        })
     end,
 }
 
@@ -149,19 +150,18 @@ ops.norm2 = {
             and accumulator.f64 or accumulator[t.dtype.accumulator]
         local root = acc.name == "f32" and dtypes.f32 or dtypes.f64
         local wide = small and accumulator[t.dtype.accumulator] or acc
-        return {
-            acc = acc, identity = acc.dtype.zero, combine = plus,
+        return sum_like(t, {
+            acc = acc,
             map = function(x)
                 return convert.value(wide.dtype, acc.dtype, "(" .. square(t, wide)(x) .. ")")
             end,
             narrow = small and words.sum_of_squares(t.dtype) or nil,
-            widen = function(n) return "(u64)" .. n end,
             finalize = function(a)
                 local norm = ("%s(%s)"):format(root.value == "double" and "sqrt" or "sqrtf",
                                                convert.value(acc.dtype, root, a))
                 return convert.store(t.result, convert.value(root, t.result, norm))
             end,
-        }
+        })
     end,
 }
 
@@ -209,14 +209,13 @@ end
 -- NaN is ignored: it is the identity of fmin and fmax.
 local function number_extreme(t, name, edge)
     local kind = compared(t.dtype)
-    if kind.kind ~= "float" then return extreme(t, name, edge) end
-    return {
-        acc = accumulator[kind.name], identity = kind.nan, map = unchanged,
-        combine = function(a, b)
-            return ("f%s%s(%s, %s)"):format(name, kind.name == "f32" and "f" or "", a, b)
-        end,
-        finalize = function(a) return convert.store(t.result, a) end,
-    }
+    local op = extreme(t, name, edge)
+    if kind.kind ~= "float" then return op end
+    op.identity, op.functions = kind.nan, nil
+    op.combine = function(a, b)
+        return ("f%s%s(%s, %s)"):format(name, kind.name == "f32" and "f" or "", a, b)
+    end
+    return op
 end
 
 ops.min = {
@@ -316,49 +315,35 @@ ops.argmax = {
 
 -- ---- truth and bits ----------------------------------------------------------------------------
 
-local function not_zero(t, x)
-    return ("(%s != 0)"):format(x)
+-- Accumulates whether an element passes the test against 0.
+local function truth(test, word)
+    return {
+        acc = accumulator.u32, identity = "0", word = word,
+        map = function(x) return ("(u32)(%s %s 0)"):format(x, test) end,
+        combine = function(a, b) return a .. " | " .. b end,
+        finalize = function(a) return ("(unsigned char)(%s %s 0)"):format(a, test) end,
+    }
 end
 
 ops.any = {
     name = "any", number = 13, formula = "1 if one of x[0] ... x[n-1] is not zero, else 0",
     result = "truth", combines = "any", bools = true,
-    make = function(t)
-        return {
-            acc = accumulator.u32, identity = "0",
-            map = function(x) return "(u32)" .. not_zero(t, x) end,
-            combine = function(a, b) return a .. " | " .. b end,
-            word = words.any(t.dtype),
-            finalize = function(a) return ("(unsigned char)(%s != 0)"):format(a) end,
-        }
-    end,
+    make = function(t) return truth("!=", words.any(t.dtype)) end,
 }
-
--- Accumulates whether there is a zero.
 ops.all = {
     name = "all", number = 14, formula = "1 if none of x[0] ... x[n-1] is zero, else 0",
     result = "truth", combines = "all", bools = true,
-    make = function(t)
-        return {
-            acc = accumulator.u32, identity = "0",
-            map = function(x) return ("(u32)(%s == 0)"):format(x) end,
-            combine = function(a, b) return a .. " | " .. b end,
-            word = words.zero(t.dtype),
-            finalize = function(a) return ("(unsigned char)(%s == 0)"):format(a) end,
-        }
-    end,
+    make = function(t) return truth("==", words.zero(t.dtype)) end,
 }
 
 ops.nonzeros = {
     name = "nonzeros", number = 15, formula = "how many of x[0] ... x[n-1] are not zero",
     result = "count", combines = "count", bools = true,
     make = function(t)
-        return {
-            acc = accumulator.u64, identity = "0ull", combine = plus,
-            map = function(x) return "(u64)" .. not_zero(t, x) end,
-            narrow = words.nonzeros(t.dtype), widen = function(n) return "(u64)" .. n end,
-            finalize = unchanged,
-        }
+        return sum_like(t, {
+            acc = accumulator.u64, narrow = words.nonzeros(t.dtype),
+            map = function(x) return ("(u64)(%s != 0)"):format(x) end,
+        })
     end,
 }
 

@@ -27,7 +27,6 @@ local function scalar(name, fields)
     accumulator[name] = fields
 end
 
-
 local function half64(a, i)
     return i == 0 and ("(u32)%s"):format(a) or ("(u32)((u64)%s >> 32)"):format(a)
 end

@@ -85,7 +85,7 @@ without_the_templates_its_rows_are_left_alone() {
 # What only fast kernels use of an entry is wrong: the sum of elements in place of their cubes.
 a_kernel_that_computes_something_else_is_found_wrong() {
     add wrong
-    sed -i 's/^        end)$/        end, words.sum(t.dtype))/' wrong/ops.lua
+    sed -i 's/^        end })$/        end, narrow = words.sum(t.dtype) })/' wrong/ops.lua
     with wrong tune --device 0 --db wrong.db --op sumcube --dtype i16 --size 512 --effort quick
     [ "$code" != 0 ] || fail "it is tuned"
     want_in_err "wrong result: sumcube of "
