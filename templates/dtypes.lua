@@ -27,48 +27,31 @@ end
 
 local function whole(w) return w end
 
+-- suffix: of its literals in CUDA.
+local function integer(name, c, bytes, suffix, least, greatest)
+    local letter, small = name:sub(1, 1), bytes < 4
+    local signed = letter == "i"
+    return {
+        name = name, c = c, bytes = bytes, kind = signed and "signed" or "unsigned",
+        value = not small and c or signed and "int" or "u32",
+        accumulator = letter .. "64",
+        word = small and u32_word or {
+            c = c, ptx = (signed and "s" or "u") .. 8 * bytes, constraint = bytes == 8 and "l" or "r",
+        },
+        unpack = not small and whole or (signed and signed_field or unsigned_field)(8 * bytes),
+        least = least, greatest = greatest, zero = "0" .. suffix, one = "1" .. suffix,
+    }
+end
+
 return {
-    i8 = {
-        name = "i8", c = "signed char", bytes = 1, kind = "signed", value = "int",
-        accumulator = "i64", word = u32_word, unpack = signed_field(8),
-        least = "-128", greatest = "127", zero = "0", one = "1",
-    },
-    u8 = {
-        name = "u8", c = "unsigned char", bytes = 1, kind = "unsigned", value = "u32",
-        accumulator = "u64", word = u32_word, unpack = unsigned_field(8),
-        least = "0u", greatest = "255u", zero = "0u", one = "1u",
-    },
-    i16 = {
-        name = "i16", c = "short", bytes = 2, kind = "signed", value = "int",
-        accumulator = "i64", word = u32_word, unpack = signed_field(16),
-        least = "-32768", greatest = "32767", zero = "0", one = "1",
-    },
-    u16 = {
-        name = "u16", c = "unsigned short", bytes = 2, kind = "unsigned", value = "u32",
-        accumulator = "u64", word = u32_word, unpack = unsigned_field(16),
-        least = "0u", greatest = "65535u", zero = "0u", one = "1u",
-    },
-    i32 = {
-        name = "i32", c = "int", bytes = 4, kind = "signed", value = "int",
-        accumulator = "i64", word = { c = "int", ptx = "s32", constraint = "r" }, unpack = whole,
-        least = "(-2147483647 - 1)", greatest = "2147483647", zero = "0", one = "1",
-    },
-    u32 = {
-        name = "u32", c = "u32", bytes = 4, kind = "unsigned", value = "u32",
-        accumulator = "u64", word = u32_word, unpack = whole,
-        least = "0u", greatest = "4294967295u", zero = "0u", one = "1u",
-    },
-    i64 = {
-        name = "i64", c = "i64", bytes = 8, kind = "signed", value = "i64",
-        accumulator = "i64", word = { c = "i64", ptx = "s64", constraint = "l" }, unpack = whole,
-        least = "(-9223372036854775807ll - 1)", greatest = "9223372036854775807ll",
-        zero = "0ll", one = "1ll",
-    },
-    u64 = {
-        name = "u64", c = "u64", bytes = 8, kind = "unsigned", value = "u64",
-        accumulator = "u64", word = { c = "u64", ptx = "u64", constraint = "l" }, unpack = whole,
-        least = "0ull", greatest = "18446744073709551615ull", zero = "0ull", one = "1ull",
-    },
+    i8 = integer("i8", "signed char", 1, "", "-128", "127"),
+    u8 = integer("u8", "unsigned char", 1, "u", "0u", "255u"),
+    i16 = integer("i16", "short", 2, "", "-32768", "32767"),
+    u16 = integer("u16", "unsigned short", 2, "u", "0u", "65535u"),
+    i32 = integer("i32", "int", 4, "", "(-2147483647 - 1)", "2147483647"),
+    u32 = integer("u32", "u32", 4, "u", "0u", "4294967295u"),
+    i64 = integer("i64", "i64", 8, "ll", "(-9223372036854775807ll - 1)", "9223372036854775807ll"),
+    u64 = integer("u64", "u64", 8, "ull", "0ull", "18446744073709551615ull"),
     f16 = {
         name = "f16", c = "unsigned short", bytes = 2, kind = "float", value = "float",
         accumulator = "f32", word = u32_word,
