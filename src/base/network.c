@@ -14,29 +14,14 @@
  * the sources of Lustre (LUSTRE_SUPER_MAGIC), GPFS (GPFS_SUPER_MAGIC in coreutils' stat.c), BeeGFS
  * (BEEGFS_MAGIC in its client) and PanFS (coreutils). FUSE does not tell sshfs from what is local.
  */
-#define NETWORK_LIST(X)                                                                            \
-    X(0x00006969, "NFS")                                                                           \
-    X(0x0000517b, "SMB")                                                                           \
-    X(0xfe534d42, "SMB")                                                                           \
-    X(0xff534d42, "CIFS")                                                                          \
-    X(0x0000564c, "NCP")                                                                           \
-    X(0x5346414f, "AFS")                                                                           \
-    X(0x6b414653, "AFS")                                                                           \
-    X(0x73757245, "Coda")                                                                          \
-    X(0x00c36400, "CephFS")                                                                        \
-    X(0x0bd00bd0, "Lustre")                                                                        \
-    X(0x47504653, "GPFS")                                                                          \
-    X(0x19830326, "BeeGFS")                                                                        \
-    X(0xaad7aaea, "PanFS")                                                                         \
-    X(0x65735546, "FUSE")
-
 static const struct {
     uint32_t type;
     const char *name;
 } networks[] = {
-#define NETWORK_ROW(type, name) {type, name},
-    NETWORK_LIST(NETWORK_ROW)
-#undef NETWORK_ROW
+    {0x00006969, "NFS"},    {0x0000517b, "SMB"},    {0xfe534d42, "SMB"},  {0xff534d42, "CIFS"},
+    {0x0000564c, "NCP"},    {0x5346414f, "AFS"},    {0x6b414653, "AFS"},  {0x73757245, "Coda"},
+    {0x00c36400, "CephFS"}, {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"},
+    {0xaad7aaea, "PanFS"},  {0x65735546, "FUSE"},
 };
 
 /* Takes the last name off a path; false: nothing is left. */

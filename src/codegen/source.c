@@ -73,16 +73,23 @@ static redtune_status hash_folder(rdt_hash *hash, const char *folder, int depth,
     return status;
 }
 
+/* Fills path with that of name in the folder, if there is such a file; else leaves it empty. */
+static redtune_status find_in_folder(const char *folder, const char *name, rdt_text *path,
+                                     redtune_error *err) {
+    rdt_text_addf(path, "%s/%s", folder, name);
+    if (path->failed) return rdt_fail_memory(err, strlen(folder) + strlen(name));
+    if (!rdt_file_exists(path->data)) rdt_text_free(path);
+    return REDTUNE_OK;
+}
+
 /* A folder of templates has a registry: another one is a mistake, and would be ignored in silence.
  */
 static redtune_status check_template_folder(const char *folder, redtune_error *err) {
     rdt_text path = {0};
-    rdt_text_addf(&path, "%s/registry.lua", folder);
-    bool found = !path.failed && rdt_file_exists(path.data);
-    bool failed = path.failed;
+    redtune_status status = find_in_folder(folder, "registry.lua", &path, err);
+    bool found = path.data != NULL;
     rdt_text_free(&path);
-    if (failed) return rdt_fail_memory(err, strlen(folder));
-    if (found) return REDTUNE_OK;
+    if (status || found) return status;
     return rdt_fail(
         err, REDTUNE_FILE, 0,
         "cannot read templates from %.300s: it has no registry.lua; set REDTUNE_TEMPLATES "
@@ -127,20 +134,12 @@ static redtune_status read_embedded(const char *name, char **data, size_t *lengt
                     name);
 }
 
-/* Fills path with that of name in the folder, if there is such a file; else leaves it empty. */
-static redtune_status find_in_folder(const rdt_source *source, const char *name, rdt_text *path,
-                                     redtune_error *err) {
-    if (!source->folder || strstr(name, "..") || name[0] == '/') return REDTUNE_OK;
-    rdt_text_addf(path, "%s/%s", source->folder, name);
-    if (path->failed) return rdt_fail_memory(err, strlen(source->folder) + strlen(name));
-    if (!rdt_file_exists(path->data)) rdt_text_free(path);
-    return REDTUNE_OK;
-}
-
 redtune_status rdt_source_read(const rdt_source *source, const char *name, char **data,
                                size_t *length, redtune_error *err) {
     rdt_text path = {0};
-    redtune_status status = find_in_folder(source, name, &path, err);
+    redtune_status status = REDTUNE_OK;
+    if (source->folder && !strstr(name, "..") && name[0] != '/')
+        status = find_in_folder(source->folder, name, &path, err);
     if (!status)
         status = path.data ? rdt_file_read(path.data, FILE_BYTES_MAX, data, length, err)
                            : read_embedded(name, data, length, err);

@@ -49,12 +49,8 @@ typedef struct target {
 enum { OPTION_COUNT = 4, OPTION_BYTES = 40 };
 typedef char option_text[OPTION_BYTES];
 
-static const char *const library_names[] = {
-    "libnvrtc.so.13",
-    "libnvrtc.so.12",
-    "libnvrtc.so",
-    NULL,
-};
+static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                            NULL};
 
 static const rdt_library_search library_search = {
     .subject = "NVRTC, CUDA's run-time compiler",

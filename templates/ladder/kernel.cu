@@ -14,7 +14,9 @@
 //@ -- A program's second launch adds up sums, which may be of another type than the elements.
 //@ local elements = { dtype }
 //@ if program and not meets and dtype.name ~= acc.dtype.name then elements[2] = acc.dtype end
-//@ local target = meets and "*total" or one and "*total" or "partial[blockIdx.x]"
+//@ local output = (meets or one) and "total" or "partial"
+//@ local target = output == "total" and "*total" or "partial[blockIdx.x]"
+//@ local more = meets and ", char *scratch" or step == "global" and (", %s *work"):format(sum_type) or ""
 // The ladder, step @{about.place}: @{step}@{one and ", in one block" or ""}.
 //
 @{wrap.comment(about.text, 96)}
@@ -103,15 +105,7 @@ __device__ @{sum_type} take(volatile u64 *word)
 //@     end
 //@     local lanes = 16 // dtype.bytes == 4 and { "x", "y", "z", "w" } or { "x", "y" }
 @{program and "" or 'extern "C" '}__global__ void __launch_bounds__(@{block})
-//@ if meets then
-redtune_reduce(const @{element} *input, u64 count, @{sum_type} *total, char *scratch)
-//@ elseif step == "global" then
-redtune_reduce(const @{element} *input, u64 count, @{sum_type} *@{one and "total" or "partial"}, @{sum_type} *work)
-//@ elseif one then
-redtune_reduce(const @{element} *input, u64 count, @{sum_type} *total)
-//@ else
-redtune_reduce(const @{element} *input, u64 count, @{sum_type} *partial)
-//@ end
+redtune_reduce(const @{element} *input, u64 count, @{sum_type} *@{output}@{more})
 {
 //@ if step == "global" then
     // The tree overwrites what it adds, and the input is not this kernel's to overwrite.
