@@ -67,8 +67,7 @@ const rdt_sqlite_kind rdt_tuning_kind = {
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
                      " WHERE true" OF_CLASS " ORDER BY m.count, m.gpu, m.date, m.id",
-            [EVERY_CONTENDER] = CONTENDERS_OF("") " ORDER BY m.op, m.dtype, m.result, m.layout,"
-                                                  " m.ordering, m.cache_state",
+            [EVERY_CONTENDER] = CONTENDERS_OF(""),
             [EACH_CONTENDER] = CONTENDERS_OF(OF_CLASS),
             [UNKNOWN_KERNELS] = "SELECT EXISTS(SELECT 1 FROM measurement AS m WHERE kernel IS NULL"
                                 " AND origin IN (SELECT id FROM origin WHERE templates = ?))",
@@ -224,40 +223,6 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err) {
     return give_class(tuning, EACH_CONTENDER, problem, cache, each, user, err);
-}
-
-/* The contenders of one class at a time. */
-typedef struct ranking {
-    rdt_rows rows;
-    rdt_tuning_each_fn *each;
-    void *user;
-} ranking;
-
-static redtune_status give_winner(void *user, const rdt_standing *standing, redtune_error *err) {
-    ranking *self = user;
-    return self->each(self->user, standing->winner, err);
-}
-
-static redtune_status take_contender(void *user, const rdt_row *row, redtune_error *err) {
-    ranking *self = user;
-    rdt_rows *rows = &self->rows;
-    redtune_status status = REDTUNE_OK;
-    if (rows->count && (!rdt_problem_same_class(&rows->row[0].trial.problem, &row->trial.problem) ||
-                        rows->row[0].trial.cache != row->trial.cache)) {
-        status = rdt_rows_rank(rows, give_winner, self, err);
-        rows->count = 0;
-    }
-    return status ? status : rdt_rows_add(rows, row, err);
-}
-
-redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
-                                      redtune_error *err) {
-    ranking self = {.each = each, .user = user};
-    redtune_status status =
-        give_class(tuning, EACH_CONTENDER, NULL, RDT_CACHE_COLD, take_contender, &self, err);
-    if (!status) status = rdt_rows_rank(&self.rows, give_winner, &self, err);
-    rdt_rows_free(&self.rows);
-    return status;
 }
 
 static redtune_status fill_row(rdt_sqlite *file, sqlite3_stmt *from, rdt_tuning_fill_fn *fill,

@@ -77,16 +77,10 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
                                rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                redtune_error *err);
 
-/* The same, by class only, but the rows that may have a say in who wins at their count. */
+/* The same in no order, but only the rows that may have a say in who wins at their count. */
 redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err);
-
-/* The winners by the rule in model/winner.h, one per problem, cache state, GPU model and version of
- * the templates: the row that stands for the winning config. By class, then in
- * that order. */
-redtune_status rdt_tuning_each_winner(rdt_tuning *tuning, rdt_tuning_each_fn *each, void *user,
-                                      redtune_error *err);
 
 /* Calls fill with every row made with that version of the templates whose kernel is unknown, and
  * stores the kernel that it puts into the row, if any; all in one transaction. */

@@ -149,10 +149,19 @@ static verdict judge(const pair *pairs, size_t count) {
     return out;
 }
 
+static redtune_status keep_winner(void *user, const rdt_standing *standing, redtune_error *error) {
+    return rdt_rows_add(user, standing->winner, error);
+}
+
 static redtune_status read_winners(const char *path, rdt_rows *out) {
+    rdt_rows rows = {0};
     rdt_tuning *tuning = NULL;
     redtune_status status = rdt_tuning_open_read(path, &tuning, &err);
-    if (!status) status = rdt_tuning_each_winner(tuning, rdt_rows_keep, out, &err);
+    if (!status)
+        status =
+            rdt_tuning_each_contender(tuning, NULL, RDT_CACHE_COLD, rdt_rows_keep, &rows, &err);
+    if (!status) status = rdt_rows_rank(&rows, keep_winner, out, &err);
+    rdt_rows_free(&rows);
     rdt_tuning_close(tuning);
     return status;
 }

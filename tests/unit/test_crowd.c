@@ -94,7 +94,7 @@ static bool read_often(int index) {
         sighting seen = {.rows = 0};
         redtune_status status = rdt_tuning_open_read(path, &own, &err);
         if (!status) status = rdt_tuning_each(own, &sum_f32, RDT_CACHE_COLD, see, &seen, &err);
-        if (!status) status = rdt_tuning_each_winner(own, take, NULL, &err);
+        if (!status) status = rank_all(own, take_standing, NULL);
         rdt_tuning_close(own);
         if (!told(status, "reader", index)) return false;
         if (seen.odd || seen.of_config % ROWS || seen.rows % ROWS || seen.rows < before) {

@@ -87,6 +87,10 @@ static redtune_status stop(void *user, const rdt_row *row, redtune_error *error)
     return rdt_fail(error, REDTUNE_INTERRUPTED, 0, "enough");
 }
 
+static redtune_status stop_ranking(void *user, const rdt_standing *standing, redtune_error *error) {
+    return stop(user, standing->winner, error);
+}
+
 static void each_ends_with_the_status_of_its_callback(void) {
     int calls = 0;
     CHECK(begin());
@@ -94,8 +98,7 @@ static void each_ends_with_the_status_of_its_callback(void) {
     CHECK_FAILS(rdt_tuning_each(tuning, &sum_f32, RDT_CACHE_COLD, stop, &calls, &err),
                 REDTUNE_INTERRUPTED, err, "enough");
     CHECK_INT(calls, 1);
-    CHECK_FAILS(rdt_tuning_each_winner(tuning, stop, &calls, &err), REDTUNE_INTERRUPTED, err,
-                "enough");
+    CHECK_FAILS(rank_all(tuning, stop_ranking, &calls), REDTUNE_INTERRUPTED, err, "enough");
     CHECK_INT(calls, 2);
     CHECK_OK(put(&taken.row[0].trial, 0), err);
     CHECK_INT(take_all(&sum_f32), 2);
@@ -283,7 +286,7 @@ static void winners_are_one_per_gpu_and_problem(void) {
     trial[2].problem.count = 2048;
     trial[3].problem.count = 2048, trial[3].cache = RDT_CACHE_WARM;
     trial[4].problem.dtype = trial[4].problem.result = REDTUNE_F64;
-    trial[5].problem.dtype = REDTUNE_I32, trial[5].problem.result = REDTUNE_I64;
+    trial[5].problem = (redtune_problem){REDTUNE_MAX, REDTUNE_I32, REDTUNE_I32, 1024};
     rdt_facts other = trials_gpu;
     other.bus_bits++;
     for (int i = 0; i < 6; i++)
@@ -391,7 +394,7 @@ static redtune_status use_all(const char *path) {
     own = NULL;
     if (!status) status = rdt_tuning_open_read(path, &own, &err);
     if (!status) status = rdt_tuning_each(own, &sum_f32, RDT_CACHE_COLD, take, NULL, &err);
-    if (!status) status = rdt_tuning_each_winner(own, take, NULL, &err);
+    if (!status) status = rank_all(own, take_standing, NULL);
     if (!status) status = rdt_tuning_census(own, &rows, &gpus, &err);
     rdt_tuning_close(own);
     return status;

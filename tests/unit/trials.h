@@ -2,6 +2,7 @@
 #pragma once
 
 #include "database.h"
+#include "cache/rows.h"
 #include "cache/tuning.h"
 
 UNUSED static const rdt_facts trials_gpu = {
@@ -82,9 +83,24 @@ UNUSED static int take_all(const redtune_problem *problem) {
     return status ? -1 : taken.count;
 }
 
+UNUSED static redtune_status take_standing(void *user, const rdt_standing *standing,
+                                           redtune_error *error) {
+    return take(user, standing->winner, error);
+}
+
+/* Gives the standing of each problem, as whoever reads a database finds it. */
+UNUSED static redtune_status rank_all(rdt_tuning *from, rdt_rows_rank_fn *each, void *user) {
+    rdt_rows rows = {0};
+    redtune_status status =
+        rdt_tuning_each_contender(from, NULL, RDT_CACHE_COLD, rdt_rows_keep, &rows, &err);
+    if (!status) status = rdt_rows_rank(&rows, each, user, &err);
+    rdt_rows_free(&rows);
+    return status;
+}
+
 UNUSED static int take_winners(void) {
     taken.count = 0;
-    return rdt_tuning_each_winner(tuning, take, NULL, &err) ? -1 : taken.count;
+    return rank_all(tuning, take_standing, NULL) ? -1 : taken.count;
 }
 
 /* The config of the only winner; NULL where there is none, or more. */
