@@ -14,23 +14,14 @@
 /* How long to wait for other processes. */
 enum { READ_MS = 5000, WRITE_MS = 30000, PATIENT_MS = 600000 };
 
-/* Another process may be filling the file just now: decided under its lock. */
-static redtune_status fill(rdt_sqlite *file, redtune_error *err) {
+/* Fills an empty file, and takes an older one forward, unless another process has done so
+ * meanwhile: decided under the file's lock. */
+static redtune_status renew(rdt_sqlite *file, redtune_error *err) {
     bool empty = true;
     redtune_status status = rdt_sqlite_begin(file, err);
     if (status) return status;
     status = rdt_sqlite_identify(file, &empty, err);
-    if (!status && empty) status = rdt_schema_create(file, err);
-    return rdt_sqlite_end(file, status, err);
-}
-
-/* Takes an older file forward, unless another process has done so meanwhile. */
-static redtune_status migrate(rdt_sqlite *file, redtune_error *err) {
-    bool empty = false;
-    redtune_status status = rdt_sqlite_begin(file, err);
-    if (status) return status;
-    status = rdt_sqlite_identify(file, &empty, err);
-    if (!status) status = rdt_schema_check(file, err);
+    if (!status) status = empty ? rdt_schema_create(file, err) : rdt_schema_check(file, err);
     if (!status && rdt_schema_is_past(file)) status = rdt_schema_migrate(file, err);
     return rdt_sqlite_end(file, status, err);
 }
@@ -58,7 +49,7 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     /* The first read rolls back what another process left half done, its creation even. */
     if (!status) status = rdt_sqlite_run(file, "open", rdt_tuning_kind.settings, err);
     if (!status) status = rdt_sqlite_identify(file, &empty, err);
-    if (!status && write && empty) status = fill(file, err);
+    if (!status && write && empty) status = renew(file, err);
     tuning->empty = !status && empty && !write;
     if (status || tuning->empty) return status;
     if (!rdt_schema_is_past(file)) status = rdt_schema_check(file, err);
@@ -66,7 +57,7 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     if (status || !rdt_schema_is_past(file)) return status;
     /* A reader migrates a copy. */
     if (!write) status = rdt_sqlite_load(file, err);
-    return status ? status : migrate(file, err);
+    return status ? status : renew(file, err);
 }
 
 static redtune_status open_as(const char *path, rdt_sqlite_access access, int busy_ms,
@@ -91,14 +82,12 @@ static redtune_status open_as(const char *path, rdt_sqlite_access access, int bu
 
 redtune_status rdt_tuning_open_copy(const char *path, rdt_tuning **out, redtune_error *err) {
     rdt_tuning *tuning = NULL;
-    bool there = !rdt_file_is_absent(path), empty = true;
-    redtune_status status = REDTUNE_OK;
-    if (there) status = rdt_tuning_open_read(path, &tuning, err);
+    const bool there = !rdt_file_is_absent(path);
+    redtune_status status = there ? rdt_tuning_open_read(path, &tuning, err) : REDTUNE_OK;
     if (status) return status;
-    if (!tuning) tuning = calloc(1, sizeof *tuning);
+    if (!there) tuning = calloc(1, sizeof *tuning);
     if (!tuning) return rdt_fail_memory(err, sizeof *tuning);
-    empty = !there || tuning->empty;
-    if (empty) {
+    if (!there || tuning->empty) {
         rdt_sqlite_close(&tuning->file);
         status = rdt_sqlite_open_blank(&tuning->file, &rdt_tuning_kind, path, err);
         if (!status) status = rdt_schema_create(&tuning->file, err);
