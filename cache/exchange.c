@@ -27,21 +27,14 @@ static const char own_sql[] =
 static redtune_status run_bound(rdt_sqlite *file, const char *sql, const char *text, int64_t number,
                                 int bound, uint64_t *changes, redtune_error *err) {
     sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(file->db, sql, -1, &statement, NULL);
-    if (!rc && bound > 0) rc = sqlite3_bind_int64(statement, 1, number);
+    redtune_status status = rdt_sqlite_prepare(file, "write", sql, &statement, err);
+    if (status) return status;
+    int rc = bound > 0 ? sqlite3_bind_int64(statement, 1, number) : SQLITE_OK;
     if (!rc && bound > 1) rc = sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
-    if (!rc) rc = sqlite3_step(statement);
-    redtune_status status = rc == SQLITE_DONE || rc == SQLITE_ROW
-                                ? REDTUNE_OK
-                                : rdt_sqlite_fail(file, "write", rc, err);
+    status = rdt_sqlite_execute(file, "write", statement, rc, 0, NULL, err);
     sqlite3_finalize(statement);
     if (!status && changes) *changes += (uint64_t)sqlite3_changes(file->db);
     return status;
-}
-
-static bool same_origin(const rdt_origin *a, const rdt_origin *b) {
-    return a->driver_version == b->driver_version && a->nvrtc_version == b->nvrtc_version &&
-           !strcmp(a->machine, b->machine) && !strcmp(a->templates, b->templates);
 }
 
 /* Fills the table of incoming rows; import is 1 for those that count as imported. */
@@ -51,38 +44,25 @@ static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool
         "INSERT INTO incoming(" RDT_ROW_MEASUREMENT ") VALUES(" RDT_ROW_VALUES ")";
     sqlite3_stmt *statement = NULL;
     int64_t gpu = 0, origin = 0;
-    int rc = sqlite3_prepare_v2(file->db, put, -1, &statement, NULL);
-    redtune_status status = rc ? rdt_sqlite_fail(file, "write", rc, err) : REDTUNE_OK;
+    redtune_status status = rdt_sqlite_prepare(file, "write", put, &statement, err);
     for (size_t i = 0; !status && i < rows->count; i++) {
         rdt_row row = rows->row[i];
-        const rdt_row *last = i ? &rows->row[i - 1] : NULL;
-        if (!last || memcmp(&last->gpu, &row.gpu, sizeof row.gpu))
-            status = rdt_tuning_put_gpu(file, &row, &gpu, err);
-        if (!status && (!last || !same_origin(&last->origin, &row.origin)))
-            status = rdt_tuning_put_origin(file, &row, &origin, err);
+        status = rdt_tuning_put_keys(file, &row, i ? &rows->row[i - 1] : NULL, &gpu, &origin, err);
         if (status) break;
         row.import = 1; /* so that it is bound */
-        rc = rdt_row_bind_measurement(statement, &row, gpu, origin);
+        int rc = rdt_row_bind_measurement(statement, &row, gpu, origin);
         if (!rc)
             rc = sqlite3_bind_int(statement, sqlite3_bind_parameter_count(statement),
                                   all_imported || row.trial.imported);
-        if (!rc) rc = sqlite3_step(statement) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
-        if (rc) status = rdt_sqlite_fail(file, "write", sqlite3_errcode(file->db), err);
-        sqlite3_reset(statement);
+        status = rdt_sqlite_execute(file, "write", statement, rc, 0, NULL, err);
     }
     sqlite3_finalize(statement);
     return status;
 }
 
-static redtune_status drop_orphans(rdt_sqlite *file, redtune_error *err) {
-    redtune_status status = rdt_sqlite_run(
-        file, "write", "DELETE FROM gpu WHERE id NOT IN (SELECT gpu FROM measurement)", err);
-    if (!status)
-        status = rdt_sqlite_run(
-            file, "write", "DELETE FROM origin WHERE id NOT IN (SELECT origin FROM measurement)",
-            err);
-    return status;
-}
+static const char drop_orphans_sql[] =
+    "DELETE FROM gpu WHERE id NOT IN (SELECT gpu FROM measurement);"
+    "DELETE FROM origin WHERE id NOT IN (SELECT origin FROM measurement)";
 
 static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_t *added,
                                    redtune_error *err) {
@@ -116,7 +96,7 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
                                 "DELETE FROM import WHERE id NOT IN"
                                 " (SELECT import FROM measurement WHERE import IS NOT NULL)",
                                 err);
-    if (!status) status = drop_orphans(file, err);
+    if (!status) status = rdt_sqlite_run(file, "write", drop_orphans_sql, err);
     if (!status) *added = own + imported;
     return status;
 }
@@ -145,24 +125,23 @@ redtune_status rdt_exchange_add(rdt_tuning *tuning, const char *source, const rd
 static redtune_status undo(rdt_sqlite *file, char source[256], uint64_t *removed,
                            redtune_error *err) {
     sqlite3_stmt *last = NULL;
+    bool row = false;
     int64_t id = 0;
     source[0] = '\0';
-    int rc = sqlite3_prepare_v2(file->db, "SELECT id, source FROM import ORDER BY id DESC LIMIT 1",
-                                -1, &last, NULL);
-    if (!rc) rc = sqlite3_step(last);
-    if (rc == SQLITE_ROW) {
+    redtune_status status = rdt_sqlite_prepare(
+        file, "read", "SELECT id, source FROM import ORDER BY id DESC LIMIT 1", &last, err);
+    if (!status) status = rdt_sqlite_step(file, "read", last, &row, err);
+    if (row) {
         const char *name = (const char *)sqlite3_column_text(last, 1);
         id = sqlite3_column_int64(last, 0);
         rdt_text_copy_plain(source, 256, name && *name ? name : "?");
     }
-    bool read = rc == SQLITE_ROW || rc == SQLITE_DONE;
-    redtune_status status = read ? REDTUNE_OK : rdt_sqlite_fail(file, "read", rc, err);
     sqlite3_finalize(last);
     if (status || !source[0]) return status;
     status = run_bound(file, "DELETE FROM measurement WHERE import = ?", NULL, id, 1, removed, err);
     if (!status)
         status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
-    return status ? status : drop_orphans(file, err);
+    return status ? status : rdt_sqlite_run(file, "write", drop_orphans_sql, err);
 }
 
 redtune_status rdt_exchange_undo(rdt_tuning *tuning, char source[256], uint64_t *removed,
@@ -247,9 +226,7 @@ static int compare_lines(const void *a, const void *b) {
 static redtune_status take_lines(rdt_tuning *tuning, char **lines, size_t capacity, size_t *count,
                                  redtune_error *err) {
     sqlite3_stmt *statement = NULL;
-    redtune_status status = REDTUNE_OK;
-    int rc = sqlite3_prepare_v2(tuning->file.db, json_sql, -1, &statement, NULL);
-    if (rc) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
+    redtune_status status = rdt_sqlite_prepare(&tuning->file, "read", json_sql, &statement, err);
     while (!status) {
         bool more = false;
         status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);

@@ -225,7 +225,6 @@ static redtune_status reset(rdt_kernels *kernels, redtune_error *err) {
 static redtune_status insert(rdt_sqlite *file, const kernel *stored, redtune_error *err) {
     char hash[RDT_HASH_TEXT_BYTES];
     sqlite3_stmt *put;
-    bool row;
     hash_kernel(stored, hash);
     redtune_status status = rdt_sqlite_statement(file, PUT, &put, err);
     if (status) return status;
@@ -235,8 +234,7 @@ static redtune_status insert(rdt_sqlite *file, const kernel *stored, redtune_err
     if (!rc) rc = sqlite3_bind_text(put, 4, hash, -1, SQLITE_STATIC);
     if (!rc) rc = sqlite3_bind_int64(put, 5, (int64_t)time(NULL));
     if (!rc) rc = sqlite3_bind_blob64(put, 6, stored->data, stored->bytes, SQLITE_STATIC);
-    if (rc) return rdt_sqlite_fail(file, "write", rc, err);
-    return rdt_sqlite_step(file, "write", put, &row, err);
+    return rdt_sqlite_execute(file, "write", put, rc, 0, NULL, err);
 }
 
 /* Drops others than the kernel just put, which is the last row inserted. Where none is left, the
@@ -246,19 +244,15 @@ static redtune_status drop_oldest(rdt_sqlite *file, int64_t limit_bytes, bool is
                                   redtune_error *err) {
     const sqlite3_int64 own = sqlite3_last_insert_rowid(file->db);
     sqlite3_stmt *measure, *drop;
-    bool row = false;
+    int64_t bytes = 0;
     for (;;) {
         redtune_status status = rdt_sqlite_statement(file, FILE_BYTES, &measure, err);
-        if (!status) status = rdt_sqlite_step(file, "read", measure, &row, err);
-        if (status) return status;
-        int64_t bytes = sqlite3_column_int64(measure, 0);
-        sqlite3_reset(measure);
-        if (bytes <= limit_bytes) return REDTUNE_OK;
+        if (!status) status = rdt_sqlite_execute(file, "read", measure, SQLITE_OK, 1, &bytes, err);
+        if (status || bytes <= limit_bytes) return status;
         status = rdt_sqlite_statement(file, DROP_OLDEST, &drop, err);
         if (status) return status;
         int rc = sqlite3_bind_int64(drop, 1, own);
-        if (rc) return rdt_sqlite_fail(file, "write", rc, err);
-        status = rdt_sqlite_step(file, "write", drop, &row, err);
+        status = rdt_sqlite_execute(file, "write", drop, rc, 0, NULL, err);
         if (status) return status;
         if (sqlite3_changes(file->db)) continue;
         return is_new ? REDTUNE_OK : rdt_sqlite_fail(file, "write", SQLITE_CORRUPT, err);
@@ -316,28 +310,23 @@ redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void
     return status ? pass_on(&why, err) : REDTUNE_OK;
 }
 
-static redtune_status census(rdt_kernels *kernels, int64_t *count, int64_t *bytes,
-                             redtune_error *err) {
+static redtune_status census(rdt_kernels *kernels, int64_t counts[2], redtune_error *err) {
     sqlite3_stmt *statement;
-    bool blank, row = false;
+    bool blank;
     redtune_status status = examine(kernels, &blank, err);
     if (status || blank) return status;
     status = rdt_sqlite_statement(&kernels->file, CENSUS, &statement, err);
-    if (!status) status = rdt_sqlite_step(&kernels->file, "read", statement, &row, err);
-    if (status || !row) return status;
-    *count = sqlite3_column_int64(statement, 0);
-    *bytes = sqlite3_column_int64(statement, 1);
-    sqlite3_reset(statement);
-    return REDTUNE_OK;
+    if (status) return status;
+    return rdt_sqlite_execute(&kernels->file, "read", statement, SQLITE_OK, 2, counts, err);
 }
 
 redtune_status rdt_kernels_census(rdt_kernels *kernels, int64_t *count, int64_t *bytes,
                                   redtune_error *err) {
     redtune_error why = {0};
-    int64_t found_count = 0, found_bytes = 0;
-    redtune_status status = census(kernels, &found_count, &found_bytes, &why);
+    int64_t counts[2] = {0};
+    redtune_status status = census(kernels, counts, &why);
     if (status && !is_damage(&why)) return pass_on(&why, err);
-    *count = found_count;
-    *bytes = found_bytes;
+    *count = counts[0];
+    *bytes = counts[1];
     return REDTUNE_OK;
 }

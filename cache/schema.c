@@ -116,8 +116,7 @@ redtune_status rdt_schema_check(rdt_sqlite *file, redtune_error *err) {
     for (int i = 0; objects_of(file)[i].name; i++) all |= 1u << i;
 
     sqlite3_stmt *row = NULL;
-    int rc = sqlite3_prepare_v2(file->db, sql, -1, &row, NULL);
-    redtune_status status = rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
+    redtune_status status = rdt_sqlite_prepare(file, "open", sql, &row, err);
     while (!status) {
         bool more = false;
         status = rdt_sqlite_step(file, "open", row, &more, err);

@@ -43,9 +43,12 @@ redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, red
     return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, file->kind->remedy, err);
 }
 
-static redtune_status fail_file(const rdt_sqlite *file, int code, redtune_error *err) {
-    return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, rdt_locale_reason(code),
-                                file->kind->remedy, err);
+/* REDTUNE_FILE for errno's code; what begins the reason, and may be "". */
+static redtune_status fail_file(const rdt_sqlite *file, const char *what, int code,
+                                redtune_error *err) {
+    char reason[128];
+    snprintf(reason, sizeof reason, "%s%s", what, rdt_locale_reason(code));
+    return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
 }
 
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
@@ -85,13 +88,6 @@ redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
                     file->path, reason, remedy);
 }
 
-static redtune_status fail_access(const rdt_sqlite *file, const char *what, redtune_error *err) {
-    char reason[128];
-    int code = errno;
-    snprintf(reason, sizeof reason, "%s: %s", what, rdt_locale_reason(code));
-    return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
-}
-
 /* Whether files may be made beside path. */
 static redtune_status check_folder(const rdt_sqlite *file, const char *path, redtune_error *err) {
     const char *slash = strrchr(path, '/');
@@ -99,7 +95,7 @@ static redtune_status check_folder(const rdt_sqlite *file, const char *path, red
     if (!folder) return rdt_fail_memory(err, strlen(path) + 1);
     redtune_status status = REDTUNE_OK;
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS))
-        status = fail_access(file, "its folder cannot be written", err);
+        status = fail_file(file, "its folder cannot be written: ", errno, err);
     free(folder);
     return status;
 }
@@ -111,9 +107,9 @@ static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access ac
     if (stat(file->path, &info)) {
         /* SQLite would give the wrong reason for a file that it cannot make. */
         bool fresh = errno == ENOENT && access == RDT_SQLITE_WRITE;
-        return fresh ? check_folder(file, file->path, err) : fail_file(file, errno, err);
+        return fresh ? check_folder(file, file->path, err) : fail_file(file, "", errno, err);
     }
-    if (S_ISDIR(info.st_mode)) return fail_file(file, EISDIR, err);
+    if (S_ISDIR(info.st_mode)) return fail_file(file, "", EISDIR, err);
     if (!S_ISREG(info.st_mode)) return rdt_sqlite_refuse(file, "it is not a regular file", err);
     return REDTUNE_OK;
 }
@@ -176,7 +172,7 @@ static redtune_status connect(rdt_sqlite *file, rdt_sqlite_access access, redtun
     int rc = sqlite3_open_v2(name, &file->db, flags, NULL);
     free(name);
     int code = rc ? sqlite3_system_errno(file->db) : 0;
-    if (rc && code) return fail_file(file, code, err);
+    if (rc && code) return fail_file(file, "", code, err);
     if (!rc) rdt_sqlite_wait(file, true);
     if (!rc) rc = guard(file->db, access);
     return rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
@@ -206,9 +202,13 @@ redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, co
     return status;
 }
 
-void rdt_sqlite_close(rdt_sqlite *file) {
+static void disconnect(rdt_sqlite *file) {
     for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
     sqlite3_close(file->db);
+}
+
+void rdt_sqlite_close(rdt_sqlite *file) {
+    disconnect(file);
     free(file->path);
     *file = (rdt_sqlite){0};
 }
@@ -229,15 +229,9 @@ static redtune_status read_header(const rdt_sqlite *file, unsigned char header[R
 
 /* A copy in memory has no file to look at; what it is a copy of was identified. */
 static redtune_status identify_loaded(rdt_sqlite *file, redtune_error *err) {
-    sqlite3_stmt *version = NULL;
-    int rc = sqlite3_prepare_v2(file->db, "PRAGMA user_version", -1, &version, NULL);
-    if (!rc) rc = sqlite3_step(version);
-    redtune_status status = REDTUNE_OK;
-    if (rc == SQLITE_ROW)
-        file->version = (uint32_t)sqlite3_column_int(version, 0);
-    else
-        status = rdt_sqlite_fail(file, "open", rc, err);
-    sqlite3_finalize(version);
+    int64_t version = file->version;
+    redtune_status status = rdt_sqlite_select(file, "open", "PRAGMA user_version", &version, err);
+    file->version = (uint32_t)version;
     return status;
 }
 
@@ -301,7 +295,7 @@ redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *
     /* The journal goes beside the file that a symbolic link leads to. */
     const char *real = sqlite3_db_filename(file->db, "main");
     if (faccessat(AT_FDCWD, real, W_OK, AT_EACCESS))
-        return fail_access(file, "it cannot be written", err);
+        return fail_file(file, "it cannot be written: ", errno, err);
     return check_folder(file, real, err);
 }
 
@@ -322,21 +316,18 @@ redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *ki
     return status;
 }
 
-/* Closes the file's connection and takes over that of another, which has the same path. */
-static void exchange(rdt_sqlite *file, const rdt_sqlite *other) {
-    for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
-    sqlite3_close(file->db);
-    *file = *other;
+/* Takes over the connection of another, which has the same path, in place of the file's own; with a
+ * status, closes the other's. */
+static redtune_status exchange(rdt_sqlite *file, rdt_sqlite *other, redtune_status status) {
+    disconnect(status ? other : file);
+    if (!status) *file = *other;
+    return status;
 }
 
 redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err) {
     rdt_sqlite other = {.kind = file->kind, .path = file->path, .busy_ms = file->busy_ms};
     redtune_status status = connect(&other, RDT_SQLITE_WRITE, err);
-    if (status) {
-        sqlite3_close(other.db);
-        return status;
-    }
-    exchange(file, &other);
+    if (exchange(file, &other, status)) return status;
     rdt_sqlite_wait(file, true);
     return REDTUNE_OK;
 }
@@ -347,10 +338,11 @@ static redtune_status rename_over(const rdt_sqlite *file, const char *fresh, red
     const char *real = sqlite3_db_filename(file->db, "main");
     int descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (descriptor < 0 || close(descriptor))
-        return fail_access(file, "no new one can be made", err);
+        return fail_file(file, "no new one can be made: ", errno, err);
     bool good =
         (!unlink(sqlite3_filename_journal(real)) || errno == ENOENT) && !rename(fresh, real);
-    redtune_status status = good ? REDTUNE_OK : fail_access(file, "it cannot be replaced", err);
+    redtune_status status =
+        good ? REDTUNE_OK : fail_file(file, "it cannot be replaced: ", errno, err);
     if (status) unlink(fresh);
     return status;
 }
@@ -375,12 +367,7 @@ redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
         int rc = backup ? sqlite3_backup_finish(backup) : sqlite3_errcode(copy.db);
         if (rc) status = rdt_sqlite_fail(&copy, "open", rc, err);
     }
-    if (status) {
-        sqlite3_close(copy.db);
-        return status;
-    }
-    exchange(file, &copy);
-    return REDTUNE_OK;
+    return exchange(file, &copy, status);
 }
 
 redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,
@@ -422,5 +409,32 @@ redtune_status rdt_sqlite_step(rdt_sqlite *file, const char *verb, sqlite3_stmt 
     if (rc != SQLITE_ROW && rc != SQLITE_DONE) status = rdt_sqlite_fail(file, verb, rc, err);
     if (rc != SQLITE_ROW) sqlite3_reset(statement);
     if (!status) *row = rc == SQLITE_ROW;
+    return status;
+}
+
+redtune_status rdt_sqlite_execute(rdt_sqlite *file, const char *verb, sqlite3_stmt *statement,
+                                  int rc, int count, int64_t *out, redtune_error *err) {
+    bool row = false;
+    if (rc) return rdt_sqlite_fail(file, verb, rc, err);
+    redtune_status status = rdt_sqlite_step(file, verb, statement, &row, err);
+    if (status) return status;
+    if (count && !row) return rdt_sqlite_fail(file, verb, SQLITE_CORRUPT, err);
+    for (int i = 0; i < count; i++) out[i] = sqlite3_column_int64(statement, i);
+    sqlite3_reset(statement);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_sqlite_prepare(rdt_sqlite *file, const char *verb, const char *sql,
+                                  sqlite3_stmt **out, redtune_error *err) {
+    int rc = sqlite3_prepare_v2(file->db, sql, -1, out, NULL);
+    return rc ? rdt_sqlite_fail(file, verb, rc, err) : REDTUNE_OK;
+}
+
+redtune_status rdt_sqlite_select(rdt_sqlite *file, const char *verb, const char *sql, int64_t *out,
+                                 redtune_error *err) {
+    sqlite3_stmt *statement = NULL;
+    redtune_status status = rdt_sqlite_prepare(file, verb, sql, &statement, err);
+    if (!status) status = rdt_sqlite_execute(file, verb, statement, SQLITE_OK, 1, out, err);
+    sqlite3_finalize(statement);
     return status;
 }

@@ -97,6 +97,18 @@ redtune_status rdt_sqlite_statement(rdt_sqlite *file, int number, sqlite3_stmt *
 redtune_status rdt_sqlite_step(rdt_sqlite *file, const char *verb, sqlite3_stmt *statement,
                                bool *row, redtune_error *err);
 
+/* Runs a statement once and resets it; rc is the code that binding its parameters gave. Reads the
+ * first `count` columns of its row: SQLITE_CORRUPT without one, for only a damaged index loses it.
+ */
+redtune_status rdt_sqlite_execute(rdt_sqlite *file, const char *verb, sqlite3_stmt *statement,
+                                  int rc, int count, int64_t *out, redtune_error *err);
+/* A statement of the caller's own, who finalizes it. */
+redtune_status rdt_sqlite_prepare(rdt_sqlite *file, const char *verb, const char *sql,
+                                  sqlite3_stmt **out, redtune_error *err);
+/* The integer that constant SQL selects. */
+redtune_status rdt_sqlite_select(rdt_sqlite *file, const char *verb, const char *sql, int64_t *out,
+                                 redtune_error *err);
+
 /* Records SQLite's error rc: REDTUNE_MEMORY or REDTUNE_DATABASE. */
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
                                redtune_error *err);

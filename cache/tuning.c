@@ -2,6 +2,7 @@
 #include "cache/tuning.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "cache/exchange.h"
 #include "cache/tuning_inside.h"
@@ -82,45 +83,31 @@ const rdt_sqlite_kind rdt_tuning_kind = {
         },
 };
 
-/* Runs a statement whose parameters are bound; rc is what binding them gave. */
-static redtune_status finish(rdt_sqlite *file, sqlite3_stmt *statement, int rc,
-                             redtune_error *err) {
-    bool row;
-    if (rc) return rdt_sqlite_fail(file, "write", rc, err);
-    return rdt_sqlite_step(file, "write", statement, &row, err);
-}
-
-/* Gives the integer that a statement, whose parameters are bound, selects. */
-static redtune_status select_integer(rdt_sqlite *file, sqlite3_stmt *statement, int rc,
-                                     int64_t *out, redtune_error *err) {
-    bool row = false;
-    if (rc) return rdt_sqlite_fail(file, "write", rc, err);
-    redtune_status status = rdt_sqlite_step(file, "write", statement, &row, err);
-    if (status) return status;
-    /* Just added or there before: only a damaged index can lose it. */
-    if (!row) return rdt_sqlite_fail(file, "write", SQLITE_CORRUPT, err);
-    *out = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    return REDTUNE_OK;
-}
-
-redtune_status rdt_tuning_put_gpu(rdt_sqlite *file, const rdt_row *row, int64_t *id,
-                                  redtune_error *err) {
-    sqlite3_stmt *add, *find;
-    redtune_status status = rdt_sqlite_statement(file, ADD_GPU, &add, err);
-    if (!status) status = finish(file, add, rdt_row_bind_gpu(add, row), err);
-    if (!status) status = rdt_sqlite_statement(file, FIND_GPU, &find, err);
-    if (!status) status = select_integer(file, find, rdt_row_bind_gpu(find, row), id, err);
+/* Puts what the row has of a table that measurements refer to, unless it is there: by statement
+ * `add`, and finds its id by the next one. */
+static redtune_status put_key(rdt_sqlite *file, enum statement add, const rdt_row *row,
+                              int (*bind)(sqlite3_stmt *, const rdt_row *), int64_t *id,
+                              redtune_error *err) {
+    sqlite3_stmt *put, *find;
+    redtune_status status = rdt_sqlite_statement(file, add, &put, err);
+    if (!status) status = rdt_sqlite_execute(file, "write", put, bind(put, row), 0, NULL, err);
+    if (!status) status = rdt_sqlite_statement(file, add + 1, &find, err);
+    if (!status) status = rdt_sqlite_execute(file, "write", find, bind(find, row), 1, id, err);
     return status;
 }
 
-redtune_status rdt_tuning_put_origin(rdt_sqlite *file, const rdt_row *row, int64_t *id,
-                                     redtune_error *err) {
-    sqlite3_stmt *add, *find;
-    redtune_status status = rdt_sqlite_statement(file, ADD_ORIGIN, &add, err);
-    if (!status) status = finish(file, add, rdt_row_bind_origin(add, row), err);
-    if (!status) status = rdt_sqlite_statement(file, FIND_ORIGIN, &find, err);
-    if (!status) status = select_integer(file, find, rdt_row_bind_origin(find, row), id, err);
+static bool same_origin(const rdt_origin *a, const rdt_origin *b) {
+    return a->driver_version == b->driver_version && a->nvrtc_version == b->nvrtc_version &&
+           !strcmp(a->machine, b->machine) && !strcmp(a->templates, b->templates);
+}
+
+redtune_status rdt_tuning_put_keys(rdt_sqlite *file, const rdt_row *row, const rdt_row *last,
+                                   int64_t *gpu, int64_t *origin, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    if (!last || memcmp(&last->gpu, &row->gpu, sizeof row->gpu))
+        status = put_key(file, ADD_GPU, row, rdt_row_bind_gpu, gpu, err);
+    if (!status && (!last || !same_origin(&last->origin, &row->origin)))
+        status = put_key(file, ADD_ORIGIN, row, rdt_row_bind_origin, origin, err);
     return status;
 }
 
@@ -130,7 +117,8 @@ static redtune_status find_latest(rdt_sqlite *file, const rdt_trial *trial, int6
     sqlite3_stmt *find;
     redtune_status status = rdt_sqlite_statement(file, LATEST, &find, err);
     if (status) return status;
-    return select_integer(file, find, rdt_row_bind_subject(find, trial, gpu), date, err);
+    int rc = rdt_row_bind_subject(find, trial, gpu);
+    return rdt_sqlite_execute(file, "write", find, rc, 1, date, err);
 }
 
 /* Now, but after what the row must be later than: whatever the clock says and said, later dates are
@@ -143,16 +131,16 @@ static redtune_status put_all(rdt_sqlite *file, rdt_row *row, const rdt_trial *t
                               redtune_error *err) {
     int64_t gpu = 0, origin = 0, latest = 0, now = (int64_t)time(NULL);
     sqlite3_stmt *add;
-    redtune_status status = rdt_tuning_put_gpu(file, row, &gpu, err);
-    if (!status) status = rdt_tuning_put_origin(file, row, &origin, err);
+    redtune_status status = rdt_tuning_put_keys(file, row, NULL, &gpu, &origin, err);
     for (size_t i = 0; i < count && !status; i++) {
         if (!i || rdt_rows_compare_problem(&trials[i - 1], &trials[i]))
             status = find_latest(file, &trials[i], gpu, &latest, err);
         row->trial = trials[i];
         row->date = date_after(now, latest > trials[i].after ? latest : trials[i].after);
         if (!status) status = rdt_sqlite_statement(file, ADD, &add, err);
-        if (!status)
-            status = finish(file, add, rdt_row_bind_measurement(add, row, gpu, origin), err);
+        if (status) break;
+        int rc = rdt_row_bind_measurement(add, row, gpu, origin);
+        status = rdt_sqlite_execute(file, "write", add, rc, 0, NULL, err);
     }
     return status;
 }
@@ -175,8 +163,7 @@ redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rd
 }
 
 redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
-                                    rdt_tuning_each_fn *each, void *user, int64_t *unfit,
-                                    redtune_error *err) {
+                                    rdt_tuning_each_fn *each, void *user, redtune_error *err) {
     rdt_row row;
     redtune_status status = REDTUNE_OK;
     while (!status) {
@@ -189,7 +176,6 @@ redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
         } else {
             int rc = sqlite3_errcode(tuning->file.db);
             if (rc == SQLITE_NOMEM) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
-            if (unfit) ++*unfit;
         }
     }
     sqlite3_reset(statement);
@@ -210,7 +196,7 @@ static redtune_status give_class(rdt_tuning *tuning, int number, const redtune_p
     const rdt_trial of_class = {.problem = resolved, .cache = cache};
     int rc = problem ? rdt_row_bind_class(statement, &of_class) : SQLITE_OK;
     if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    return rdt_tuning_give_rows(tuning, statement, each, user, NULL, err);
+    return rdt_tuning_give_rows(tuning, statement, each, user, err);
 }
 
 redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *problem,
@@ -238,7 +224,7 @@ static redtune_status fill_row(rdt_sqlite *file, sqlite3_stmt *from, rdt_tuning_
     int rc = sqlite3_bind_text(set, 1, row.trial.kernel, -1, SQLITE_STATIC);
     const int id_column = sqlite3_column_count(from) - 1;
     if (!rc) rc = sqlite3_bind_int64(set, 2, sqlite3_column_int64(from, id_column));
-    return finish(file, set, rc, err);
+    return rdt_sqlite_execute(file, "write", set, rc, 0, NULL, err);
 }
 
 redtune_status rdt_tuning_fill_kernels(rdt_tuning *tuning, const char *templates,
@@ -249,7 +235,7 @@ redtune_status rdt_tuning_fill_kernels(rdt_tuning *tuning, const char *templates
     redtune_status status = rdt_sqlite_statement(file, UNKNOWN_KERNELS, &find, err);
     if (status) return status;
     int rc = sqlite3_bind_text(find, 1, templates, -1, SQLITE_STATIC);
-    status = select_integer(file, find, rc, &any, err);
+    status = rdt_sqlite_execute(file, "write", find, rc, 1, &any, err);
     if (status || !any) return status;
     status = rdt_sqlite_begin(file, err);
     if (status) return status;
@@ -284,17 +270,17 @@ redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, 
 redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,
                                  redtune_error *err) {
     sqlite3_stmt *statement;
-    bool row = false;
-    if (tuning->empty) {
-        *measurements = *gpus = 0;
-        return REDTUNE_OK;
+    int64_t counts[2] = {0};
+    redtune_status status = REDTUNE_OK;
+    if (!tuning->empty) {
+        status = rdt_sqlite_statement(&tuning->file, CENSUS, &statement, err);
+        if (!status)
+            status =
+                rdt_sqlite_execute(&tuning->file, "read", statement, SQLITE_OK, 2, counts, err);
     }
-    redtune_status status = rdt_sqlite_statement(&tuning->file, CENSUS, &statement, err);
-    if (!status) status = rdt_sqlite_step(&tuning->file, "read", statement, &row, err);
-    if (status || !row) return status;
-    *measurements = sqlite3_column_int64(statement, 0);
-    *gpus = sqlite3_column_int64(statement, 1);
-    sqlite3_reset(statement);
+    if (status) return status;
+    *measurements = counts[0];
+    *gpus = counts[1];
     return REDTUNE_OK;
 }
 

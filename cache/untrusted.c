@@ -149,7 +149,10 @@ static int burn(void *user) {
     return left->gone;
 }
 
-static void confine(sqlite3 *db, fuel *left) {
+/* allows: what may happen; NULL where all SQL is redtune's, on a database without content. */
+static void confine(sqlite3 *db, fuel *left,
+                    int (*allows)(void *, int, const char *, const char *, const char *,
+                                  const char *)) {
     static const struct {
         int id, value;
     } limits[] = {
@@ -169,6 +172,7 @@ static void confine(sqlite3 *db, fuel *left) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         sqlite3_limit(db, limits[i].id, limits[i].value);
     sqlite3_progress_handler(db, STEPS_PER_CALL, burn, left);
+    sqlite3_set_authorizer(db, allows, NULL);
 }
 
 /* Says so where fuel ran out. */
@@ -202,22 +206,6 @@ static redtune_status check_integrity(rdt_sqlite *file, redtune_error *err) {
     return good ? REDTUNE_OK : rdt_sqlite_refuse(file, "its content is damaged", err);
 }
 
-static redtune_status count_rows(rdt_sqlite *file, int64_t *count, redtune_error *err) {
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(file->db, "SELECT count(*) FROM measurement", -1, &statement, NULL);
-    if (!rc) rc = sqlite3_step(statement);
-    redtune_status status = REDTUNE_OK;
-    if (rc == SQLITE_ROW)
-        *count = sqlite3_column_int64(statement, 0);
-    else
-        status = rdt_sqlite_fail(file, "read", rc, err);
-    sqlite3_finalize(statement);
-    if (status) return status;
-    return *count <= RDT_UNTRUSTED_ROWS_MAX
-               ? REDTUNE_OK
-               : rdt_sqlite_refuse(file, "it has more than a million rows", err);
-}
-
 /* Counts what it passes on. */
 typedef struct counter {
     rdt_tuning_each_fn *each;
@@ -235,13 +223,15 @@ static redtune_status give_database(rdt_tuning *tuning, counter *to, int64_t *un
                                     redtune_error *err) {
     static const char sql[] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m CROSS JOIN gpu AS g"
                               " ON g.id = m.gpu CROSS JOIN origin AS o ON o.id = m.origin";
+    rdt_sqlite *file = &tuning->file;
     sqlite3_stmt *statement = NULL;
-    int64_t count = 0, strange = 0;
-    redtune_status status = count_rows(&tuning->file, &count, err);
-    if (status) return status;
-    int rc = sqlite3_prepare_v2(tuning->file.db, sql, -1, &statement, NULL);
-    if (rc) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    if (!status) status = rdt_tuning_give_rows(tuning, statement, pass_on, to, &strange, err);
+    int64_t count = 0;
+    redtune_status status =
+        rdt_sqlite_select(file, "read", "SELECT count(*) FROM measurement", &count, err);
+    if (!status && count > RDT_UNTRUSTED_ROWS_MAX)
+        status = rdt_sqlite_refuse(file, "it has more than a million rows", err);
+    if (!status) status = rdt_sqlite_prepare(file, "read", sql, &statement, err);
+    if (!status) status = rdt_tuning_give_rows(tuning, statement, pass_on, to, err);
     sqlite3_finalize(statement);
     /* Rows without a GPU or an origin are not even seen. */
     *unfit = count - to->given;
@@ -254,16 +244,14 @@ static redtune_status each_of_database(const char *name, const void *data, size_
     fuel left = {.steps = SCHEMA_STEPS};
     redtune_status status = rdt_sqlite_open_bytes(&tuning.file, &kind, name, data, bytes, err);
     if (status) return status;
-    confine(tuning.file.db, &left);
-    sqlite3_set_authorizer(tuning.file.db, authorize, NULL);
+    confine(tuning.file.db, &left, authorize);
     status = rdt_schema_check(&tuning.file, err);
     left.steps += STEPS_PER_BYTE * (int64_t)bytes;
     if (!status) status = check_integrity(&tuning.file, err);
     if (!status && rdt_schema_is_past(&tuning.file)) {
         status = rdt_sqlite_load(&tuning.file, err);
         if (!status) status = rdt_schema_migrate(&tuning.file, err);
-        if (!status) confine(tuning.file.db, &left);
-        if (!status) sqlite3_set_authorizer(tuning.file.db, authorize, NULL);
+        if (!status) confine(tuning.file.db, &left, authorize);
     }
     if (!status) status = give_database(&tuning, to, unfit, err);
     status = tell_if_burnt(&tuning.file, &left, status, err);
@@ -325,7 +313,7 @@ static redtune_status refuse_line(const rdt_sqlite *file, int64_t line, const ch
 static redtune_status read_first_line(lines *self, const char *line, size_t length,
                                       redtune_error *err) {
     static const char begin[] = "{\"redtune_tuning\":";
-    const rdt_sqlite *file = &self->tuning.file;
+    rdt_sqlite *file = &self->tuning.file;
     size_t prefix = sizeof begin - 1;
     int64_t version;
     while (length && strchr(" \r\t", line[length - 1])) length--;
@@ -338,8 +326,7 @@ static redtune_status read_first_line(lines *self, const char *line, size_t leng
     if (!self->version)
         return rdt_sqlite_refuse(
             file, "it is of another version than this redtune knows; update the older one", err);
-    int rc = sqlite3_prepare_v2(file->db, self->version->sql, -1, &self->statement, NULL);
-    return rc ? rdt_sqlite_fail(file, "read", rc, err) : REDTUNE_OK;
+    return rdt_sqlite_prepare(file, "read", self->version->sql, &self->statement, err);
 }
 
 static redtune_status give_line(lines *self, int64_t number, const char *line, size_t length,
@@ -398,7 +385,7 @@ static redtune_status each_of_json(const char *name, const char *data, size_t by
     fuel left = {.steps = SCHEMA_STEPS + STEPS_PER_LINE_BYTE * (int64_t)bytes};
     redtune_status status = rdt_sqlite_open_blank(&self.tuning.file, &kind, name, err);
     if (status) return status;
-    confine(self.tuning.file.db, &left);
+    confine(self.tuning.file.db, &left, NULL);
     status = give_lines(&self, data, bytes, err);
     status = tell_if_burnt(&self.tuning.file, &left, status, err);
     *unfit = self.unfit;
