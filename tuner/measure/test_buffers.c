@@ -32,16 +32,16 @@ redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t 
     return REDTUNE_OK;
 }
 
-/* The memory beside the test data. */
-static uint64_t fixed_bytes(const rdt_facts *facts, redtune_dtype dtype) {
-    return flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES +
-           rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
+/* Elements of test data that fit into so much memory beside all else. */
+static uint64_t room_for_data(const rdt_facts *facts, uint64_t bytes, redtune_dtype dtype) {
+    uint64_t fixed = flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES +
+                     rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
+    return bytes > fixed ? (bytes - fixed) / redtune_dtype_bytes(dtype) : 0;
 }
 
 uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
                                        const redtune_problem *problem) {
-    uint64_t fixed = fixed_bytes(facts, problem->dtype);
-    uint64_t room = bytes > fixed ? (bytes - fixed) / redtune_dtype_bytes(problem->dtype) : 0;
+    uint64_t room = room_for_data(facts, bytes, problem->dtype);
     uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
     if (largest > rdt_test_data_dense_max(problem))
         largest = room / 2 - SPARE_ELEMENTS; /* two pools */
@@ -92,8 +92,7 @@ static uint64_t dense_elements(const rdt_test_buffers *buffers, uint64_t count_m
     uint64_t elements = rotated_elements(buffers), all = RDT_TEST_BUFFERS_CALLS_MAX * count_max;
     if (elements > all) elements = all;
     if (bytes) {
-        uint64_t taken = fixed_bytes(&buffers->context->facts, buffers->dtype);
-        uint64_t room = bytes > taken ? (bytes - taken) / redtune_dtype_bytes(buffers->dtype) : 0;
+        uint64_t room = room_for_data(&buffers->context->facts, bytes, buffers->dtype);
         uint64_t others = SPARE_ELEMENTS; /* and those of the sparse pool, if there is one */
         if (count_max > rdt_test_data_dense_max(&buffers->problem))
             others += count_max + SPARE_ELEMENTS;

@@ -12,7 +12,6 @@
 
 enum {
     PERIOD = 1048573,
-    LEAF = 256,   /* elements whose result is kept; that of fewer is computed */
     SUM_MAX = 4,  /* what an element adds to a sum */
     BASE_MAX = 2, /* of an element whose power is added: squared it is SUM_MAX */
     VALUE_MAX = 100,

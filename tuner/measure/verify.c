@@ -249,22 +249,11 @@ static void add_counts(subject *self) {
 static void add_sweep(subject *self) {
     const rdt_one_hot *one_hot = &self->buffers->one_hot;
     const uint64_t tile = self->launch.tile, vector = one_hot->alignments;
+    const uint64_t threads = self->launch.threads;
     uint64_t count = 5 * tile + 7 < one_hot->window ? 5 * tile + 7 : one_hot->window;
-    const uint64_t boundaries[] = {0,
-                                   vector,
-                                   32,
-                                   32 * vector,
-                                   self->launch.threads,
-                                   tile / 2,
-                                   tile - 1,
-                                   tile,
-                                   2 * tile,
-                                   3 * tile,
-                                   4 * tile,
-                                   5 * tile,
-                                   count - vector,
-                                   count - 1,
-                                   self->launch.threads * vector};
+    const uint64_t boundaries[] = {
+        0,        vector,   32,       32 * vector, threads,        tile / 2,  tile - 1,        tile,
+        2 * tile, 3 * tile, 4 * tile, 5 * tile,    count - vector, count - 1, threads * vector};
     for (size_t i = 0; i < sizeof boundaries / sizeof *boundaries; i++)
         for (int64_t step = -2; step <= 2; step++) {
             int64_t at = (int64_t)boundaries[i] + step;
