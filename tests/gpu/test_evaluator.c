@@ -145,9 +145,9 @@ static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype
     if (!status)
         status = rdt_codegen_launch(shop.codegen, at, &self->candidate.point,
                                     &self->candidate.launch, &err);
-    if (!status) status = rdt_local_create(&parts, &self->problem, &self->local, &err);
+    if (!status)
+        status = rdt_local_replace(&self->local, &parts, &self->problem, &self->evaluator, &err);
     if (status) return status;
-    self->evaluator = rdt_local_evaluator(self->local);
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
     return REDTUNE_OK;
 }

@@ -104,9 +104,9 @@ static redtune_status race_class(pair *pairs, size_t count, int round) {
             largest = pairs[i].row[0]->trial.problem;
     redtune_status status =
         rdt_buffer_create(gpu.driver, ((size_t)round * 37 + 1) << 20, &shift, &err);
-    if (!status) status = rdt_local_create(&parts, &largest, &local, &err);
+    rdt_evaluator evaluator;
+    if (!status) status = rdt_local_replace(&local, &parts, &largest, &evaluator, &err);
     for (size_t i = 0; !status && i < count; i++) {
-        const rdt_evaluator evaluator = rdt_local_evaluator(local);
         if (!is_tie(&pairs[i])) status = race(&evaluator, &pairs[i], round);
     }
     rdt_local_destroy(local);

@@ -7,7 +7,6 @@
 
 struct rdt_kernel_set {
     const rdt_test_buffers *buffers;
-    const rdt_spaces *spaces;
     rdt_maker maker;
     rdt_kernel_set_entry *first;
     rdt_kernel *flush_kernel;
@@ -37,7 +36,6 @@ redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, const rdt_
     rdt_kernel_set *kernels = calloc(1, sizeof *kernels);
     if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
     kernels->buffers = buffers;
-    kernels->spaces = rdt_codegen_spaces(maker->codegen);
     kernels->maker = *maker;
     redtune_status status = make_flush(kernels, problem, err);
     if (status)
@@ -63,8 +61,7 @@ void rdt_kernel_set_destroy(rdt_kernel_set *kernels) {
     if (!kernels) return;
     for (rdt_kernel_set_entry *entry = kernels->first, *next; entry; entry = next) {
         next = entry->next;
-        rdt_kernel_unload(entry->kernel);
-        for (int i = 0; i + 1 < RDT_KERNEL_SET_COPIES; i++) rdt_kernel_unload(entry->copy[i]);
+        for (int i = 0; i < RDT_KERNEL_SET_COPIES; i++) rdt_kernel_unload(entry->copies[i]);
         free(entry);
     }
     rdt_kernel_unload(kernels->flush_kernel);
@@ -84,9 +81,10 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
                                  redtune_error *err) {
     entry->outcome = RDT_OUTCOME_UNCOMPILED;
     redtune_status status = kernels->maker.make(kernels->maker.user, problem, &entry->point, launch,
-                                                &entry->kernel, &entry->error);
+                                                &entry->copies[0], &entry->error);
     if (!status) {
-        status = rdt_verify_edges(kernels->buffers, problem, entry->kernel, launch, &entry->error);
+        status =
+            rdt_verify_edges(kernels->buffers, problem, entry->copies[0], launch, &entry->error);
         entry->outcome = status == REDTUNE_WRONG ? RDT_OUTCOME_WRONG
                          : status                ? RDT_OUTCOME_FAULTED
                                                  : RDT_OUTCOME_GOOD;
@@ -96,17 +94,12 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
     return status;
 }
 
-static rdt_kernel_set_entry *find_entry(const rdt_kernel_set *kernels, const rdt_point *point) {
-    rdt_kernel_set_entry *entry = kernels->first;
-    while (entry && !rdt_point_same_kernel(kernels->spaces, &entry->point, point))
-        entry = entry->next;
-    return entry;
-}
-
 redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem *problem,
                                   const rdt_point *point, const rdt_launch *launch,
-                                  const rdt_kernel_set_entry **out, redtune_error *err) {
-    rdt_kernel_set_entry *entry = find_entry(kernels, point);
+                                  rdt_kernel_set_entry **out, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(kernels->maker.codegen);
+    rdt_kernel_set_entry *entry = kernels->first;
+    while (entry && !rdt_point_same_kernel(spaces, &entry->point, point)) entry = entry->next;
     *out = entry;
     if (entry) return REDTUNE_OK;
     entry = calloc(1, sizeof *entry);
@@ -119,18 +112,14 @@ redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem
     return status;
 }
 
-int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *problem,
-                          const rdt_point *point, const rdt_launch *launch,
-                          const rdt_kernel *out[RDT_KERNEL_SET_COPIES]) {
-    rdt_kernel_set_entry *entry = find_entry(kernels, point);
-    int count = 0;
-    out[count++] = entry->kernel;
-    for (int i = 0; i + 1 < RDT_KERNEL_SET_COPIES; i++) {
+int rdt_kernel_set_copy(rdt_kernel_set *kernels, const redtune_problem *problem,
+                        const rdt_launch *launch, rdt_kernel_set_entry *entry) {
+    const rdt_maker *maker = &kernels->maker;
+    for (int i = 1; i < RDT_KERNEL_SET_COPIES; i++) {
         redtune_error why;
-        if (!entry->copy[i] &&
-            kernels->maker.make(kernels->maker.user, problem, point, launch, &entry->copy[i], &why))
-            break;
-        out[count++] = entry->copy[i];
+        if (!entry->copies[i] &&
+            maker->make(maker->user, problem, &entry->point, launch, &entry->copies[i], &why))
+            return i;
     }
-    return count;
+    return RDT_KERNEL_SET_COPIES;
 }

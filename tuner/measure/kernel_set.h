@@ -11,9 +11,8 @@ enum { RDT_KERNEL_SET_COPIES = 4 }; /* of one kernel, the first included */
 
 /* A kernel, or why it could not be made. */
 typedef struct rdt_kernel_set_entry {
-    rdt_point point; /* launch parameters do not count */
-    rdt_kernel *kernel;
-    rdt_kernel *copy[RDT_KERNEL_SET_COPIES - 1]; /* NULL until they are asked for */
+    rdt_point point;                           /* launch parameters do not count */
+    rdt_kernel *copies[RDT_KERNEL_SET_COPIES]; /* the second on NULL until they are asked for */
     rdt_outcome outcome;
     redtune_error error; /* unless good */
     struct rdt_kernel_set_entry *next;
@@ -32,14 +31,13 @@ void rdt_kernel_set_destroy(rdt_kernel_set *kernels);
  * done: no memory, or the GPU no longer answers. */
 redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem *problem,
                                   const rdt_point *point, const rdt_launch *launch,
-                                  const rdt_kernel_set_entry **out, redtune_error *err);
+                                  rdt_kernel_set_entry **out, redtune_error *err);
 
-/* The point's kernel, which rdt_kernel_set_get has found good, and copies of it loaded elsewhere:
- * where its code lies makes a kernel up to 4 % faster or slower. Returns how many there are: fewer
- * than RDT_KERNEL_SET_COPIES where another cannot be loaded. */
-int rdt_kernel_set_copies(rdt_kernel_set *kernels, const redtune_problem *problem,
-                          const rdt_point *point, const rdt_launch *launch,
-                          const rdt_kernel *out[RDT_KERNEL_SET_COPIES]);
+/* Loads all copies of a good entry's kernel: where its code lies makes a kernel up to 4 % faster or
+ * slower. Returns how many there are: fewer than RDT_KERNEL_SET_COPIES where another cannot be
+ * loaded. */
+int rdt_kernel_set_copy(rdt_kernel_set *kernels, const redtune_problem *problem,
+                        const rdt_launch *launch, rdt_kernel_set_entry *entry);
 
 /* Reads the test buffers' flush buffer with a kernel made for that, so that nothing else is left in
  * L2. Asynchronous. */

@@ -67,41 +67,43 @@ static redtune_status blame_config(const rdt_local *self, const rdt_batch *batch
     return rdt_fail_within(err, status, "config %s", text);
 }
 
+/* A failure that is the candidate's own becomes its verdict. */
+static redtune_status take_failure(redtune_status status, const redtune_error *why,
+                                   rdt_verdict *verdict, redtune_error *err) {
+    if (status == REDTUNE_WRONG) {
+        *verdict = verdict_of(RDT_OUTCOME_WRONG, why);
+        return REDTUNE_OK;
+    }
+    if (status && err) *err = *why;
+    return status;
+}
+
 /* The candidate's kernel, made and checked at its edges the first time. */
 static redtune_status get_kernel(const rdt_local *self, const rdt_batch *batch, size_t i,
-                                 const rdt_kernel **kernel, rdt_verdict *verdict,
+                                 rdt_kernel_set_entry **out, rdt_verdict *verdict,
                                  redtune_error *err) {
     const rdt_candidate *each = &batch->candidates[i];
-    const rdt_kernel_set_entry *entry = NULL;
     redtune_status status =
-        rdt_kernel_set_get(self->kernels, batch->problem, &each->point, &each->launch, &entry, err);
-    if (status) return status;
-    *kernel = entry->kernel;
-    *verdict = verdict_of(entry->outcome, &entry->error);
-    return REDTUNE_OK;
+        rdt_kernel_set_get(self->kernels, batch->problem, &each->point, &each->launch, out, err);
+    if (!status) *verdict = verdict_of((*out)->outcome, &(*out)->error);
+    return status;
 }
 
 static redtune_status verify_one(const rdt_local *self, const rdt_batch *batch, size_t i,
                                  rdt_verdict *verdict, redtune_error *err) {
-    const rdt_kernel *kernel = NULL;
+    rdt_kernel_set_entry *entry;
     redtune_error why;
-    redtune_status status = get_kernel(self, batch, i, &kernel, verdict, err);
+    redtune_status status = get_kernel(self, batch, i, &entry, verdict, err);
     if (status || verdict->outcome != RDT_OUTCOME_GOOD) return status;
-    status =
-        rdt_verify_count(self->buffers, batch->problem, kernel, &batch->candidates[i].launch, &why);
-    if (status == REDTUNE_WRONG) {
-        *verdict = verdict_of(RDT_OUTCOME_WRONG, &why);
-        return REDTUNE_OK;
-    }
-    if (status && err) *err = why;
-    return status;
+    status = rdt_verify_count(self->buffers, batch->problem, entry->copies[0],
+                              &batch->candidates[i].launch, &why);
+    return take_failure(status, &why, verdict, err);
 }
 
 static redtune_status verify_here(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
                                   redtune_error *err) {
     rdt_local *self = user;
     redtune_status status = furnish(self, batch, err);
-    if (status) return status;
     for (size_t i = 0; !status && i < batch->count; i++) {
         if (self->spoilt) status = furnish(self, batch, err);
         if (status) return status;
@@ -113,55 +115,59 @@ static redtune_status verify_here(void *user, const rdt_batch *batch, rdt_verdic
     return status;
 }
 
-/* Records the candidate's calls in `variants` variants; out stays NULL if it is not good. With more
- * than one variant all copies of its kernel are called, which a quick look is not worth. */
-static redtune_status open_one(const rdt_local *self, const rdt_batch *batch, rdt_cache_state cache,
-                               int variants, size_t i, rdt_verdict *verdict, rdt_measurement **out,
-                               redtune_error *err) {
-    const rdt_candidate *each = &batch->candidates[i];
-    const rdt_kernel *kernel = NULL, *copies[RDT_KERNEL_SET_COPIES];
-    if (verdict->outcome != RDT_OUTCOME_GOOD) return REDTUNE_OK;
-    redtune_status status = get_kernel(self, batch, i, &kernel, verdict, err);
-    if (status || verdict->outcome != RDT_OUTCOME_GOOD) return status;
-    copies[0] = kernel;
-    int count = 1;
-    if (variants > 1)
-        count = rdt_kernel_set_copies(self->kernels, batch->problem, &each->point, &each->launch,
-                                      copies);
-    for (int k = 0; !status && k < variants; k++) {
-        const size_t outputs = (i * (size_t)variants + (size_t)k) * RDT_MEASURE_OUTPUTS;
-        rdt_measured what = {
-            .problem = batch->problem,
-            .cache = cache,
-            .copies = copies,
-            .copy_count = count,
-            .launch = &each->launch,
-            .variant = k,
-            .outputs = self->buffers->timed.address + outputs * RDT_TEST_BUFFERS_OUTPUT_BYTES,
-        };
-        status = rdt_measure_open(self->buffers, self->kernels, what, &out[k], err);
-    }
-    return status;
-}
-
 /* A batch that is being timed. */
 typedef struct timing {
     const rdt_batch *batch;
-    int variants;
-    rdt_measurement **opened; /* the variants of each; NULL for a candidate that is not good */
+    rdt_cache_state cache;
     int samples;
     double *sample_ns;
-    size_t at; /* the current candidate */
+    rdt_verdict *verdicts;
+    rdt_conditions *conditions;
+    size_t variants;
+    rdt_measurement **opened; /* the variants of each; NULL for a candidate that is not good */
+    size_t at;                /* the current candidate */
     int retakes;
     uint64_t throttle; /* what held the clocks down in the turns that were kept */
 } timing;
+
+/* Records the candidate's calls in all variants, unless it is not good. With more than one variant
+ * all copies of its kernel are called, which a quick look is not worth. */
+static redtune_status open_one(const rdt_local *self, const timing *timing, size_t i,
+                               redtune_error *err) {
+    const rdt_batch *batch = timing->batch;
+    const rdt_candidate *each = &batch->candidates[i];
+    rdt_verdict *verdict = &timing->verdicts[i];
+    rdt_kernel_set_entry *entry;
+    if (verdict->outcome != RDT_OUTCOME_GOOD) return REDTUNE_OK;
+    redtune_status status = get_kernel(self, batch, i, &entry, verdict, err);
+    if (status || verdict->outcome != RDT_OUTCOME_GOOD) return status;
+    rdt_measured what = {
+        .buffers = self->buffers,
+        .kernels = self->kernels,
+        .problem = batch->problem,
+        .cache = timing->cache,
+        .copies = entry->copies,
+        .copy_count = 1,
+        .launch = &each->launch,
+    };
+    if (timing->variants > 1)
+        what.copy_count = rdt_kernel_set_copy(self->kernels, batch->problem, &each->launch, entry);
+    for (size_t k = 0; !status && k < timing->variants; k++) {
+        const size_t place = i * timing->variants + k;
+        what.variant = (int)k;
+        what.outputs = self->buffers->timed.address +
+                       place * RDT_MEASURE_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+        status = rdt_measure_open(&what, &timing->opened[place], err);
+    }
+    return status;
+}
 
 /* Sample j of each. */
 static redtune_status take_turn(const rdt_local *local, timing *self, int j, redtune_error *err) {
     for (size_t i = 0; i < self->batch->count; i++) {
         double *sample = &self->sample_ns[i * (size_t)self->samples + (size_t)j];
         const rdt_measurement *opened =
-            self->opened[i * (size_t)self->variants + (size_t)(j % self->variants)];
+            self->opened[i * self->variants + (size_t)j % self->variants];
         self->at = i;
         *sample = 0;
         if (!opened) continue;
@@ -192,9 +198,8 @@ static redtune_status take_turns(rdt_local *self, timing *timing, redtune_error 
 }
 
 /* Compares what the last sample of each measurement gave. */
-static redtune_status check_timed(rdt_local *self, const timing *timing, rdt_verdict *verdicts,
-                                  redtune_error *err) {
-    const size_t variants = (size_t)timing->variants, opened = timing->batch->count * variants;
+static redtune_status check_timed(rdt_local *self, const timing *timing, redtune_error *err) {
+    const size_t opened = timing->batch->count * timing->variants;
     const size_t each = RDT_MEASURE_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES;
     unsigned char *results = malloc(opened * each + 1);
     if (!results) return rdt_fail_memory(err, opened * each + 1);
@@ -203,16 +208,11 @@ static redtune_status check_timed(rdt_local *self, const timing *timing, rdt_ver
                         self->buffers->stream, err);
     for (size_t i = 0; !status && i < opened; i++) {
         redtune_error why;
-        if (!timing->opened[i] || verdicts[i / variants].outcome != RDT_OUTCOME_GOOD) continue;
-        redtune_status found =
-            rdt_measure_check(timing->opened[i], &self->expected, results + i * each, &why);
-        if (found == REDTUNE_WRONG) {
-            verdicts[i / variants] = verdict_of(RDT_OUTCOME_WRONG, &why);
-            self->spoilt = true;
-        } else if (found) {
-            if (err) *err = why;
-            status = found;
-        }
+        rdt_verdict *verdict = &timing->verdicts[i / timing->variants];
+        if (!timing->opened[i] || verdict->outcome != RDT_OUTCOME_GOOD) continue;
+        status = rdt_measure_check(timing->opened[i], &self->expected, results + i * each, &why);
+        self->spoilt |= status == REDTUNE_WRONG;
+        status = take_failure(status, &why, verdict, err);
     }
     free(results);
     return status;
@@ -224,23 +224,20 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
 
 /* A kernel that goes wrong may have spoilt what others read: those that were found wrong while they
  * were timed with others are timed again, each alone. */
-static redtune_status time_again_alone(rdt_local *self, const timing *timing, rdt_cache_state cache,
-                                       rdt_verdict *verdicts, rdt_conditions *conditions,
-                                       redtune_error *err) {
-    const rdt_batch *batch = timing->batch;
+static redtune_status time_again_alone(rdt_local *self, const timing *timing, redtune_error *err) {
+    const size_t samples = (size_t)timing->samples;
     redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < batch->count; i++) {
-        double *sample_ns = &timing->sample_ns[i * (size_t)timing->samples];
-        if (verdicts[i].outcome != RDT_OUTCOME_WRONG || !(sample_ns[0] > 0)) continue;
-        memset(sample_ns, 0, (size_t)timing->samples * sizeof *sample_ns);
-        if (batch->count == 1) continue;
-        rdt_batch one = *batch;
-        one.candidates += i;
-        one.count = 1;
+    for (size_t i = 0; !status && i < timing->batch->count; i++) {
+        double *sample_ns = &timing->sample_ns[i * samples];
+        rdt_verdict *verdict = &timing->verdicts[i];
+        if (verdict->outcome != RDT_OUTCOME_WRONG || !(sample_ns[0] > 0)) continue;
+        memset(sample_ns, 0, samples * sizeof *sample_ns);
+        if (timing->batch->count == 1) continue;
+        const rdt_batch one = {timing->batch->problem, &timing->batch->candidates[i], 1};
         self->first = i;
-        verdicts[i] = (rdt_verdict){.outcome = RDT_OUTCOME_GOOD};
-        status = time_batch(self, &one, cache, timing->samples, sample_ns, &verdicts[i],
-                            &conditions[i], err);
+        *verdict = (rdt_verdict){.outcome = RDT_OUTCOME_GOOD};
+        status = time_batch(self, &one, timing->cache, timing->samples, sample_ns, verdict,
+                            &timing->conditions[i], err);
         self->first = 0;
     }
     return status;
@@ -250,44 +247,35 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
                                  int samples, double *sample_ns, rdt_verdict *verdicts,
                                  rdt_conditions *conditions, redtune_error *err) {
     rdt_local *self = user;
-    timing timing = {.batch = batch,
-                     .samples = samples,
-                     .sample_ns = sample_ns,
+    timing timing = {batch,
+                     cache,
+                     samples,
+                     sample_ns,
+                     verdicts,
+                     conditions,
                      .variants = samples >= CAREFUL ? RDT_VARIANTS_MAX : 1};
-    const size_t variants = (size_t)timing.variants, opened = batch->count * variants;
+    const size_t opened = batch->count * timing.variants;
     redtune_status status = furnish(self, batch, err);
     if (status) return status;
-    timing.opened = calloc(opened ? opened : 1, sizeof(rdt_measurement *));
-    if (!timing.opened) return rdt_fail_memory(err, opened * sizeof(rdt_measurement *));
+    timing.opened = calloc(opened + 1, sizeof *timing.opened);
+    if (!timing.opened) return rdt_fail_memory(err, opened * sizeof *timing.opened);
     status = rdt_test_buffers_clear_timed(self->buffers, opened * RDT_MEASURE_OUTPUTS, err);
     for (size_t i = 0; !status && i < batch->count; i++) {
         timing.at = i;
         tell_at(self, i);
-        status = open_one(self, batch, cache, timing.variants, i, &verdicts[i],
-                          &timing.opened[i * variants], err);
+        status = open_one(self, &timing, i, err);
     }
     if (!status) status = take_turns(self, &timing, err);
-    if (!status) status = check_timed(self, &timing, verdicts, err);
+    if (!status) status = check_timed(self, &timing, err);
     if (status) status = blame_config(self, batch, timing.at, status, err);
     rdt_conditions now = rdt_nvml_look(self->parts.nvml);
     now.throttle |= timing.throttle;
     for (size_t i = 0; i < batch->count; i++)
-        conditions[i] = timing.opened[i * variants] ? now : (rdt_conditions){0};
+        conditions[i] = timing.opened[i * timing.variants] ? now : (rdt_conditions){0};
     for (size_t i = 0; i < opened; i++) rdt_measure_close(timing.opened[i]);
-    if (!status && self->spoilt)
-        status = time_again_alone(self, &timing, cache, verdicts, conditions, err);
+    if (!status && self->spoilt) status = time_again_alone(self, &timing, err);
     free(timing.opened);
     return status;
-}
-
-redtune_status rdt_local_create(const rdt_local_parts *parts, const redtune_problem *largest,
-                                rdt_local **out, redtune_error *err) {
-    rdt_local *self = calloc(1, sizeof *self);
-    if (!self) return rdt_fail_memory(err, sizeof *self);
-    self->parts = *parts;
-    self->largest = *largest;
-    *out = self;
-    return REDTUNE_OK;
 }
 
 void rdt_local_destroy(rdt_local *self) {
@@ -296,16 +284,14 @@ void rdt_local_destroy(rdt_local *self) {
     free(self);
 }
 
-rdt_evaluator rdt_local_evaluator(rdt_local *self) {
-    return (rdt_evaluator){.self = self, .verify = verify_here, .time = time_batch};
-}
-
 redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,
                                  const redtune_problem *largest, rdt_evaluator *out,
                                  redtune_error *err) {
     rdt_local_destroy(*local);
-    *local = NULL;
-    redtune_status status = rdt_local_create(parts, largest, local, err);
-    if (!status) *out = rdt_local_evaluator(*local);
-    return status;
+    rdt_local *self = *local = calloc(1, sizeof *self);
+    if (!self) return rdt_fail_memory(err, sizeof *self);
+    self->parts = *parts;
+    self->largest = *largest;
+    *out = (rdt_evaluator){.self = self, .verify = verify_here, .time = time_batch};
+    return REDTUNE_OK;
 }

@@ -18,16 +18,11 @@ typedef struct rdt_local_parts {
     void *at_user;
 } rdt_local_parts;
 
-/* An evaluator for problems like `largest`, which is resolved, of up to its count. It takes GPU
- * memory on its first use only. */
-redtune_status rdt_local_create(const rdt_local_parts *parts, const redtune_problem *largest,
-                                rdt_local **out, redtune_error *err);
-/* Likewise in place of the one in *local, which may be NULL: the test data of two classes might not
- * fit the GPU's memory. */
+/* An evaluator for problems like `largest`, which is resolved, of up to its count, which is good
+ * for as long as *local is. It takes GPU memory on its first use only, and the place of the one in
+ * *local, which may be NULL: the test data of two classes might not fit the GPU's memory. */
 redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,
                                  const redtune_problem *largest, rdt_evaluator *out,
                                  redtune_error *err);
 /* local may be NULL. */
 void rdt_local_destroy(rdt_local *local);
-/* The evaluator is good for as long as local is. */
-rdt_evaluator rdt_local_evaluator(rdt_local *local);

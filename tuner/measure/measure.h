@@ -15,13 +15,6 @@ enum {
     RDT_MEASURE_OUTPUTS = 2 * RDT_TEST_BUFFERS_CALLS_MAX,
 };
 
-/* Where the calls of one graph find what they work on. */
-typedef struct rdt_places {
-    uint64_t stride;        /* elements, from one input to the next */
-    uint64_t first, inputs; /* the calls take turns through `inputs` of them */
-    int scratch, scratches; /* likewise */
-} rdt_places;
-
 /* The exact results over the inputs that are timed at one count, each computed once. Valid when
  * zeroed. */
 typedef struct rdt_expected {
@@ -33,31 +26,23 @@ typedef struct rdt_expected {
 /* A kernel recorded so that it can be timed again and again. The graph holds enough calls to make
  * the timed interval long against the timer's resolution: each on another part of the dense pool,
  * so that none finds its input in L2, or all on the same part, so that all do. */
-typedef struct rdt_measurement {
+typedef struct rdt_measurement rdt_measurement;
+
+/* What is measured, and in which state of the cache; all of it outlives the measurement. */
+typedef struct rdt_measured {
     const rdt_test_buffers *buffers;
     const rdt_kernel_set *kernels; /* flushes */
-    rdt_cache_state cache;
-    rdt_graph *graph;
-    int calls;
-    const redtune_problem *problem;
-    rdt_places at;
-    bool exact; /* the results are known exactly */
-    bool alone; /* else: the kernel was also called alone; if neither, no call overlaps another */
-} rdt_measurement;
-
-/* The problem, and in which state the cache should be. */
-typedef struct rdt_measured {
     const redtune_problem *problem;
     rdt_cache_state cache;
-    const rdt_kernel *const *copies; /* of the kernel: the calls take turns through them */
+    rdt_kernel *const *copies; /* of the kernel: the calls take turns through them */
     int copy_count;
     const rdt_launch *launch;
     int variant; /* below RDT_VARIANTS_MAX: inputs and scratch lie elsewhere, if there is room */
     CUdeviceptr outputs; /* RDT_MEASURE_OUTPUTS of them, poisoned */
 } rdt_measured;
 
-redtune_status rdt_measure_open(const rdt_test_buffers *buffers, const rdt_kernel_set *kernels,
-                                rdt_measured what, rdt_measurement **out, redtune_error *err);
+redtune_status rdt_measure_open(const rdt_measured *what, rdt_measurement **out,
+                                redtune_error *err);
 void rdt_measure_close(rdt_measurement *measurement);
 /* Flushes L2, or fills it with the input, and replays the graph: ns per call. */
 redtune_status rdt_measure_sample(const rdt_measurement *measurement, double *sample_ns,
