@@ -21,13 +21,12 @@ static const rdt_command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *word) {
-    const char *names[COMMAND_COUNT + 1] = {NULL};
-    size_t n = 0;
+    rdt_nearest near = {.word = word};
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!commands[i]->hidden) names[n++] = commands[i]->name;
-    const char *near = rdt_nearest_find(word, names);
+        if (!commands[i]->hidden) rdt_nearest_try(&near, commands[i]->name);
     rdt_message_print("'%.200s' is no command; %s%s%sredtune --help lists them", word,
-                      near ? "did you mean " : "", near ? near : "", near ? "? " : "");
+                      near.name ? "did you mean " : "", near.name ? near.name : "",
+                      near.name ? "? " : "");
     return RDT_EXIT_MISUSED;
 }
 
@@ -52,7 +51,6 @@ static void print_help(void) {
         rdt_table_add(&lines, "%s", commands[i]->summary);
     }
     rdt_table_print(&lines, stdout);
-    rdt_table_free(&lines);
     puts("\nWithout a command, redtune tunes. Its options then:");
     rdt_options_print(RDT_TUNE | RDT_BARE, stdout);
     puts("\nThe options of another command: redtune help COMMAND.\n"
@@ -77,17 +75,14 @@ int main(int argc, char **argv) {
     if (rdt_options_parse(command, bare ? command->bit | RDT_BARE : command->bit, argv + first,
                           argc > first ? argc - first : 0, help, &options, &err))
         return rdt_message_fail(&err);
-    if (options.help && bare) {
+    int code = RDT_EXIT_DONE;
+    if (options.help && bare)
         print_help();
-        return rdt_message_finish(RDT_EXIT_DONE);
-    }
-    if (options.help) {
+    else if (options.help)
         print_command_help(command);
-        return rdt_message_finish(RDT_EXIT_DONE);
-    }
-    if (options.version) {
+    else if (options.version)
         puts("redtune " REDTUNE_VERSION);
-        return rdt_message_finish(RDT_EXIT_DONE);
-    }
-    return rdt_message_finish(command->run(&options));
+    else
+        code = command->run(&options);
+    return rdt_message_finish(code);
 }

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { NEAR_BYTES = 32 };
+enum {
+    NEAR_BYTES = 32,
+    EDITS_MAX = 2, /* with more of them a guess is no help */
+};
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -23,16 +26,11 @@ static size_t edit_distance(const char *a, const char *b) {
     return row[length];
 }
 
-const char *rdt_nearest_find(const char *word, const char *const names[]) {
-    const char *nearest = NULL;
-    size_t best = 3; /* at three edits and more the guess is no help */
-    if (strlen(word) > NEAR_BYTES) return NULL;
-    for (; *names; names++) {
-        size_t edits = edit_distance(word, *names);
-        if (edits < best && edits < strlen(*names)) {
-            best = edits;
-            nearest = *names;
-        }
-    }
-    return nearest;
+void rdt_nearest_try(rdt_nearest *guess, const char *name) {
+    if (strlen(guess->word) > NEAR_BYTES) return;
+    size_t edits = edit_distance(guess->word, name);
+    if (edits > EDITS_MAX || edits >= strlen(name) || (guess->name && edits >= guess->edits))
+        return;
+    guess->name = name;
+    guess->edits = edits;
 }

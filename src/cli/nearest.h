@@ -1,5 +1,13 @@
 /* Nearest: which name a mistyped word may stand for. */
 #pragma once
 
-/* The name nearest to the word, NULL if none is near. names ends with NULL. */
-const char *rdt_nearest_find(const char *word, const char *const names[]);
+#include <stddef.h>
+
+/* A guess starts with its word alone. */
+typedef struct rdt_nearest {
+    const char *word;
+    const char *name; /* the nearest of those tried; NULL: none is near */
+    size_t edits;
+} rdt_nearest;
+
+void rdt_nearest_try(rdt_nearest *guess, const char *name);

@@ -1,5 +1,5 @@
 /* Option table: every option of every command, its help, and how its value is read. */
-#include "cli/option_table.h"
+#include "cli/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, const char *value,
                                redtune_error *err);
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
-    take_effort, take_seed, take_sample, take_number, take_op, take_ops, take_dtype, take_dtypes,
-    take_count, take_counts, take_format;
+    take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
+    take_counts, take_format;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -24,7 +24,7 @@ const rdt_option rdt_option_table[] = {
      "where to write (default: -, which is standard output)"},
     {"gpu", 0, "NAME", RDT_REPORT | RDT_EXPLAIN, take_string, MEMBER(gpu),
      "the GPU model with this in its name (default: this machine's)"},
-    {"op", 0, "OP", RDT_REPORT, take_op, MEMBER(ops),
+    {"op", 0, "OP", RDT_REPORT, take_ops, MEMBER(ops),
      "the problem whose candidates are shown: its op (default: sum),"},
     {"op", 0, "OP,...", RDT_TUNE, take_ops, MEMBER(ops), "what to tune (default: sum)"},
     {"all", 0, NULL, RDT_SHOW, take_flag, MEMBER(all), "every measurement, not only the winners"},
@@ -43,27 +43,27 @@ const rdt_option rdt_option_table[] = {
     {"sample", 0, "NUMBER", RDT_VERIFY, take_sample, MEMBER(sample),
      "how many to try, drawn at random (default: 32)"},
     {"all", 0, NULL, RDT_VERIFY, take_flag, MEMBER(all), "try all of them"},
-    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_op, MEMBER(ops),
+    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_ops, MEMBER(ops),
      "only of this reduction (default: all)"},
-    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtype, MEMBER(dtypes),
+    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtypes, MEMBER(dtypes),
      "only of these elements (default: all)"},
     {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(counts),
      "only of this number of elements (default: all)"},
     {"device", 0, "N|sim", RDT_EXPLAIN, take_device, MEMBER(device),
      "this GPU of the machine, or the simulated one (default: 0)"},
-    {"op", 0, "OP", RDT_EMIT | RDT_REDUCE | RDT_EXPLAIN, take_op, MEMBER(ops),
+    {"op", 0, "OP", RDT_EMIT | RDT_REDUCE | RDT_EXPLAIN, take_ops, MEMBER(ops),
      "the reduction (default: sum)"},
     {"dtype", 0, "DTYPE,...", RDT_TUNE, take_dtypes, MEMBER(dtypes),
      "of the elements (default: f16,bf16,f32,f64,i8,i32,i64)"},
-    {"dtype", 0, "DTYPE", RDT_EMIT | RDT_EXPLAIN, take_dtype, MEMBER(dtypes),
+    {"dtype", 0, "DTYPE", RDT_EMIT | RDT_EXPLAIN, take_dtypes, MEMBER(dtypes),
      "of the elements (default: f32)"},
-    {"dtype", 0, "DTYPE", RDT_REPORT, take_dtype, MEMBER(dtypes), "... its dtype (default: any),"},
+    {"dtype", 0, "DTYPE", RDT_REPORT, take_dtypes, MEMBER(dtypes), "... its dtype (default: any),"},
     {"count", 0, "COUNT", RDT_REPORT, take_count, MEMBER(counts),
      "... its elements (default: the one with the greatest gain)"},
     {"csv", 0, NULL, RDT_REPORT, take_flag, MEMBER(csv), "the winners as CSV"},
-    {"dtype", 0, "DTYPE", RDT_LADDER, take_dtype, MEMBER(dtypes),
+    {"dtype", 0, "DTYPE", RDT_LADDER, take_dtypes, MEMBER(dtypes),
      "of the elements: i32, i64, f32 or f64 (default: f32)"},
-    {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtype, MEMBER(dtypes),
+    {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtypes, MEMBER(dtypes),
      "of a file of raw elements: i8 to u64, f16, bf16, f32 or f64"},
     {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(counts),
      "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..1G)"},
@@ -198,25 +198,28 @@ static redtune_status take_seconds(rdt_options *options, const rdt_option *row, 
     return REDTUNE_OK;
 }
 
+static redtune_status read_number(rdt_options *options, const rdt_option *row, const char *value,
+                                  const char *remedy, redtune_error *err) {
+    uint64_t *number = (uint64_t *)(void *)((char *)options + row->offset);
+    if (!rdt_number_read_count(value, strlen(value), number)) return wrong(row, value, remedy, err);
+    return REDTUNE_OK;
+}
+
 static redtune_status take_sample(rdt_options *options, const rdt_option *row, const char *value,
                                   redtune_error *err) {
-    if (!rdt_number_read_count(value, strlen(value), &options->sample))
-        return wrong(row, value, "give a number from 1 on, or --all", err);
-    return REDTUNE_OK;
+    return read_number(options, row, value, "give a number from 1 on, or --all", err);
 }
 
 static redtune_status take_number(rdt_options *options, const rdt_option *row, const char *value,
                                   redtune_error *err) {
-    if (!rdt_number_read_count(value, strlen(value),
-                               (uint64_t *)(void *)((char *)options + row->offset)))
-        return wrong(row, value, "give a whole number from 1 on", err);
-    return REDTUNE_OK;
+    return read_number(options, row, value, "give a whole number from 1 on", err);
 }
 
-/* One name out of a list; false once the list has ended. */
-static bool next_name(const char **list, char name[64]) {
+/* One name out of a list, or the whole of it for an option of one name; false once the list has
+ * ended. */
+static bool next_name(const rdt_option *row, const char **list, char name[64]) {
     if (!*list) return false;
-    size_t length = strcspn(*list, ",");
+    size_t length = strcspn(*list, strchr(row->argument, ',') ? "," : "");
     snprintf(name, 64, "%.*s", (int)length, *list);
     *list = (*list)[length] ? *list + length + 1 : NULL;
     return true;
@@ -235,7 +238,7 @@ static redtune_status take_ops(rdt_options *options, const rdt_option *row, cons
     const char *list = value;
     char name[64];
     options->op_count = 0;
-    while (next_name(&list, name)) {
+    while (next_name(row, &list, name)) {
         if (options->op_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
         redtune_status status = redtune_op_find(name, &options->ops[options->op_count], err);
@@ -245,19 +248,12 @@ static redtune_status take_ops(rdt_options *options, const rdt_option *row, cons
     return REDTUNE_OK;
 }
 
-static redtune_status take_op(rdt_options *options, const rdt_option *row, const char *value,
-                              redtune_error *err) {
-    (void)row;
-    options->op_count = 1;
-    return redtune_op_find(value, options->ops, err);
-}
-
 static redtune_status take_dtypes(rdt_options *options, const rdt_option *row, const char *value,
                                   redtune_error *err) {
     const char *list = value;
     char name[64];
     options->dtype_count = 0;
-    while (next_name(&list, name)) {
+    while (next_name(row, &list, name)) {
         if (options->dtype_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
         redtune_status status =
@@ -266,13 +262,6 @@ static redtune_status take_dtypes(rdt_options *options, const rdt_option *row, c
         options->dtype_count++;
     }
     return REDTUNE_OK;
-}
-
-static redtune_status take_dtype(rdt_options *options, const rdt_option *row, const char *value,
-                                 redtune_error *err) {
-    (void)row;
-    options->dtype_count = 1;
-    return redtune_dtype_find(value, options->dtypes, err);
 }
 
 static redtune_status take_counts(rdt_options *options, const rdt_option *row, const char *value,
@@ -285,8 +274,7 @@ static redtune_status take_counts(rdt_options *options, const rdt_option *row, c
 
 static redtune_status take_count(rdt_options *options, const rdt_option *row, const char *value,
                                  redtune_error *err) {
-    if (!rdt_number_read_count(value, strlen(value), options->counts))
-        return wrong(row, value, "give elements from 1 to 2^60, such as 1000, 4K or 256M", err);
     options->count_count = 1;
-    return REDTUNE_OK;
+    return read_number(options, row, value,
+                       "give elements from 1 to 2^60, such as 1000, 4K or 256M", err);
 }

@@ -7,10 +7,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/nearest.h"
-#include "cli/option_table.h"
 #include "cli/table.h"
-
-enum { NAMES_MAX = 64 }; /* of options that one command has */
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
@@ -37,19 +34,15 @@ static const rdt_option *find_letter(char letter, unsigned bits) {
 }
 
 static redtune_status unknown_option(const parser *in, const char *word, size_t length) {
-    const char *names[NAMES_MAX + 1];
-    size_t n = 0;
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)length, word);
+    rdt_nearest near = {.word = typed + 2};
     for (const rdt_option *row = rdt_option_table; row->name; row++)
-        if (row->commands & in->bits && n < NAMES_MAX) names[n++] = row->name;
-    names[n] = NULL;
-    const char *near =
-        typed[0] == '-' && typed[1] == '-' ? rdt_nearest_find(typed + 2, names) : NULL;
+        if (row->commands & in->bits && typed[1] == '-') rdt_nearest_try(&near, row->name);
     return rdt_message_set(in->err, REDTUNE_INVALID, 0,
                            "'%s' is no option of redtune %s; %s%s%sredtune %s --help lists them",
-                           typed, in->command->name, near ? "did you mean --" : "",
-                           near ? near : "", near ? "? " : "", in->command->name);
+                           typed, in->command->name, near.name ? "did you mean --" : "",
+                           near.name ? near.name : "", near.name ? "? " : "", in->command->name);
 }
 
 /* A negative number is a value, so that it is refused as one. */
@@ -163,5 +156,4 @@ void rdt_options_print(unsigned bits, FILE *out) {
         rdt_table_add(&lines, "%s", row->help);
     }
     rdt_table_print(&lines, out);
-    rdt_table_free(&lines);
 }

@@ -1,6 +1,7 @@
 /* Options: parsing a command's words, and its help text, by the table of options. */
 #pragma once
 
+#include <stddef.h>
 #include <stdio.h>
 #include "cli/number.h"
 #include "cli/shard.h"
@@ -45,6 +46,21 @@ typedef struct rdt_options {
     int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
         quiet, verbose, help, version; /* how often they were given */
 } rdt_options;
+
+typedef struct rdt_option {
+    const char *name;
+    char letter;          /* the short form; 0: none */
+    const char *argument; /* NULL: a flag */
+    unsigned commands;
+    /* Reads the value into the options. REDTUNE_INVALID names the option and the value. */
+    redtune_status (*take)(rdt_options *options, const struct rdt_option *row, const char *value,
+                           redtune_error *err);
+    size_t offset; /* of the member that take fills */
+    const char *help;
+} rdt_option;
+
+/* Every option of every command. Ends with one whose name is NULL. */
+extern const rdt_option rdt_option_table[];
 
 struct rdt_command;
 
