@@ -19,9 +19,8 @@ static const health_words words[] = {
 
 static void list_finding(void *user, const redtune_finding *finding) {
     rdt_table *table = user;
-    rdt_table_add(table, "%s", words[finding->health].mark);
-    rdt_table_add(table, "%s", finding->subject);
-    rdt_table_add(table, "%s", finding->detail);
+    const char *const cells[] = {words[finding->health].mark, finding->subject, finding->detail};
+    rdt_table_add_row(table, cells);
     if (!*finding->remedy) return;
     rdt_table_add(table, "%s", "");
     rdt_table_add(table, "%s", "");
@@ -43,7 +42,6 @@ static redtune_status diagnose_as_list(const redtune_options *open, int *missing
     rdt_table table = {.column_count = 3, .right = "lll"};
     redtune_status status = redtune_diagnose(open, list_finding, &table, missing, err);
     rdt_table_print(&table, stdout);
-    rdt_table_free(&table);
     if (status) return status;
     if (*missing)
         printf("\n%d missing: the lines marked MISSING say what to do.\n", *missing);

@@ -53,7 +53,6 @@ static int print_counters(const redtune_emission *emission) {
            problem->count, redtune_dtype_name(problem->dtype), counters.gpu, counters.config);
     add_rows(&table, &counters);
     rdt_table_print(&table, stdout);
-    rdt_table_free(&table);
     return RDT_EXIT_DONE;
 }
 

@@ -90,7 +90,6 @@ static void print_text(const redtune_explanation *found) {
         add_differences(&table, found);
     }
     rdt_table_print(&table, stdout);
-    rdt_table_free(&table);
 }
 
 static void print_explained(const redtune_explanation *found) {

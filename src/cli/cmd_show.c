@@ -24,27 +24,20 @@ static const char *const winner_titles[] = {"op",   "dtype", "size", "L2",     "
 static const char *const all_titles[] = {"op",      "dtype", "size", "L2",      "us",   "+-",
                                          "samples", "gain",  "rank", "outcome", "made", "config"};
 
-static bool is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
-    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
-           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
-}
-
 static void print_gpu_table(listing *self) {
     if (!self->table.cell_count) return;
     if (self->gpu_count++) puts("");
     rdt_table_print_gpu(&self->gpu, stdout);
     puts("\n");
     rdt_table_print(&self->table, stdout);
-    rdt_table_free(&self->table);
 }
 
 static void begin_table(listing *self, const redtune_row *row) {
-    bool all = self->options->all != 0;
-    const char *const *titles = all ? all_titles : winner_titles;
+    bool all = self->options->all;
     self->gpu = row->gpu;
     self->table =
         (rdt_table){.column_count = all ? 12 : 10, .right = all ? "llrlrrrrrlll" : "llrlrrrrll"};
-    rdt_table_add_titles(&self->table, titles);
+    rdt_table_add_row(&self->table, all ? all_titles : winner_titles);
 }
 
 static void add_number(rdt_table *table, const char *format, double number, bool known) {
@@ -140,7 +133,7 @@ static redtune_status list_row(void *user, const redtune_row *row, redtune_error
         write_row(&self->out, row);
         return REDTUNE_OK;
     }
-    if (!self->table.cell_count || !is_same_gpu(&self->gpu, &row->gpu)) {
+    if (!self->table.cell_count || !rdt_table_is_same_gpu(&self->gpu, &row->gpu)) {
         print_gpu_table(self);
         begin_table(self, row);
     }
@@ -211,7 +204,6 @@ static int run_show(const rdt_options *options) {
     } else {
         print_gpu_table(&self);
     }
-    rdt_table_free(&self.table);
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
     if (!options->quiet && !options->json) tell_of_others(&self);

@@ -85,45 +85,38 @@ static void add_result(rdt_table *table, const redtune_tuned *result) {
     rdt_table_add(table, "%s", result->config);
 }
 
-static bool is_same_model(const redtune_tuned *a, const redtune_tuned *b) {
-    return !strcmp(a->gpu, b->gpu) && a->major == b->major && a->minor == b->minor &&
-           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
+static redtune_device_info model_of(const redtune_tuned *result) {
+    redtune_device_info gpu = {.major = result->major,
+                               .minor = result->minor,
+                               .sm_count = result->sm_count,
+                               .l2_bytes = result->l2_bytes,
+                               .peak_gbps = result->peak_gbps};
+    snprintf(gpu.name, sizeof gpu.name, "%s", result->gpu);
+    return gpu;
 }
 
-/* Whether an earlier result is of the same model of GPU. */
-static bool is_known_model(const outcome *done, size_t result) {
-    for (size_t i = 0; i < result; i++)
-        if (is_same_model(&done->results[i], &done->results[result])) return true;
-    return false;
-}
-
-/* One model's results, under the same header whichever GPU it is. */
-static void print_table(int driver_version, const outcome *done, size_t first) {
+/* A table for each model, whose results follow each other, under the same header whichever GPU it
+ * is. */
+static void print_tables(const redtune *rt, const outcome *done) {
     static const char *const titles[] = {"op",   "dtype", "size",   "us",    "GB/s",
                                          "gain", "peak",  "family", "config"};
-    const redtune_tuned *model = &done->results[first];
     rdt_table table = {.column_count = sizeof titles / sizeof *titles, .right = "llrrrrrll"};
-    redtune_device_info gpu = {.major = model->major,
-                               .minor = model->minor,
-                               .sm_count = model->sm_count,
-                               .l2_bytes = model->l2_bytes,
-                               .peak_gbps = model->peak_gbps};
-    snprintf(gpu.name, sizeof gpu.name, "%s", model->gpu);
-    if (first) puts("");
-    rdt_table_print_gpu(&gpu, stdout);
-    printf(", driver for CUDA %d.%d\n\n", driver_version / 1000, driver_version % 1000 / 10);
-    rdt_table_add_titles(&table, titles);
-    for (size_t i = first; i < done->result_count; i++)
-        if (is_same_model(&done->results[i], model)) add_result(&table, &done->results[i]);
-    rdt_table_print(&table, stdout);
-    rdt_table_free(&table);
-}
-
-static void print_tables(const redtune *rt, const outcome *done) {
-    redtune_device_info opened;
+    redtune_device_info opened, last = {.major = 0};
     redtune_device_get(rt, &opened);
-    for (size_t i = 0; i < done->result_count; i++)
-        if (!is_known_model(done, i)) print_table(opened.driver_version, done, i);
+    for (size_t i = 0; i < done->result_count; i++) {
+        redtune_device_info model = model_of(&done->results[i]);
+        if (!rdt_table_is_same_gpu(&model, &last)) {
+            rdt_table_print(&table, stdout);
+            if (i) puts("");
+            rdt_table_print_gpu(&model, stdout);
+            printf(", driver for CUDA %d.%d\n\n", opened.driver_version / 1000,
+                   opened.driver_version % 1000 / 10);
+            rdt_table_add_row(&table, titles);
+        }
+        add_result(&table, &done->results[i]);
+        last = model;
+    }
+    rdt_table_print(&table, stdout);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

@@ -10,16 +10,14 @@ static int run_undo(const rdt_options *options) {
     char source[256];
     uint64_t removed = 0;
     redtune_error err;
-    redtune_status status = redtune_undo(options->database, source, &removed, &err);
-    if (!status && !source[0])
-        status = rdt_message_set(&err, REDTUNE_DATABASE, 0,
-                                 "cannot undo: nothing was imported into this database; --db names "
-                                 "another");
-    if (status) return rdt_message_fail(&err);
+    if (redtune_undo(options->database, source, &removed, &err)) return rdt_message_fail(&err);
+    if (!source[0]) {
+        rdt_message_print(
+            "cannot undo: nothing was imported into this database; --db names another");
+        return RDT_EXIT_FAILED;
+    }
     if (options->json) {
-        rdt_json json = {.out = stdout};
-        rdt_json_begin(&json, NULL, '{');
-        rdt_json_text(&json, "redtune", REDTUNE_VERSION);
+        rdt_json json = rdt_json_open(stdout);
         rdt_json_text(&json, "source", source);
         rdt_json_count(&json, "removed", removed);
         rdt_json_end(&json, '}');

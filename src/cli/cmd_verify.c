@@ -37,7 +37,7 @@ static void write_json(rdt_json *json, const redtune_verified *each) {
 static void add_row(rdt_table *table, const redtune_verified *each) {
     static const char *const titles[] = {"op",     "dtype", "size",    "L2",     "was us",
                                          "now us", "made",  "outcome", "config", "cause"};
-    if (!table->cell_count) rdt_table_add_titles(table, titles);
+    if (!table->cell_count) rdt_table_add_row(table, titles);
     rdt_table_add_problem(table, &each->problem);
     rdt_table_add(table, "%s", each->warm ? "warm" : "cold");
     rdt_table_add_us(table, each->was_ns);
@@ -142,7 +142,6 @@ static int run_verify(const rdt_options *options) {
     redtune_status status = verify_sample(&self, &counts, &err);
     if (options->json) finish_json(&self, &counts, !status);
     if (self.table.cell_count) rdt_table_print(&self.table, stdout);
-    rdt_table_free(&self.table);
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
     if (!options->quiet) summarise_verified(options, &counts);

@@ -64,11 +64,10 @@ static void print_changes(const intake *self) {
                                          "before", "us", "gain",  "winner"};
     rdt_table table = {.column_count = 9, .right = "lllrlrrrl"};
     if (!self->change_count) return;
-    rdt_table_add_titles(&table, titles);
+    rdt_table_add_row(&table, titles);
     for (size_t i = 0; i < self->change_count; i++) add_change(&table, &self->changes[i]);
     puts("");
     rdt_table_print(&table, stdout);
-    rdt_table_free(&table);
 }
 
 /* Of what has changed only how much: it can be looked up, and a file may change hundreds. */

@@ -42,8 +42,8 @@ void rdt_table_add(rdt_table *table, const char *format, ...) {
     table->cells[table->cell_count++] = memcpy(cell, text, bytes);
 }
 
-void rdt_table_add_titles(rdt_table *table, const char *const *titles) {
-    for (size_t i = 0; i < table->column_count; i++) rdt_table_add(table, "%s", titles[i]);
+void rdt_table_add_row(rdt_table *table, const char *const cells[]) {
+    for (size_t i = 0; i < table->column_count; i++) rdt_table_add(table, "%s", cells[i]);
 }
 
 void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem) {
@@ -117,7 +117,7 @@ static void print_row(const rdt_table *table, const layout *layout, size_t first
     fputc('\n', out);
 }
 
-void rdt_table_print(const rdt_table *table, FILE *out) {
+void rdt_table_print(rdt_table *table, FILE *out) {
     layout layout = {.start = 0};
     int before = 0;
     for (size_t i = 0; i < table->cell_count; i++) {
@@ -132,13 +132,15 @@ void rdt_table_print(const rdt_table *table, FILE *out) {
     }
     for (size_t i = 0; i + table->column_count <= table->cell_count; i += table->column_count)
         print_row(table, &layout, i, out);
-}
-
-void rdt_table_free(rdt_table *table) {
     for (size_t i = 0; i < table->cell_count; i++) free(table->cells[i]);
     free(table->cells);
     table->cells = NULL;
     table->cell_count = table->capacity = 0;
+}
+
+bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {
+    return !strcmp(a->name, b->name) && a->major == b->major && a->minor == b->minor &&
+           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
 }
 
 void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out) {

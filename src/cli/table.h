@@ -16,8 +16,8 @@ typedef struct rdt_table {
 
 /* Copies one cell; column_count of them make a row. */
 void rdt_table_add(rdt_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A row of titles, of which there are column_count. */
-void rdt_table_add_titles(rdt_table *table, const char *const *titles);
+/* A row of column_count cells. */
+void rdt_table_add_row(rdt_table *table, const char *const cells[]);
 /* Cells: the problem's op, dtype and size; a time in us; above / below. What is not known, or 0, is
  * a dash. */
 void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem);
@@ -25,9 +25,11 @@ void rdt_table_add_us(rdt_table *table, double ns);
 void rdt_table_add_ratio(rdt_table *table, double above, double below);
 /* Two blanks between columns, none at the end of a line. In a table that would be wider than 100
  * columns the last cell of a row is broken behind commas and blanks, or where little room is left
- * for it, stands on lines of its own below the row. A word that is too long stays whole. */
-void rdt_table_print(const rdt_table *table, FILE *out);
-void rdt_table_free(rdt_table *table);
+ * for it, stands on lines of its own below the row. A word that is too long stays whole. The table
+ * is empty afterwards. */
+void rdt_table_print(rdt_table *table, FILE *out);
 
+/* Whether two GPUs are of one model. */
+bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_info *b);
 /* The heading of a GPU model's table; its line is not ended. */
 void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out);

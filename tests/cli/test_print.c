@@ -18,7 +18,6 @@ static void table_aligns_its_columns(void) {
     CHECK(out);
     rdt_table_print(&table, out);
     fclose(out);
-    rdt_table_free(&table);
     CHECK_TEXT(text, "op   size  config\n"
                      "sum    1K  block=32\n"
                      "x\n");
