@@ -30,16 +30,11 @@ static cudaError_t launch_fill(void *out, uint64_t count, uint64_t random_bits, 
 cudaError_t bench_device_fill(void *out, size_t element_bytes, uint64_t count, uint64_t random_bits,
                               uint64_t fixed_bits, cudaStream_t stream) {
     switch (element_bytes) {
-    case 1:
-        return launch_fill<uint8_t>(out, count, random_bits, fixed_bits, stream);
-    case 2:
-        return launch_fill<uint16_t>(out, count, random_bits, fixed_bits, stream);
-    case 4:
-        return launch_fill<uint32_t>(out, count, random_bits, fixed_bits, stream);
-    case 8:
-        return launch_fill<uint64_t>(out, count, random_bits, fixed_bits, stream);
-    default:
-        return cudaErrorInvalidValue;
+    case 1: return launch_fill<uint8_t>(out, count, random_bits, fixed_bits, stream);
+    case 2: return launch_fill<uint16_t>(out, count, random_bits, fixed_bits, stream);
+    case 4: return launch_fill<uint32_t>(out, count, random_bits, fixed_bits, stream);
+    case 8: return launch_fill<uint64_t>(out, count, random_bits, fixed_bits, stream);
+    default: return cudaErrorInvalidValue;
     }
 }
 
@@ -60,8 +55,7 @@ cudaError_t bench_device_read(const void *in, size_t bytes, void *sink, cudaStre
     return cudaGetLastError();
 }
 
-static __global__ void idle() {
-}
+static __global__ void idle() {}
 
 cudaError_t bench_device_idle(cudaStream_t stream) {
     idle<<<1, 32, 0, stream>>>();

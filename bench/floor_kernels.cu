@@ -12,74 +12,46 @@ static constexpr unsigned warp_threads = 32;
 
 /* How the elements in a word are added: a thread and a block hold a `sum`, and what a thread loads
  * at a time fits a `part`. */
-struct of_i8 {
-    using word = uint32_t;
-    using sum = int64_t;
-    using part = int32_t;
+template <class Word, class Sum, class Part = Sum> struct elements {
+    using word = Word;
+    using sum = Sum;
+    using part = Part;
+};
+
+struct of_i8 : elements<uint32_t, int64_t, int32_t> {
     static __device__ part add(part a, word w) {
         return __dp4a(static_cast<int>(w), 0x01010101, a);
     }
 };
 
-struct of_u8 {
-    using word = uint32_t;
-    using sum = uint64_t;
-    using part = uint32_t;
-    static __device__ part add(part a, word w) {
-        return __dp4a(w, 0x01010101u, a);
-    }
+struct of_u8 : elements<uint32_t, uint64_t, uint32_t> {
+    static __device__ part add(part a, word w) { return __dp4a(w, 0x01010101u, a); }
 };
 
-struct of_i16 {
-    using word = uint32_t;
-    using sum = int64_t;
-    using part = int32_t;
+struct of_i16 : elements<uint32_t, int64_t, int32_t> {
     static __device__ part add(part a, word w) {
         return a + static_cast<int16_t>(w) + (static_cast<int32_t>(w) >> 16);
     }
 };
 
-struct of_u16 {
-    using word = uint32_t;
-    using sum = uint64_t;
-    using part = uint32_t;
-    static __device__ part add(part a, word w) {
-        return a + (w & 0xffff) + (w >> 16);
-    }
+struct of_u16 : elements<uint32_t, uint64_t, uint32_t> {
+    static __device__ part add(part a, word w) { return a + (w & 0xffff) + (w >> 16); }
 };
 
-struct of_i32 {
-    using word = uint32_t;
-    using sum = int64_t;
-    using part = sum;
-    static __device__ part add(part a, word w) {
-        return a + static_cast<int32_t>(w);
-    }
+struct of_i32 : elements<uint32_t, int64_t> {
+    static __device__ part add(part a, word w) { return a + static_cast<int32_t>(w); }
 };
 
-struct of_u32 {
-    using word = uint32_t;
-    using sum = uint64_t;
-    using part = sum;
-    static __device__ part add(part a, word w) {
-        return a + w;
-    }
+struct of_u32 : elements<uint32_t, uint64_t> {
+    static __device__ part add(part a, word w) { return a + w; }
 };
 
 /* Of u64 as well: the bits are the same. */
-struct of_i64 {
-    using word = uint64_t;
-    using sum = uint64_t;
-    using part = sum;
-    static __device__ part add(part a, word w) {
-        return a + w;
-    }
+struct of_i64 : elements<uint64_t, uint64_t> {
+    static __device__ part add(part a, word w) { return a + w; }
 };
 
-struct of_f16 {
-    using word = uint32_t;
-    using sum = float;
-    using part = sum;
+struct of_f16 : elements<uint32_t, float> {
     static __device__ part add(part a, word w) {
         __half2 pair;
         memcpy(&pair, &w, sizeof pair);
@@ -88,28 +60,17 @@ struct of_f16 {
     }
 };
 
-struct of_bf16 {
-    using word = uint32_t;
-    using sum = float;
-    using part = sum;
+struct of_bf16 : elements<uint32_t, float> {
     static __device__ part add(part a, word w) {
         return a + (__uint_as_float(w << 16) + __uint_as_float(w & 0xffff0000u));
     }
 };
 
-struct of_f32 {
-    using word = uint32_t;
-    using sum = float;
-    using part = sum;
-    static __device__ part add(part a, word w) {
-        return a + __uint_as_float(w);
-    }
+struct of_f32 : elements<uint32_t, float> {
+    static __device__ part add(part a, word w) { return a + __uint_as_float(w); }
 };
 
-struct of_f64 {
-    using word = uint64_t;
-    using sum = double;
-    using part = sum;
+struct of_f64 : elements<uint64_t, double> {
     static __device__ part add(part a, word w) {
         return a + __longlong_as_double(static_cast<long long>(w));
     }
@@ -226,35 +187,23 @@ static cudaError_t run(const bench_floor_launch *launch, const void *in, void *p
 
 template <class Elements, int THREADS> static bench_floor_run *find_unroll(int unroll) {
     switch (unroll) {
-    case 1:
-        return run<Elements, THREADS, 1>;
-    case 2:
-        return run<Elements, THREADS, 2>;
-    case 4:
-        return run<Elements, THREADS, 4>;
-    case 8:
-        return run<Elements, THREADS, 8>;
-    default:
-        return nullptr;
+    case 1: return run<Elements, THREADS, 1>;
+    case 2: return run<Elements, THREADS, 2>;
+    case 4: return run<Elements, THREADS, 4>;
+    case 8: return run<Elements, THREADS, 8>;
+    default: return nullptr;
     }
 }
 
 template <class Elements> static bench_floor_run *find(int threads, int unroll) {
     switch (threads) {
-    case 32:
-        return find_unroll<Elements, 32>(unroll);
-    case 64:
-        return find_unroll<Elements, 64>(unroll);
-    case 128:
-        return find_unroll<Elements, 128>(unroll);
-    case 256:
-        return find_unroll<Elements, 256>(unroll);
-    case 512:
-        return find_unroll<Elements, 512>(unroll);
-    case 1024:
-        return find_unroll<Elements, 1024>(unroll);
-    default:
-        return nullptr;
+    case 32: return find_unroll<Elements, 32>(unroll);
+    case 64: return find_unroll<Elements, 64>(unroll);
+    case 128: return find_unroll<Elements, 128>(unroll);
+    case 256: return find_unroll<Elements, 256>(unroll);
+    case 512: return find_unroll<Elements, 512>(unroll);
+    case 1024: return find_unroll<Elements, 1024>(unroll);
+    default: return nullptr;
     }
 }
 
