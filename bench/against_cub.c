@@ -43,18 +43,17 @@ static redtune_status find_result(const redtune_problem *problem, const bench_cu
     return REDTUNE_OK;
 }
 
-/* Opens CUB and both plans. What is open is in the field even where this fails. */
+/* Opens CUB and both plans, by bench_contestant_id. What is open is in the field even where this
+ * fails. */
 static redtune_status open_field(session *all, const redtune_problem *problem,
-                                 const bench_cub_call *call, bench_field *field, bench_row *row,
-                                 redtune_error *err) {
-    bench_contestant *contestants = field->contestants;
-    redtune_status status =
-        bench_contestant_open_cub(call, problem->count, &contestants[BENCH_CUB], err);
+                                 const bench_cub_call *call, bench_contestant *field,
+                                 bench_row *row, redtune_error *err) {
+    redtune_status status = bench_contestant_open_cub(call, problem->count, &field[BENCH_CUB], err);
     if (!status)
-        status = bench_contestant_open_plan(all->tuned, problem, &contestants[BENCH_TUNED],
+        status = bench_contestant_open_plan(all->tuned, problem, &field[BENCH_TUNED],
                                             &row->times[BENCH_TUNED], err);
     if (!status)
-        status = bench_contestant_open_plan(all->untuned, problem, &contestants[BENCH_DEFAULT],
+        status = bench_contestant_open_plan(all->untuned, problem, &field[BENCH_DEFAULT],
                                             &row->times[BENCH_DEFAULT], err);
     return status;
 }
@@ -66,20 +65,22 @@ typedef struct answer {
 } answer;
 
 /* Races in one mode. The row comes with what is known of all modes. */
-static redtune_status run_mode(session *all, bench_field *field, const answer *right, bench_row row,
-                               redtune_error *err) {
-    bench_contestant *floor = &field->contestants[BENCH_FLOOR];
+static redtune_status run_mode(session *all, bench_contestant *field, const answer *right,
+                               bench_row row, redtune_error *err) {
+    bench_contestant *floor = &field[BENCH_FLOOR];
     redtune_status status = REDTUNE_OK;
     if (all->options->floor && bench_floor_has(&row))
         status = bench_floor_open(&all->gpu, &row, right->dtype, right->result.bytes, floor, err);
-    if (!status) status = bench_race_run(&all->gpu, field, all->options->samples, &row, err);
+    if (!status)
+        status = bench_race_run(&all->gpu, field, BENCH_CONTESTANTS, all->options->samples, &row,
+                                row.times, err);
     if (!status) status = bench_report_add(all->report, &row, err);
     bench_contestant_close(floor);
     return status;
 }
 
-static redtune_status run_field(session *all, bench_field *field, answer *right, bench_row *row,
-                                redtune_error *err) {
+static redtune_status run_field(session *all, bench_contestant *field, answer *right,
+                                bench_row *row, redtune_error *err) {
     bool rounds = !strcmp(row->op, "sum");
     redtune_status status = bench_race_check(&all->gpu, field, row->count, right->dtype, rounds,
                                              &right->result, &row->agree, err);
@@ -98,16 +99,16 @@ static redtune_status run_problem(session *all, const char *op, const bench_dtyp
                                   const redtune_problem *problem, redtune_error *err) {
     const bench_cub_call *call = bench_cub_find(op, dtype->name);
     bench_row row = {.op = op, .dtype = dtype, .count = problem->count};
-    bench_field field = {0};
+    bench_contestant field[BENCH_CONTESTANTS] = {0};
     answer right = {0};
     if (!problem->count) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: no whole element");
     if (!call) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: CUB has none");
     if (problem->count * dtype->bytes > all->gpu.pool_bytes)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: not enough device memory");
     redtune_status status = find_result(problem, call, &right.dtype, err);
-    if (!status) status = open_field(all, problem, call, &field, &row, err);
-    if (!status) status = run_field(all, &field, &right, &row, err);
-    for (int id = 0; id < BENCH_CONTESTANTS; id++) bench_contestant_close(&field.contestants[id]);
+    if (!status) status = open_field(all, problem, call, field, &row, err);
+    if (!status) status = run_field(all, field, &right, &row, err);
+    for (int id = 0; id < BENCH_CONTESTANTS; id++) bench_contestant_close(&field[id]);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/floor_kernels.h"
+#include "bench/race.h"
 
 enum {
     SHAPES_MAX = 6 * 4 * 7,
@@ -122,30 +123,17 @@ static int compare_shapes(const void *a, const void *b) {
 
 /* The fastest of the finalists, in turns. */
 static redtune_status decide(bench_gpu *gpu, const bench_row *row, shape *list, int n,
-                             const shape **winner, redtune_error *err) {
-    bench_timer *timers = calloc((size_t)n, sizeof *timers);
-    if (!timers) return rdt_fail(err, REDTUNE_MEMORY, 0, "cannot time the floor: no memory");
-    redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < n; i++) {
-        bench_contestant contestant = {run_shape, &list[i], NULL};
-        status =
-            bench_timer_open(gpu, &contestant, row->mode, row->dtype, row->count, &timers[i], err);
-    }
-    for (int sample = 0; !status && sample < FINAL_SAMPLES; sample++)
-        for (int i = 0; !status && i < n; i++)
-            status = bench_timer_sample(&timers[(sample + i) % n], err);
-    double best_ns = 0;
-    for (int i = 0; i < n; i++) {
-        bench_time time = {0};
-        if (!status) bench_timer_summary(&timers[i], &time);
-        if (!status && (!i || time.median_ns < best_ns)) {
-            best_ns = time.median_ns;
-            *winner = &list[i];
-        }
-        bench_timer_close(&timers[i]);
-    }
-    free(timers);
-    return status;
+                             shape *winner, redtune_error *err) {
+    bench_contestant contestants[FINALISTS];
+    bench_time times[FINALISTS];
+    int best = 0;
+    for (int i = 0; i < n; i++) contestants[i] = (bench_contestant){run_shape, &list[i], NULL};
+    redtune_status status = bench_race_run(gpu, contestants, n, FINAL_SAMPLES, row, times, err);
+    if (status) return status;
+    for (int i = 1; i < n; i++)
+        if (times[i].median_ns < times[best].median_ns) best = i;
+    *winner = list[best];
+    return REDTUNE_OK;
 }
 
 static redtune_status search(bench_gpu *gpu, const bench_row *row, void *partials, shape *winner,
@@ -157,10 +145,7 @@ static redtune_status search(bench_gpu *gpu, const bench_row *row, void *partial
     for (int i = 0; !status && i < n; i++) status = screen(gpu, row, &list[i], &best_ns, err);
     if (status) return status;
     qsort(list, (size_t)n, sizeof *list, compare_shapes);
-    const shape *chosen = NULL;
-    status = decide(gpu, row, list, n < FINALISTS ? n : FINALISTS, &chosen, err);
-    if (!status) *winner = *chosen;
-    return status;
+    return decide(gpu, row, list, n < FINALISTS ? n : FINALISTS, winner, err);
 }
 
 /* ---- opening it ---------------------------------------------------------------------------- */

@@ -19,15 +19,15 @@ static redtune_status run_once(const bench_gpu *gpu, const bench_contestant *con
     return status;
 }
 
-redtune_status bench_race_check(const bench_gpu *gpu, const bench_field *field, uint64_t count,
-                                const bench_dtype *dtype, bool rounds, bench_result *reference,
-                                bool *agree, redtune_error *err) {
-    redtune_status status = run_once(gpu, &field->contestants[BENCH_CUB], count, reference, err);
+redtune_status bench_race_check(const bench_gpu *gpu, const bench_contestant *contestants,
+                                uint64_t count, const bench_dtype *dtype, bool rounds,
+                                bench_result *reference, bool *agree, redtune_error *err) {
+    redtune_status status = run_once(gpu, &contestants[BENCH_CUB], count, reference, err);
     *agree = true;
     for (int id = 0; !status && id < BENCH_FLOOR; id++) {
         bench_result mine;
         if (id == BENCH_CUB) continue;
-        status = run_once(gpu, &field->contestants[id], count, &mine, err);
+        status = run_once(gpu, &contestants[id], count, &mine, err);
         if (status || bench_dtype_agree(dtype, rounds, count, reference->bytes, mine.bytes))
             continue;
         char want[32], got[32];
@@ -40,16 +40,15 @@ redtune_status bench_race_check(const bench_gpu *gpu, const bench_field *field, 
     return status;
 }
 
-redtune_status bench_race_run(bench_gpu *gpu, const bench_field *field, int samples, bench_row *row,
+redtune_status bench_race_run(bench_gpu *gpu, const bench_contestant *contestants, int count,
+                              int samples, const bench_row *row, bench_time *times,
                               redtune_error *err) {
-    static const bench_timer none;
-    bench_timer timers[BENCH_CONTESTANTS];
-    int ids[BENCH_CONTESTANTS], n = 0;
+    bench_timer timers[BENCH_RACE_MAX];
+    int ids[BENCH_RACE_MAX], n = 0;
     redtune_status status = REDTUNE_OK;
-    for (int id = 0; !status && id < BENCH_CONTESTANTS; id++) {
-        if (!field->contestants[id].reduce) continue;
-        timers[n] = none;
-        status = bench_timer_open(gpu, &field->contestants[id], row->mode, row->dtype, row->count,
+    for (int id = 0; !status && id < count; id++) {
+        if (!contestants[id].reduce) continue;
+        status = bench_timer_open(gpu, &contestants[id], row->mode, row->dtype, row->count,
                                   &timers[n], err);
         ids[n] = id;
         n += !status;
@@ -59,7 +58,7 @@ redtune_status bench_race_run(bench_gpu *gpu, const bench_field *field, int samp
         for (int i = 0; !status && i < n; i++)
             status = bench_timer_sample(&timers[(sample + i) % n], err);
     for (int i = 0; i < n; i++) {
-        if (!status) bench_timer_summary(&timers[i], &row->times[ids[i]]);
+        if (!status) bench_timer_summary(&timers[i], &times[ids[i]]);
         bench_timer_close(&timers[i]);
     }
     return status;
