@@ -9,12 +9,14 @@ static const char *const op_names[] = {"sum", "min", "max", "argmin", "argmax", 
 
 static const uint64_t size_max = UINT64_C(1) << 40;
 
+/* Takes a value, or of a list one of them after the other. */
 typedef redtune_status take_fn(bench_options *options, const char *value, redtune_error *err);
 
 typedef struct option {
     const char *name;
     const char *argument; /* NULL: a flag, the bool at offset */
     take_fn *take;
+    bool list; /* of values with commas between */
     size_t offset;
     const char *help;
 } option;
@@ -41,72 +43,47 @@ static bool read_size(const char *text, size_t length, uint64_t *size) {
     return true;
 }
 
-static redtune_status add_size(bench_options *options, uint64_t value, bool bytes,
-                               redtune_error *err) {
-    if (options->size_count == BENCH_SIZES_MAX)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "more than %d sizes", BENCH_SIZES_MAX);
-    options->sizes[options->size_count++] = (bench_size){value, bytes};
+/* One size, or the powers of two from the one to the other. */
+static redtune_status add_sizes(bench_options *options, const char *text, bool bytes,
+                                redtune_error *err) {
+    uint64_t first = 0, last = 0;
+    const char *dots = strstr(text, "..");
+    size_t length = strlen(text), first_length = dots ? (size_t)(dots - text) : length;
+    bool good = read_size(text, first_length, &first);
+    if (good && dots) good = read_size(dots + 2, length - first_length - 2, &last) && first <= last;
+    if (!good)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "'%s' is no size; give 1000, 4K, 256M or a range such as 1K..1G", text);
+    uint64_t size = dots ? 1 : first;
+    if (!dots) last = first;
+    while (size < first) size *= 2;
+    for (; size <= last; size *= 2) {
+        if (options->size_count == BENCH_SIZES_MAX)
+            return rdt_fail(err, REDTUNE_INVALID, 0, "more than %d sizes", BENCH_SIZES_MAX);
+        options->sizes[options->size_count++] = (bench_size){size, bytes};
+    }
     return REDTUNE_OK;
 }
 
-/* One size, or the powers of two from the one to the other. */
-static redtune_status add_size_range(bench_options *options, const char *text, size_t length,
-                                     bool bytes, redtune_error *err) {
-    uint64_t first = 0, last = 0;
-    const char *dots = strstr(text, "..");
-    size_t first_length = dots && dots < text + length ? (size_t)(dots - text) : length;
-    bool range = first_length < length;
-    bool good = read_size(text, first_length, &first);
-    if (good && range)
-        good = read_size(dots + 2, length - first_length - 2, &last) && first <= last;
-    if (!good)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "'%.*s' is no size; give 1000, 4K, 256M or a range such as 1K..1G",
-                        (int)length, text);
-    if (!range) return add_size(options, first, bytes, err);
-    redtune_status status = REDTUNE_OK;
-    uint64_t size = 1;
-    while (size < first) size *= 2;
-    for (; !status && size <= last; size *= 2) status = add_size(options, size, bytes, err);
-    return status;
-}
-
-static redtune_status add_ranges(bench_options *options, const char *list, bool bytes,
-                                 redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (const char *at = list; !status; at++) {
-        size_t length = strcspn(at, ",");
-        status = add_size_range(options, at, length, bytes, err);
-        at += length;
-        if (!*at) break;
-    }
-    return status;
-}
-
-static redtune_status take_sizes(bench_options *options, const char *value, redtune_error *err) {
-    return add_ranges(options, value, false, err);
+static redtune_status take_size(bench_options *options, const char *value, redtune_error *err) {
+    return add_sizes(options, value, false, err);
 }
 
 static redtune_status take_bytes(bench_options *options, const char *value, redtune_error *err) {
-    return add_ranges(options, value, true, err);
+    return add_sizes(options, value, true, err);
 }
 
-static const char *find_op(const char *name) {
-    for (size_t i = 0; op_names[i]; i++)
-        if (!strcmp(op_names[i], name)) return op_names[i];
-    return NULL;
-}
-
-static redtune_status add_op(bench_options *options, const char *name, redtune_error *err) {
-    const char *op = find_op(name);
-    if (!op)
+static redtune_status take_op(bench_options *options, const char *name, redtune_error *err) {
+    size_t i = 0;
+    while (op_names[i] && strcmp(op_names[i], name)) i++;
+    if (!op_names[i])
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "'%s' is none of the ops sum, min, max, argmin, argmax", name);
-    if (options->op_count < BENCH_LIST_MAX) options->ops[options->op_count++] = op;
+    if (options->op_count < BENCH_LIST_MAX) options->ops[options->op_count++] = op_names[i];
     return REDTUNE_OK;
 }
 
-static redtune_status add_dtype(bench_options *options, const char *name, redtune_error *err) {
+static redtune_status take_dtype(bench_options *options, const char *name, redtune_error *err) {
     const bench_dtype *dtype = bench_dtype_find(name);
     if (!dtype)
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -114,30 +91,6 @@ static redtune_status add_dtype(bench_options *options, const char *name, redtun
                         name);
     if (options->dtype_count < BENCH_LIST_MAX) options->dtypes[options->dtype_count++] = dtype;
     return REDTUNE_OK;
-}
-
-static redtune_status take_names(bench_options *options, const char *list,
-                                 redtune_status (*add)(bench_options *, const char *,
-                                                       redtune_error *),
-                                 redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (const char *at = list; !status; at++) {
-        char name[32] = "";
-        size_t length = strcspn(at, ",");
-        memcpy(name, at, length < sizeof name ? length : sizeof name - 1);
-        status = add(options, name, err);
-        at += length;
-        if (!*at) break;
-    }
-    return status;
-}
-
-static redtune_status add_ops(bench_options *options, const char *value, redtune_error *err) {
-    return take_names(options, value, add_op, err);
-}
-
-static redtune_status add_dtypes(bench_options *options, const char *value, redtune_error *err) {
-    return take_names(options, value, add_dtype, err);
 }
 
 static redtune_status read_int(const char *value, int least, int most, int *out,
@@ -180,27 +133,28 @@ static redtune_status read_format(bench_options *options, const char *value, red
 #define MEMBER(name) offsetof(bench_options, name)
 
 static const option table[] = {
-    {"op", "OP,...", add_ops, 0, "sum, min, max, argmin, argmax (default: sum)"},
-    {"dtype", "DTYPE,...", add_dtypes, 0, "of the elements (default: every one redtune has)"},
-    {"size", "SIZES", take_sizes, 0, "elements: 4K,1M or powers of two, 1K..256M; K is 1024"},
-    {"bytes", "SIZES", take_bytes, 0, "the same in bytes (default: 1K..1G)"},
-    {"cold", NULL, NULL, MEMBER(modes[BENCH_COLD]),
+    {"op", "OP,...", take_op, true, 0, "sum, min, max, argmin, argmax (default: sum)"},
+    {"dtype", "DTYPE,...", take_dtype, true, 0, "of the elements (default: every one redtune has)"},
+    {"size", "SIZES", take_size, true, 0, "elements: 4K,1M or powers of two, 1K..256M; K is 1024"},
+    {"bytes", "SIZES", take_bytes, true, 0, "the same in bytes (default: 1K..1G)"},
+    {"cold", NULL, NULL, false, MEMBER(modes[BENCH_COLD]),
      "time replayed graphs whose inputs are not in L2"},
-    {"warm", NULL, NULL, MEMBER(modes[BENCH_WARM]), "time replayed graphs whose input is in L2"},
-    {"apart", NULL, NULL, MEMBER(modes[BENCH_APART]),
+    {"warm", NULL, NULL, false, MEMBER(modes[BENCH_WARM]),
+     "time replayed graphs whose input is in L2"},
+    {"apart", NULL, NULL, false, MEMBER(modes[BENCH_APART]),
      "as cold, an ordinary kernel before each call; its time is taken off"},
-    {"stream", NULL, NULL, MEMBER(modes[BENCH_STREAM]),
+    {"stream", NULL, NULL, false, MEMBER(modes[BENCH_STREAM]),
      "time calls back to back on a stream (default: cold, warm, stream)"},
-    {"floor", NULL, NULL, MEMBER(floor),
+    {"floor", NULL, NULL, false, MEMBER(floor),
      "race a kernel that never combines its blocks, too (sum only)"},
-    {"flush-writes", NULL, NULL, MEMBER(flush_writes),
+    {"flush-writes", NULL, NULL, false, MEMBER(flush_writes),
      "flush L2 by writing, which leaves it dirty (default: by reading)"},
-    {"samples", "N", take_samples, 0, "per contestant; the median counts (default: 21)"},
-    {"db", "PATH", take_database, 0, "redtune's tuning database (default: redtune's own)"},
-    {"format", "FORMAT", read_format, 0, "text, csv or json (default: text)"},
-    {"device", "N", read_device, 0, "the GPU (default: 0)"},
-    {"dry", NULL, NULL, MEMBER(dry), "make the times up: shows the output without a GPU"},
-    {"help", NULL, NULL, MEMBER(help), "print this"},
+    {"samples", "N", take_samples, false, 0, "per contestant; the median counts (default: 21)"},
+    {"db", "PATH", take_database, false, 0, "redtune's tuning database (default: redtune's own)"},
+    {"format", "FORMAT", read_format, false, 0, "text, csv or json (default: text)"},
+    {"device", "N", read_device, false, 0, "the GPU (default: 0)"},
+    {"dry", NULL, NULL, false, MEMBER(dry), "make the times up: shows the output without a GPU"},
+    {"help", NULL, NULL, false, MEMBER(help), "print this"},
     {0},
 };
 
@@ -224,6 +178,24 @@ static const option *find_option(const char *word, const char **value) {
     for (const option *row = table; row->name; row++)
         if (strlen(row->name) == length && !strncmp(row->name, name, length)) return row;
     return NULL;
+}
+
+/* Hands a list to the option's function value by value, and any other value as it is. */
+static redtune_status take_value(bench_options *options, const option *row, const char *value,
+                                 redtune_error *err) {
+    if (!row->list) return row->take(options, value, err);
+    redtune_status status = REDTUNE_OK;
+    for (const char *at = value; !status; at++) {
+        char each[64];
+        size_t length = strcspn(at, ",");
+        snprintf(each, sizeof each, "%.*s", (int)length, at);
+        if (length >= sizeof each)
+            return rdt_fail(err, REDTUNE_INVALID, 0, "--%s: '%s...' is too long", row->name, each);
+        status = row->take(options, each, err);
+        at += length;
+        if (!*at) break;
+    }
+    return status;
 }
 
 static redtune_status fill_in(bench_options *options, redtune_error *err) {
@@ -254,7 +226,7 @@ redtune_status bench_options_parse(char *const words[], int word_count, bench_op
             return rdt_fail(err, REDTUNE_INVALID, 0, "--%s %s", row->name,
                             row->argument ? "needs a value" : "takes no value");
         if (row->take)
-            status = row->take(&options, value, err);
+            status = take_value(&options, row, value, err);
         else
             *(bool *)((char *)&options + row->offset) = true;
     }
