@@ -101,12 +101,12 @@ static void end_text(const bench_report *report) {
         const bench_summary *each = &report->summaries.list[i];
         fprintf(out, "%-6s  %-5s  %-6s  %6zu", each->op, each->dtype, bench_row_mode(each->mode),
                 each->tuned.n);
-        print_cell(out, 9, 3, bench_stats_mean(&each->tuned));
+        print_cell(out, 9, 3, bench_ratios_mean(&each->tuned));
         print_cell(out, 9, 3, each->tuned.min);
-        print_cell(out, 11, 3, bench_stats_mean(&each->untuned));
+        print_cell(out, 11, 3, bench_ratios_mean(&each->untuned));
         print_cell(out, 11, 3, each->untuned.min);
         if (report->floor) {
-            print_cell(out, 11, 3, bench_stats_mean(&each->above_floor));
+            print_cell(out, 11, 3, bench_ratios_mean(&each->above_floor));
             print_cell(out, 9, 3, each->above_floor.max);
         }
         fprintf(out, "\n");
@@ -191,7 +191,7 @@ static void add_json(const bench_report *report, const bench_row *row) {
 static void print_ratios(FILE *out, const char *name, const bench_ratios *ratios) {
     if (ratios->n)
         fprintf(out, ", \"%s\": {\"mean\": %.4f, \"min\": %.4f, \"max\": %.4f}", name,
-                bench_stats_mean(ratios), ratios->min, ratios->max);
+                bench_ratios_mean(ratios), ratios->min, ratios->max);
 }
 
 static void end_json(const bench_report *report) {
@@ -211,15 +211,13 @@ static void end_json(const bench_report *report) {
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static void end_csv(const bench_report *report) { (void)report; /* whoever reads CSV sums it up */ }
-
 static const struct {
     void (*begin)(const bench_report *report);
     void (*add)(const bench_report *report, const bench_row *row);
-    void (*end)(const bench_report *report);
+    void (*end)(const bench_report *report); /* NULL: whoever reads it sums it up */
 } formats[] = {
     [BENCH_TEXT] = {begin_text, add_text, end_text},
-    [BENCH_CSV] = {begin_csv, add_csv, end_csv},
+    [BENCH_CSV] = {begin_csv, add_csv, NULL},
     [BENCH_JSON] = {begin_json, add_json, end_json},
 };
 
@@ -248,7 +246,7 @@ redtune_status bench_report_add(bench_report *report, const bench_row *row, redt
 void bench_report_end(bench_report *report) {
     if (!report) return;
     bench_summaries_total(&report->summaries);
-    formats[report->format].end(report);
+    if (formats[report->format].end) formats[report->format].end(report);
     fflush(report->out);
     free(report);
 }

@@ -1,9 +1,9 @@
-/* Facts about bench/stats.h, and tuner/summary.h, which sums up its samples. */
+/* Facts about bench/summary.h, and tuner/summary.h, which sums up its samples. */
 #include "tests/check.h"
 
 #include <math.h>
 
-#include "bench/stats.h"
+#include "bench/summary.h"
 #include "tuner/summary.h"
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
@@ -38,35 +38,35 @@ static void summary_is_not_moved_by_an_outlier(void) {
 
 static void ratios_give_geometric_mean_and_ends(void) {
     bench_ratios ratios = {0};
-    bench_stats_add(&ratios, 2, 1);
-    bench_stats_add(&ratios, 1, 8);
-    bench_stats_add(&ratios, 4, 1);
+    bench_ratios_add(&ratios, 2, 1);
+    bench_ratios_add(&ratios, 1, 8);
+    bench_ratios_add(&ratios, 4, 1);
     CHECK_INT(ratios.n, 3);
-    CHECK(near(bench_stats_mean(&ratios), 1));
+    CHECK(near(bench_ratios_mean(&ratios), 1));
     CHECK(ratios.min == 0.125 && ratios.max == 4);
 }
 
 static void ratios_leave_out_what_was_not_measured(void) {
     bench_ratios ratios = {0};
-    bench_stats_add(&ratios, 0, 1);
-    bench_stats_add(&ratios, 1, 0);
-    bench_stats_add(&ratios, NAN, 1);
+    bench_ratios_add(&ratios, 0, 1);
+    bench_ratios_add(&ratios, 1, 0);
+    bench_ratios_add(&ratios, NAN, 1);
     CHECK_INT(ratios.n, 0);
-    CHECK(bench_stats_mean(&ratios) == 0 && ratios.min == 0 && ratios.max == 0);
+    CHECK(bench_ratios_mean(&ratios) == 0 && ratios.min == 0 && ratios.max == 0);
 }
 
 static void merge_is_adding_one_by_one(void) {
     bench_ratios one = {0}, other = {0}, both = {0}, none = {0};
-    bench_stats_add(&one, 3, 1);
-    bench_stats_add(&other, 5, 1);
-    bench_stats_add(&other, 7, 1);
-    for (int i = 3; i <= 7; i += 2) bench_stats_add(&both, i, 1);
-    bench_stats_merge(&one, &other);
-    bench_stats_merge(&one, &none);
+    bench_ratios_add(&one, 3, 1);
+    bench_ratios_add(&other, 5, 1);
+    bench_ratios_add(&other, 7, 1);
+    for (int i = 3; i <= 7; i += 2) bench_ratios_add(&both, i, 1);
+    bench_ratios_merge(&one, &other);
+    bench_ratios_merge(&one, &none);
     CHECK_INT(one.n, both.n);
-    CHECK(near(bench_stats_mean(&one), bench_stats_mean(&both)));
+    CHECK(near(bench_ratios_mean(&one), bench_ratios_mean(&both)));
     CHECK(one.min == both.min && one.max == both.max);
-    bench_stats_merge(&none, &both);
+    bench_ratios_merge(&none, &both);
     CHECK(none.min == 3 && none.max == 7);
 }
 
