@@ -1,17 +1,25 @@
-/* redtune ladder: the sum by one classic optimisation after the other, timed or counted. */
+/* redtune ladder: the sum by one classic optimisation after the other, timed or counted, and the
+ * sources of it, on stdout or as programs in a folder. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/number.h"
-#include "cli/steps.h"
+#include "cli/output.h"
 #include "cli/trace.h"
+#include "redtune/records.h"
 #include "redtune/tools.h"
 
 enum { TEXT_WIDTH = 92, TEXT_INDENT = 4 };
+
+static const char tuned_name[] = "tuned"; /* of the last step */
 
 typedef struct climbing {
     bool json, started;
@@ -89,7 +97,7 @@ static void print_step(const climbing *now, const redtune_step *step) {
     puts(step->right ? "" : "  WRONG");
     print_wrapped(step->text);
     print_sum(step);
-    if (!strcmp(step->name, "tuned")) printf("%*s%s\n", TEXT_INDENT, "", step->config);
+    if (!strcmp(step->name, tuned_name)) printf("%*s%s\n", TEXT_INDENT, "", step->config);
 }
 
 static void print_notes(bool counted) {
@@ -108,24 +116,35 @@ static void print_notes(bool counted) {
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
+#define COUNTER(name)                                                                              \
+    { #name, offsetof(redtune_counters, name) }
+
 static void write_counters(rdt_json *out, const redtune_counters *of) {
+    static const struct {
+        const char *name;
+        size_t offset;
+    } counters[] = {
+        COUNTER(launches),
+        COUNTER(blocks),
+        COUNTER(warps),
+        COUNTER(warp_instructions),
+        COUNTER(lane_instructions),
+        COUNTER(branches),
+        COUNTER(divergent_branches),
+        COUNTER(global_loads),
+        COUNTER(global_stores),
+        COUNTER(global_transactions),
+        COUNTER(shared_requests),
+        COUNTER(shared_wavefronts),
+        COUNTER(barriers),
+        COUNTER(shuffles),
+        COUNTER(atomics),
+        COUNTER(fences),
+    };
     rdt_json_begin(out, "counters", '{');
-    rdt_json_count(out, "launches", of->launches);
-    rdt_json_count(out, "blocks", of->blocks);
-    rdt_json_count(out, "warps", of->warps);
-    rdt_json_count(out, "warp_instructions", of->warp_instructions);
-    rdt_json_count(out, "lane_instructions", of->lane_instructions);
-    rdt_json_count(out, "branches", of->branches);
-    rdt_json_count(out, "divergent_branches", of->divergent_branches);
-    rdt_json_count(out, "global_loads", of->global_loads);
-    rdt_json_count(out, "global_stores", of->global_stores);
-    rdt_json_count(out, "global_transactions", of->global_transactions);
-    rdt_json_count(out, "shared_requests", of->shared_requests);
-    rdt_json_count(out, "shared_wavefronts", of->shared_wavefronts);
-    rdt_json_count(out, "barriers", of->barriers);
-    rdt_json_count(out, "shuffles", of->shuffles);
-    rdt_json_count(out, "atomics", of->atomics);
-    rdt_json_count(out, "fences", of->fences);
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        rdt_json_count(out, counters[i].name,
+                       *(const uint64_t *)(const void *)((const char *)of + counters[i].offset));
     rdt_json_end(out, '}');
 }
 
@@ -161,7 +180,7 @@ static void write_step(rdt_json *out, const redtune_step *step) {
     rdt_json_end(out, '}');
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- running them -------------------------------------------------------------------------- */
 
 static int on_step(void *user, const redtune_step *step) {
     climbing *now = user;
@@ -172,7 +191,7 @@ static int on_step(void *user, const redtune_step *step) {
     if (!now->started) print_title(now, step);
     now->started = true;
     print_step(now, step);
-    if (!strcmp(step->name, "tuned")) print_notes(step->counted);
+    if (!strcmp(step->name, tuned_name)) print_notes(step->counted);
     fflush(stdout);
     return 0;
 }
@@ -198,6 +217,128 @@ static redtune_status run_steps(redtune *rt, redtune_climb *climb, bool json, re
     return status;
 }
 
+/* ---- a step's source ----------------------------------------------------------------------- */
+
+typedef struct search {
+    const char *wanted;
+    bool is_tuned;
+} search;
+
+static int compare_tuned(void *user, const redtune_step *step) {
+    search *self = user;
+    self->is_tuned = !strcmp(step->name, tuned_name) &&
+                     (!strcmp(self->wanted, tuned_name) || !strcmp(self->wanted, step->place));
+    return 0;
+}
+
+static int print_source(redtune_status status, char *source, const redtune_error *err) {
+    if (status) return rdt_message_fail(err);
+    fputs(source, stdout);
+    redtune_free(source);
+    return RDT_EXIT_DONE;
+}
+
+/* The config that a program would get for this sum; the built-in default where no GPU is known. */
+static int show_tuned(const rdt_options *options, const redtune_climb *climb) {
+    const redtune_problem problem = {
+        .op = REDTUNE_SUM,
+        .dtype = climb->dtype ? climb->dtype : REDTUNE_F32,
+        .count = climb->count ? climb->count : 1 << 24,
+    };
+    const redtune_question question = {
+        .database = options->database, .device = options->device, .problem = problem};
+    redtune_emission emission = {.problem = problem};
+    redtune_explanation found;
+    redtune_error err;
+    char *source = NULL;
+    const redtune_status unknown = redtune_explain(&question, &found, &err);
+    if (unknown && options->device) return rdt_message_fail(&err);
+    if (!unknown) {
+        emission.family = found.info.family;
+        emission.config = found.info.config;
+    }
+    if ((unknown || found.info.match == REDTUNE_MATCH_DEFAULT) && !options->quiet)
+        rdt_message_print("this is the built-in default: nothing near this sum is known to be "
+                          "tuned on the GPU");
+    redtune_status status = redtune_emit(&emission, &source, &err);
+    return print_source(status, source, &err);
+}
+
+/* Prints the kernel of options->show: a step, or what is tuned. Returns the exit code. */
+static int show_step(const rdt_options *options, const redtune_climb *climb) {
+    search tuned = {.wanted = options->show};
+    redtune_climb listed = *climb;
+    redtune_error err;
+    char *source = NULL;
+    listed.step = compare_tuned;
+    listed.user = &tuned;
+    redtune_status status = redtune_ladder_steps(&listed, &err);
+    if (!status && tuned.is_tuned) return show_tuned(options, climb);
+    if (!status) status = redtune_ladder_source(climb, options->show, &source, &err);
+    return print_source(status, source, &err);
+}
+
+/* ---- programs in a folder ------------------------------------------------------------------ */
+
+typedef struct exporting {
+    const char *folder;
+    const redtune_climb *climb;
+    unsigned count;
+    char last[4096]; /* the path of the last that was written */
+    redtune_status status;
+    redtune_error *err;
+} exporting;
+
+/* Names sort as the steps do: "03b_neighbours.cu". */
+static int write_program(void *user, const redtune_step *step) {
+    exporting *self = user;
+    char *source = NULL, *letter = NULL;
+    if (!strcmp(step->name, tuned_name)) return 0;
+    const long place = strtol(step->place, &letter, 10);
+    int length = snprintf(self->last, sizeof self->last, "%s/%02ld%s_%s.cu", self->folder, place,
+                          letter, step->name);
+    if (length < 0 || (size_t)length >= sizeof self->last)
+        self->status =
+            rdt_message_set(self->err, REDTUNE_INVALID, 0,
+                            "cannot write to %.200s: the path is too long", self->folder);
+    if (!self->status)
+        self->status = redtune_ladder_source(self->climb, step->name, &source, self->err);
+    if (!self->status) self->status = rdt_output_put(self->last, source, strlen(source), self->err);
+    redtune_free(source);
+    if (self->status) return 1;
+    puts(self->last);
+    self->count++;
+    return 0;
+}
+
+/* Writes every step as a program into the folder options->export, which it makes where there is
+ * none. Returns the exit code. */
+static int export_steps(const rdt_options *options, const redtune_climb *climb) {
+    redtune_climb wanted = *climb, listed;
+    redtune_error err;
+    exporting self = {.folder = options->export, .climb = &wanted, .err = &err};
+    wanted.program = 1;
+    listed = wanted;
+    listed.step = write_program;
+    listed.user = &self;
+    if (mkdir(options->export, 0777) && errno != EEXIST) {
+        rdt_message_set(&err, REDTUNE_FILE, errno, "cannot make the folder %.300s: %s",
+                        options->export, strerror(errno));
+        return rdt_message_fail(&err);
+    }
+    redtune_error stopped;
+    redtune_status status = redtune_ladder_steps(&listed, &stopped);
+    if (self.status) return rdt_message_fail(&err);
+    if (status) return rdt_message_fail(&stopped);
+    fflush(stdout);
+    if (!options->quiet)
+        rdt_message_print("%u programs; try one: nvcc -O3 %s -o sum && ./sum", self.count,
+                          self.last);
+    return RDT_EXIT_DONE;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
 static int run_ladder(const rdt_options *options) {
     redtune *rt = NULL;
     redtune_error err;
@@ -211,8 +352,8 @@ static int run_ladder(const rdt_options *options) {
         redtune_status traced = rdt_trace_print(options->trace, options->show, &err);
         return traced ? rdt_message_fail(&err) : RDT_EXIT_DONE;
     }
-    if (options->export) return rdt_steps_export(options, &climb);
-    if (options->show) return rdt_steps_show(options, &climb);
+    if (options->export) return export_steps(options, &climb);
+    if (options->show) return show_step(options, &climb);
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, &err);
     if (!status) status = run_steps(rt, &climb, options->json, &err);

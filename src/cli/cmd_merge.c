@@ -1,7 +1,6 @@
 /* redtune merge: makes one database of several of the user's own. */
 #include <string.h>
 #include "cli/command.h"
-#include "cli/intake.h"
 #include "cli/message.h"
 
 static int run_merge(const rdt_options *options) {
@@ -13,7 +12,8 @@ static int run_merge(const rdt_options *options) {
             *out == '-' ? "a database is not a stream" : "':' stands between databases");
         return rdt_message_fail(&err);
     }
-    return rdt_intake_run(options, out, options->arguments + 1, options->argument_count - 1, true);
+    return rdt_cmd_import_files(options, out, options->arguments + 1, options->argument_count - 1,
+                                true);
 }
 
 const rdt_command rdt_cmd_merge = {

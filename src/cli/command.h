@@ -29,3 +29,7 @@ extern const rdt_command rdt_cmd_undo;
 extern const rdt_command rdt_cmd_verify;
 extern const rdt_command rdt_cmd_doctor;
 extern const rdt_command rdt_cmd_worker;
+
+/* The database takes the files in, for import and for merge. Returns the exit code. */
+int rdt_cmd_import_files(const rdt_options *options, const char *database, const char *const *files,
+                         size_t file_count, bool merge);
