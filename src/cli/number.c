@@ -103,35 +103,7 @@ void rdt_number_print_count(char out[RDT_NUMBER_BYTES], uint64_t count) {
     snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64 "%s", count, suffix);
 }
 
-/* NaN, whose sign the C library would print, and whole numbers, which %g would write as 4.995e+05:
- * below 10^15 all their digits are exact. false for the rest. */
-static bool print_plainly(char out[RDT_NUMBER_BYTES], double value) {
-    bool whole = fabs(value) < 1e15 && value == (double)(int64_t)value;
-    if (isnan(value))
-        snprintf(out, RDT_NUMBER_BYTES, "nan");
-    else if (whole)
-        snprintf(out, RDT_NUMBER_BYTES, "%.0f", value);
-    return isnan(value) || whole;
-}
-
-/* Every double reads back at 17 digits, every float at 9. */
-void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value) {
-    if (print_plainly(out, value)) return;
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) return;
-    }
-}
-
-void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value) {
-    if (print_plainly(out, (double)value)) return;
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits, (double)value);
-        if (strtof(out, NULL) == value) return;
-    }
-}
-
-/* ---- the 16-bit floats ---------------------------------------------------------------------- */
+/* ---- values that read back the same ---------------------------------------------------------- */
 
 enum {
     HALF_FRACTION_BITS = 10,
@@ -158,44 +130,64 @@ static double bfloat_value(uint16_t bits) {
 /* The nearest number with fraction_bits bits behind the point, in a format of unlimited range
  * above. */
 static double round_to(double value, int fraction_bits, int exponent_min) {
-    if (value == 0) return value;
+    if (value == 0 || isinf(value)) return value;
     int exponent = ilogb(value) > exponent_min ? ilogb(value) : exponent_min;
     return ldexp(nearbyint(ldexp(value, fraction_bits - exponent)), exponent - fraction_bits);
 }
 
-/* Every f16 reads back at 5 digits, every bf16 at 4. */
-static void print_half(char out[RDT_NUMBER_BYTES], double value, int fraction_bits,
-                       int exponent_min) {
-    if (print_plainly(out, value)) return;
-    for (int digits = 1; digits <= 5; digits++) {
-        snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits, value);
-        if (isinf(value) || round_to(strtod(out, NULL), fraction_bits, exponent_min) == value)
-            return;
+static double read_double(const char *text) { return strtod(text, NULL); }
+static double read_float(const char *text) { return (double)strtof(text, NULL); }
+
+static double read_half(const char *text) {
+    return round_to(strtod(text, NULL), HALF_FRACTION_BITS, HALF_EXPONENT_MIN);
+}
+
+static double read_bfloat(const char *text) {
+    return round_to(strtod(text, NULL), BFLOAT_FRACTION_BITS, BFLOAT_EXPONENT_MIN);
+}
+
+/* The fewest digits that read gives the value for. Apart from them stand NaN, whose sign the C
+ * library would print, and whole numbers, which %g would write as 4.995e+05: below 10^15 all their
+ * digits are exact. Every double reads back at 17 digits, every float at 9, f16 at 5, bf16 at 4. */
+static void print_shortest(char out[RDT_NUMBER_BYTES], double value,
+                           double (*read)(const char *text)) {
+    if (isnan(value)) {
+        snprintf(out, RDT_NUMBER_BYTES, "nan");
+    } else if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
+        snprintf(out, RDT_NUMBER_BYTES, "%.0f", value);
+    } else {
+        int digits = 1;
+        do snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits++, value);
+        while (read(out) != value && digits <= 17);
     }
+}
+
+void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value) {
+    print_shortest(out, value, read_double);
+}
+
+void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value) {
+    print_shortest(out, (double)value, read_float);
+}
+
+static void print_integer(char out[RDT_NUMBER_BYTES], int64_t value) {
+    snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, value);
 }
 
 redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
                                       const redtune_value *value, redtune_error *err) {
-    const int64_t integers[] = {
-        [REDTUNE_I8] = value->i8,   [REDTUNE_U8] = value->u8,   [REDTUNE_I16] = value->i16,
-        [REDTUNE_U16] = value->u16, [REDTUNE_I32] = value->i32, [REDTUNE_U32] = value->u32,
-        [REDTUNE_I64] = value->i64};
     switch (dtype) {
-    case REDTUNE_I8:
-    case REDTUNE_U8:
-    case REDTUNE_I16:
-    case REDTUNE_U16:
-    case REDTUNE_I32:
-    case REDTUNE_U32:
-    case REDTUNE_I64:
-        snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, integers[dtype]);
-        return REDTUNE_OK;
+    case REDTUNE_I8: print_integer(out, value->i8); return REDTUNE_OK;
+    case REDTUNE_U8: print_integer(out, value->u8); return REDTUNE_OK;
+    case REDTUNE_I16: print_integer(out, value->i16); return REDTUNE_OK;
+    case REDTUNE_U16: print_integer(out, value->u16); return REDTUNE_OK;
+    case REDTUNE_I32: print_integer(out, value->i32); return REDTUNE_OK;
+    case REDTUNE_U32: print_integer(out, value->u32); return REDTUNE_OK;
+    case REDTUNE_I64: print_integer(out, value->i64); return REDTUNE_OK;
     case REDTUNE_U64: snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, value->u64); return REDTUNE_OK;
-    case REDTUNE_F16:
-        print_half(out, half_value(value->f16), HALF_FRACTION_BITS, HALF_EXPONENT_MIN);
-        return REDTUNE_OK;
+    case REDTUNE_F16: print_shortest(out, half_value(value->f16), read_half); return REDTUNE_OK;
     case REDTUNE_BF16:
-        print_half(out, bfloat_value(value->bf16), BFLOAT_FRACTION_BITS, BFLOAT_EXPONENT_MIN);
+        print_shortest(out, bfloat_value(value->bf16), read_bfloat);
         return REDTUNE_OK;
     case REDTUNE_F32: rdt_number_print_float(out, value->f32); return REDTUNE_OK;
     case REDTUNE_F64: rdt_number_print_double(out, value->f64); return REDTUNE_OK;
