@@ -77,28 +77,25 @@ static redtune_status reduce_file(const rdt_options *options, rdt_element_file *
     return status;
 }
 
-/* The index that NumPy gives counts in C order, and so does its rule for ties. */
-static redtune_status refuse_order(const rdt_options *options, const rdt_element_file *input,
-                                   redtune_error *err) {
-    redtune_op_info op;
-    redtune_status status = redtune_op_get(op_of(options), &op, err);
-    if (status || !input->fortran_order || !op.indexed) return status;
-    return rdt_message_set(err, REDTUNE_FILE, 0,
-                           "cannot find the %s of %s: its array is in Fortran order, and the index "
-                           "counts in C order; save numpy.ascontiguousarray of it",
-                           op.name, options->argument);
-}
-
-/* Of the other ops NumPy gives a bool or a fraction, where u8 would give a number of its own. */
-static redtune_status refuse_bool(const rdt_options *options, const rdt_element_file *input,
+/* Refuses what NumPy would answer otherwise: its index counts in C order, and so does its rule for
+ * ties; and of most ops it gives a bool or a fraction, where u8 would give a number of its own. */
+static redtune_status check_array(const rdt_options *options, const rdt_element_file *input,
                                   redtune_error *err) {
     redtune_op_info op;
     redtune_status status = redtune_op_get(op_of(options), &op, err);
-    if (status || !input->is_bool || op.bools) return status;
-    return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
-                           "cannot find the %s of %s: its elements are bool, which redtune takes "
-                           "for any, all, nonzeros and sum; save a.astype('u1') for other ops",
-                           op.name, options->argument);
+    if (status) return status;
+    if (input->fortran_order && op.indexed)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot find the %s of %s: its array is in Fortran order, and the "
+                               "index counts in C order; save numpy.ascontiguousarray of it",
+                               op.name, options->argument);
+    if (input->is_bool && !op.bools)
+        return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                               "cannot find the %s of %s: its elements are bool, which redtune "
+                               "takes for any, all, nonzeros and sum; save a.astype('u1') for "
+                               "other ops",
+                               op.name, options->argument);
+    return REDTUNE_OK;
 }
 
 static int run_reduce(const rdt_options *options) {
@@ -108,8 +105,7 @@ static int run_reduce(const rdt_options *options) {
     char value[RDT_NUMBER_BYTES];
     redtune_dtype raw_dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
     redtune_status status = rdt_element_file_open(options->argument, raw_dtype, &input, &err);
-    if (!status) status = refuse_order(options, &input, &err);
-    if (!status) status = refuse_bool(options, &input, &err);
+    if (!status) status = check_array(options, &input, &err);
     if (!status) status = reduce_file(options, &input, &reading, &err);
     if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
     rdt_element_file_close(&input);

@@ -146,22 +146,15 @@ static redtune_status over(redtune_dtype dtype, uint64_t bytes, redtune_error *e
 static redtune_status open_raw(rdt_element_file *input, redtune_dtype raw_dtype, size_t first_bytes,
                                redtune_error *err) {
     uint64_t held = 0;
-    if (!raw_dtype && first_bytes == 0)
-        return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "it is empty; for raw elements give --dtype, such as --dtype f32");
     if (!raw_dtype)
         return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "it is no .npy file; for raw elements give --dtype, such as "
-                               "--dtype f32");
+                               "it is %s; for raw elements give --dtype, such as --dtype f32",
+                               first_bytes ? "no .npy file" : "empty");
     input->dtype = raw_dtype;
     if (!bytes_ahead(input, &held)) return REDTUNE_OK;
     if (held % redtune_dtype_bytes(raw_dtype)) return over(raw_dtype, held, err);
     input->count = held / redtune_dtype_bytes(raw_dtype);
     return REDTUNE_OK;
-}
-
-static redtune_status grew(redtune_error *err) {
-    return rdt_message_set(err, REDTUNE_FILE, 0, "it grew while it was read");
 }
 
 /* ---- the input ----------------------------------------------------------------------------- */
@@ -218,17 +211,13 @@ redtune_status rdt_element_file_read(void *user, void *buffer, size_t capacity, 
     size_t wanted = capacity - capacity % element_bytes, length;
     if (input->is_npy && wanted > input->left_bytes) wanted = (size_t)input->left_bytes;
     redtune_status status = read_fully(input, buffer, wanted, &length, err);
+    if (!status && input->is_npy) input->left_bytes -= length;
+    if (!status && input->is_npy && length < wanted) status = promised_more(input, err);
+    if (!status && length % element_bytes)
+        status = rdt_message_set(
+            err, REDTUNE_FILE, 0, "its last element of %s has only %zu of %zu bytes",
+            redtune_dtype_name(input->dtype), length % element_bytes, element_bytes);
     if (status) return refuse_input(input, err);
-    if (input->is_npy) input->left_bytes -= length;
-    if (input->is_npy && length < wanted) {
-        promised_more(input, err);
-        return refuse_input(input, err);
-    }
-    if (length % element_bytes) {
-        rdt_message_set(err, REDTUNE_FILE, 0, "its last element of %s has only %zu of %zu bytes",
-                        redtune_dtype_name(input->dtype), length % element_bytes, element_bytes);
-        return refuse_input(input, err);
-    }
     if (input->big_endian) swap_bytes(buffer, length, element_bytes);
     *bytes = length;
     return REDTUNE_OK;
@@ -240,6 +229,8 @@ redtune_status rdt_element_file_finish(rdt_element_file *input, redtune_error *e
     redtune_status status = REDTUNE_OK;
     if (input->is_npy && input->left_bytes) status = promised_more(input, err);
     if (!status) status = read_fully(input, &next, 1, &length, err);
-    if (!status && length) status = input->is_npy ? goes_on(err) : grew(err);
+    if (!status && length && input->is_npy) status = goes_on(err);
+    if (!status && length)
+        status = rdt_message_set(err, REDTUNE_FILE, 0, "it grew while it was read");
     return status ? refuse_input(input, err) : REDTUNE_OK;
 }

@@ -14,29 +14,27 @@ typedef struct addition {
     unsigned to, left, right;
 } addition;
 
-/* The element that a thread adds in the round of distance s; false: none. */
-typedef bool rule(unsigned thread, unsigned s, unsigned count, addition *out);
+/* What a thread adds in the round of distance s; false: nothing. Nor does it where there is no
+ * element to add to. */
+typedef bool rule(unsigned thread, unsigned s, addition *out);
 
-static bool add_modulo(unsigned thread, unsigned s, unsigned count, addition *out) {
-    (void)count;
+static bool add_modulo(unsigned thread, unsigned s, addition *out) {
     *out = (addition){thread, thread, thread + s};
     return thread % (2 * s) == 0;
 }
 
-static bool add_strided(unsigned thread, unsigned s, unsigned count, addition *out) {
+static bool add_strided(unsigned thread, unsigned s, addition *out) {
     const unsigned at = 2 * s * thread;
     *out = (addition){at, at, at + s};
-    return at < count;
+    return true;
 }
 
-static bool add_sequential(unsigned thread, unsigned s, unsigned count, addition *out) {
-    (void)count;
+static bool add_sequential(unsigned thread, unsigned s, addition *out) {
     *out = (addition){thread, thread, thread + s};
     return thread < s;
 }
 
-static bool add_neighbours(unsigned thread, unsigned s, unsigned count, addition *out) {
-    (void)count;
+static bool add_neighbours(unsigned thread, unsigned s, addition *out) {
     *out = (addition){thread, 2 * thread, 2 * thread + 1};
     return thread < s;
 }
@@ -80,7 +78,7 @@ static void print_round(const struct tree *tree, int sums[RDT_TRACE_MAX], unsign
     memcpy(next, sums, sizeof next);
     for (unsigned t = 0; t < count; t++) {
         addition what;
-        adds[t] = tree->add(t, s, count, &what);
+        adds[t] = tree->add(t, s, &what) && what.to < count;
         if (!adds[t]) continue;
         next[what.to] = sums[what.left] + sums[what.right];
         written[what.to] = true;
