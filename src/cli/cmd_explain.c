@@ -29,44 +29,42 @@ static void add_line(rdt_table *table, const char *name, const char *text) {
 
 static void add_time(rdt_table *table, const redtune_explanation *found) {
     const redtune_info *info = &found->info;
-    char text[160];
-    int used = snprintf(text, sizeof text, "%.2f us there, L2 cold", info->tuned_ns / 1e3);
+    char gain[64] = "";
     if (found->default_ns > 0)
-        snprintf(text + used, sizeof text - (size_t)used,
-                 ", %.2fx as fast as the default's %.2f us", found->default_ns / info->tuned_ns,
-                 found->default_ns / 1e3);
-    add_line(table, "time", text);
+        snprintf(gain, sizeof gain, ", %.2fx as fast as the default's %.2f us",
+                 found->default_ns / info->tuned_ns, found->default_ns / 1e3);
+    rdt_table_add(table, "  time");
+    rdt_table_add(table, "%.2f us there, L2 cold%s", info->tuned_ns / 1e3, gain);
 }
 
 static void add_origin(rdt_table *table, const redtune_explanation *found) {
     const redtune_info *info = &found->info;
-    char text[512], date[32] = "", count[RDT_NUMBER_BYTES];
+    char date[32] = "", count[RDT_NUMBER_BYTES];
     time_t when = (time_t)info->date;
     struct tm parts;
     if (gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
     rdt_number_print_count(count, info->tuned_count);
-    snprintf(text, sizeof text, "%s on %s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date,
-             info->gpu, count, *info->machine ? ", machine " : "", info->machine,
-             found->imported ? ", imported" : "", info->driver_version / 1000,
-             info->driver_version % 1000 / 10, info->nvrtc_version / 1000,
-             info->nvrtc_version % 1000 / 10);
-    add_line(table, "measured", text);
+    rdt_table_add(table, "  measured");
+    rdt_table_add(table, "%s on %s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date, info->gpu,
+                  count, *info->machine ? ", machine " : "", info->machine,
+                  found->imported ? ", imported" : "", info->driver_version / 1000,
+                  info->driver_version % 1000 / 10, info->nvrtc_version / 1000,
+                  info->nvrtc_version % 1000 / 10);
     add_line(table, "in", found->database);
     if (found->to_verify)
         add_line(table, "verified", "not yet: on the GPU, before it serves for the first time");
 }
 
 static void add_differences(rdt_table *table, const redtune_explanation *found) {
-    char text[160];
     if (found->driver_differs) {
-        snprintf(text, sizeof text, "the driver is now one for CUDA %d.%d",
-                 found->driver_version / 1000, found->driver_version % 1000 / 10);
-        add_line(table, "differs", text);
+        rdt_table_add(table, "  differs");
+        rdt_table_add(table, "the driver is now one for CUDA %d.%d", found->driver_version / 1000,
+                      found->driver_version % 1000 / 10);
     }
     if (found->nvrtc_differs) {
-        snprintf(text, sizeof text, "NVRTC is now %d.%d", found->nvrtc_version / 1000,
-                 found->nvrtc_version % 1000 / 10);
-        add_line(table, "differs", text);
+        rdt_table_add(table, "  differs");
+        rdt_table_add(table, "NVRTC is now %d.%d", found->nvrtc_version / 1000,
+                      found->nvrtc_version % 1000 / 10);
     }
     if (found->templates_differ)
         add_line(table, "differs", "the templates have changed since; the config is still theirs");
@@ -77,13 +75,12 @@ static void add_differences(rdt_table *table, const redtune_explanation *found) 
 static void print_text(const redtune_explanation *found) {
     const redtune_info *info = &found->info;
     rdt_table table = {.column_count = 2, .right = "ll"};
-    char text[512];
     printf("%s of %" PRIu64 " %s on %s\n", redtune_op_name(info->problem.op), info->problem.count,
            redtune_dtype_name(info->problem.dtype), found->gpu.name);
-    snprintf(text, sizeof text, "%s %s", info->family, info->config);
-    add_line(&table, "uses", text);
-    snprintf(text, sizeof text, "%s: %s", redtune_match_name(info->match), reason(info));
-    add_line(&table, "match", text);
+    rdt_table_add(&table, "  uses");
+    rdt_table_add(&table, "%s %s", info->family, info->config);
+    rdt_table_add(&table, "  match");
+    rdt_table_add(&table, "%s: %s", redtune_match_name(info->match), reason(info));
     if (info->tuned_ns > 0) {
         add_time(&table, found);
         add_origin(&table, found);
@@ -104,8 +101,8 @@ static void print_explained(const redtune_explanation *found) {
     rdt_json_count(&json, "measured_count", info->tuned_count);
     rdt_json_real(&json, "median_ns", info->tuned_ns);
     rdt_json_real(&json, "default_ns", found->default_ns);
-    rdt_json_truth(&json, "imported", found->imported != 0);
-    rdt_json_truth(&json, "to_verify", found->to_verify != 0);
+    rdt_json_truth(&json, "imported", found->imported);
+    rdt_json_truth(&json, "to_verify", found->to_verify);
     rdt_json_text(&json, "machine", info->machine);
     rdt_json_text(&json, "templates", info->templates);
     rdt_json_count(&json, "date", (uint64_t)info->date);
@@ -113,9 +110,9 @@ static void print_explained(const redtune_explanation *found) {
     rdt_json_count(&json, "measured_nvrtc_version", (uint64_t)info->nvrtc_version);
     rdt_json_count(&json, "driver_version", (uint64_t)found->driver_version);
     rdt_json_count(&json, "nvrtc_version", (uint64_t)found->nvrtc_version);
-    rdt_json_truth(&json, "driver_differs", found->driver_differs != 0);
-    rdt_json_truth(&json, "nvrtc_differs", found->nvrtc_differs != 0);
-    rdt_json_truth(&json, "templates_differ", found->templates_differ != 0);
+    rdt_json_truth(&json, "driver_differs", found->driver_differs);
+    rdt_json_truth(&json, "nvrtc_differs", found->nvrtc_differs);
+    rdt_json_truth(&json, "templates_differ", found->templates_differ);
     rdt_json_text(&json, "database", found->database);
     rdt_json_end(&json, '}');
 }

@@ -24,13 +24,13 @@ static void write_json(rdt_json *json, const redtune_verified *each) {
     rdt_json_text(json, "cache", each->warm ? "warm" : "cold");
     rdt_json_text(json, "family", each->family);
     rdt_json_text(json, "config", each->config);
-    rdt_json_truth(json, "imported", each->imported != 0);
+    rdt_json_truth(json, "imported", each->imported);
     rdt_json_real(json, "was_ns", each->was_ns);
     rdt_json_real(json, "now_ns", each->now_ns);
     rdt_json_text(json, "outcome", each->outcome);
     rdt_json_text(json, "cause", each->cause);
-    rdt_json_truth(json, "holds", each->holds != 0);
-    rdt_json_truth(json, "retired", each->retired != 0);
+    rdt_json_truth(json, "holds", each->holds);
+    rdt_json_truth(json, "retired", each->retired);
     rdt_json_end(json, '}');
 }
 

@@ -12,20 +12,18 @@
 #include "cli/message.h"
 
 typedef struct launcher {
-    const char *name, *rank, *size;
-    const char *local_rank[2];
+    const char *name, *rank, *size, *local_rank;
+    const char *other_local_rank; /* NULL: it has none */
 } launcher;
 
 /* srun(1), Open MPI's and MVAPICH's manuals; MPI_LOCALRANKID is Hydra's, PMI_LOCAL_RANK PALS's. */
 static const launcher launchers[] = {
-    {"Open MPI",
-     "OMPI_COMM_WORLD_RANK",
-     "OMPI_COMM_WORLD_SIZE",
-     {"OMPI_COMM_WORLD_LOCAL_RANK", NULL}},
-    {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", {"MV2_COMM_WORLD_LOCAL_RANK", NULL}},
-    {"PMIx", "PMIX_RANK", "PMIX_SIZE", {"PMIX_LOCAL_RANK", NULL}},
-    {"PMI", "PMI_RANK", "PMI_SIZE", {"MPI_LOCALRANKID", "PMI_LOCAL_RANK"}},
-    {"Slurm step", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", {"SLURM_LOCALID", NULL}},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     NULL},
+    {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", NULL},
+    {"PMIx", "PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK", NULL},
+    {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "PMI_LOCAL_RANK"},
+    {"Slurm step", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL},
 };
 
 enum {
@@ -82,8 +80,8 @@ static redtune_status read_launcher(const launcher *from, rdt_shard *out, redtun
         return contradict(from->rank, from->size, err);
     redtune_status status = check_part("auto", shard.index, shard.count, err);
     if (status) return status;
-    for (int i = 0; i < 2 && !shard.has_local_rank; i++)
-        shard.has_local_rank = read_variable(from->local_rank[i], &shard.local_rank);
+    shard.has_local_rank = read_variable(from->local_rank, &shard.local_rank) ||
+                           read_variable(from->other_local_rank, &shard.local_rank);
     /* Where srun itself speaks PMI, its own variables have what PMI's lack. */
     unsigned task;
     if (!shard.has_local_rank && is_in_slurm_step() && read_variable("SLURM_PROCID", &task) &&

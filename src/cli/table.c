@@ -17,29 +17,22 @@ enum {
 
 void rdt_table_add(rdt_table *table, const char *format, ...) {
     if (table->failed) return;
-    if (table->cell_count == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 64;
-        char **cells = realloc(table->cells, capacity * sizeof *cells);
-        if (!cells) {
-            table->failed = true;
-            return;
-        }
+    if (table->capacity - table->bytes < CELL_BYTES) {
+        size_t capacity = 2 * table->capacity + CELL_BYTES;
+        char *cells = realloc(table->cells, capacity);
+        table->failed = !cells;
+        if (!cells) return;
         table->cells = cells;
         table->capacity = capacity;
     }
-    char text[CELL_BYTES];
+    char *cell = table->cells + table->bytes;
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(cell, CELL_BYTES, format, args);
     va_end(args);
-    rdt_message_make_plain(text);
-    size_t bytes = strlen(text) + 1;
-    char *cell = malloc(bytes);
-    if (!cell) {
-        table->failed = true;
-        return;
-    }
-    table->cells[table->cell_count++] = memcpy(cell, text, bytes);
+    rdt_message_make_plain(cell);
+    table->bytes += strlen(cell) + 1;
+    table->cell_count++;
 }
 
 void rdt_table_add_row(rdt_table *table, const char *const cells[]) {
@@ -95,10 +88,11 @@ typedef struct layout {
     bool below;
 } layout;
 
-static void print_row(const rdt_table *table, const layout *layout, size_t first, FILE *out) {
+/* Returns the next row's first cell. */
+static const char *print_row(const rdt_table *table, const layout *layout, const char *cell,
+                             FILE *out) {
     int blanks = 0;
-    for (size_t i = 0; i < table->column_count; i++) {
-        const char *cell = table->cells[first + i];
+    for (size_t i = 0; i < table->column_count; i++, cell += strlen(cell) + 1) {
         int fill = layout->widths[i] - (int)strlen(cell);
         bool right = table->right[i] == 'r', last = i + 1 == table->column_count;
         if (right) blanks += fill;
@@ -115,27 +109,28 @@ static void print_row(const rdt_table *table, const layout *layout, size_t first
         blanks += 2;
     }
     fputc('\n', out);
+    return cell;
 }
 
 void rdt_table_print(rdt_table *table, FILE *out) {
     layout layout = {.start = 0};
     int before = 0;
-    for (size_t i = 0; i < table->cell_count; i++) {
-        int width = (int)strlen(table->cells[i]);
+    const char *cell = table->cells;
+    for (size_t i = 0; i < table->cell_count; i++, cell += strlen(cell) + 1) {
         int *widest = &layout.widths[i % table->column_count];
-        if (width > *widest) *widest = width;
+        if ((int)strlen(cell) > *widest) *widest = (int)strlen(cell);
     }
     for (size_t i = 0; i + 1 < table->column_count; i++) before += layout.widths[i] + 2;
     if (before + layout.widths[table->column_count - 1] > LINE_COLUMNS) {
         layout.below = LINE_COLUMNS - before < LAST_LEAST;
         layout.start = layout.below ? BELOW : before;
     }
-    for (size_t i = 0; i + table->column_count <= table->cell_count; i += table->column_count)
-        print_row(table, &layout, i, out);
-    for (size_t i = 0; i < table->cell_count; i++) free(table->cells[i]);
+    cell = table->cells;
+    for (size_t rows = table->cell_count / table->column_count; rows; rows--)
+        cell = print_row(table, &layout, cell, out);
     free(table->cells);
     table->cells = NULL;
-    table->cell_count = table->capacity = 0;
+    table->bytes = table->cell_count = table->capacity = 0;
 }
 
 bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {

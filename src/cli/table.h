@@ -9,8 +9,8 @@
 typedef struct rdt_table {
     size_t column_count;
     const char *right; /* per column: 'r' aligns it to the right */
-    char **cells;      /* row by row */
-    size_t cell_count, capacity;
+    char *cells;       /* row by row, each with its NUL */
+    size_t cell_count, bytes, capacity;
     bool failed; /* memory ran out: a row is missing */
 } rdt_table;
 
