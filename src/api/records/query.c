@@ -5,44 +5,26 @@
 #include "api/records/query.h"
 #include "api/records/convert.h"
 #include "api/records/current.h"
-#include "base/array.h"
 #include "base/reserved.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
-#include "redtune/records.h"
-
-/* A row with what it is told by. */
-typedef struct entry {
-    const rdt_row *row;
-    const rdt_row *winner, *baseline; /* of its problem on its GPU; NULL: none */
-} entry;
-
-typedef struct listing {
-    const redtune_rows_query *query;
-    rdt_layers layers;
-    const rdt_target *target;
-    rdt_rows rows;
-    entry *entries;
-    size_t count;
-    rdt_standing *standings; /* one per problem, GPU and version of the templates */
-    size_t standing_count, standing_capacity;
-} listing;
 
 /* ---- which rows ------------------------------------------------------------------------------ */
 
-static bool is_wanted(const listing *self, const rdt_row *row) {
-    const redtune_rows_query *query = self->query;
+static bool is_wanted(const redtune_rows_query *query, const rdt_target *target,
+                      const rdt_row *row) {
     const redtune_problem *problem = &row->trial.problem;
-    return rdt_target_has(self->target, &row->gpu) && (!query->op || *query->op == problem->op) &&
+    return rdt_target_has(target, &row->gpu) && (!query->op || *query->op == problem->op) &&
            (!query->dtype || *query->dtype == problem->dtype) &&
            (!query->count || query->count == problem->count);
 }
 
-static void drop_unwanted(listing *self) {
+static void drop_unwanted(rdt_rows *rows, const redtune_rows_query *query,
+                          const rdt_target *target) {
     size_t kept = 0;
-    for (size_t i = 0; i < self->rows.count; i++)
-        if (is_wanted(self, &self->rows.row[i])) self->rows.row[kept++] = self->rows.row[i];
-    self->rows.count = kept;
+    for (size_t i = 0; i < rows->count; i++)
+        if (is_wanted(query, target, &rows->row[i])) rows->row[kept++] = rows->row[i];
+    rows->count = kept;
 }
 
 /* ---- their order ----------------------------------------------------------------------------- */
@@ -54,7 +36,7 @@ static int compare_problem(const rdt_row *a, const rdt_row *b) {
 }
 
 static int compare_entries(const void *a, const void *b) {
-    const rdt_row *x = ((const entry *)a)->row, *y = ((const entry *)b)->row;
+    const rdt_row *x = ((const rdt_listed *)a)->row, *y = ((const rdt_listed *)b)->row;
     int diff = compare_problem(x, y);
     bool x_good = x->trial.outcome == RDT_OUTCOME_GOOD,
          y_good = y->trial.outcome == RDT_OUTCOME_GOOD;
@@ -68,57 +50,65 @@ static int compare_entries(const void *a, const void *b) {
 
 /* ---- who wins -------------------------------------------------------------------------------- */
 
-static redtune_status keep_standing(void *user, const rdt_standing *standing, redtune_error *err) {
-    listing *self = user;
-    redtune_status status =
-        RDT_ARRAY_RESERVE(self->standings, self->standing_capacity, self->standing_count + 1, err);
-    if (!status) self->standings[self->standing_count++] = *standing;
-    return status;
+/* Of two winners of one problem, whether the first is the one to go by. */
+static bool is_preferred(const rdt_row *a, const rdt_row *b) {
+    return a->current != b->current ? a->current : a->date > b->date;
 }
 
-static int compare_standings(const void *a, const void *b) {
-    const rdt_standing *x = a, *y = b;
-    int diff = compare_problem(x->winner, y->winner);
-    return diff ? diff : rdt_rows_compare_group(x->winner, y->winner);
-}
-
-/* Of two standings of one problem, whether the first is the one to go by. */
-static bool is_preferred(const rdt_standing *a, const rdt_standing *b) {
-    bool a_counts = a->winner->current, b_counts = b->winner->current;
-    return a_counts != b_counts ? a_counts : a->winner->date > b->winner->date;
-}
-
-/* The standings and the entries are in the same order of problems. */
-static void tell_winners(listing *self) {
-    size_t at = 0;
-    for (size_t i = 0; i < self->count; i++) {
-        entry *each = &self->entries[i];
-        while (at < self->standing_count &&
-               compare_problem(self->standings[at].winner, each->row) < 0)
-            at++;
-        const rdt_standing *best = NULL;
-        for (size_t k = at;
-             k < self->standing_count && !compare_problem(self->standings[k].winner, each->row);
-             k++)
-            if (!best || is_preferred(&self->standings[k], best)) best = &self->standings[k];
-        if (!best) continue;
-        each->winner = best->winner;
-        each->baseline = best->baseline;
+/* Tells the entries of the standing's problem, which lie together. */
+static redtune_status note_standing(void *user, const rdt_standing *standing, redtune_error *err) {
+    rdt_listing *self = user;
+    size_t first = 0, end = self->count;
+    (void)err;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (compare_problem(self->entry[middle].row, standing->winner) < 0)
+            first = middle + 1;
+        else
+            end = middle;
     }
+    for (size_t i = first;
+         i < self->count && !compare_problem(self->entry[i].row, standing->winner); i++) {
+        rdt_listed *each = &self->entry[i];
+        if (each->winner && !is_preferred(standing->winner, each->winner)) continue;
+        each->winner = standing->winner;
+        each->baseline = standing->baseline;
+    }
+    return REDTUNE_OK;
 }
 
-static redtune_status arrange_listing(listing *self, redtune_error *err) {
+static redtune_status arrange_listing(rdt_listing *self, redtune_error *err) {
     self->count = self->rows.count;
-    self->entries = calloc(self->count + 1, sizeof *self->entries);
-    if (!self->entries) return rdt_fail_memory(err, (self->count + 1) * sizeof *self->entries);
-    for (size_t i = 0; i < self->count; i++) self->entries[i].row = &self->rows.row[i];
-    qsort(self->entries, self->count, sizeof *self->entries, compare_entries);
-    redtune_status status = rdt_rows_rank(&self->rows, keep_standing, self, err);
+    self->entry = calloc(self->count + 1, sizeof *self->entry);
+    if (!self->entry) return rdt_fail_memory(err, (self->count + 1) * sizeof *self->entry);
+    for (size_t i = 0; i < self->count; i++) self->entry[i].row = &self->rows.row[i];
+    qsort(self->entry, self->count, sizeof *self->entry, compare_entries);
+    return rdt_rows_rank(&self->rows, note_standing, self, err);
+}
+
+redtune_status rdt_query_list(const redtune_rows_query *query, const rdt_target_query *about,
+                              rdt_listing *out, redtune_error *err) {
+    const rdt_layers_wanted wanted = {.contenders = query->winners != 0};
+    const rdt_target *target = &out->target;
+    char templates[RDT_HASH_TEXT_BYTES];
+    redtune_status status = rdt_layers_list(query->database, &out->layers, err);
+    if (!status) status = rdt_target_find(about, &out->layers, &out->target, err);
+    if (!status) status = rdt_codegen_version(templates, err);
+    if (status || !target->found) return status;
+    rdt_layers layers = out->layers;
+    layers.count = target->layers;
+    status = rdt_layers_read(&layers, &wanted, &out->rows, err);
     if (status) return status;
-    if (self->standing_count)
-        qsort(self->standings, self->standing_count, sizeof *self->standings, compare_standings);
-    tell_winners(self);
-    return REDTUNE_OK;
+    drop_unwanted(&out->rows, query, target);
+    status = rdt_current_mark_by(templates, &out->rows, err);
+    return status ? status : arrange_listing(out, err);
+}
+
+void rdt_query_free(rdt_listing *listing) {
+    free(listing->entry);
+    rdt_rows_free(&listing->rows);
+    rdt_target_free(&listing->target);
+    rdt_layers_free(&listing->layers);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -133,7 +123,7 @@ static void tell_conditions(const rdt_conditions *conditions, redtune_row *out) 
     out->throttle = any ? (int64_t)conditions->throttle : -1;
 }
 
-static void describe_row(const listing *self, const entry *each, redtune_row *out) {
+static void describe_row(const rdt_listing *self, const rdt_listed *each, redtune_row *out) {
     const rdt_row *row = each->row;
     const rdt_trial *trial = &row->trial;
     const rdt_origin *origin = &row->origin;
@@ -168,76 +158,32 @@ static void describe_row(const listing *self, const entry *each, redtune_row *ou
     rdt_text_copy(out->config, sizeof out->config, trial->config);
 }
 
-static redtune_status give(const listing *self, redtune_row_fn *each, void *user,
-                           redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < self->count; i++) {
-        redtune_row row;
-        if (self->query->winners && self->entries[i].winner != self->entries[i].row) continue;
-        describe_row(self, &self->entries[i], &row);
-        status = each(user, &row, err);
-    }
-    return status;
-}
-
-/* Reads and arranges what the query asks for. The listing is closed in any case. */
-static redtune_status open_listing(listing *self, redtune_error *err) {
-    const rdt_layers_wanted wanted = {.contenders = self->query->winners != 0};
-    char templates[RDT_HASH_TEXT_BYTES];
-    redtune_status status = rdt_codegen_version(templates, err);
-    if (!status) status = rdt_layers_list(self->query->database, &self->layers, err);
-    if (status || !self->target->found) return status;
-    rdt_layers layers = self->layers;
-    layers.count = self->target->layers;
-    status = rdt_layers_read(&layers, &wanted, &self->rows, err);
-    if (status) return status;
-    drop_unwanted(self);
-    status = rdt_current_mark_by(templates, &self->rows, err);
-    return status ? status : arrange_listing(self, err);
-}
-
-static void close_listing(listing *self) {
-    free(self->standings);
-    free(self->entries);
-    rdt_rows_free(&self->rows);
-    rdt_layers_free(&self->layers);
-}
-
-redtune_status rdt_query_each(const redtune_rows_query *query, const rdt_target *target,
-                              redtune_row_fn *each, void *user, redtune_error *err) {
-    listing self = {.query = query, .target = target};
-    redtune_status status = open_listing(&self, err);
-    if (!status) status = give(&self, each, user, err);
-    close_listing(&self);
-    return status;
-}
-
-static redtune_status target_of_query(const redtune_rows_query *query, const char *verb,
-                                      rdt_target *out, redtune_error *err) {
-    const rdt_target_query wanted = {
+/* Lists for a caller, whose query also names the target. */
+static redtune_status list_query(const redtune_rows_query *query, const char *verb,
+                                 rdt_listing *out, redtune_error *err) {
+    const rdt_target_query about = {
         .verb = verb, .gpu = query->gpu, .shipped = query->shipped != 0, .own = query->own != 0};
-    rdt_layers layers = {.count = 0};
     redtune_status status = rdt_reserved_check(RDT_RESERVED(query), "redtune_rows_query", err);
     if (!status) status = rdt_problem_check_filter(query->op, query->dtype, err);
-    if (!status) status = rdt_layers_list(query->database, &layers, err);
-    if (!status) status = rdt_target_find(&wanted, &layers, out, err);
-    rdt_layers_free(&layers);
-    return status;
+    return status ? status : rdt_query_list(query, &about, out, err);
 }
 
 redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each, void *user,
                                  redtune_error *err) {
     const redtune_rows_query usual = {.database = NULL};
-    rdt_target target = {.all = false};
+    rdt_listing self = {.count = 0};
     if (!each) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot list measurements: each is NULL");
     if (!query) query = &usual;
-    redtune_status status = target_of_query(query, "list measurements", &target, err);
-    if (!status) status = rdt_query_each(query, &target, each, user, err);
-    rdt_target_free(&target);
+    redtune_status status = list_query(query, "list measurements", &self, err);
+    for (size_t i = 0; !status && i < self.count; i++) {
+        redtune_row row;
+        if (query->winners && self.entry[i].winner != self.entry[i].row) continue;
+        describe_row(&self, &self.entry[i], &row);
+        status = each(user, &row, err);
+    }
+    rdt_query_free(&self);
     return status;
 }
-
-/* ---- writing them out ------------------------------------------------------------------------ */
 
 redtune_status redtune_export(const redtune_rows_query *query, redtune_export_format format,
                               void **data, size_t *bytes, redtune_error *err) {
@@ -247,14 +193,13 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
                         data ? "bytes" : "data");
     if (format != REDTUNE_EXPORT_SQLITE && format != REDTUNE_EXPORT_JSON)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot export: unknown format %d", (int)format);
-    rdt_target target = {.all = false};
-    listing self = {.query = query ? query : &everything_own, .target = &target};
+    if (!query) query = &everything_own;
+    rdt_listing self = {.count = 0};
     rdt_rows chosen = {0};
-    redtune_status status = target_of_query(self.query, "export", &target, err);
-    if (!status) status = open_listing(&self, err);
+    redtune_status status = list_query(query, "export", &self, err);
     for (size_t i = 0; !status && i < self.count; i++) {
-        const entry *each = &self.entries[i];
-        if (!self.query->winners || each->row == each->winner || each->row == each->baseline)
+        const rdt_listed *each = &self.entry[i];
+        if (!query->winners || each->row == each->winner || each->row == each->baseline)
             status = rdt_rows_add(&chosen, each->row, err);
     }
     if (!status)
@@ -262,7 +207,6 @@ redtune_status redtune_export(const redtune_rows_query *query, redtune_export_fo
             (format == REDTUNE_EXPORT_JSON ? rdt_exchange_write_json
                                            : rdt_exchange_write_file)(&chosen, data, bytes, err);
     rdt_rows_free(&chosen);
-    close_listing(&self);
-    rdt_target_free(&target);
+    rdt_query_free(&self);
     return status;
 }

@@ -3,226 +3,143 @@
 #include <string.h>
 #include "api/records/query.h"
 #include "api/records/convert.h"
-#include "base/array.h"
 #include "base/reserved.h"
 #include "codegen/page.h"
-#include "redtune/records.h"
 #include "redtune/tools.h"
 
-/* NVML's clocks event reasons that are no choice of anyone's: power, heat and brakes. */
-static const int64_t throttle_reasons = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
-
-/* A measurement with copies of the strings that live during the call only. */
-typedef struct measured {
-    redtune_row row;
-    rdt_report_origin origin;
-    rdt_outcome outcome;
-} measured;
-
-/* The measurements of one problem, cache state and GPU model, as they come by. */
+/* What competes for one problem in one cache state. */
 typedef struct group {
-    measured *item;
-    size_t count, capacity;
+    const rdt_row *winner, *baseline; /* baseline NULL: none */
+    const rdt_listed **item;
+    size_t count;
 } group;
 
 typedef struct gathering {
     const redtune_reporting *wanted;
-    rdt_layers layers;
-    rdt_target target;
-    group group;
-    const rdt_report_point *shown; /* second time through: whose candidates are kept */
+    rdt_listing listing;
+    const rdt_listed **items; /* of all groups, side by side */
+    group *groups;            /* one for each point of the report */
     rdt_report report;
-    size_t point_capacity, origin_capacity;
 } gathering;
 
-static bool same_point(const redtune_row *a, const redtune_row *b) {
-    return rdt_problem_same(&a->problem, &b->problem) && !a->warm == !b->warm;
+/* NULL where memory is out. */
+static void *allocate_list(size_t count, size_t bytes, redtune_error *err) {
+    void *list = calloc(count + 1, bytes);
+    if (!list) rdt_fail_memory(err, (count + 1) * bytes);
+    return list;
 }
 
-/* ---- one problem ----------------------------------------------------------------------------- */
+/* ---- the problems ---------------------------------------------------------------------------- */
 
-static redtune_status find_origin(gathering *self, const rdt_report_origin *origin, size_t *index,
-                                  redtune_error *err) {
-    rdt_report *report = &self->report;
-    for (*index = 0; *index < report->origin_count; ++*index) {
-        const rdt_report_origin *known = &report->origin[*index];
+/* What does not count where the winner does, or is of other templates than a winner that does not,
+ * does not compete with it. */
+static bool competes(const rdt_row *row, const rdt_row *winner) {
+    return row->current == winner->current &&
+           (row->current || !strcmp(row->origin.templates, winner->origin.templates));
+}
+
+static redtune_status list_groups(gathering *self, redtune_error *err) {
+    const rdt_listing *listing = &self->listing;
+    self->items = allocate_list(listing->count, sizeof *self->items, err);
+    if (!self->items) return REDTUNE_MEMORY;
+    self->groups = allocate_list(listing->count, sizeof *self->groups, err);
+    if (!self->groups) return REDTUNE_MEMORY;
+    const rdt_listed **end = self->items;
+    group *last = NULL;
+    for (size_t i = 0; i < listing->count; i++) {
+        const rdt_listed *each = &listing->entry[i];
+        if (!each->winner) continue;
+        if (!last || last->winner != each->winner) {
+            last = &self->groups[self->report.point_count++];
+            *last = (group){each->winner, each->baseline, end, 0};
+        }
+        if (!competes(each->row, each->winner)) continue;
+        *end++ = each;
+        last->count++;
+    }
+    return REDTUNE_OK;
+}
+
+static size_t find_origin(rdt_report *report, const rdt_origin *origin) {
+    size_t i = 0;
+    for (; i < report->origin_count; i++) {
+        const rdt_report_origin *known = &report->origin[i];
         if (!strcmp(known->machine, origin->machine) &&
             !strcmp(known->templates, origin->templates) &&
             known->driver_version == origin->driver_version &&
             known->nvrtc_version == origin->nvrtc_version)
-            return REDTUNE_OK;
+            return i;
     }
-    redtune_status status =
-        RDT_ARRAY_RESERVE(report->origin, self->origin_capacity, report->origin_count + 1, err);
-    if (!status) report->origin[report->origin_count++] = *origin;
-    return status;
+    rdt_report_origin *fresh = &report->origin[report->origin_count++];
+    fresh->driver_version = origin->driver_version;
+    fresh->nvrtc_version = origin->nvrtc_version;
+    rdt_text_copy(fresh->machine, sizeof fresh->machine, origin->machine);
+    rdt_text_copy(fresh->templates, sizeof fresh->templates, origin->templates);
+    return i;
 }
 
-static rdt_trial trial_of(const measured *item) {
-    const redtune_row *row = &item->row;
-    rdt_trial trial = {
-        .problem = row->problem,
-        .cache = row->warm ? RDT_CACHE_WARM : RDT_CACHE_COLD,
-        .is_default = row->is_default != 0,
-        .outcome = item->outcome,
-        .median_ns = row->median_ns,
-        .spread_ns = row->spread_ns,
-        .samples = row->samples,
-        .conditions = {.sm_mhz = row->sm_mhz > 0 ? row->sm_mhz : 0,
-                       .temperature_c = row->temperature_c > 0 ? row->temperature_c : 0},
-    };
-    rdt_text_copy(trial.family, sizeof trial.family, row->family);
-    rdt_text_copy(trial.config, sizeof trial.config, row->config);
-    return trial;
-}
-
-static int compare_measured(const void *a, const void *b) {
-    const measured *x = *(const measured *const *)a, *y = *(const measured *const *)b;
-    int diff = strcmp(x->row.family, y->row.family);
-    if (!diff) diff = strcmp(x->row.config, y->row.config);
-    if (!diff) diff = (x->outcome != RDT_OUTCOME_GOOD) - (y->outcome != RDT_OUTCOME_GOOD);
-    if (!diff) diff = y->row.samples - x->row.samples;
+static int compare_items(const void *a, const void *b) {
+    const rdt_listed *x = *(const rdt_listed *const *)a, *y = *(const rdt_listed *const *)b;
+    const rdt_trial *p = &x->row->trial, *q = &y->row->trial;
+    int diff = strcmp(p->family, q->family);
+    if (!diff) diff = strcmp(p->config, q->config);
+    if (!diff) diff = (p->outcome != RDT_OUTCOME_GOOD) - (q->outcome != RDT_OUTCOME_GOOD);
+    if (!diff) diff = q->samples - p->samples;
     return diff ? diff : (x > y) - (x < y);
 }
 
-static int compare_times(const void *a, const void *b) {
-    const rdt_trial *x = a, *y = b;
-    int time = (x->median_ns > y->median_ns) - (x->median_ns < y->median_ns);
-    return time ? time : strcmp(x->config, y->config);
-}
-
-/* Of each config the good and most careful one; how many there are. */
-static size_t reduce_to_configs(const measured **items, size_t count) {
+/* Keeps the good and most careful item of each config. */
+static void reduce_to_configs(group *self) {
+    const rdt_listed **items = self->item;
     size_t kept = 0;
-    qsort(items, count, sizeof *items, compare_measured);
-    for (size_t i = 0; i < count; i++)
-        if (!kept || strcmp(items[kept - 1]->row.family, items[i]->row.family) ||
-            strcmp(items[kept - 1]->row.config, items[i]->row.config))
+    qsort(items, self->count, sizeof *items, compare_items);
+    for (size_t i = 0; i < self->count; i++)
+        if (!kept || strcmp(items[kept - 1]->row->trial.family, items[i]->row->trial.family) ||
+            strcmp(items[kept - 1]->row->trial.config, items[i]->row->trial.config))
             items[kept++] = items[i];
-    return kept;
+    self->count = kept;
 }
 
-static redtune_status keep_candidates(gathering *self, const measured **configs, size_t count,
-                                      redtune_error *err) {
+static void describe_group(rdt_report *report, group *self, rdt_report_point *out) {
+    out->winner = self->winner->trial;
+    out->date = self->winner->date;
+    out->default_ns = self->baseline ? self->baseline->trial.median_ns : 0;
+    out->origin = find_origin(report, &self->winner->origin);
+    for (size_t i = 0; i < self->count; i++) {
+        const rdt_trial *trial = &self->item[i]->row->trial;
+        out->outcomes[trial->outcome]++;
+        out->throttled += rdt_trial_held_down(&trial->conditions);
+        out->disturbed += trial->conditions.others > 0;
+        if (trial->conditions.temperature_c > out->hottest_c)
+            out->hottest_c = trial->conditions.temperature_c;
+    }
+    reduce_to_configs(self);
+    out->configs = self->count;
+}
+
+static redtune_status describe_groups(gathering *self, redtune_error *err) {
     rdt_report *report = &self->report;
-    report->candidate = calloc(count + 1, sizeof *report->candidate);
-    if (!report->candidate) return rdt_fail_memory(err, (count + 1) * sizeof *report->candidate);
-    for (size_t i = 0; i < count; i++)
-        if (configs[i]->outcome == RDT_OUTCOME_GOOD)
-            report->candidate[report->candidate_count++] = trial_of(configs[i]);
-    qsort(report->candidate, report->candidate_count, sizeof *report->candidate, compare_times);
+    const size_t count = report->point_count;
+    report->point = allocate_list(count, sizeof *report->point, err);
+    if (!report->point) return REDTUNE_MEMORY;
+    report->origin = allocate_list(count, sizeof *report->origin, err);
+    if (!report->origin) return REDTUNE_MEMORY;
+    for (size_t i = 0; i < count; i++) describe_group(report, &self->groups[i], &report->point[i]);
     return REDTUNE_OK;
-}
-
-static void add_conditions(rdt_report_point *point, const measured *item) {
-    const redtune_row *row = &item->row;
-    point->outcomes[item->outcome]++;
-    point->throttled += row->throttle > 0 && (row->throttle & throttle_reasons) != 0;
-    point->disturbed += row->others > 0;
-    if (row->temperature_c > point->hottest_c) point->hottest_c = row->temperature_c;
-}
-
-static redtune_status add_report_point(gathering *self, const measured *winner,
-                                       const measured **items, size_t count, redtune_error *err) {
-    rdt_report *report = &self->report;
-    rdt_report_point point = {
-        .winner = trial_of(winner), .date = winner->row.date, .default_ns = winner->row.default_ns};
-    for (size_t i = 0; i < count; i++) add_conditions(&point, items[i]);
-    point.configs = reduce_to_configs(items, count);
-    redtune_status status = find_origin(self, &winner->origin, &point.origin, err);
-    if (!status)
-        status =
-            RDT_ARRAY_RESERVE(report->point, self->point_capacity, report->point_count + 1, err);
-    if (!status) report->point[report->point_count++] = point;
-    return status;
-}
-
-/* What does not count where the winner does, or is of other templates than a winner that does not,
- * does not compete with it. */
-static redtune_status finish_group(gathering *self, redtune_error *err) {
-    group *group = &self->group;
-    const measured *winner = NULL;
-    for (size_t i = 0; i < group->count; i++)
-        if (group->item[i].row.is_winner) winner = &group->item[i];
-    redtune_status status = REDTUNE_OK;
-    const measured **items = winner ? malloc(group->count * sizeof *items) : NULL;
-    if (winner && !items) return rdt_fail_memory(err, group->count * sizeof *items);
-    size_t count = 0;
-    for (size_t i = 0; winner && i < group->count; i++)
-        if (!group->item[i].row.templates_differ == !winner->row.templates_differ &&
-            (!winner->row.templates_differ ||
-             !strcmp(group->item[i].origin.templates, winner->origin.templates)))
-            items[count++] = &group->item[i];
-    if (winner && !self->shown)
-        status = add_report_point(self, winner, items, count, err);
-    else if (winner)
-        status = keep_candidates(self, items, reduce_to_configs(items, count), err);
-    free(items);
-    group->count = 0;
-    return status;
-}
-
-/* Whether a row is one of the point whose candidates are kept; the first time all are taken. */
-static bool is_taken(const gathering *self, const redtune_row *row) {
-    const rdt_report_point *shown = self->shown;
-    /* A query for a count of 0 is one for all. */
-    return !shown || (rdt_problem_same(&row->problem, &shown->winner.problem) &&
-                      (row->warm != 0) == (shown->winner.cache == RDT_CACHE_WARM));
-}
-
-static redtune_status take_row(void *user, const redtune_row *row, redtune_error *err) {
-    gathering *self = user;
-    group *group = &self->group;
-    redtune_status status = REDTUNE_OK;
-    int outcome = rdt_trial_outcome_find(row->outcome);
-    if (outcome < 0 || !is_taken(self, row)) return REDTUNE_OK;
-    if (group->count && !same_point(&group->item[0].row, row)) status = finish_group(self, err);
-    if (!status) status = RDT_ARRAY_RESERVE(group->item, group->capacity, group->count + 1, err);
-    if (status) return status;
-    measured *item = &group->item[group->count++];
-    *item = (measured){
-        .row = *row,
-        .outcome = (rdt_outcome)outcome,
-        .origin = {.driver_version = row->driver_version, .nvrtc_version = row->nvrtc_version}};
-    rdt_text_copy(item->origin.machine, sizeof item->origin.machine, row->machine);
-    rdt_text_copy(item->origin.templates, sizeof item->origin.templates, row->templates);
-    return REDTUNE_OK;
-}
-
-static redtune_status take_rows(gathering *self, const redtune_rows_query *query,
-                                redtune_error *err) {
-    self->group.count = 0;
-    redtune_status status = rdt_query_each(query, &self->target, take_row, self, err);
-    return status ? status : finish_group(self, err);
-}
-
-/* ---- the whole database ---------------------------------------------------------------------- */
-
-static redtune_status find_reported(gathering *self, redtune_error *err) {
-    const redtune_reporting *wanted = self->wanted;
-    const rdt_target_query query = {
-        .verb = "report",
-        .device = wanted->device,
-        .gpu = wanted->gpu,
-        .shipped = wanted->shipped != 0,
-        .single = true,
-    };
-    redtune_status status = rdt_layers_list(wanted->database, &self->layers, err);
-    if (!status) status = rdt_target_find(&query, &self->layers, &self->target, err);
-    if (!status && self->target.found) rdt_convert_gpu(&self->target.facts, &self->report.gpu);
-    return status;
 }
 
 static redtune_status list_others(gathering *self, redtune_error *err) {
     rdt_report *report = &self->report;
-    const rdt_target *target = &self->target;
-    report->other = calloc(target->count + 1, sizeof *report->other);
-    if (!report->other) return rdt_fail_memory(err, (target->count + 1) * sizeof *report->other);
+    const rdt_target *target = &self->listing.target;
+    report->other = allocate_list(target->count, sizeof *report->other, err);
+    if (!report->other) return REDTUNE_MEMORY;
     for (size_t i = 0; i < target->count; i++)
         if (!rdt_target_has(target, &target->model[i].facts))
             rdt_convert_gpu(&target->model[i].facts, &report->other[report->other_count++]);
     return REDTUNE_OK;
 }
+
+/* ---- the problem whose candidates are shown -------------------------------------------------- */
 
 /* How much there is to see: the gain of problems of which half as many configs as of any are known,
  * and the number of these. */
@@ -261,27 +178,54 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
+static int compare_times(const void *a, const void *b) {
+    const rdt_trial *x = a, *y = b;
+    int time = (x->median_ns > y->median_ns) - (x->median_ns < y->median_ns);
+    return time ? time : strcmp(x->config, y->config);
+}
+
+static redtune_status list_candidates(gathering *self, redtune_error *err) {
+    rdt_report *report = &self->report;
+    const group *shown = &self->groups[report->shown];
+    report->candidate = allocate_list(shown->count, sizeof *report->candidate, err);
+    if (!report->candidate) return REDTUNE_MEMORY;
+    for (size_t i = 0; i < shown->count; i++)
+        if (shown->item[i]->row->trial.outcome == RDT_OUTCOME_GOOD)
+            report->candidate[report->candidate_count++] = shown->item[i]->row->trial;
+    qsort(report->candidate, report->candidate_count, sizeof *report->candidate, compare_times);
+    return REDTUNE_OK;
+}
+
+/* ---- the whole database ---------------------------------------------------------------------- */
+
 static redtune_status gather_report(gathering *self, redtune_error *err) {
-    redtune_rows_query query = {.database = self->wanted->database};
-    redtune_status status = find_reported(self, err);
-    if (!status) status = take_rows(self, &query, err);
-    if (!status && !self->report.point_count && !self->wanted->step_count)
-        status = rdt_target_fail("report", &self->layers, err);
+    const redtune_reporting *wanted = self->wanted;
+    const rdt_listing *listing = &self->listing;
+    const redtune_rows_query query = {.database = wanted->database};
+    const rdt_target_query about = {
+        .verb = "report",
+        .device = wanted->device,
+        .gpu = wanted->gpu,
+        .shipped = wanted->shipped != 0,
+        .single = true,
+    };
+    redtune_status status = rdt_query_list(&query, &about, &self->listing, err);
+    if (!status) status = list_groups(self, err);
+    if (!status && !self->report.point_count && !wanted->step_count)
+        status = rdt_target_fail("report", &listing->layers, err);
+    if (!status && listing->target.found)
+        rdt_convert_gpu(&listing->target.facts, &self->report.gpu);
+    if (!status) status = describe_groups(self, err);
     if (!status) status = list_others(self, err);
     if (!status) status = choose_problem(self, err);
     if (status || !self->report.point_count) return status;
-    self->shown = &self->report.point[self->report.shown];
-    const redtune_problem *shown = &self->shown->winner.problem;
-    query.op = &shown->op;
-    query.dtype = &shown->dtype;
-    query.count = shown->count;
-    return take_rows(self, &query, err);
+    return list_candidates(self, err);
 }
 
 static void free_gathering(gathering *self) {
-    rdt_target_free(&self->target);
-    rdt_layers_free(&self->layers);
-    free(self->group.item);
+    rdt_query_free(&self->listing);
+    free(self->items);
+    free(self->groups);
     free(self->report.point);
     free(self->report.origin);
     free(self->report.other);
