@@ -87,8 +87,8 @@ static void check_config(const bench *self, const char *config_text, redtune_dty
     CHECK_OK(rdt_point_parse(rdt_codegen_spaces(self->codegen), config_text, &point, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, problem.count, &pattern, &err), err);
     CHECK_OK(exact_open(pattern, &sums, &err), err);
-    redtune_status status =
-        rdt_ladder_run_open(self->builder, gpu.context, &problem, &point, &rung, &err);
+    redtune_status status = rdt_ladder_run_open(self->builder, self->codegen, gpu.context, &problem,
+                                                &point, &rung, &err);
     check_that(!status, __FILE__, __LINE__, "%s: %s", config_text, err.message);
     for (size_t i = 0; !status && i < count_count && !check_state.failed; i++)
         check_count(self, &rung, pattern, sums, config_text, counts[i]);

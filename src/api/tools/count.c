@@ -17,6 +17,7 @@ typedef struct bench {
     rdt_buffer input, output, scratch;
     rdt_buffer flush; /* written after the input, it leaves L2 without it */
     CUstream stream;
+    char config[RDT_CONFIG_TEXT_BYTES];
 } bench;
 
 /* Numbers as in tuning: a kernel that branches on them shall meet more than zeros. */
@@ -73,10 +74,11 @@ static redtune_status count_launches(const bench *self, uint64_t count, redtune_
 
 static redtune_status load_config(bench *self, rdt_builder *builder, const rdt_context *context,
                                   const redtune_emission *emission, const redtune_problem *problem,
-                                  char config_text[256], redtune_error *err) {
+                                  redtune_error *err) {
     rdt_case at = {problem, &context->facts};
     rdt_codegen *codegen = NULL;
     rdt_point point;
+    char family[RDT_NAME_BYTES];
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
     status = rdt_emit_choose(codegen, emission, at, &point, err);
@@ -84,10 +86,7 @@ static redtune_status load_config(bench *self, rdt_builder *builder, const rdt_c
     if (!status)
         status =
             rdt_builder_make(builder, context, problem, &point, &self->launch, &self->kernel, err);
-    if (!status) {
-        char family[RDT_NAME_BYTES];
-        rdt_point_write(rdt_codegen_spaces(codegen), &point, family, config_text);
-    }
+    if (!status) rdt_point_write(rdt_codegen_spaces(codegen), &point, family, self->config);
     rdt_builder_give_back(builder);
     return status;
 }
@@ -97,14 +96,13 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
                                redtune_error *err) {
     bench self = {.driver = context->driver};
     redtune_counters counters = {0};
-    char config[sizeof counters.config];
     rdt_builder *builder = NULL;
     redtune_status status = rdt_builder_create(NULL, &builder, err);
-    if (!status) status = load_config(&self, builder, context, emission, problem, config, err);
+    if (!status) status = load_config(&self, builder, context, emission, problem, err);
     if (!status) status = allocate_buffers(&self, problem, context->facts.l2_bytes, err);
     if (!status) status = count_launches(&self, problem->count, &counters, err);
     if (!status) {
-        rdt_text_copy(counters.config, sizeof counters.config, config);
+        rdt_text_copy(counters.config, sizeof counters.config, self.config);
         rdt_text_copy(counters.gpu, sizeof counters.gpu, context->facts.name);
         *out = counters;
     }

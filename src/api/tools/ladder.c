@@ -18,7 +18,6 @@
 enum {
     USUAL_COUNT = 1 << 24,
     USUAL_COUNT_SIMULATED = 1 << 20,
-    USUAL_BLOCK = 256,
     SAMPLES = 31,
     CALLS_MAX = 16, /* in one timed graph, each on an input of its own */
     INPUT_ALIGNMENT_BYTES = 256,
@@ -31,45 +30,46 @@ typedef struct ladder {
     redtune_problem problem; /* resolved */
     bool simulated;
     rdt_test_buffers *buffers;
-    redtune_plan *tuned; /* the last step; it also reads the flush buffer */
-    double before_ns;    /* of the step that the next one goes on from; 0: none */
-    char wrong[32];      /* the first step whose sum was not right; "": none */
+    redtune_plan *tuned;              /* the last step; it also reads the flush buffer */
+    double before_ns;                 /* of the step that the next one goes on from; 0: none */
+    char wrong[32];                   /* the first step whose sum was not right; "": none */
+    const rdt_ladder_run *ladder_run; /* of the current step; NULL: it is the tuned one */
 } ladder;
-
-/* One step of them: a step, or the tuned plan. */
-typedef struct work {
-    const ladder *all;
-    const rdt_ladder_run *ladder_run; /* NULL: the plan */
-} work;
 
 /* ---- running a step -------------------------------------------------------------------------- */
 
-static redtune_status launch_step(const work *self, CUdeviceptr input, uint64_t count,
+static redtune_status run_tuned(const ladder *self, CUdeviceptr input, uint64_t count,
+                                redtune_error *err) {
+    return redtune_plan_reduce(self->tuned, (const void *)(uintptr_t)input, count,
+                               (void *)(uintptr_t)self->buffers->output.address,
+                               self->buffers->stream, err);
+}
+
+static redtune_status launch_step(const ladder *self, CUdeviceptr input, uint64_t count,
                                   redtune_error *err) {
-    const rdt_test_buffers *buffers = self->all->buffers;
+    const rdt_test_buffers *buffers = self->buffers;
     const rdt_operands operands = {.input = input,
                                    .count = count,
                                    .output = buffers->output.address,
                                    .scratch = buffers->scratch.address};
     if (self->ladder_run)
         return rdt_ladder_run_run(self->ladder_run, operands, buffers->stream, err);
-    return redtune_plan_reduce(self->all->tuned, (const void *)(uintptr_t)input, count,
-                               (void *)(uintptr_t)operands.output, buffers->stream, err);
+    return run_tuned(self, input, count, err);
 }
 
 /* Sums once from where the exact result is known, and counts what that took if it can be. */
-static redtune_status sum_once(const work *self, redtune_step *step, redtune_error *err) {
-    const rdt_test_buffers *buffers = self->all->buffers;
+static redtune_status sum_once(const ladder *self, redtune_step *step, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
     const rdt_pool *pool = buffers->sparse.count ? &buffers->sparse : &buffers->dense;
-    const redtune_problem *problem = &self->all->problem;
+    const redtune_problem *problem = &self->problem;
     redtune_counters before, after;
     CUresult rc =
         buffers->driver->memset_d8_async(buffers->output.address, 0xff, 16, buffers->stream);
     redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the result");
-    if (!status && self->all->simulated) status = rdt_counters_read(buffers->driver, &before, err);
+    if (!status && self->simulated) status = rdt_counters_read(buffers->driver, &before, err);
     if (!status) status = launch_step(self, pool->buffer.address, problem->count, err);
     if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
-    if (!status && self->all->simulated) status = rdt_counters_read(buffers->driver, &after, err);
+    if (!status && self->simulated) status = rdt_counters_read(buffers->driver, &after, err);
     if (!status)
         status = rdt_buffer_read(buffers->driver, &step->value, buffers->output.address,
                                  redtune_dtype_bytes(problem->result), buffers->stream, err);
@@ -78,7 +78,7 @@ static redtune_status sum_once(const work *self, redtune_step *step, redtune_err
     status = rdt_judge_answer(buffers->judge, &question, 1, &step->exact, err);
     if (status) return status;
     step->right = rdt_scalar_same(problem->result, &step->value, &step->exact);
-    if (self->all->simulated) {
+    if (self->simulated) {
         step->counted = 1;
         step->counters = rdt_counters_between(&before, &after);
         rdt_text_copy(step->counters.config, sizeof step->counters.config, step->config);
@@ -90,10 +90,10 @@ static redtune_status sum_once(const work *self, redtune_step *step, redtune_err
 /* ---- timing it ------------------------------------------------------------------------------- */
 
 /* Records calls on inputs side by side, so that none finds its input in L2. */
-static redtune_status record_calls(const work *self, int *calls, rdt_graph **out,
+static redtune_status record_calls(const ladder *self, int *calls, rdt_graph **out,
                                    redtune_error *err) {
-    const rdt_test_buffers *buffers = self->all->buffers;
-    const redtune_problem *problem = &self->all->problem;
+    const rdt_test_buffers *buffers = self->buffers;
+    const redtune_problem *problem = &self->problem;
     size_t element = redtune_dtype_bytes(problem->dtype);
     uint64_t unit = INPUT_ALIGNMENT_BYTES / element;
     uint64_t stride = (problem->count + unit - 1) / unit * unit;
@@ -111,12 +111,11 @@ static redtune_status record_calls(const work *self, int *calls, rdt_graph **out
     return rdt_graph_end(buffers->driver, buffers->stream, out, err);
 }
 
-static redtune_status time_replay(const work *self, const rdt_graph *graph, double *elapsed_ns,
+static redtune_status time_replay(const ladder *self, const rdt_graph *graph, double *elapsed_ns,
                                   redtune_error *err) {
-    const rdt_test_buffers *buffers = self->all->buffers;
-    const work flush = {self->all, NULL};
-    uint64_t elements = buffers->flush.bytes / redtune_dtype_bytes(self->all->problem.dtype);
-    redtune_status status = launch_step(&flush, buffers->flush.address, elements, err);
+    const rdt_test_buffers *buffers = self->buffers;
+    uint64_t elements = buffers->flush.bytes / redtune_dtype_bytes(self->problem.dtype);
+    redtune_status status = run_tuned(self, buffers->flush.address, elements, err);
     if (!status) status = rdt_timer_start(&buffers->timer, buffers->stream, err);
     if (!status) status = rdt_graph_replay(graph, buffers->stream, err);
     if (!status) status = rdt_timer_stop(&buffers->timer, buffers->stream, err);
@@ -124,9 +123,9 @@ static redtune_status time_replay(const work *self, const rdt_graph *graph, doub
     return status;
 }
 
-static redtune_status time_step(const work *self, redtune_step *step, redtune_error *err) {
-    const rdt_test_buffers *buffers = self->all->buffers;
-    const redtune_problem *problem = &self->all->problem;
+static redtune_status time_step(const ladder *self, redtune_step *step, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    const redtune_problem *problem = &self->problem;
     double sample_ns[SAMPLES];
     rdt_graph *graph = NULL;
     int calls = 0;
@@ -147,12 +146,11 @@ static redtune_status time_step(const work *self, redtune_step *step, redtune_er
 
 /* ---- climbing -------------------------------------------------------------------------------- */
 
-static redtune_status climb_step(ladder *self, const rdt_ladder_run *ladder_run, bool variant,
-                                 redtune_step *step, redtune_error *err) {
-    const work work = {self, ladder_run};
+static redtune_status climb_step(ladder *self, bool variant, redtune_step *step,
+                                 redtune_error *err) {
     redtune_error failure;
-    redtune_status status = sum_once(&work, step, &failure);
-    if (!status && !self->simulated) status = time_step(&work, step, &failure);
+    redtune_status status = sum_once(self, step, &failure);
+    if (!status && !self->simulated) status = time_step(self, step, &failure);
     if (status)
         return rdt_fail(err, status, failure.code, "cannot climb past step %s: %.600s", step->name,
                         failure.message);
@@ -170,12 +168,14 @@ static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, rdt_s
     rdt_ladder_run ladder_run = {0};
     redtune_status status = rdt_step_check(codegen, at, step, err);
     if (!status)
-        status = rdt_ladder_run_open(self->rt->builder, self->rt->context, &self->problem,
+        status = rdt_ladder_run_open(self->rt->builder, codegen, self->rt->context, &self->problem,
                                      &step->point, &ladder_run, err);
     if (status) return status;
     step->told.launches = rdt_ladder_run_launches(&ladder_run, self->problem.count);
     step->told.blocks = rdt_launch_blocks(&ladder_run.first_launch, self->problem.count);
-    status = climb_step(self, &ladder_run, step->about.variant, &step->told, err);
+    self->ladder_run = &ladder_run;
+    status = climb_step(self, step->about.variant, &step->told, err);
+    self->ladder_run = NULL;
     rdt_ladder_run_close(&ladder_run);
     return status;
 }
@@ -184,8 +184,7 @@ static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, rdt_s
 static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_error *err) {
     redtune_step step;
     const rdt_launch *how = &rdt_plan_executable(self->tuned)->launch;
-    redtune_info info;
-    redtune_plan_info(self->tuned, &info);
+    const redtune_info info = rdt_plan_executable(self->tuned)->info;
     rdt_step_describe_tuned(&self->problem, before, &step);
     if (info.match == REDTUNE_MATCH_DEFAULT)
         snprintf(step.text, sizeof step.text,
@@ -200,7 +199,7 @@ static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_
     rdt_text_copy(step.config, sizeof step.config, info.config);
     step.blocks = rdt_launch_blocks(how, self->problem.count);
     step.launches = how->final_threads && step.blocks > 1 ? 2 : 1;
-    return climb_step(self, NULL, false, &step, err);
+    return climb_step(self, false, &step, err);
 }
 
 static redtune_status climb_all(ladder *self, rdt_codegen *codegen, redtune_error *err) {
@@ -239,7 +238,7 @@ static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_er
     redtune *rt = self->rt;
     self->simulated = !rdt_counters_read(rt->context->driver, &counters, NULL);
     uint64_t usual = self->simulated ? USUAL_COUNT_SIMULATED : USUAL_COUNT;
-    if (self->climb->one_block) usual = self->climb->block ? self->climb->block : USUAL_BLOCK;
+    if (self->climb->one_block) usual = self->climb->block ? self->climb->block : RDT_STEP_BLOCK;
     redtune_status status = rdt_step_problem(self->climb, usual, &self->problem, err);
     if (!status) status = rdt_test_buffers_free_bytes(rt->context, &free_bytes, err);
     if (status) return status;

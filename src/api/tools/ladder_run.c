@@ -3,44 +3,37 @@
 
 enum { ROOM_ALIGNMENT_BYTES = 256 };
 
-static redtune_status make_launch(rdt_builder *builder, const rdt_context *context,
-                                  const redtune_problem *problem, const rdt_point *point,
-                                  rdt_launch *launch, rdt_kernel **kernel, redtune_error *err) {
-    rdt_codegen *codegen = NULL;
-    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
-    if (status) return status;
+static redtune_status make_launch(rdt_builder *builder, rdt_codegen *codegen,
+                                  const rdt_context *context, const redtune_problem *problem,
+                                  const rdt_point *point, rdt_launch *launch, rdt_kernel **kernel,
+                                  redtune_error *err) {
     const rdt_case at = {problem, &context->facts};
-    status = rdt_codegen_check(codegen, at, point, err);
+    redtune_status status = rdt_codegen_check(codegen, at, point, err);
     if (!status) status = rdt_codegen_launch(codegen, at, point, launch, err);
-    if (!status) status = rdt_builder_make(builder, context, problem, point, launch, kernel, err);
-    rdt_builder_give_back(builder);
-    return status;
+    if (status) return status;
+    return rdt_builder_make(builder, context, problem, point, launch, kernel, err);
 }
 
 /* Room for the sums that the first launch leaves, and for those that the second one does. */
 static redtune_status make_room(rdt_ladder_run *ladder_run, const rdt_driver *driver,
-                                uint64_t count, size_t result_bytes, redtune_error *err) {
-    uint64_t blocks = rdt_launch_blocks(&ladder_run->first_launch, count);
-    uint64_t fewer = rdt_launch_blocks(&ladder_run->again_launch, blocks);
-    uint64_t unit = ROOM_ALIGNMENT_BYTES;
-    uint64_t first_bytes = (blocks * result_bytes + unit - 1) / unit * unit;
+                                const redtune_problem *sums, redtune_error *err) {
+    const size_t bytes = redtune_dtype_bytes(sums->dtype);
+    const uint64_t fewer = rdt_launch_blocks(&ladder_run->again_launch, sums->count);
+    const uint64_t unit = ROOM_ALIGNMENT_BYTES;
+    const uint64_t first_bytes = (sums->count * bytes + unit - 1) / unit * unit;
     redtune_status status =
-        rdt_buffer_create(driver, first_bytes + fewer * result_bytes, &ladder_run->partials, err);
+        rdt_buffer_create(driver, first_bytes + fewer * bytes, &ladder_run->partials, err);
     ladder_run->room[0] = ladder_run->partials.address;
     ladder_run->room[1] = ladder_run->partials.address + first_bytes;
     return status;
 }
 
 /* A sum for every thread of the first launch; the others have fewer. */
-static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_builder *builder,
+static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_codegen *codegen,
                                 const rdt_driver *driver, const redtune_problem *problem,
                                 const rdt_point *point, redtune_error *err) {
-    rdt_codegen *codegen = NULL;
     rdt_about about;
-    redtune_status status = rdt_builder_borrow(builder, &codegen, err);
-    if (status) return status;
-    status = rdt_codegen_about(codegen, point, &about, err);
-    rdt_builder_give_back(builder);
+    redtune_status status = rdt_codegen_about(codegen, point, &about, err);
     if (status || !about.needs_work) return status;
     uint64_t threads = (uint64_t)rdt_launch_blocks(&ladder_run->first_launch, problem->count) *
                        ladder_run->first_launch.threads;
@@ -48,24 +41,23 @@ static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_builder *builder
                              &ladder_run->work, err);
 }
 
-redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context,
-                                   const redtune_problem *problem, const rdt_point *point,
-                                   rdt_ladder_run *out, redtune_error *err) {
+redtune_status rdt_ladder_run_open(rdt_builder *builder, rdt_codegen *codegen,
+                                   const rdt_context *context, const redtune_problem *problem,
+                                   const rdt_point *point, rdt_ladder_run *out,
+                                   redtune_error *err) {
     rdt_ladder_run ladder_run = {.first = NULL};
-    redtune_status status = make_launch(builder, context, problem, point, &ladder_run.first_launch,
-                                        &ladder_run.first, err);
-    if (!status && ladder_run.first_launch.partials &&
-        rdt_launch_blocks(&ladder_run.first_launch, problem->count) > 1) {
-        redtune_problem sums = *problem;
-        sums.dtype = problem->result;
-        sums.count = rdt_launch_blocks(&ladder_run.first_launch, problem->count);
-        status = make_launch(builder, context, &sums, point, &ladder_run.again_launch,
+    const rdt_launch *first = &ladder_run.first_launch;
+    redtune_status status = make_launch(builder, codegen, context, problem, point,
+                                        &ladder_run.first_launch, &ladder_run.first, err);
+    redtune_problem sums = *problem;
+    sums.dtype = problem->result;
+    sums.count = status ? 0 : rdt_launch_blocks(first, problem->count);
+    if (!status && first->partials && sums.count > 1) {
+        status = make_launch(builder, codegen, context, &sums, point, &ladder_run.again_launch,
                              &ladder_run.again, err);
-        if (!status)
-            status = make_room(&ladder_run, context->driver, problem->count,
-                               redtune_dtype_bytes(problem->result), err);
+        if (!status) status = make_room(&ladder_run, context->driver, &sums, err);
     }
-    if (!status) status = make_work(&ladder_run, builder, context->driver, problem, point, err);
+    if (!status) status = make_work(&ladder_run, codegen, context->driver, problem, point, err);
     if (status)
         rdt_ladder_run_close(&ladder_run);
     else

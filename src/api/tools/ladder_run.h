@@ -12,10 +12,10 @@ typedef struct rdt_ladder_run {
     CUdeviceptr room[2];       /* of partials: one launch reads the one and writes the other */
 } rdt_ladder_run;
 
-/* For sums of up to problem->count elements. problem is resolved. */
-redtune_status rdt_ladder_run_open(rdt_builder *builder, const rdt_context *context,
-                                   const redtune_problem *problem, const rdt_point *point,
-                                   rdt_ladder_run *out, redtune_error *err);
+/* For sums of up to problem->count elements. problem is resolved; codegen is the builder's. */
+redtune_status rdt_ladder_run_open(rdt_builder *builder, rdt_codegen *codegen,
+                                   const rdt_context *context, const redtune_problem *problem,
+                                   const rdt_point *point, rdt_ladder_run *out, redtune_error *err);
 /* No launch may still run. */
 void rdt_ladder_run_close(rdt_ladder_run *ladder_run);
 

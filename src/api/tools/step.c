@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/reserved.h"
-#include "redtune/tools.h"
-
-enum { USUAL_BLOCK = 256 };
 
 redtune_status rdt_step_problem(const redtune_climb *climb, uint64_t usual_count,
                                 redtune_problem *out, redtune_error *err) {
@@ -27,14 +24,11 @@ redtune_status rdt_step_problem(const redtune_climb *climb, uint64_t usual_count
 
 /* A block that the family has not is named with those that it has. */
 static redtune_status check_block(const rdt_space *space, int block, redtune_error *err) {
+    const rdt_param *blocks = &space->param[1];
     rdt_text known = {0};
-    for (int i = 0; i < space->param[1].value_count; i++) {
-        if (space->param[1].value[i] == block) {
-            rdt_text_free(&known);
-            return REDTUNE_OK;
-        }
-        rdt_text_addf(&known, "%s%d", i ? ", " : "", (int)space->param[1].value[i]);
-    }
+    if (rdt_space_param_find(blocks, block) >= 0) return REDTUNE_OK;
+    for (int i = 0; i < blocks->value_count; i++)
+        rdt_text_addf(&known, "%s%d", i ? ", " : "", (int)blocks->value[i]);
     redtune_status status = rdt_fail(err, REDTUNE_INVALID, 0,
                                      "cannot climb the ladder with blocks of %d threads: use %s",
                                      block, known.data ? known.data : "another");
@@ -47,7 +41,7 @@ redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune
                                  redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
     const rdt_space *space = &spaces->space[family];
-    const int block = climb->block ? climb->block : USUAL_BLOCK;
+    const int block = climb->block ? climb->block : RDT_STEP_BLOCK;
     char text[96];
     rdt_step step = {.told = {.problem = *problem}, .point = {.family = family}};
     if (climb->program && climb->one_block)
@@ -109,6 +103,12 @@ static redtune_status open_library(const redtune_climb *climb, library *out, red
     return REDTUNE_OK;
 }
 
+static redtune_status tell_step(const redtune_climb *climb, const redtune_step *step,
+                                redtune_error *err) {
+    if (!climb->step(climb->user, step)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "the list of the steps was interrupted");
+}
+
 redtune_status redtune_ladder_steps(const redtune_climb *climb, redtune_error *err) {
     library self;
     rdt_step step;
@@ -118,18 +118,15 @@ redtune_status redtune_ladder_steps(const redtune_climb *climb, redtune_error *e
                         climb ? "climb->step" : "climb");
     redtune_status status = open_library(climb, &self, err);
     if (status) return status;
-    bool stopped = false;
-    for (int i = 0; !status && !stopped && i < self.step_count; i++) {
+    for (int i = 0; !status && i < self.step_count; i++) {
         status = rdt_step_describe(self.codegen, self.family, climb, &self.problem, i, &step, err);
-        if (!status && step.about.exists) stopped = climb->step(climb->user, &step.told);
+        if (!status && step.about.exists) status = tell_step(climb, &step.told, err);
     }
-    if (!status && !stopped && !climb->one_block) {
+    if (!status && !climb->one_block) {
         rdt_step_describe_tuned(&self.problem, &step, &tuned);
-        stopped = climb->step(climb->user, &tuned);
+        status = tell_step(climb, &tuned, err);
     }
     rdt_codegen_close(self.codegen);
-    if (!status && stopped)
-        status = rdt_fail(err, REDTUNE_INTERRUPTED, 0, "the list of the steps was interrupted");
     return status;
 }
 
@@ -138,18 +135,16 @@ static redtune_status find_step(const library *self, const redtune_climb *climb,
                                 rdt_step *out, redtune_error *err) {
     rdt_text known = {0};
     redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < self->step_count; i++) {
+    bool found = false;
+    for (int i = 0; !status && !found && i < self->step_count; i++) {
         rdt_step step;
         status =
             rdt_step_describe(self->codegen, self->family, climb, &self->problem, i, &step, err);
-        if (!status && (!strcmp(step.told.name, name) || !strcmp(step.told.place, name))) {
-            *out = step;
-            rdt_text_free(&known);
-            return REDTUNE_OK;
-        }
+        found = !status && (!strcmp(step.told.name, name) || !strcmp(step.told.place, name));
+        if (found) *out = step;
         rdt_text_addf(&known, "%s%s", i ? ", " : "", step.told.name);
     }
-    if (!status)
+    if (!status && !found)
         status = rdt_fail(err, REDTUNE_INVALID, 0,
                           "cannot show step '%.40s': the ladder has none of that name or number; "
                           "use %s",

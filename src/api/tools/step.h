@@ -4,6 +4,9 @@
 #include "codegen/codegen.h"
 #include "redtune/tools.h"
 
+/* Threads per block where a climb names none. */
+enum { RDT_STEP_BLOCK = 256 };
+
 typedef struct rdt_step {
     redtune_step told; /* name, place, text, problem, family and config */
     rdt_point point;
