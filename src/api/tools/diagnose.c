@@ -40,6 +40,13 @@ static void tell_failure(audience *to, const char *subject, const redtune_error 
     tell_finding(to, REDTUNE_HEALTH_MISSING, subject, detail, remedy ? remedy : "");
 }
 
+static void tell_library(audience *to, const char *subject, int version, const char *path) {
+    char detail[512];
+    snprintf(detail, sizeof detail, "CUDA %d.%d, %.400s", version / 1000, version % 1000 / 10,
+             path);
+    tell_finding(to, REDTUNE_HEALTH_GOOD, subject, detail, "");
+}
+
 static void look_at_gpu(audience *to, const rdt_driver *driver, int index) {
     char subject[24];
     snprintf(subject, sizeof subject, "GPU %d", index);
@@ -73,10 +80,7 @@ static void look_at_driver(audience *to, bool simulated) {
         tell_failure(to, failure.status == REDTUNE_LIBRARY ? "driver" : "GPU", &failure, NULL);
         return;
     }
-    char detail[512];
-    snprintf(detail, sizeof detail, "CUDA %d.%d, %.400s", driver->version / 1000,
-             driver->version % 1000 / 10, rdt_driver_path(driver));
-    tell_finding(to, REDTUNE_HEALTH_GOOD, "driver", detail, "");
+    tell_library(to, "driver", driver->version, rdt_driver_path(driver));
     int count = 0;
     if (driver->device_get_count(&count) || !count)
         tell_finding(to, REDTUNE_HEALTH_MISSING, "GPU", "the driver sees none",
@@ -94,15 +98,10 @@ static void look_at_compiler(audience *to) {
     if (!status)
         status = rdt_compiler_compile(compiler, "extern \"C\" __global__ void probe() {}",
                                       "probe.cu", 7, 5, false, &image, &failure);
-    if (status) {
+    if (status)
         tell_failure(to, "NVRTC", &failure, NULL);
-    } else {
-        char detail[512];
-        int version = rdt_compiler_version(compiler);
-        snprintf(detail, sizeof detail, "CUDA %d.%d, %.400s", version / 1000, version % 1000 / 10,
-                 rdt_compiler_path(compiler));
-        tell_finding(to, REDTUNE_HEALTH_GOOD, "NVRTC", detail, "");
-    }
+    else
+        tell_library(to, "NVRTC", rdt_compiler_version(compiler), rdt_compiler_path(compiler));
     free(image.data);
     rdt_compiler_close(compiler);
 }
@@ -130,27 +129,24 @@ static void look_at_database(audience *to, const char *path, bool own) {
     rdt_tuning *tuning = NULL;
     int64_t measurements = 0, gpus = 0;
     redtune_error failure;
-    rdt_text text = {0};
+    char detail[512];
     if (rdt_file_is_absent(path)) {
-        if (!own) return;
-        rdt_text_addf(&text, "none yet at %.400s",
-                      *path ? path : "any place: neither XDG_DATA_HOME nor HOME names one");
-        tell_finding(to, REDTUNE_HEALTH_NOTE, "database", text.data ? text.data : "",
-                     "run redtune --device 0; until then every reduction uses the default");
-        goto done;
+        snprintf(detail, sizeof detail, "none yet at %.400s",
+                 *path ? path : "any place: neither XDG_DATA_HOME nor HOME names one");
+        if (own)
+            tell_finding(to, REDTUNE_HEALTH_NOTE, "database", detail,
+                         "run redtune --device 0; until then every reduction uses the default");
+        return;
     }
     redtune_status status = rdt_tuning_open_read(path, &tuning, &failure);
     if (!status) status = rdt_tuning_census(tuning, &measurements, &gpus, &failure);
-    if (status) {
+    snprintf(detail, sizeof detail, "%lld measurements on %lld GPU model%s, %.400s",
+             (long long)measurements, (long long)gpus, gpus == 1 ? "" : "s", path);
+    if (status)
         tell_failure(to, "database", &failure, NULL);
-        goto done;
-    }
-    rdt_text_addf(&text, "%lld measurements on %lld GPU model%s, %.400s", (long long)measurements,
-                  (long long)gpus, gpus == 1 ? "" : "s", path);
-    tell_finding(to, REDTUNE_HEALTH_GOOD, "database", text.data ? text.data : "", "");
-done:
+    else
+        tell_finding(to, REDTUNE_HEALTH_GOOD, "database", detail, "");
     rdt_tuning_close(tuning);
-    rdt_text_free(&text);
 }
 
 static void look_at_databases(audience *to, const redtune_options *options) {
