@@ -30,7 +30,7 @@ static redtune_status open_accumulation(const redtune_problem *problem, const vo
     const size_t bytes = COUNT * redtune_dtype_bytes(problem->dtype);
     const size_t slot_bytes = (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES;
     accumulation self = {.problem = *problem};
-    redtune_status status = rdt_plan_create_accumulating(rt, problem, &self.plan, &err);
+    redtune_status status = rdt_plan_make(rt, problem, true, &self.plan, &err);
     if (!status) status = rdt_buffer_create(gpu.driver, bytes, &self.input, &err);
     if (!status) status = rdt_buffer_create(gpu.driver, slot_bytes, &self.slots, &err);
     if (!status)
@@ -351,9 +351,7 @@ static void start_anew(bool accumulates, char heard[HEARD_BYTES]) {
     redtune_plan *plan = NULL;
     heard[0] = '\0';
     CHECK_OK(redtune_open(&options, &fresh, &err), err);
-    CHECK_OK(accumulates ? rdt_plan_create_accumulating(fresh, &problem, &plan, &err)
-                         : redtune_plan_create(fresh, &problem, &plan, &err),
-             err);
+    CHECK_OK(rdt_plan_make(fresh, &problem, accumulates, &plan, &err), err);
     CHECK_INT(rdt_plan_executable(plan)->launch.accumulates, accumulates);
     CHECK_INT(rdt_plan_executable(plan)->kernel->combine != NULL, accumulates);
     redtune_plan_destroy(plan);

@@ -20,8 +20,10 @@ void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out) {
         .major = facts->major,
         .minor = facts->minor,
         .sm_count = facts->sm_count,
+        .memory_bytes = facts->memory_bytes,
         .l2_bytes = facts->l2_bytes,
         .peak_gbps = rdt_facts_peak_gbps(facts),
+        .driver_version = facts->driver_version,
     };
     rdt_text_copy(out->name, sizeof out->name, facts->name);
 }

@@ -3,7 +3,6 @@
 
 #include "cache/tuning.h"
 
-/* All but memory_bytes and driver_version, which stay 0. */
 void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out);
 /* The GPU of a row as rules want it; what a database does not say of it is as on most. */
 rdt_facts rdt_convert_complete(const rdt_facts *stored);

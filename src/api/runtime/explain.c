@@ -54,8 +54,6 @@ static void describe_choice(const inquiry *self, const rdt_choice *choice,
         .info = {.problem = self->problem, .match = choice->match},
     };
     rdt_convert_gpu(&self->target.facts, &out->gpu);
-    out->gpu.memory_bytes = self->target.facts.memory_bytes;
-    out->gpu.driver_version = self->target.facts.driver_version;
     rdt_point_write(rdt_codegen_spaces(self->codegen), &choice->point, info->family, info->config);
     if (!row) return;
     rdt_convert_origin(row, info);

@@ -25,18 +25,15 @@ static const double step_limit_s = 2;
 
 redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out,
                                       redtune_error *err) {
-    static const char *const names[] = {"verified", "all", "none"};
-    const char *wanted = getenv("REDTUNE_TRUST");
-    size_t i = (size_t)chosen, count = sizeof names / sizeof *names;
-    if (wanted && *wanted)
-        for (i = 0; i < count && strcmp(wanted, names[i]);) i++;
-    if (i >= count && wanted && *wanted)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot use REDTUNE_TRUST=%.40s: it may be verified, all or none", wanted);
-    if (i >= count)
+    static const char *const names[] = {"verified", "all", "none", NULL};
+    int trust = (int)chosen;
+    redtune_status status =
+        rdt_runtime_read_choice("REDTUNE_TRUST", names, "verified, all or none", &trust, err);
+    if (status) return status;
+    if ((unsigned)trust > REDTUNE_TRUST_NONE)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use options.trust %d: it is unknown",
-                        (int)chosen);
-    *out = (redtune_trust)i;
+                        trust);
+    *out = (redtune_trust)trust;
     return REDTUNE_OK;
 }
 

@@ -165,21 +165,15 @@ static redtune_status combine_slots(reading *self, CUdeviceptr output, redtune_e
     return finish_piece(self, set, err);
 }
 
-/* For an input that is all in the first set's buffers, or for one of more pieces. */
-static redtune_status plan_pieces(reading *self, bool whole, redtune_error *err) {
-    redtune_problem piece = self->problem;
-    piece.count = (whole ? self->sets[0].filled_bytes : self->piece_bytes) / self->element_bytes;
-    return whole ? redtune_plan_create(self->rt, &piece, &self->plan, err)
-                 : rdt_plan_create_accumulating(self->rt, &piece, &self->plan, err);
-}
-
 /* An empty input has one piece of no elements, so that the op's own rule gives its value. */
 static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     buffers *sets = self->sets;
     redtune_status status = read_piece(self, &sets[0], err);
     if (!status && sets[0].filled_bytes) status = read_piece(self, &sets[1], err);
     const bool whole = !sets[1].filled_bytes;
-    if (!status) status = plan_pieces(self, whole, err);
+    redtune_problem piece = self->problem;
+    piece.count = (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes;
+    if (!status) status = rdt_plan_make(self->rt, &piece, !whole, &self->plan, err);
     if (!status) status = start_piece(self, &sets[0], err);
     if (status || whole) return status ? status : finish_piece(self, &sets[0], err);
     status = start_piece(self, &sets[1], err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/records/convert.h"
 #include "api/records/validate_row.h"
 #include "base/reserved.h"
 #include "base/trace.h"
@@ -19,40 +20,35 @@ static void print_line(void *user, redtune_log_level level, const char *line) {
 
 /* REDTUNE_LOG raises the level, and prints where nobody listens. */
 static redtune_status open_log(const redtune_options *options, rdt_log *out, redtune_error *err) {
-    static const char *const names[] = {"none", "warning", "info", "debug"};
-    const char *wanted = getenv("REDTUNE_LOG");
+    static const char *const names[] = {"none", "warning", "info", "debug", NULL};
     rdt_log log = {options->log, options->log_user, options->log_level};
+    int level = -1;
     if ((unsigned)log.level > REDTUNE_LOG_DEBUG)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use log_level %d: it is unknown",
                         (int)log.level);
-    if (wanted && *wanted) {
-        int level = 0;
-        while (level <= REDTUNE_LOG_DEBUG && strcmp(wanted, names[level])) level++;
-        if (level > REDTUNE_LOG_DEBUG)
-            return rdt_fail(err, REDTUNE_INVALID, 0,
-                            "cannot use REDTUNE_LOG=%.40s: it may be none, warning, info or debug",
-                            wanted);
-        if ((redtune_log_level)level > log.level) log.level = (redtune_log_level)level;
-        if (!log.write) log = (rdt_log){print_line, NULL, (redtune_log_level)level};
-    }
+    redtune_status status =
+        rdt_runtime_read_choice("REDTUNE_LOG", names, "none, warning, info or debug", &level, err);
+    if (status) return status;
+    if (level > (int)log.level) log.level = (redtune_log_level)level;
+    if (level >= 0 && !log.write) log = (rdt_log){print_line, NULL, (redtune_log_level)level};
     *out = log;
     return REDTUNE_OK;
 }
 
-static redtune_status copy_pin(redtune *rt, redtune_error *err) {
-    const char *pin = getenv("REDTUNE_CONFIG");
-    if (!pin || !*pin) return REDTUNE_OK;
-    rt->pin = strdup(pin);
-    return rt->pin ? REDTUNE_OK : rdt_fail_memory(err, strlen(pin) + 1);
+static redtune_status take_check(redtune *rt, redtune_error *err) {
+    static const char *const names[] = {"0", "1", NULL};
+    int check = 0;
+    redtune_status status =
+        rdt_runtime_read_choice("REDTUNE_CHECK", names, "0, or 1 to check pointers", &check, err);
+    rt->check = check != 0;
+    return status;
 }
 
-static redtune_status take_check(redtune *rt, redtune_error *err) {
-    const char *wanted = getenv("REDTUNE_CHECK");
-    if (!wanted || !*wanted || !strcmp(wanted, "0")) return REDTUNE_OK;
-    rt->check = !strcmp(wanted, "1");
-    if (rt->check) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot use REDTUNE_CHECK=%.40s: it may be 0, or 1 to check pointers", wanted);
+/* NULL stays NULL. */
+static redtune_status copy_text(const char *text, char **out, redtune_error *err) {
+    if (!text) return REDTUNE_OK;
+    *out = strdup(text);
+    return *out ? REDTUNE_OK : rdt_fail_memory(err, strlen(text) + 1);
 }
 
 static redtune_status take_machine(redtune *rt, const char *label, redtune_error *err) {
@@ -66,21 +62,17 @@ static redtune_status take_machine(redtune *rt, const char *label, redtune_error
     return REDTUNE_OK;
 }
 
-static redtune_status take_trust(redtune *rt, const redtune_options *options, redtune_error *err) {
-    rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
-    redtune_status status = rdt_import_policy_find(options->trust, &rt->trust, err);
-    if (status || !options->worker) return status;
-    rt->worker = strdup(options->worker);
-    return rt->worker ? REDTUNE_OK : rdt_fail_memory(err, strlen(options->worker) + 1);
-}
-
 static redtune_status fill(redtune *rt, const redtune_options *options, redtune_error *err) {
+    const char *pin = getenv("REDTUNE_CONFIG");
     bool entered = false;
+    rt->background = options->background != 0;
+    rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
     redtune_status status = open_log(options, &rt->log, err);
-    if (!status) status = copy_pin(rt, err);
+    if (!status) status = copy_text(pin && *pin ? pin : NULL, &rt->pin, err);
     if (!status) status = take_check(rt, err);
     if (!status) status = take_machine(rt, options->machine, err);
-    if (!status) status = take_trust(rt, options, err);
+    if (!status) status = rdt_import_policy_find(options->trust, &rt->trust, err);
+    if (!status) status = copy_text(options->worker, &rt->worker, err);
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
     /* A program that names a database means that one; else it runs without, if it must. */
     rt->layers.lenient = !options->database;
@@ -101,7 +93,6 @@ redtune_status redtune_open(const redtune_options *options, redtune **out, redtu
     if (status) return status;
     redtune *rt = calloc(1, sizeof *rt);
     if (!rt) return rdt_fail_memory(err, sizeof *rt);
-    rt->background = options->background != 0;
     pthread_mutex_init(&rt->lock, NULL);
     rdt_trace_start();
     status = fill(rt, options, err);
@@ -148,18 +139,7 @@ void redtune_close(redtune *rt) {
 void redtune_device_get(const redtune *rt, redtune_device_info *info) {
     if (!info) return;
     *info = (redtune_device_info){.major = 0};
-    if (!rt) return;
-    const rdt_facts *facts = &rt->context->facts;
-    *info = (redtune_device_info){
-        .major = facts->major,
-        .minor = facts->minor,
-        .sm_count = facts->sm_count,
-        .memory_bytes = facts->memory_bytes,
-        .l2_bytes = facts->l2_bytes,
-        .peak_gbps = rdt_facts_peak_gbps(facts),
-        .driver_version = facts->driver_version,
-    };
-    rdt_text_copy(info->name, sizeof info->name, facts->name);
+    if (rt) rdt_convert_gpu(&rt->context->facts, info);
 }
 
 redtune_status redtune_device_count(int *count, redtune_error *err) {

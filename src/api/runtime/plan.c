@@ -38,8 +38,8 @@ static void finish_in_background(redtune_plan *plan) {
     if (!plan->threaded) finish_plan(plan);
 }
 
-static redtune_status create_plan(redtune *rt, const redtune_problem *problem, bool accumulates,
-                                  redtune_plan **out, redtune_error *err) {
+redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool accumulates,
+                             redtune_plan **out, redtune_error *err) {
     if (!rt || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a plan: %s is NULL",
                         rt ? "out" : "rt");
@@ -69,12 +69,7 @@ static redtune_status create_plan(redtune *rt, const redtune_problem *problem, b
 
 redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
                                    redtune_error *err) {
-    return create_plan(rt, problem, false, out, err);
-}
-
-redtune_status rdt_plan_create_accumulating(redtune *rt, const redtune_problem *problem,
-                                            redtune_plan **out, redtune_error *err) {
-    return create_plan(rt, problem, true, out, err);
+    return rdt_plan_make(rt, problem, false, out, err);
 }
 
 void redtune_plan_destroy(redtune_plan *plan) {
@@ -107,15 +102,8 @@ static bool writes_input(const redtune_plan *plan, const void *d_in, uint64_t co
     return count && out < in + count * plan->input_bytes && in < out + plan->result_bytes;
 }
 
-static bool makes_sense(const redtune_plan *plan, const void *d_in, uint64_t count,
-                        const void *d_out) {
-    return plan && count <= plan->count_max && d_out && !misaligned(d_out, plan->result_bytes) &&
-           !misaligned(d_in, plan->input_bytes) && (d_in || !count) &&
-           !writes_input(plan, d_in, count, d_out);
-}
-
-static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_t count,
-                             const void *d_out, redtune_error *err) {
+static redtune_status check_operands(const redtune_plan *plan, const void *d_in, uint64_t count,
+                                     const void *d_out, redtune_error *err) {
     if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
     if (count > plan->count_max)
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -125,14 +113,16 @@ static redtune_status refuse(const redtune_plan *plan, const void *d_in, uint64_
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
                         d_out, plan->result_bytes);
-    if (d_in && !misaligned(d_in, plan->input_bytes))
+    if ((!d_in && count) || misaligned(d_in, plan->input_bytes))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce from %p: d_in must be aligned to %zu bytes and not NULL",
+                        d_in, plan->input_bytes);
+    if (writes_input(plan, d_in, count, d_out))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce into %p: d_out lies within the input, %" PRIu64
                         " elements from %p on; give it memory of its own",
                         d_out, count, d_in);
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce from %p: d_in must be aligned to %zu bytes and not NULL", d_in,
-                    plan->input_bytes);
+    return REDTUNE_OK;
 }
 
 /* For REDTUNE_CHECK; the context is current. */
@@ -169,7 +159,8 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
 /* In scratch of the caller's where it is not 0. */
 static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in, uint64_t count,
                           void *d_out, CUstream stream, redtune_error *err) {
-    if (!makes_sense(plan, d_in, count, d_out)) return refuse(plan, d_in, count, d_out, err);
+    redtune_status status = check_operands(plan, d_in, count, d_out, err);
+    if (status) return status;
     const rdt_context *context = plan->rt->context;
     const rdt_executable *executable = rdt_plan_executable(plan);
     const rdt_operands operands = {
@@ -179,7 +170,7 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
         .scratch = scratch,
     };
     bool entered = false;
-    redtune_status status = rdt_context_enter(context, &entered, err);
+    status = rdt_context_enter(context, &entered, err);
     if (status) return status;
     rdt_trace_push("redtune run");
     if (plan->rt->check) status = check_pointers(plan, &operands, err);

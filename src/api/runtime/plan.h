@@ -15,9 +15,9 @@ struct redtune_plan {
     bool threaded;
 };
 
-/* A plan whose runs leave accumulators: the kernels of what it runs combine them. */
-redtune_status rdt_plan_create_accumulating(redtune *rt, const redtune_problem *problem,
-                                            redtune_plan **out, redtune_error *err);
+/* redtune_plan_create; accumulates: its runs leave accumulators, which the kernel combines. */
+redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool accumulates,
+                             redtune_plan **out, redtune_error *err);
 
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {

@@ -3,8 +3,22 @@
 #include "api/runtime/runtime.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/locale.h"
+
+redtune_status rdt_runtime_read_choice(const char *variable, const char *const *names,
+                                       const char *known, int *out, redtune_error *err) {
+    const char *wanted = getenv(variable);
+    if (!wanted || !*wanted) return REDTUNE_OK;
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(wanted, names[i])) {
+            *out = i;
+            return REDTUNE_OK;
+        }
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use %s=%.40s: it may be %s", variable, wanted,
+                    known);
+}
 
 static redtune_status need(redtune *rt, rdt_codegen *codegen, rdt_winners *winners,
                            const redtune_problem *problem, bool own, redtune_error *err) {

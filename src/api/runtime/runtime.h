@@ -29,6 +29,11 @@ struct redtune {
     rdt_plan_table plans;     /* redtune_reduce's */
 };
 
+/* The index of the environment variable's value among the names, which end with NULL; where it is
+ * not set or empty, *out stays as it is. known: the names as a message lists them. */
+redtune_status rdt_runtime_read_choice(const char *variable, const char *const *names,
+                                       const char *known, int *out, redtune_error *err);
+
 /* Reads the winners of the problem's class, or those measured here alone, unless they are there;
  * the lock is held. */
 redtune_status rdt_runtime_need_winners(redtune *rt, rdt_codegen *codegen,
