@@ -32,8 +32,6 @@ static redtune_status find_target(inquiry *self, redtune_error *err) {
     return rdt_target_fail("explain", &self->layers, err);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
-
 /* 0 where it is not installed: then nothing differs. */
 static int find_nvrtc_version(void) {
     rdt_compiler *compiler = NULL;

@@ -1,10 +1,8 @@
 /* Import policy: imported measurements are hints, verified on this GPU before they serve.
  *
- * An attempt measures the hint's config and the default at the hint's count, or at the largest
- * power of two that fits into a quarter of the free memory. Both trials are stored as measured
- * here, and the winners are forgotten. So there is no second rule for trust: the config is
- * selected again, now among measurements of this machine. A config that the templates call a waste
- * is not tried on more than 16 MiB, where it could take a thousand times as long. */
+ * An attempt measures the hint's config and the default. Both trials are stored as measured here,
+ * and the winners are forgotten. So there is no second rule for trust: the config is selected
+ * again, now among measurements of this machine. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/import_policy.h"
 
@@ -120,36 +118,26 @@ static redtune_status put_found(const attempt *self, const rdt_origin *origin,
     return status;
 }
 
-/* Where the database takes nothing. */
-static redtune_status remember(const attempt *self, const rdt_origin *origin,
-                               const rdt_rechecked *found, redtune_error *err) {
-    redtune *rt = self->rt;
-    redtune_status status = REDTUNE_OK;
-    pthread_mutex_lock(&rt->lock);
-    for (size_t i = 0; !status && i < found->count; i++) {
-        const rdt_row row = {.trial = found->trials[i],
-                             .gpu = rt->context->facts,
-                             .origin = *origin,
-                             .date = (int64_t)time(NULL)};
-        status = rdt_rows_add(&rt->verified, &row, err);
-    }
-    pthread_mutex_unlock(&rt->lock);
-    return status;
-}
-
+/* In the database, or, where that takes nothing, in memory. */
 static redtune_status keep_found(const attempt *self, const rdt_recheck_session *session,
                                  const rdt_rechecked *found, redtune_error *err) {
-    rdt_origin origin;
+    redtune *rt = self->rt;
+    rdt_row row = {.gpu = rt->context->facts, .date = (int64_t)time(NULL)};
     redtune_error why;
     if (!found->count) return REDTUNE_OK;
-    redtune_status status = rdt_recheck_session_origin(session, &origin, err);
+    redtune_status status = rdt_recheck_session_origin(session, &row.origin, err);
     if (status) return status;
-    if (put_found(self, &origin, found, &why)) {
-        rdt_log_write(&self->rt->log, REDTUNE_LOG_INFO,
+    if (put_found(self, &row.origin, found, &why)) {
+        rdt_log_write(&rt->log, REDTUNE_LOG_INFO,
                       "what was verified is not kept for other processes: %s", why.message);
-        status = remember(self, &origin, found, err);
+        pthread_mutex_lock(&rt->lock);
+        for (size_t i = 0; !status && i < found->count; i++) {
+            row.trial = found->trials[i];
+            status = rdt_rows_add(&rt->verified, &row, err);
+        }
+        pthread_mutex_unlock(&rt->lock);
     }
-    rdt_runtime_forget_winners(self->rt);
+    rdt_runtime_forget_winners(rt);
     return status;
 }
 

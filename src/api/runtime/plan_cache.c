@@ -1,8 +1,6 @@
-/* Plan cache: the config chosen for a problem, its launch and its kernel's key.
- *
- * A cached plan is a struct in the kernel cache, whose key is a hash of all that choosing depends
- * on (plan_cache.h lists it). Nothing in it is checked against the world again except NVRTC's
- * file, whose version the kernel's key contains and which only loading NVRTC would tell. */
+/* Plan cache: the config chosen for a problem, its launch and its kernel's key, as a struct in the
+ * kernel cache (plan_cache.h has its key). Nothing in it is checked against the world again except
+ * NVRTC's file, whose version the kernel's key contains and which only loading NVRTC would tell. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/plan_cache.h"
 
@@ -11,26 +9,33 @@
 #include <sys/stat.h>
 #include "base/file.h"
 
+/* NVRTC's file: path "" for none. */
+typedef struct nvrtc_file {
+    char path[256];
+    int64_t bytes, seconds, ns;
+} nvrtc_file;
+
 /* As it is stored. The key has the build in it, so that no other layout can meet it. */
 typedef struct cached_plan {
     char kernel[RDT_HASH_TEXT_BYTES]; /* its key */
     rdt_launch launch;
     redtune_info info;
     char text[RDT_POINT_TEXT_BYTES];
-    /* NVRTC's file when the kernel was found: "" for none. */
-    char nvrtc[256];
-    int64_t nvrtc_bytes, nvrtc_seconds, nvrtc_ns;
+    nvrtc_file nvrtc; /* when the kernel was found */
 } cached_plan;
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-static void hash_integers(rdt_hash *hash, const int64_t *values, size_t count) {
-    rdt_hash_add(hash, values, count * sizeof *values);
-}
-
-/* The facts of a GPU that rules and the comparison with other GPUs see. */
-static void hash_gpu(rdt_hash *hash, const rdt_facts *gpu) {
+void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *question,
+                         rdt_plan_cache_key out) {
+    const redtune_problem *problem = question->problem;
+    const rdt_facts *gpu = &rt->context->facts;
+    /* Of the GPU what rules and the comparison with other GPUs see. */
     const int64_t values[] = {
+        problem->op,
+        problem->dtype,
+        problem->result,
+        (int64_t)problem->count,
         gpu->major,
         gpu->minor,
         gpu->sm_count,
@@ -40,58 +45,44 @@ static void hash_gpu(rdt_hash *hash, const rdt_facts *gpu) {
         (int64_t)gpu->l2_bytes,
         gpu->bus_bits,
         gpu->memory_khz,
+        rt->trust,
+        question->accumulates,
     };
-    rdt_hash_add_string(hash, gpu->name);
-    hash_integers(hash, values, sizeof values / sizeof *values);
-}
-
-static void hash_problem(rdt_hash *hash, const redtune_problem *problem) {
-    const int64_t values[] = {problem->op, problem->dtype, problem->result,
-                              (int64_t)problem->count};
-    hash_integers(hash, values, sizeof values / sizeof *values);
-}
-
-void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *question,
-                         rdt_plan_cache_key out) {
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add_string(&hash, "plan");
     rdt_hash_add_string(&hash, rdt_codegen_build());
     rdt_hash_add_string(&hash, question->templates);
     rdt_hash_add_string(&hash, question->pin ? question->pin : "");
-    hash_problem(&hash, question->problem);
-    hash_gpu(&hash, &rt->context->facts);
+    rdt_hash_add_string(&hash, gpu->name);
     rdt_hash_add_string(&hash, question->databases);
-    const int64_t ways[] = {rt->trust, question->accumulates};
-    hash_integers(&hash, ways, 2);
+    rdt_hash_add(&hash, values, sizeof values);
     rdt_hash_text(&hash, out);
 }
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-static bool look_at_nvrtc(cached_plan *now) {
+static bool look_at_nvrtc(nvrtc_file *file) {
     struct stat info;
-    if (!now->nvrtc[0] || stat(now->nvrtc, &info)) return false;
-    now->nvrtc_bytes = info.st_size;
-    now->nvrtc_seconds = info.st_mtim.tv_sec;
-    now->nvrtc_ns = info.st_mtim.tv_nsec;
+    if (!file->path[0] || stat(file->path, &info)) return false;
+    file->bytes = info.st_size;
+    file->seconds = info.st_mtim.tv_sec;
+    file->ns = info.st_mtim.tv_nsec;
     return true;
 }
 
 /* Another NVRTC may make a better kernel. Without NVRTC the cached one still serves. */
-static bool is_of_this_nvrtc(const cached_plan *stored) {
-    cached_plan now = {.nvrtc_bytes = 0};
-    memcpy(now.nvrtc, stored->nvrtc, sizeof now.nvrtc);
-    return !look_at_nvrtc(&now) ||
-           (now.nvrtc_bytes == stored->nvrtc_bytes && now.nvrtc_seconds == stored->nvrtc_seconds &&
-            now.nvrtc_ns == stored->nvrtc_ns);
+static bool is_of_this_nvrtc(const nvrtc_file *stored) {
+    nvrtc_file now = *stored;
+    return !look_at_nvrtc(&now) || !memcmp(&now, stored, sizeof now);
 }
 
 static bool ends(const char *text, size_t bytes) { return memchr(text, '\0', bytes) != NULL; }
 
 static bool is_whole(const cached_plan *stored, size_t bytes) {
     return bytes == sizeof *stored && ends(stored->kernel, sizeof stored->kernel) &&
-           ends(stored->text, sizeof stored->text) && ends(stored->nvrtc, sizeof stored->nvrtc) &&
-           stored->launch.tile && stored->launch.threads && stored->launch.blocks_max &&
+           ends(stored->text, sizeof stored->text) &&
+           ends(stored->nvrtc.path, sizeof stored->nvrtc.path) && stored->launch.tile &&
+           stored->launch.threads && stored->launch.blocks_max &&
            stored->launch.blocks_max <= RDT_BLOCKS_MAX;
 }
 
@@ -102,7 +93,7 @@ bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_execut
     redtune_error ignored;
     if (rdt_builder_find(rt->builder, key, &data, &bytes, &ignored) || !data) return false;
     const cached_plan *stored = data;
-    if (is_whole(stored, bytes) && is_of_this_nvrtc(stored))
+    if (is_whole(stored, bytes) && is_of_this_nvrtc(&stored->nvrtc))
         rdt_builder_load(rt->builder, rt->context, stored->kernel, &stored->launch, &kernel,
                          &ignored);
     if (kernel) {
@@ -125,7 +116,7 @@ void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
     made.info = executable->info;
     rdt_text_copy(made.kernel, sizeof made.kernel, executable->kernel->key);
     memcpy(made.text, executable->text, sizeof made.text);
-    rdt_builder_compiler_path(rt->builder, made.nvrtc, sizeof made.nvrtc);
-    look_at_nvrtc(&made);
+    rdt_builder_compiler_path(rt->builder, made.nvrtc.path, sizeof made.nvrtc.path);
+    look_at_nvrtc(&made.nvrtc);
     rdt_builder_put(rt->builder, key, &made, sizeof made);
 }

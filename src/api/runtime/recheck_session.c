@@ -1,5 +1,4 @@
-/* Recheck session: an evaluator in which configs are measured again, in this process or in a
- * worker's.
+/* Recheck session: an evaluator in which configs are measured again.
  *
  * In this process it is a local evaluator in the caller's context; in a worker, a remote one.
  * Kernels are compiled here in both cases, and their time is taken off the clock: a limit on
@@ -28,18 +27,6 @@ static redtune_status make_kernel(void *user, const redtune_problem *problem,
 }
 
 static void be_at(void *user, size_t candidate) { ((rdt_recheck_session *)user)->at = candidate; }
-
-static redtune_status furnish_here(rdt_recheck_session *self, const redtune_problem *largest,
-                                   redtune_error *err) {
-    const rdt_local_parts parts = {
-        .context = self->rt->context,
-        .maker = {self->codegen, make_kernel, self},
-        .memory_bytes = self->memory_bytes,
-        .at = be_at,
-        .at_user = self,
-    };
-    return rdt_local_replace(&self->local, &parts, largest, &self->evaluator, err);
-}
 
 /* ---- a worker -------------------------------------------------------------------------------- */
 
@@ -75,7 +62,15 @@ void rdt_recheck_session_close(rdt_recheck_session *self) {
 
 redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
                                            const redtune_problem *largest, redtune_error *err) {
-    if (!self->worker) return furnish_here(self, largest, err);
+    const rdt_local_parts parts = {
+        .context = self->rt->context,
+        .maker = {self->codegen, make_kernel, self},
+        .memory_bytes = self->memory_bytes,
+        .at = be_at,
+        .at_user = self,
+    };
+    if (!self->worker)
+        return rdt_local_replace(&self->local, &parts, largest, &self->evaluator, err);
     self->evaluator = rdt_remote_evaluator(self->remote, largest);
     return REDTUNE_OK;
 }
