@@ -9,28 +9,12 @@
 #include "redtune/records.h"
 
 typedef struct inquiry {
-    const redtune_question *question;
     redtune_problem problem; /* resolved */
     rdt_layers layers;
     rdt_winners winners;
     rdt_codegen *codegen;
     rdt_target target;
 } inquiry;
-
-static redtune_status find_target(inquiry *self, redtune_error *err) {
-    const redtune_question *question = self->question;
-    const rdt_target_query wanted = {
-        .verb = "explain",
-        .device = question->device,
-        .gpu = question->gpu,
-        .shipped = question->shipped != 0,
-        .single = true,
-        .runs = true,
-    };
-    redtune_status status = rdt_target_find(&wanted, &self->layers, &self->target, err);
-    if (status || self->target.found) return status;
-    return rdt_target_fail("explain", &self->layers, err);
-}
 
 /* 0 where it is not installed: then nothing differs. */
 static int find_nvrtc_version(void) {
@@ -70,13 +54,22 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
     if (!question || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot explain: %s is NULL",
                         question ? "out" : "question");
-    inquiry self = {.question = question};
+    const rdt_target_query about = {
+        .verb = "explain",
+        .device = question->device,
+        .gpu = question->gpu,
+        .shipped = question->shipped != 0,
+        .single = true,
+        .runs = true,
+    };
+    inquiry self = {.codegen = NULL};
     rdt_choice choice;
     redtune_trust trust = REDTUNE_TRUST_VERIFIED;
     redtune_status status = rdt_reserved_check(RDT_RESERVED(question), "redtune_question", err);
     if (!status) status = rdt_problem_resolve(&question->problem, &self.problem, err);
     if (!status) status = rdt_layers_list(question->database, &self.layers, err);
-    if (!status) status = find_target(&self, err);
+    if (!status) status = rdt_target_find(&about, &self.layers, &self.target, err);
+    if (!status && !self.target.found) status = rdt_target_fail("explain", &self.layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
     if (!status) status = rdt_import_policy_find(REDTUNE_TRUST_VERIFIED, &trust, err);
     const rdt_winners_source source = {

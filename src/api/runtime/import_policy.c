@@ -37,11 +37,9 @@ redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out,
 
 /* To verify a hint. */
 typedef struct attempt {
-    redtune *rt;
-    rdt_codegen *codegen;
+    rdt_recheck_session session;
     redtune_problem problem; /* as it is measured */
     bool is_less;            /* of less elements than it should be */
-    uint64_t memory_bytes;
 } attempt;
 
 /* ---- what is tried --------------------------------------------------------------------------- */
@@ -55,16 +53,16 @@ static uint64_t round_down(uint64_t count) {
 
 /* Chooses the count. */
 static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error *err) {
-    const rdt_context *context = self->rt->context;
+    const rdt_context *context = self->session.rt->context;
     uint64_t free_bytes = 0;
     redtune_status status = rdt_test_buffers_free_bytes(context, &free_bytes, err);
     if (status) return status;
     self->problem = *hint->problem;
     self->problem.config = NULL;
     self->problem.count = hint->match == REDTUNE_MATCH_GPU ? hint->problem->count : hint->count;
-    self->memory_bytes = free_bytes / MEMORY_SHARE;
+    self->session.memory_bytes = free_bytes / MEMORY_SHARE;
     uint64_t most =
-        rdt_test_buffers_count_within(&context->facts, self->memory_bytes, &self->problem);
+        rdt_test_buffers_count_within(&context->facts, self->session.memory_bytes, &self->problem);
     if (self->problem.count <= most) return REDTUNE_OK;
     if (!most)
         return rdt_fail(err, REDTUNE_MEMORY, 0,
@@ -78,11 +76,11 @@ static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error
 /* Whether a call may take thousands of times what the default takes: one block for a gigabyte. */
 static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
     uint64_t element = redtune_dtype_bytes(self->problem.dtype);
-    rdt_case at = {&self->problem, &self->rt->context->facts};
+    rdt_case at = {&self->problem, &self->session.rt->context->facts};
     bool useful = false;
     return self->problem.count > ANY_BYTES_MAX / element &&
-           (rdt_codegen_is_point(self->codegen, at, RDT_EXTENT_USEFUL, &hint->point, &useful,
-                                 NULL) ||
+           (rdt_codegen_is_point(self->session.codegen, at, RDT_EXTENT_USEFUL, &hint->point,
+                                 &useful, NULL) ||
             !useful);
 }
 
@@ -92,10 +90,10 @@ static bool is_known(const attempt *self, const rdt_hint *hint) {
     rdt_trials known = {0};
     char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
     bool found = false;
-    rdt_point_write(rdt_codegen_spaces(self->codegen), &hint->point, family, config);
-    if (!rdt_tuning_open_read(self->rt->layers.path[0], &database, NULL) &&
-        !rdt_history_read(database, self->codegen, &self->rt->context->facts, &self->problem,
-                          RDT_CACHE_COLD, &known, NULL))
+    rdt_point_write(rdt_codegen_spaces(self->session.codegen), &hint->point, family, config);
+    if (!rdt_tuning_open_read(self->session.rt->layers.path[0], &database, NULL) &&
+        !rdt_history_read(database, self->session.codegen, &self->session.rt->context->facts,
+                          &self->problem, RDT_CACHE_COLD, &known, NULL))
         for (size_t i = 0; i < known.count; i++)
             found |= known.trial[i].problem.count == self->problem.count &&
                      !strcmp(known.trial[i].family, family) &&
@@ -110,22 +108,23 @@ static bool is_known(const attempt *self, const rdt_hint *hint) {
 static redtune_status put_found(const attempt *self, const rdt_origin *origin,
                                 const rdt_rechecked *found, redtune_error *err) {
     rdt_tuning *database = NULL;
-    redtune_status status = rdt_tuning_open_briefly(self->rt->layers.path[0], &database, err);
+    redtune_status status =
+        rdt_tuning_open_briefly(self->session.rt->layers.path[0], &database, err);
     if (!status)
-        status = rdt_current_put(database, self->codegen, &self->rt->context->facts, origin,
-                                 found->trials, found->count, err);
+        status = rdt_current_put(database, self->session.codegen, &self->session.rt->context->facts,
+                                 origin, found->trials, found->count, err);
     rdt_tuning_close(database);
     return status;
 }
 
 /* In the database, or, where that takes nothing, in memory. */
-static redtune_status keep_found(const attempt *self, const rdt_recheck_session *session,
-                                 const rdt_rechecked *found, redtune_error *err) {
-    redtune *rt = self->rt;
+static redtune_status keep_found(const attempt *self, const rdt_rechecked *found,
+                                 redtune_error *err) {
+    redtune *rt = self->session.rt;
     rdt_row row = {.gpu = rt->context->facts, .date = (int64_t)time(NULL)};
     redtune_error why;
     if (!found->count) return REDTUNE_OK;
-    redtune_status status = rdt_recheck_session_origin(session, &row.origin, err);
+    redtune_status status = rdt_recheck_session_origin(&self->session, &row.origin, err);
     if (status) return status;
     if (put_found(self, &row.origin, found, &why)) {
         rdt_log_write(&rt->log, REDTUNE_LOG_INFO,
@@ -142,7 +141,7 @@ static redtune_status keep_found(const attempt *self, const rdt_recheck_session 
 }
 
 static void report_found(const attempt *self, const rdt_rechecked *found) {
-    const rdt_log *log = &self->rt->log;
+    const rdt_log *log = &self->session.rt->log;
     for (size_t i = 0; i < found->count; i++) {
         const rdt_trial *trial = &found->trials[i];
         if (trial->outcome == RDT_OUTCOME_GOOD)
@@ -157,9 +156,9 @@ static void report_found(const attempt *self, const rdt_rechecked *found) {
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static redtune_status recheck(const attempt *self, rdt_recheck_session *session,
-                              const rdt_hint *hint, double *left_s, rdt_rechecked *found,
-                              redtune_error *err) {
+static redtune_status recheck(attempt *self, const rdt_hint *hint, double *left_s,
+                              rdt_rechecked *found, redtune_error *err) {
+    rdt_recheck_session *session = &self->session;
     redtune_status status = rdt_recheck_session_open(session, err);
     if (!status) status = rdt_recheck_session_furnish(session, &self->problem, err);
     if (status) return status;
@@ -169,33 +168,27 @@ static redtune_status recheck(const attempt *self, rdt_recheck_session *session,
     *left_s -= rdt_recheck_session_clock_s(session) - before;
     if (!status && !found->count)
         status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "it takes longer than %.3g s",
-                          self->rt->verify_s);
+                          self->session.rt->verify_s);
     return status;
 }
 
-static redtune_status try_out(const attempt *self, const rdt_hint *hint, double *left_s,
+static redtune_status try_out(attempt *self, const rdt_hint *hint, double *left_s,
                               redtune_error *err) {
     rdt_rechecked found = {.count = 0};
     redtune_error why;
-    rdt_recheck_session session = {
-        .rt = self->rt,
-        .codegen = self->codegen,
-        .worker = self->rt->worker,
-        .step_s = step_limit_s,
-        .memory_bytes = self->memory_bytes,
-    };
-    redtune_status status = recheck(self, &session, hint, left_s, &found, err);
-    rdt_recheck_session_close(&session);
+    redtune_status status = recheck(self, hint, left_s, &found, err);
+    rdt_recheck_session_close(&self->session);
     report_found(self, &found);
     /* A fault that spoils everything else here is kept, too, so that nobody meets it again. */
-    redtune_status kept = keep_found(self, &session, &found, &why);
+    redtune_status kept = keep_found(self, &found, &why);
     if (!status && kept && err) *err = why;
     return status ? status : kept;
 }
 
 redtune_status rdt_import_policy_verify(redtune *rt, rdt_codegen *codegen, const rdt_hint *hint,
                                         double *left_s, bool *decided, redtune_error *err) {
-    attempt self = {.rt = rt, .codegen = codegen};
+    attempt self = {
+        .session = {.rt = rt, .codegen = codegen, .worker = rt->worker, .step_s = step_limit_s}};
     if (*left_s <= 0)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "the time for it, %.3g s, is over",
                         rt->verify_s);

@@ -29,27 +29,21 @@ static redtune_status refuse_capture(redtune *rt, const redtune_problem *problem
                     problem->count, redtune_dtype_name(problem->dtype));
 }
 
-/* The plan of the resolved problem, made if it is not there. */
-static redtune_status get_plan(redtune *rt, const redtune_problem *resolved, redtune_plan **out,
-                               redtune_error *err) {
-    redtune_plan *made = NULL;
-    *out = find_plan(rt, resolved);
-    if (*out) return REDTUNE_OK;
-    redtune_problem typical = *resolved;
-    typical.count = rdt_plan_table_count(resolved->count);
-    redtune_status status = redtune_plan_create(rt, &typical, &made, err);
-    if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, out, err);
-    /* Another thread may have been faster; its plan may be in use already. */
-    if (made != *out) redtune_plan_destroy(made);
-    return status;
-}
-
-/* Makes the plan for a problem, and puts it where the problem as it was written is looked for. */
+/* Finds or makes the plan of the resolved problem, and puts it where the problem as it was written
+ * is looked for. */
 static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
                                const redtune_problem *resolved, redtune_plan **out,
                                redtune_error *err) {
-    redtune_plan *plan = NULL;
-    redtune_status status = get_plan(rt, resolved, &plan, err);
+    redtune_plan *plan = find_plan(rt, resolved), *made = NULL;
+    redtune_problem typical = *resolved;
+    redtune_status status = REDTUNE_OK;
+    typical.count = rdt_plan_table_count(resolved->count);
+    if (!plan) {
+        status = redtune_plan_create(rt, &typical, &made, err);
+        if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, &plan, err);
+        /* Another thread may have been faster; its plan may be in use already. */
+        if (made != plan) redtune_plan_destroy(made);
+    }
     if (!status) status = rdt_plan_table_add(&rt->plans, problem, plan, &plan, err);
     if (!status) *out = plan;
     return status;
@@ -95,20 +89,17 @@ typedef struct preparation {
     redtune_error failure;
 } preparation;
 
-static redtune_status prepare_one(redtune *rt, const redtune_problem *problem, redtune_error *err) {
-    redtune_problem resolved;
-    redtune_plan *plan = NULL;
-    redtune_status status = resolve(problem, &resolved, err);
-    return status ? status : add_plan(rt, problem, &resolved, &plan, err);
-}
-
 static void *prepare_some(void *user) {
     preparation *self = user;
     for (;;) {
         size_t i = atomic_fetch_add(&self->next, 1);
+        redtune_problem resolved;
+        redtune_plan *plan = NULL;
         redtune_error failure;
         if (i >= self->count) return NULL;
-        if (!prepare_one(self->rt, &self->problems[i], &failure)) continue;
+        redtune_status status = resolve(&self->problems[i], &resolved, &failure);
+        if (!status) status = add_plan(self->rt, &self->problems[i], &resolved, &plan, &failure);
+        if (!status) continue;
         pthread_mutex_lock(&self->lock);
         if (i < self->failed) {
             self->failed = i;

@@ -87,28 +87,22 @@ static CUresult allocate(const rdt_scratch_pool *pool, CUdeviceptr *out) {
     return rc;
 }
 
-/* The scratch blocks of a full list of retired ones, which are unlinked; NULL where it is not full.
- */
-static rdt_scratch_block *unlink_retired(rdt_scratch_pool *pool) {
+/* Frees the retired blocks once their list is full; that waits for the launches that use them. */
+static void free_retired(rdt_scratch_pool *pool) {
     rdt_scratch_block *unlinked = NULL;
     pthread_mutex_lock(&pool->lock);
     if (pool->retired_count >= RETIRED_MAX) {
         unlinked = pool->retired;
         pool->retired = NULL;
         pool->retired_count = 0;
-        for (rdt_scratch_block *each = unlinked; each; each = each->next) {
-            rdt_scratch_block **link = &pool->made;
-            while (*link != each) link = &(*link)->next_made;
-            *link = each->next_made;
-        }
+    }
+    for (rdt_scratch_block *each = unlinked; each; each = each->next) {
+        rdt_scratch_block **link = &pool->made;
+        while (*link != each) link = &(*link)->next_made;
+        *link = each->next_made;
     }
     pthread_mutex_unlock(&pool->lock);
-    return unlinked;
-}
-
-/* Freeing waits for the launches that still use the memory. */
-static void free_retired(rdt_scratch_pool *pool) {
-    for (rdt_scratch_block *each = unlink_retired(pool), *next; each; each = next) {
+    for (rdt_scratch_block *each = unlinked, *next; each; each = next) {
         next = each->next;
         pool->context->driver->mem_free(each->address);
         free(each);
@@ -214,14 +208,11 @@ redtune_status rdt_scratch_pool_tie(rdt_scratch_block *block, CUgraph graph, cuu
         driver->user_object_create(&object, block, put_back, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (rc) {
         put_back(block);
-        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
+    } else {
+        rc = driver->graph_retain_user_object(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+        if (rc) driver->user_object_release(object, 1); /* calls put_back */
     }
-    rc = driver->graph_retain_user_object(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
-    if (rc) {
-        driver->user_object_release(object, 1); /* calls put_back */
-        return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
-    }
-    return REDTUNE_OK;
+    return rdt_driver_check(driver, rc, err, "tie scratch to a graph");
 }
 
 static bool is_among(const CUgraphNode *nodes, size_t count, CUgraphNode node) {

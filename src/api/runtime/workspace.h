@@ -9,8 +9,8 @@ typedef struct rdt_workspace rdt_workspace;
 
 redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
                                     redtune_error *err);
-/* Frees all scratch; graphs that captured some of it must not be replayed any more. */
-/* lost: the context is gone, and its memory with it. */
+/* Frees all scratch; graphs that captured some of it must not be replayed any more.
+ * lost: the context is gone, and its memory with it. */
 void rdt_workspace_destroy(rdt_workspace *workspace, bool lost);
 
 /* Allocates beforehand what the next first calls on streams and in captures take. */
