@@ -135,7 +135,7 @@ static void what_no_family_serves_is_named(void) {
 /* Whether the row of this point is what serves the sum. */
 static bool serves(const char *family, const char *config) {
     rdt_row row = {.gpu = oracle_h200, .trial = {.problem = sum, .median_ns = 5000, .samples = 31}};
-    const rdt_winners winners = {.row = &row, .count = 1};
+    const rdt_winners winners = {.rows = {&row, 1, 1}};
     rdt_choice choice;
     rdt_text_copy(row.trial.family, sizeof row.trial.family, family);
     rdt_text_copy(row.trial.config, sizeof row.trial.config, config);

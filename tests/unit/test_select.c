@@ -44,7 +44,7 @@ static rdt_row *add_row(const rdt_facts *gpu, uint64_t count, const char *config
 /* The number of the row that serves there; -1: the default does; -2: an error. */
 static int choose(const rdt_facts *here, uint64_t count) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count};
-    const rdt_winners winners = {.row = among.row, .count = among.count};
+    const rdt_winners winners = {.rows = {among.row, among.count, among.count}};
     if (rdt_select(&winners, among.codegen, (rdt_case){&problem, here}, &among.choice, &err))
         return -2;
     if (!among.choice.row) return among.choice.match == REDTUNE_MATCH_DEFAULT ? -1 : -2;
@@ -364,7 +364,7 @@ static redtune_match match_with(rdt_codegen *codegen, const rdt_facts *here,
                                 const rdt_facts *there) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_C(1) << 26};
     rdt_row row = {.gpu = *there};
-    rdt_winners winners = {.row = &row, .count = 1};
+    rdt_winners winners = {.rows = {&row, 1, 1}};
     rdt_choice choice = {.match = (redtune_match)-1};
     rdt_point point;
     row.trial = (rdt_trial){
@@ -399,7 +399,7 @@ static void a_row_of_the_ladder_is_no_winner(void) {
                              .outcome = RDT_OUTCOME_GOOD,
                              .median_ns = 1,
                              .samples = 31}};
-    rdt_winners winners = {.row = &row, .count = 1};
+    rdt_winners winners = {.rows = {&row, 1, 1}};
     rdt_codegen *codegen = NULL;
     rdt_choice choice;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);

@@ -1,4 +1,4 @@
-/* History: what the tuning database has of one problem class on this GPU that counts. */
+/* History: the measurements of one problem class on this GPU that count. */
 #include "api/records/history.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@ typedef struct intake {
     const redtune_importing *wanted;
     rdt_codegen *codegen;
     int64_t latest; /* the latest date that a row may have */
-    rdt_rows rows;  /* of the current file */
+    rdt_rows *rows; /* of the current file */
     reason reasons[REASONS_MAX];
     int reason_count;
     redtune_import_counts counts;
@@ -44,12 +44,12 @@ static redtune_status import_row(void *user, const rdt_row *row, redtune_error *
     self->counts.rows++;
     rdt_row taken = *row;
     const char *wrong = rdt_validate_row_check(&taken, self->codegen, self->latest);
-    redtune_status status =
-        wrong ? REDTUNE_OK : rdt_current_complete_row(self->codegen, &taken, err);
-    if (!wrong && !status) status = rdt_rows_add(&self->rows, &taken, err);
-    if (!wrong) return status;
-    count_refused(self, wrong, 1);
-    return REDTUNE_OK;
+    if (wrong) {
+        count_refused(self, wrong, 1);
+        return REDTUNE_OK;
+    }
+    redtune_status status = rdt_current_complete_row(self->codegen, &taken, err);
+    return status ? status : rdt_rows_add(self->rows, &taken, err);
 }
 
 static const char *name_of(const char *path) {
@@ -58,16 +58,18 @@ static const char *name_of(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static redtune_status read_file(intake *self, const char *path, redtune_error *err) {
+static redtune_status read_file(intake *self, const char *path, rdt_rows *rows,
+                                redtune_error *err) {
     void *data = NULL;
     size_t bytes = 0;
     int64_t unfit = 0;
-    self->rows.count = 0;
+    self->rows = rows;
     self->reason_count = 0;
     redtune_status status = rdt_untrusted_read(path, &data, &bytes, err);
     if (!status) status = rdt_untrusted_each(path, data, bytes, import_row, self, &unfit, err);
     free(data);
     if (status) return status;
+    rdt_rows_sort(rows);
     self->counts.rows += (uint64_t)unfit;
     if (unfit) count_refused(self, "a value of it is missing or out of range", (uint64_t)unfit);
     for (int i = 0; self->wanted->refused && i < self->reason_count; i++)
@@ -122,26 +124,6 @@ static void tell_changes(intake *self, const rdt_rows *before, const rdt_rows *a
 }
 
 /* ---- importing ------------------------------------------------------------------------------- */
-
-/* Reads every file before anything is written. */
-static redtune_status read_files(intake *self, rdt_rows *files, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < self->wanted->file_count; i++) {
-        status = read_file(self, self->wanted->files[i], err);
-        if (status) break;
-        rdt_rows_sort(&self->rows);
-        files[i] = self->rows;
-        self->rows = (rdt_rows){0};
-    }
-    return status;
-}
-
-/* A file without new rows leaves the database as it is, bit for bit. */
-static bool has_rows(const intake *self, const rdt_rows *files) {
-    for (size_t i = 0; i < self->wanted->file_count; i++)
-        if (files[i].count) return true;
-    return false;
-}
 
 /* All files' rows, or, if one fails, none: they are added to a copy first, whatever comes of it. */
 static redtune_status add_files(intake *self, rdt_tuning *tuning, const rdt_rows *files,
@@ -203,13 +185,18 @@ redtune_status redtune_import(const redtune_importing *importing, redtune_import
     redtune_status status = rdt_reserved_check(RDT_RESERVED(importing), "redtune_importing", err);
     if (!status) status = rdt_layers_list(importing->database, &layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
-    if (!status) status = read_files(&self, files, err);
+    /* Every file is read before anything is written. */
+    bool any = false;
+    for (size_t i = 0; !status && i < importing->file_count; i++) {
+        status = read_file(&self, importing->files[i], &files[i], err);
+        any |= files[i].count > 0;
+    }
     /* The target of a merge is meant by its very name. */
     const char *into = layers.path[importing->merge && layers.network];
-    if (!status && has_rows(&self, files)) status = import_into(&self, into, files, err);
+    /* Files without a row leave the database as it is, bit for bit. */
+    if (!status && any) status = import_into(&self, into, files, err);
     if (!status && counts) *counts = self.counts;
     for (size_t i = 0; i < importing->file_count; i++) rdt_rows_free(&files[i]);
-    rdt_rows_free(&self.rows);
     rdt_codegen_close(self.codegen);
     rdt_layers_free(&layers);
     free(files);

@@ -144,21 +144,6 @@ static bool may_go_without(const rdt_layers *layers, int i, const redtune_error 
     return i >= layers->own || (layers->lenient && rdt_tuning_open_is_unavailable(why));
 }
 
-redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
-    for (int i = 0; i < layers->own; i++) {
-        rdt_tuning *tuning = NULL;
-        redtune_error failure;
-        if (rdt_file_is_absent(layers->path[i])) continue;
-        redtune_status status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
-        rdt_tuning_close(tuning);
-        if (status && !may_go_without(layers, i, &failure)) {
-            if (err) *err = failure;
-            return status;
-        }
-    }
-    return REDTUNE_OK;
-}
-
 static redtune_status read_one(const char *path, const rdt_layers_wanted *wanted, rdt_rows *rows,
                                redtune_error *err) {
     rdt_tuning *tuning = NULL;
@@ -195,18 +180,22 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
     return REDTUNE_OK;
 }
 
-redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, rdt_tuning_gpu_fn *each,
-                                   void *user, redtune_error *err) {
+redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
+                                   rdt_tuning_gpu_fn *each, void *user, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (int i = first; !status && i < layers->count; i++) {
+    for (int i = first; !status && i < end; i++) {
         rdt_tuning *tuning = NULL;
         redtune_error failure;
         if (rdt_file_is_absent(layers->path[i])) continue;
         status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
-        if (!status) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
+        if (!status && each) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
         rdt_tuning_close(tuning);
         if (status && may_go_without(layers, i, &failure)) status = REDTUNE_OK;
         if (status && err) *err = failure;
     }
     return status;
+}
+
+redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
+    return rdt_layers_each_gpu(layers, 0, layers->own, NULL, NULL, err);
 }

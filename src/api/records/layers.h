@@ -43,6 +43,7 @@ typedef struct rdt_layers_wanted {
 redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
                                rdt_rows *rows, redtune_error *err);
 
-/* Calls each with every GPU of the layers from first on; equal models may come more than once. */
-redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, rdt_tuning_gpu_fn *each,
-                                   void *user, redtune_error *err);
+/* Calls each, which may be NULL, with every GPU of the layers from first up to end; equal models
+ * may come more than once. */
+redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
+                                   rdt_tuning_gpu_fn *each, void *user, redtune_error *err);

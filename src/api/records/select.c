@@ -1,9 +1,6 @@
 /* Select: which config serves a problem, from the winners of the tuning database.
  *
- * Winners are read once for each class and kept in memory. The nearest one that the templates
- * still allow serves. Nearness compares, in this order: the GPU (0 for the same model, then
- * architecture, then bandwidth and SMs), the count on a log scale per SM, whether the templates
- * are these, and age. */
+ * Winners are read once for each class and kept in memory. */
 #include "api/records/select.h"
 
 #include <math.h>
@@ -13,12 +10,8 @@
 /* ---- winners --------------------------------------------------------------------------------- */
 
 static redtune_status keep_winner(void *user, const rdt_standing *standing, redtune_error *err) {
-    rdt_winners *winners = user;
-    rdt_rows rows = {winners->row, winners->count, winners->capacity};
-    redtune_status status = rdt_rows_add(&rows, standing->winner, err);
-    winners->row = rows.row;
-    winners->count = rows.count;
-    winners->capacity = rows.capacity;
+    rdt_rows *winners = user;
+    redtune_status status = rdt_rows_add(winners, standing->winner, err);
     if (!status && standing->baseline)
         winners->row[winners->count - 1].baseline_ns = standing->baseline->trial.median_ns;
     return status;
@@ -59,22 +52,22 @@ redtune_status rdt_select_read_winners(rdt_winners *winners, const rdt_winners_s
                                       .log = source->log,
                                       .left_out = &winners->incomplete};
     rdt_rows rows = {0};
-    size_t before = winners->count;
+    const size_t before = winners->rows.count;
     redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
     if (!status) status = add_verified(&rows, source->verified, problem, err);
     if (source->own) drop_imported(&rows);
     if (!status) status = rdt_current_mark(source->codegen, &rows, err);
-    if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
+    if (!status) status = rdt_rows_rank(&rows, keep_winner, &winners->rows, err);
     rdt_rows_free(&rows);
     if (status)
-        winners->count = before;
+        winners->rows.count = before;
     else
         classes[winners->class_count++] = *problem;
     return status;
 }
 
 void rdt_select_free_winners(rdt_winners *winners) {
-    free(winners->row);
+    rdt_rows_free(&winners->rows);
     free(winners->classes);
     *winners = (rdt_winners){0};
 }
@@ -157,11 +150,11 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
                           rdt_choice *out, redtune_error *err) {
     nearness nearest = {.gpu = INFINITY};
     rdt_choice best = {.row = NULL};
-    for (size_t i = 0; i < winners->count; i++) {
+    for (size_t i = 0; i < winners->rows.count; i++) {
         nearness near;
         rdt_choice choice;
-        if (!look_at(&winners->row[i], at, &near, &choice)) continue;
-        if (!is_nearer(&near, &nearest) || !usable(&winners->row[i], codegen, at, &choice))
+        if (!look_at(&winners->rows.row[i], at, &near, &choice)) continue;
+        if (!is_nearer(&near, &nearest) || !usable(&winners->rows.row[i], codegen, at, &choice))
             continue;
         best = choice;
         nearest = near;

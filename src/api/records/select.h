@@ -7,8 +7,7 @@
 /* Winners in memory, of the classes (op, dtype, result) that were asked for. Valid when zeroed:
  * none. */
 typedef struct rdt_winners {
-    rdt_row *row;
-    size_t count, capacity;
+    rdt_rows rows;
     redtune_problem *classes; /* those that were read */
     size_t class_count;
     bool incomplete; /* a database was left out */

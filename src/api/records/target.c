@@ -42,14 +42,13 @@ static bool is_named(const rdt_target_query *query) {
 /* The system's databases need not be opened where nobody asks for them. */
 static redtune_status gather_models(const rdt_target_query *query, const rdt_layers *layers,
                                     rdt_target *target, redtune_error *err) {
-    rdt_layers own = *layers;
     gathering self = {target, false};
-    own.count = target->layers = layers->own;
-    redtune_status status = rdt_layers_each_gpu(&own, 0, add_model, &self, err);
+    target->layers = layers->own;
+    redtune_status status = rdt_layers_each_gpu(layers, 0, layers->own, add_model, &self, err);
     if (status || query->own || !(is_named(query) || query->shipped)) return status;
     self.system = true;
     target->layers = layers->count;
-    return rdt_layers_each_gpu(layers, layers->own, add_model, &self, err);
+    return rdt_layers_each_gpu(layers, layers->own, layers->count, add_model, &self, err);
 }
 
 /* ---- what is named --------------------------------------------------------------------------- */
@@ -108,20 +107,13 @@ static redtune_status mark(const rdt_target_query *query, rdt_target *target, re
 
 /* ---- what this machine has ------------------------------------------------------------------- */
 
-static redtune_status read_device(const rdt_driver *driver, const char *name, rdt_target *target,
-                                  redtune_error *err) {
+static redtune_status take_named_device(const char *name, rdt_target *target, redtune_error *err) {
+    rdt_driver *driver = NULL;
     CUdevice device;
-    redtune_status status = rdt_context_find_device(driver, name, &device, err);
+    redtune_status status = rdt_driver_open(rdt_driver_is_simulated(name), &driver, err);
+    if (!status) status = rdt_context_find_device(driver, name, &device, err);
     if (!status) status = rdt_context_device_facts(driver, device, &target->facts, err);
     target->found = target->here = !status;
-    return status;
-}
-
-static redtune_status take_named_device(const rdt_target_query *query, rdt_target *target,
-                                        redtune_error *err) {
-    rdt_driver *driver = NULL;
-    redtune_status status = rdt_driver_open(rdt_driver_is_simulated(query->device), &driver, err);
-    if (!status) status = read_device(driver, query->device, target, err);
     rdt_driver_close(driver);
     return status;
 }
@@ -181,7 +173,7 @@ redtune_status rdt_target_find(const rdt_target_query *query, const rdt_layers *
                           query->verb);
     if (!status) status = mark(query, &target, err);
     if (!status && query->device)
-        status = take_named_device(query, &target, err);
+        status = take_named_device(query->device, &target, err);
     else if (!status && query->gpu && !is_named(query))
         target.all = target.found = target.count > 0;
     else if (!status)

@@ -1,13 +1,5 @@
-/* Target: which GPU model show, explain, report and export are about. The one rule:
- *
- *   1. the GPU that is named: a device of this machine, or a model by its name or a part of it in
- *      any case, where the whole name goes before a longer one;
- *   2. else this machine's: the first device whose model the databases have measurements of (for
- *      what a program would run: device 0 in any case);
- *   3. else the model that was measured last.
- *
- * The databases are the user's alone. Those of the system, with the rows that redtune comes with,
- * count where a model is named; where they are asked for, the model is one of theirs. */
+/* Target: which GPU model show, explain, report and export are about, by the rule that
+ * redtune/records.h gives. */
 #pragma once
 
 #include "api/records/layers.h"

@@ -57,7 +57,7 @@ static void tell(const making *self, const rdt_spaces *spaces) {
 static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
                                 redtune_error *err) {
     redtune *rt = self->rt;
-    static const rdt_winners none = {.row = NULL};
+    static const rdt_winners none = {.class_count = 0};
     rdt_case at = {self->problem, &rt->context->facts};
     redtune_status status = REDTUNE_OK;
     self->hint = (rdt_hint){.problem = NULL};

@@ -20,28 +20,23 @@ redtune_status rdt_runtime_read_choice(const char *variable, const char *const *
                     known);
 }
 
-static redtune_status need(redtune *rt, rdt_codegen *codegen, rdt_winners *winners,
-                           const redtune_problem *problem, bool own, redtune_error *err) {
-    const rdt_winners_source source = {&rt->layers, codegen, &rt->verified, own, &rt->log};
-    return rdt_select_read_winners(winners, &source, problem, err);
-}
-
 /* What is read while it is being written is of neither one nor the other. */
 redtune_status rdt_runtime_need_winners(redtune *rt, rdt_codegen *codegen,
                                         const redtune_problem *problem, bool here_only,
                                         redtune_error *err) {
     rdt_identity before, after;
-    size_t known = rt->winners.class_count;
-    if (here_only) return need(rt, codegen, &rt->winners_here, problem, true, err);
+    rdt_winners *winners = here_only ? &rt->winners_here : &rt->winners;
+    const rdt_winners_source source = {&rt->layers, codegen, &rt->verified,
+                                       here_only || rt->trust == REDTUNE_TRUST_NONE, &rt->log};
+    const size_t known = winners->class_count;
     rdt_identity_of(rt->layers.path, rt->layers.count, before);
-    redtune_status status =
-        need(rt, codegen, &rt->winners, problem, rt->trust == REDTUNE_TRUST_NONE, err);
-    if (status || rt->winners.class_count == known) return status;
+    redtune_status status = rdt_select_read_winners(winners, &source, problem, err);
+    if (status || here_only || winners->class_count == known) return status;
     rdt_identity_of(rt->layers.path, rt->layers.count, after);
     bool same = !rt->winners.incomplete && !strcmp(before, after) &&
                 (!known || !strcmp(rt->winners_of, after));
     rdt_text_copy(rt->winners_of, sizeof rt->winners_of, same ? after : "");
-    rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.count,
+    rdt_log_write(&rt->log, REDTUNE_LOG_DEBUG, "read %zu winners of %s", rt->winners.rows.count,
                   rt->layers.path[0]);
     return REDTUNE_OK;
 }
