@@ -1,20 +1,6 @@
 /* Convert: what the public structs say of GPUs and rows. */
 #include "api/records/convert.h"
 
-/* In any locale. */
-static char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
-bool rdt_convert_has_part(const char *name, const char *part) {
-    for (; *name; name++) {
-        size_t i = 0;
-        while (part[i] && lower(name[i]) == lower(part[i])) i++;
-        if (!part[i]) return true;
-    }
-    return !*part;
-}
-
 void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out) {
     *out = (redtune_device_info){
         .major = facts->major,

@@ -8,5 +8,3 @@ void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out);
 rdt_facts rdt_convert_complete(const rdt_facts *stored);
 /* The problem, GPU and software that a row was measured with. */
 void rdt_convert_origin(const rdt_row *row, redtune_info *info);
-/* Whether a GPU's name has the part in it, in any case. */
-bool rdt_convert_has_part(const char *name, const char *part);

@@ -144,24 +144,18 @@ static bool may_go_without(const rdt_layers *layers, int i, const redtune_error 
     return i >= layers->own || (layers->lenient && rdt_tuning_open_is_unavailable(why));
 }
 
-static redtune_status read_one(const char *path, const rdt_layers_wanted *wanted, rdt_rows *rows,
-                               redtune_error *err) {
-    rdt_tuning *tuning = NULL;
-    redtune_status status = rdt_tuning_open_whole(path, &tuning, err);
-    if (!status)
-        status = (wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each)(
-            tuning, wanted->problem, wanted->cache, rdt_rows_keep, rows, err);
-    rdt_tuning_close(tuning);
-    return status;
-}
-
 redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
                                rdt_rows *rows, redtune_error *err) {
     for (int i = 0; i < layers->count; i++) {
-        size_t before = rows->count;
+        rdt_tuning *tuning = NULL;
+        const size_t before = rows->count;
         redtune_error failure;
         if (rdt_file_is_absent(layers->path[i])) continue;
-        redtune_status status = read_one(layers->path[i], wanted, rows, &failure);
+        redtune_status status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
+        if (!status)
+            status = (wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each)(
+                tuning, wanted->problem, wanted->cache, rdt_rows_keep, rows, &failure);
+        rdt_tuning_close(tuning);
         if (status && !may_go_without(layers, i, &failure)) {
             if (err) *err = failure;
             return status;

@@ -84,6 +84,21 @@ static redtune_status refuse_name(const rdt_target_query *query, const rdt_targe
     return status;
 }
 
+/* In any locale. */
+static char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+/* In any case. */
+static bool has_part(const char *name, const char *part) {
+    for (; *name; name++) {
+        size_t i = 0;
+        while (part[i] && lower(name[i]) == lower(part[i])) i++;
+        if (!part[i]) return true;
+    }
+    return !*part;
+}
+
 /* Marks the models that the query means; several only where they have one name, or none was given.
  */
 static redtune_status mark(const rdt_target_query *query, rdt_target *target, redtune_error *err) {
@@ -96,7 +111,7 @@ static redtune_status mark(const rdt_target_query *query, rdt_target *target, re
         const char *name = model->facts.name;
         model->meant = !named  ? model->system || !query->shipped
                        : whole ? !strcasecmp(name, query->gpu)
-                               : rdt_convert_has_part(name, query->gpu);
+                               : has_part(name, query->gpu);
         if (!model->meant) continue;
         several |= first && strcasecmp(first->facts.name, name);
         if (!first) first = model;

@@ -166,22 +166,19 @@ static redtune_status recheck(attempt *self, const rdt_hint *hint, double *left_
     status = rdt_recheck_session_recheck(session, &self->problem, RDT_CACHE_COLD, &hint->point,
                                          *left_s, found, err);
     *left_s -= rdt_recheck_session_clock_s(session) - before;
-    if (!status && !found->count)
-        status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "it takes longer than %.3g s",
-                          self->session.rt->verify_s);
-    return status;
+    if (status || found->count) return status;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "it takes longer than %.3g s",
+                    session->rt->verify_s);
 }
 
 static redtune_status try_out(attempt *self, const rdt_hint *hint, double *left_s,
                               redtune_error *err) {
     rdt_rechecked found = {.count = 0};
-    redtune_error why;
     redtune_status status = recheck(self, hint, left_s, &found, err);
     rdt_recheck_session_close(&self->session);
     report_found(self, &found);
     /* A fault that spoils everything else here is kept, too, so that nobody meets it again. */
-    redtune_status kept = keep_found(self, &found, &why);
-    if (!status && kept && err) *err = why;
+    redtune_status kept = keep_found(self, &found, status ? NULL : err);
     return status ? status : kept;
 }
 
