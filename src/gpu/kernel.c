@@ -71,15 +71,16 @@ static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t b
 redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how,
                                  rdt_operands operands, CUstream stream, redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
-    uint32_t blocks = rdt_launch_blocks(how, operands.count);
+    rdt_extents extents = rdt_launch_complete(operands.extents);
+    uint32_t blocks = rdt_launch_grid(how, &extents);
     const bool can = can_overlap(kernel, how);
     uint32_t overlaps = can && operands.chained;
-    void *reduce_args[] = {&operands.input, &operands.count, &operands.output, &operands.scratch,
+    void *reduce_args[] = {&operands.input, &extents, &operands.output, &operands.scratch,
                            &overlaps};
     CUresult rc =
         launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     if (!rc && how->final_threads && blocks > 1) {
-        void *finish_args[] = {&operands.scratch, &blocks, &operands.count, &operands.output};
+        void *finish_args[] = {&operands.scratch, &blocks, &extents.count, &operands.output};
         rc = launch(driver, kernel->finish, 1, how->final_threads, can, stream, finish_args);
     }
     if (rc)

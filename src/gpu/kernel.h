@@ -23,7 +23,7 @@ void rdt_kernel_forget(rdt_kernel *kernel);
 /* A launch's operands. scratch is as model/launch.h describes. */
 typedef struct rdt_operands {
     CUdeviceptr input;
-    uint64_t count;
+    rdt_extents extents;
     CUdeviceptr output, scratch;
     /* The launch before on the stream is a reduction, too. Where the kernel can, it is launched
      * while that one ends; after another kernel the same would cost time instead. */

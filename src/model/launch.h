@@ -1,7 +1,8 @@
 /* Launch: how a compiled kernel is started for any count, as plain data.
  *
  * Every rendered source defines
- *   redtune_reduce(const T *input, uint64 count, R *output, void *scratch, uint32 overlaps)
+ *   redtune_reduce(const T *input, EXTENTS, R *output, void *scratch, uint32 overlaps)
+ * where EXTENTS is an rdt_extents, or for whole arrays its first member, uint64 count
  * (overlaps: not 0 if the launch may begin while the one before ends; a kernel leaves out last
  * parameters that it does not use) and, where final_threads is not 0, redtune_finish(void *scratch,
  * uint32 blocks, uint64 count, R *output).
@@ -33,14 +34,25 @@ enum {
     RDT_SCRATCH_SLOT_BYTES = RDT_ACCUMULATOR_BYTES, /* per block */
     RDT_SCRATCH_WORDS_OFFSET = RDT_SCRATCH_COUNTERS_BYTES,
     RDT_SCRATCH_SLOTS_OFFSET = RDT_SCRATCH_WORDS_OFFSET + RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES,
+    RDT_GRID_MAX = INT32_MAX, /* of CUDA: blocks of a launch */
     RDT_SCRATCH_BYTES = RDT_SCRATCH_SLOTS_OFFSET + RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES,
 };
 
 /* The text by which kernels and their launches are told apart: 16 hexadecimal digits and a NUL. */
 enum { RDT_KERNEL_BYTES = 17 };
 
+/* What one launch reduces, as in redtune_problem. Kernels get it without zeros. */
+typedef struct rdt_extents {
+    uint64_t count, outer, inner;
+    uint64_t outer_step, step; /* elements */
+} rdt_extents;
+
+/* With what the zeros stand for in their place. */
+rdt_extents rdt_launch_complete(rdt_extents extents);
+
 typedef struct rdt_launch {
     uint32_t threads;       /* per block */
+    uint32_t results;       /* that a block makes at a time; 0: all blocks make one */
     uint32_t tile;          /* elements that a block takes at a time, at least 1 */
     uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX */
     uint32_t final_threads; /* of the second launch; 0: no second launch */
@@ -50,5 +62,8 @@ typedef struct rdt_launch {
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 
-/* Blocks for count elements: one per tile, at least 1, at most blocks_max. */
+/* Blocks for count elements of one result: one per tile, at least 1, at most blocks_max. */
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);
+/* Blocks for complete extents: those, or where blocks make results, enough for all of them, at
+ * least 1, at most RDT_GRID_MAX. */
+uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents);

@@ -90,7 +90,7 @@ redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, r
     }
     rdt_operands operands = {
         .input = input,
-        .count = count,
+        .extents.count = count,
         .output = self->output.address + self->calls * RESULT_BYTES,
         .scratch = self->scratch.address,
     };

@@ -57,7 +57,7 @@ static void check_count(const bench *self, const rdt_ladder_run *rung, const rdt
     if (!status)
         status = rdt_buffer_repeat(gpu.driver, input.address, period, bytes, gpu.stream, &err);
     rdt_operands operands = {.input = input.address,
-                             .count = count,
+                             .extents.count = count,
                              .output = self->output.address,
                              .scratch = self->scratch.address};
     if (!status) status = rdt_ladder_run_run(rung, operands, gpu.stream, &err);

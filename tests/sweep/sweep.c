@@ -68,7 +68,7 @@ static redtune_status launch(const subject *self, CUdeviceptr input, uint64_t co
                              unsigned char result[OUTPUT_BYTES], redtune_error *err) {
     const simulated *gpu = &self->all->gpu;
     rdt_operands operands = {.input = input,
-                             .count = count,
+                             .extents.count = count,
                              .output = self->output.address,
                              .scratch = self->scratch.address};
     CUresult rc =

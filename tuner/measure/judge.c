@@ -68,8 +68,9 @@ void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *e
 
 static redtune_status ask(const rdt_judge *judge, const rdt_question *questions, size_t count,
                           redtune_error *err) {
-    const rdt_operands operands = {
-        .input = judge->questions.address, .count = count, .output = judge->answers.address};
+    const rdt_operands operands = {.input = judge->questions.address,
+                                   .extents.count = count,
+                                   .output = judge->answers.address};
     redtune_status status = rdt_buffer_write(judge->driver, judge->questions.address, questions,
                                              count * sizeof *questions, judge->stream, err);
     return status ? status

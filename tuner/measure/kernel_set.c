@@ -49,7 +49,7 @@ redtune_status rdt_kernel_set_flush(const rdt_kernel_set *kernels, redtune_error
     const rdt_test_buffers *buffers = kernels->buffers;
     rdt_operands operands = {
         .input = buffers->flush.address,
-        .count = buffers->flush.bytes / redtune_dtype_bytes(buffers->dtype),
+        .extents.count = buffers->flush.bytes / redtune_dtype_bytes(buffers->dtype),
         .output = buffers->output.address,
         .scratch = buffers->scratch.address,
     };

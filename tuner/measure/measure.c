@@ -73,7 +73,7 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
     return (rdt_operands){
         .input = what->buffers->dense.buffer.address +
                  input_of(self, i) * self->stride * redtune_dtype_bytes(what->problem->dtype),
-        .count = what->problem->count,
+        .extents.count = what->problem->count,
         .output = what->outputs + (size_t)i * RDT_TEST_BUFFERS_OUTPUT_BYTES,
         .scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES,
         .chained = i > 0, /* as reductions that a program captures one after the other */

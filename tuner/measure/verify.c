@@ -65,7 +65,7 @@ static redtune_status launch_check(const subject *self, size_t i, redtune_error 
     const check *each = &self->checks[i];
     rdt_operands operands = {
         .input = each->input,
-        .count = each->count,
+        .extents.count = each->count,
         .output = buffers->output.address + i * OUTPUT_BYTES,
         .scratch = buffers->scratch.address,
     };

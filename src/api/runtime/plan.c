@@ -130,7 +130,7 @@ static redtune_status check_pointers(const redtune_plan *plan, const rdt_operand
                                      redtune_error *err) {
     const rdt_context *context = plan->rt->context;
     redtune_status status = rdt_pointer_check(context, "d_in", operands->input,
-                                              operands->count * plan->input_bytes, err);
+                                              operands->extents.count * plan->input_bytes, err);
     return status ? status
                   : rdt_pointer_check(context, "d_out", operands->output, plan->result_bytes, err);
 }
@@ -142,7 +142,7 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     const CUdeviceptr in = operands.input, out = operands.output;
     const rdt_call call = {
         .stream = stream,
-        .input = {in, in + operands.count * plan->input_bytes},
+        .input = {in, in + operands.extents.count * plan->input_bytes},
         .output = {out, out + plan->result_bytes},
         .two_launches = executable->launch.final_threads != 0,
     };
@@ -165,7 +165,7 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
     const rdt_executable *executable = rdt_plan_executable(plan);
     const rdt_operands operands = {
         .input = (CUdeviceptr)(uintptr_t)d_in,
-        .count = count,
+        .extents.count = count,
         .output = (CUdeviceptr)(uintptr_t)d_out,
         .scratch = scratch,
     };

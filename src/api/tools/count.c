@@ -59,7 +59,7 @@ static redtune_status allocate_buffers(bench *self, const redtune_problem *probl
 static redtune_status count_launches(const bench *self, uint64_t count, redtune_counters *out,
                                      redtune_error *err) {
     rdt_operands operands = {.input = self->input.address,
-                             .count = count,
+                             .extents.count = count,
                              .output = self->output.address,
                              .scratch = self->scratch.address};
     redtune_counters before, after;

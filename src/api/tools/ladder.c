@@ -49,7 +49,7 @@ static redtune_status launch_step(const ladder *self, CUdeviceptr input, uint64_
                                   redtune_error *err) {
     const rdt_test_buffers *buffers = self->buffers;
     const rdt_operands operands = {.input = input,
-                                   .count = count,
+                                   .extents.count = count,
                                    .output = buffers->output.address,
                                    .scratch = buffers->scratch.address};
     if (self->ladder_run)

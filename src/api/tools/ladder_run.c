@@ -80,12 +80,12 @@ redtune_status rdt_ladder_run_run(const rdt_ladder_run *ladder_run, rdt_operands
     const CUdeviceptr output = operands.output;
     if (ladder_run->work.bytes) operands.scratch = ladder_run->work.address;
     for (int turn = 0;; turn ^= 1) {
-        uint64_t blocks = launch->partials ? rdt_launch_blocks(launch, operands.count) : 1;
+        uint64_t blocks = launch->partials ? rdt_launch_blocks(launch, operands.extents.count) : 1;
         operands.output = blocks > 1 ? ladder_run->room[turn] : output;
         redtune_status status = rdt_kernel_launch(kernel, launch, operands, stream, err);
         if (status || blocks == 1) return status;
         operands.input = operands.output;
-        operands.count = blocks;
+        operands.extents.count = blocks;
         kernel = ladder_run->again;
         launch = &ladder_run->again_launch;
     }
