@@ -88,8 +88,7 @@ const rdt_command rdt_cmd_emit = {
         "Parameters that --config does not name are the built-in default's. A wrong name or\n"
         "value is answered with those that there are.\n\n"
         "With --gpu it is rendered for that GPU, and without --family and --config it is what "
-        "that\n"
-        "GPU would run on --count elements, by the databases (redtune explain says why).\n\n"
+        "that\nGPU would run on --count elements, by the databases (redtune explain says why).\n\n"
         "With --counters the kernel is compiled (that takes NVRTC) and called once on --count\n"
         "elements on the simulated GPU: instructions and how many lanes of a warp were active,\n"
         "accesses to memory and how well they coalesced, bank conflicts, barriers, atomics.\n",

@@ -10,7 +10,6 @@
 
 typedef struct listing {
     const rdt_options *options;
-    bool json;
     rdt_json out;
     rdt_table table;
     redtune_device_info gpu; /* the table's */
@@ -129,7 +128,7 @@ static redtune_status list_row(void *user, const redtune_row *row, redtune_error
     (void)err;
     listing *self = user;
     self->row_count++;
-    if (self->json) {
+    if (self->options->json) {
         write_row(&self->out, row);
         return REDTUNE_OK;
     }
@@ -181,7 +180,7 @@ static void tell_of_others(const listing *self) {
 }
 
 static int run_show(const rdt_options *options) {
-    listing self = {.options = options, .json = options->json != 0};
+    listing self = {.options = options};
     const redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu,
@@ -192,12 +191,12 @@ static int run_show(const rdt_options *options) {
         .winners = !options->all,
     };
     redtune_error err;
-    if (self.json) {
+    if (options->json) {
         self.out = rdt_json_open(stdout);
         rdt_json_begin(&self.out, "rows", '[');
     }
     redtune_status status = redtune_rows_each(&query, list_row, &self, &err);
-    if (self.json) {
+    if (options->json) {
         rdt_json_end(&self.out, ']');
         rdt_json_truth(&self.out, "complete", status == REDTUNE_OK);
         rdt_json_end(&self.out, '}');

@@ -153,11 +153,8 @@ static redtune_status multiply_shape(const uint64_t *shape, size_t rank, rdt_npy
                                      redtune_error *err) {
     uint64_t count = 1;
     for (size_t i = 0; i < rank; i++)
-        if (!shape[i]) {
-            npy->count = 0;
-            return REDTUNE_OK;
-        }
-    for (size_t i = 0; i < rank; i++) {
+        if (!shape[i]) count = 0;
+    for (size_t i = 0; count && i < rank; i++) {
         if (count > data_bytes_max / npy->item_bytes / shape[i])
             return rdt_message_set(err, REDTUNE_FILE, 0,
                                    "its .npy header is damaged: a shape of more than 2^63 bytes");
@@ -177,22 +174,6 @@ typedef struct fields {
     size_t rank;
 } fields;
 
-static redtune_status take_descr(cursor *in, fields *found) {
-    skip_blanks(in);
-    if (in->at < in->end && (*in->at == '[' || *in->at == '('))
-        return rdt_message_set(
-            in->err, REDTUNE_UNSUPPORTED, 0,
-            "its elements are structured; redtune reads arrays of plain numbers, "
-            "so save one field alone");
-    return take_string(in, found->descr);
-}
-
-static redtune_status take_order(cursor *in, fields *found) {
-    found->fortran_order = take_word(in, "True");
-    if (!found->fortran_order && !take_word(in, "False")) return damaged(in, "True or False");
-    return REDTUNE_OK;
-}
-
 static redtune_status take_field(cursor *in, fields *found) {
     char key[DESCR_BYTES] = "";
     redtune_status status = take_string(in, key);
@@ -205,9 +186,18 @@ static redtune_status take_field(cursor *in, fields *found) {
         return damaged(in, "each of descr, fortran_order and shape once, and nothing else");
     found->has |= bit;
     if (!take_character(in, ':')) return damaged(in, "':'");
-    if (bit == HAS_DESCR) return take_descr(in, found);
-    if (bit == HAS_ORDER) return take_order(in, found);
-    return take_shape(in, found->shape, &found->rank);
+    if (bit == HAS_SHAPE) return take_shape(in, found->shape, &found->rank);
+    if (bit == HAS_ORDER) {
+        found->fortran_order = take_word(in, "True");
+        return found->fortran_order || take_word(in, "False") ? REDTUNE_OK
+                                                              : damaged(in, "True or False");
+    }
+    if (take_character(in, '[') || take_character(in, '('))
+        return rdt_message_set(
+            in->err, REDTUNE_UNSUPPORTED, 0,
+            "its elements are structured; redtune reads arrays of plain numbers, "
+            "so save one field alone");
+    return take_string(in, found->descr);
 }
 
 redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, redtune_error *err) {
