@@ -20,6 +20,8 @@ enum {
     PARTIAL_BYTES = 8,
 };
 
+_Static_assert((int)FINALISTS <= (int)BENCH_RACE_MAX, "the finalists race at once");
+
 /* A shape this much slower than the best so far is out after its first sample. */
 static const double screen_margin = 1.25;
 
