@@ -17,5 +17,5 @@ void rdt_budget_share(rdt_budget *budget, size_t searches) {
 }
 
 bool rdt_budget_is_late(const rdt_budget *budget) {
-    return budget->end_ns > 0 && rdt_clock_ns() >= budget->late_ns;
+    return budget && budget->end_ns > 0 && rdt_clock_ns() >= budget->late_ns;
 }

@@ -304,11 +304,6 @@ void rdt_candidates_prepare(const rdt_candidates *self, const size_t *indices, s
     free(candidates);
 }
 
-bool rdt_candidates_is_late(const rdt_candidates *self) {
-    const rdt_search *search = self->search;
-    return search->is_late && search->is_late(search->sink->user);
-}
-
 /* i of the n that a call asks for. REDTUNE_INTERRUPTED if the tune is to stop. */
 static redtune_status report_progress(const rdt_candidates *self, size_t i, size_t n,
                                       redtune_error *err) {

@@ -62,9 +62,6 @@ void rdt_candidates_prepare(const rdt_candidates *self, const size_t *indices, s
 redtune_status rdt_candidates_measure(rdt_candidates *self, const size_t *indices, size_t count,
                                       int samples, redtune_error *err);
 
-/* Whether no more entries should be measured, since time is short. */
-bool rdt_candidates_is_late(const rdt_candidates *self);
-
 /* The good entries, the fast before the slow and among equals the simpler; indices has room for
  * all. Returns how many. */
 size_t rdt_candidates_rank(const rdt_candidates *self, size_t *indices);

@@ -100,12 +100,12 @@ static redtune_status explore_locally(rdt_explorer *self, redtune_error *err) {
     redtune_status status = explore_first(self, err);
     if (!status) status = rdt_probe_choose(&probes, self, err);
     if (!status) status = rdt_explorer_climb(self, self->limit / RELAUNCH_SHARE, err);
-    if (!status && !rdt_candidates_is_late(self->candidates)) {
+    if (!status && !rdt_budget_is_late(self->candidates->search->budget)) {
         propose_relaunched(self);
         status = rdt_explorer_measure(self, err);
     }
     if (!status) status = rdt_explorer_climb(self, 0, err);
-    if (!status && !rdt_candidates_is_late(self->candidates))
+    if (!status && !rdt_budget_is_late(self->candidates->search->budget))
         status = rdt_probe_run(&probes, self, err);
     rdt_probe_free(&probes);
     return status;
@@ -146,15 +146,16 @@ static void shuffle(size_t *indices, size_t count, rdt_random random) {
 redtune_status rdt_explore_all(rdt_candidates *candidates, redtune_error *err) {
     enum { STRIDE = 32 };
     const rdt_strategy *strategy = candidates->search->strategy;
+    const rdt_budget *budget = candidates->search->budget;
     size_t *indices = malloc(candidates->count * sizeof *indices);
     if (!indices) return rdt_fail_memory(err, candidates->count * sizeof *indices);
     for (size_t i = 0; i < candidates->count; i++) indices[i] = i;
     candidates->planned = rdt_strategy_count(strategy, candidates->count);
-    if (candidates->search->is_late)
+    if (budget && budget->end_ns > 0)
         shuffle(indices, candidates->count, start_random(candidates->search));
     redtune_status status =
         rdt_candidates_measure(candidates, &candidates->baseline, 1, strategy->samples, err);
-    for (size_t i = 0; !status && i < candidates->count && !rdt_candidates_is_late(candidates);
+    for (size_t i = 0; !status && i < candidates->count && !rdt_budget_is_late(budget);
          i += STRIDE) {
         size_t count = candidates->count - i < STRIDE ? candidates->count - i : STRIDE;
         status = rdt_candidates_measure(candidates, indices + i, count, strategy->samples, err);

@@ -151,7 +151,7 @@ static void propose_around_best(rdt_explorer *self) {
 
 redtune_status rdt_explorer_climb(rdt_explorer *self, size_t until, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    while (!status && left(self) > until && !rdt_candidates_is_late(self->candidates)) {
+    while (!status && left(self) > until && !rdt_budget_is_late(self->candidates->search->budget)) {
         propose_around_best(self);
         if (!self->proposed_count) rdt_explorer_propose_random(self, RANDOM_POINTS);
         if (!self->proposed_count) break;

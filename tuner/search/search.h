@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "model/trials.h"
 #include "tuner/evaluator.h"
+#include "tuner/search/budget.h"
 #include "tuner/search/sink.h"
 #include "tuner/search/strategy.h"
 
@@ -38,10 +39,8 @@ typedef struct rdt_search {
     /* Trials of the class that say which named values are worth a probe, or more. NULL: nothing is
      * probed. */
     const rdt_trials *sizes;
-    const char *stage; /* for the sink's progress */
-    /* Whether no more candidates should be explored, since time is short; user is the sink's.
-     * NULL: never. */
-    bool (*is_late)(void *user);
+    const char *stage;        /* for the sink's progress */
+    const rdt_budget *budget; /* of time; NULL: no limit */
     bool any; /* of points that are named: those that are allowed, worth measuring or not */
     const rdt_sink *sink;
 } rdt_search;

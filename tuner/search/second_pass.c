@@ -57,8 +57,7 @@ static redtune_status revisit(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
     const rdt_similar next = {search.known, sweep->problems[i + 1].count, -1};
     redtune_status status = REDTUNE_OK;
     search.verified = &sweep->known[!cache];
-    if ((!search.is_late || !search.is_late(sweep)) &&
-        rdt_trials_at(search.known, search.problem->count) &&
+    if (!rdt_budget_is_late(search.budget) && rdt_trials_at(search.known, search.problem->count) &&
         rdt_trials_at(next.trials, next.count))
         status = search_again(&search, &next, &out->now, err);
     return status ? status : rdt_sweep_find(sweep, search.problem->count, cache, out, err);

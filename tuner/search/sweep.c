@@ -58,8 +58,6 @@ static bool pass_progress(void *user, const redtune_problem *problem, const char
     return sink->progress(sink->user, problem, stage, i, n, best_ns);
 }
 
-static bool is_late(void *user) { return rdt_budget_is_late(((const rdt_sweep *)user)->budget); }
-
 rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
                             rdt_cache_state cache) {
     self->searches = (rdt_sink){.user = self, .store = keep_and_store, .progress = pass_progress};
@@ -72,7 +70,7 @@ rdt_search rdt_sweep_search(rdt_sweep *self, const redtune_problem *problem,
         .known = &self->known[cache],
         .strategy = self->strategy,
         .seed = self->seed,
-        .is_late = self->budget && self->budget->end_ns > 0 ? is_late : NULL,
+        .budget = self->budget,
         .stage = cache == RDT_CACHE_COLD ? "cold" : "warm",
         .sink = &self->searches,
     };

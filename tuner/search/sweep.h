@@ -2,7 +2,6 @@
  * those before, and the crossovers between them. */
 #pragma once
 
-#include "tuner/search/budget.h"
 #include "tuner/search/search.h"
 
 typedef struct rdt_sweep {
