@@ -23,9 +23,7 @@ typedef struct rdt_expected {
     redtune_value value[RDT_VARIANTS_MAX * RDT_TEST_BUFFERS_CALLS_MAX];
 } rdt_expected;
 
-/* A kernel recorded so that it can be timed again and again. The graph holds enough calls to make
- * the timed interval long against the timer's resolution: each on another part of the dense pool,
- * so that none finds its input in L2, or all on the same part, so that all do. */
+/* A kernel's calls, recorded so that they can be timed again and again. */
 typedef struct rdt_measurement rdt_measurement;
 
 /* What is measured, and in which state of the cache; all of it outlives the measurement. */

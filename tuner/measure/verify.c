@@ -183,9 +183,10 @@ static redtune_status run_checks(subject *self, redtune_error *err) {
 /* ---- what is checked ------------------------------------------------------------------------- */
 
 /* Elements of the test data from first on; planted, unless it is 0, stands in the place of number
- * `at` of them then, and its value is known. */
+ * `at` of them then, and has that value. */
 static void add_data(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count,
-                     int64_t at, CUdeviceptr planted, const redtune_value *value) {
+                     int64_t at, CUdeviceptr planted, redtune_value value) {
+    if (planted && at >= (int64_t)count) return;
     if (first + count > pool->count || first + count > pool->data->count_max) return;
     check each = {
         .input = pool->buffer.address + first * redtune_dtype_bytes(self->buffers->dtype),
@@ -195,26 +196,23 @@ static void add_data(subject *self, const rdt_pool *pool, uint64_t first, uint64
         .planted = planted,
         .question = rdt_judge_question(&pool->judged, first, count),
     };
-    if (planted) rdt_judge_plant(&each.question, (uint64_t)at, value);
+    if (planted) rdt_judge_plant(&each.question, (uint64_t)at, &value);
     add(self, each);
 }
 
 static void add_pattern(subject *self, const rdt_pool *pool, uint64_t first, uint64_t count) {
-    add_data(self, pool, first, count, NO_DECIDER, 0, NULL);
+    add_data(self, pool, first, count, NO_DECIDER, 0, (redtune_value){.u64 = 0});
 }
 
 static void add_planted(subject *self, const rdt_pool *pool, uint64_t count, uint64_t at) {
-    const redtune_value decider = rdt_test_data_decider(self->problem);
-    if (at >= count) return;
     add_data(self, pool, 0, count, (int64_t)at, rdt_one_hot_window(&self->buffers->one_hot, 0, 0),
-             &decider);
+             rdt_test_data_decider(self->problem));
 }
 
 /* A NaN among numbers: docs/ops.md says what every op makes of it. */
 static void add_nan(subject *self, uint64_t count, uint64_t at) {
-    const redtune_value nan = rdt_scalar_from_real(self->buffers->dtype, (double)NAN);
-    if (at >= count) return;
-    add_data(self, &self->buffers->dense, 0, count, (int64_t)at, self->buffers->nan, &nan);
+    add_data(self, &self->buffers->dense, 0, count, (int64_t)at, self->buffers->nan,
+             rdt_scalar_from_real(self->buffers->dtype, (double)NAN));
 }
 
 /* at may be -1 or count: the decider lies outside then, and must not be seen. */
