@@ -33,7 +33,6 @@ enum {
 /* A kernel to be made. */
 typedef struct entry {
     rdt_compile_job job;
-    /* Of the last call that asked for it soon: the highest comes first. 0: there was none. */
     uint64_t rank;
     bool taken, done;
 } entry;
@@ -58,7 +57,7 @@ struct rdt_compile_pool {
     pthread_cond_t made;
     /* The thread's own. */
     member members[WORKERS_MAX];
-    int member_count, member_max, deaths;
+    int member_max, deaths;
 };
 
 /* ---- the list of kernels --------------------------------------------------------------------- */
@@ -94,23 +93,23 @@ static void wake(const rdt_compile_pool *pool) {
     (void)written; /* it fails only if the thread is awake already */
 }
 
-static rdt_compile_job job_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch) {
+static rdt_compile_job job_of(const rdt_facts *facts, bool ptx, const rdt_batch *batch, size_t i) {
     rdt_compile_job job;
     memset(&job, 0, sizeof job); /* what travels has no bytes that were never set */
     job.facts = *facts;
     job.ptx = ptx;
     job.problem = *batch->problem;
+    job.point = batch->candidates[i].point;
     return job;
 }
 
 void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
                           const rdt_batch *batch, bool soon) {
     if (!pool) return;
-    rdt_compile_job job = job_of(facts, ptx, batch);
     pthread_mutex_lock(&pool->lock);
     uint64_t rank = soon ? ++pool->rank : 0;
     for (size_t i = 0; i < batch->count; i++) {
-        job.point = batch->candidates[i].point;
+        const rdt_compile_job job = job_of(facts, ptx, batch, i);
         add_entry(pool, &job, rank);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -118,10 +117,11 @@ void rdt_compile_pool_add(rdt_compile_pool *pool, const rdt_facts *facts, bool p
 }
 
 /* The lock is held. */
-static bool all_done(rdt_compile_pool *pool, rdt_compile_job *job, const rdt_batch *batch) {
+static bool all_done(rdt_compile_pool *pool, const rdt_facts *facts, bool ptx,
+                     const rdt_batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
-        job->point = batch->candidates[i].point;
-        const entry *each = find_entry(pool, job);
+        const rdt_compile_job job = job_of(facts, ptx, batch, i);
+        const entry *each = find_entry(pool, &job);
         if (each && !each->done) return false;
     }
     return true;
@@ -131,13 +131,12 @@ bool rdt_compile_pool_wait(rdt_compile_pool *pool, const rdt_facts *facts, bool 
                            const rdt_batch *batch, int timeout_ms) {
     if (!pool) return true;
     const struct timespec end = rdt_clock_after_ms(timeout_ms);
-    rdt_compile_job job = job_of(facts, ptx, batch);
     rdt_compile_pool_add(pool, facts, ptx, batch, true);
     pthread_mutex_lock(&pool->lock);
     int rc = 0;
     bool done = false;
     while (!rc && !done) {
-        done = pool->useless || all_done(pool, &job, batch);
+        done = pool->useless || all_done(pool, facts, ptx, batch);
         if (!done) rc = pthread_cond_timedwait(&pool->made, &pool->lock, &end);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -324,6 +323,14 @@ static int start_thread(rdt_compile_pool *pool) {
     return code;
 }
 
+static void destroy(rdt_compile_pool *pool) {
+    if (pool->wake >= 0) close(pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->made);
+    free(pool->entries);
+    free(pool);
+}
+
 redtune_status rdt_compile_pool_open(const rdt_worker_options *options, const rdt_codegen *codegen,
                                      rdt_compile_pool **out, redtune_error *err) {
     rdt_compile_pool *pool = calloc(1, sizeof *pool);
@@ -338,10 +345,7 @@ redtune_status rdt_compile_pool_open(const rdt_worker_options *options, const rd
     pthread_mutex_init(&pool->lock, NULL);
     if (!code) code = start_thread(pool);
     if (code) {
-        if (pool->wake >= 0) close(pool->wake);
-        pthread_mutex_destroy(&pool->lock);
-        pthread_cond_destroy(&pool->made);
-        free(pool);
+        destroy(pool);
         return rdt_fail(err, REDTUNE_FILE, code, "cannot start compile workers: %s",
                         rdt_locale_reason(code));
     }
@@ -356,9 +360,5 @@ void rdt_compile_pool_close(rdt_compile_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
     wake(pool);
     pthread_join(pool->thread, NULL);
-    close(pool->wake);
-    pthread_mutex_destroy(&pool->lock);
-    pthread_cond_destroy(&pool->made);
-    free(pool->entries);
-    free(pool);
+    destroy(pool);
 }

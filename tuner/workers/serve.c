@@ -91,30 +91,24 @@ static void free_task(task *task) {
     free(task->sample_ns);
 }
 
-static redtune_status read_task(const rdt_frame *frame, task *out, redtune_error *err) {
+/* The task is zeroed, and freed by the caller even on failure. */
+static redtune_status read_task(const rdt_frame *frame, task *task, redtune_error *err) {
     rdt_reader reader = rdt_wire_reader_of(frame);
-    task task = {0};
-    rdt_wire_reader_take(&reader, &task.request, sizeof task.request);
-    size_t count = task.request.count, samples = (size_t)task.request.samples;
-    if (!reader.failed && count <= CANDIDATES_MAX && samples <= CANDIDATES_MAX) {
-        task.candidates = calloc(count + 1, sizeof *task.candidates);
-        task.verdicts = calloc(count + 1, sizeof *task.verdicts);
-        task.conditions = calloc(count + 1, sizeof *task.conditions);
-        task.sample_ns = calloc(count * samples + 1, sizeof *task.sample_ns);
-        if (!task.candidates || !task.verdicts || !task.conditions || !task.sample_ns) {
-            free_task(&task);
-            return rdt_fail_memory(err, count * samples * sizeof *task.sample_ns);
-        }
-        rdt_wire_reader_take(&reader, task.candidates, count * sizeof *task.candidates);
-        if (frame->kind == RDT_FRAME_TIME)
-            rdt_wire_reader_take(&reader, task.verdicts, count * sizeof *task.verdicts);
-    }
-    if (!rdt_wire_reader_done(&reader)) {
-        free_task(&task);
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a request is garbled");
-    }
-    *out = task;
-    return REDTUNE_OK;
+    rdt_wire_reader_take(&reader, &task->request, sizeof task->request);
+    size_t count = task->request.count, samples = (size_t)task->request.samples;
+    if (count > CANDIDATES_MAX || samples > CANDIDATES_MAX)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a request asks for too much");
+    task->candidates = calloc(count + 1, sizeof *task->candidates);
+    task->verdicts = calloc(count + 1, sizeof *task->verdicts);
+    task->conditions = calloc(count + 1, sizeof *task->conditions);
+    task->sample_ns = calloc(count * samples + 1, sizeof *task->sample_ns);
+    if (!task->candidates || !task->verdicts || !task->conditions || !task->sample_ns)
+        return rdt_fail_memory(err, count * samples * sizeof *task->sample_ns);
+    rdt_wire_reader_take(&reader, task->candidates, count * sizeof *task->candidates);
+    if (frame->kind == RDT_FRAME_TIME)
+        rdt_wire_reader_take(&reader, task->verdicts, count * sizeof *task->verdicts);
+    if (rdt_wire_reader_done(&reader)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a request is garbled");
 }
 
 static redtune_status verify_each(server *self, const task *task, redtune_error *err) {
