@@ -60,7 +60,11 @@ static redtune_status fill_incoming(rdt_sqlite *file, const rdt_rows *rows, bool
     return status;
 }
 
+/* What nothing refers to: an import whose rows are gone, or count as measured, has nothing to undo.
+ */
 static const char drop_orphans_sql[] =
+    "DELETE FROM import WHERE id NOT IN"
+    " (SELECT import FROM measurement WHERE import IS NOT NULL);"
     "DELETE FROM gpu WHERE id NOT IN (SELECT gpu FROM measurement);"
     "DELETE FROM origin WHERE id NOT IN (SELECT origin FROM measurement)";
 
@@ -75,7 +79,7 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
                            " FROM incoming WHERE import = 0 EXCEPT SELECT " RDT_ROW_CONTENT
                            " FROM measurement",
                            NULL, 0, 0, &own, err);
-    /* The import's own row goes again if it brings nothing. */
+    /* It goes again with the orphans if it brings nothing. */
     if (!status)
         status = run_bound(file, "INSERT INTO import(date, source) VALUES(?,?)",
                            source ? source : "merged", (int64_t)time(NULL), 2, NULL, err);
@@ -87,15 +91,7 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
             " " RDT_ROW_CONTENT " FROM incoming WHERE import = 1 EXCEPT SELECT " RDT_ROW_CONTENT
             " FROM measurement)",
             NULL, id, 1, &imported, err);
-    if (!status && !imported)
-        status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
     if (!status) status = rdt_sqlite_run(file, "write", "DELETE FROM incoming", err);
-    /* An import without rows of its own, since they count as measured now, has nothing to undo. */
-    if (!status && !source)
-        status = rdt_sqlite_run(file, "write",
-                                "DELETE FROM import WHERE id NOT IN"
-                                " (SELECT import FROM measurement WHERE import IS NOT NULL)",
-                                err);
     if (!status) status = rdt_sqlite_run(file, "write", drop_orphans_sql, err);
     if (!status) *added = own + imported;
     return status;
@@ -139,8 +135,6 @@ static redtune_status undo(rdt_sqlite *file, char source[256], uint64_t *removed
     sqlite3_finalize(last);
     if (status || !source[0]) return status;
     status = run_bound(file, "DELETE FROM measurement WHERE import = ?", NULL, id, 1, removed, err);
-    if (!status)
-        status = run_bound(file, "DELETE FROM import WHERE id = ?", NULL, id, 1, NULL, err);
     return status ? status : rdt_sqlite_run(file, "write", drop_orphans_sql, err);
 }
 

@@ -14,7 +14,6 @@
 
 #define LIMIT_BYTES (INT64_C(256) << 20)
 
-/* ATTEMPTS at a put: as it is, after looking again, after emptying, in a new file. */
 enum { TOUCH_SECONDS = 3600, ATTEMPTS = 4 };
 
 enum statement { FIND, TOUCH, PUT, DROP_OLDEST, FILE_BYTES, CENSUS };
@@ -119,9 +118,6 @@ static int look_for_object(rdt_sqlite *file) {
     return rc;
 }
 
-/* Emptying a damaged file leaves this. */
-static bool is_blank(rdt_sqlite *file) { return look_for_object(file) == SQLITE_DONE; }
-
 /* *blank: there is nothing yet; else the file is sound, or the call fails. */
 static redtune_status examine(rdt_kernels *kernels, bool *blank, redtune_error *err) {
     rdt_sqlite *file = &kernels->file;
@@ -130,7 +126,8 @@ static redtune_status examine(rdt_kernels *kernels, bool *blank, redtune_error *
     *blank = false;
     if (kernels->sound) return REDTUNE_OK;
     redtune_status status = rdt_sqlite_identify(file, &empty, &why);
-    *blank = empty || (status && is_blank(file));
+    /* Emptying a damaged file leaves one without an object. */
+    *blank = empty || (status && look_for_object(file) == SQLITE_DONE);
     if (*blank) return REDTUNE_OK;
     if (status) return pass_on(&why, err);
     status = rdt_schema_check(file, err);

@@ -113,26 +113,24 @@ redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes,
 
 /* ---- what may happen on the connection ----------------------------------------------------- */
 
-static const char *const allowed_tables[] = {"gpu",    "origin",        "measurement",
-                                             "import", "sqlite_master", "sqlite_schema"};
-static const char *const allowed_functions[] = {"count", "length"};
-static const char *const allowed_pragmas[] = {"integrity_check"};
-
-static bool is_among(const char *name, const char *const *list, size_t count) {
-    for (size_t i = 0; name && i < count; i++)
-        if (!strcmp(name, list[i])) return true;
-    return false;
-}
-
-#define IS_AMONG(name, list) is_among(name, list, sizeof(list) / sizeof *(list))
+/* All that SQL may do beside selecting: an action, and the table, function or pragma. */
+static const struct {
+    int action;
+    const char *name;
+} allowed[] = {
+    {SQLITE_READ, "gpu"},       {SQLITE_READ, "origin"},        {SQLITE_READ, "measurement"},
+    {SQLITE_READ, "import"},    {SQLITE_READ, "sqlite_master"}, {SQLITE_READ, "sqlite_schema"},
+    {SQLITE_FUNCTION, "count"}, {SQLITE_FUNCTION, "length"},    {SQLITE_PRAGMA, "integrity_check"},
+};
 
 static int authorize(void *user, int action, const char *a, const char *b, const char *database,
                      const char *trigger) {
     (void)user, (void)database, (void)trigger;
-    bool good = action == SQLITE_SELECT || (action == SQLITE_READ && IS_AMONG(a, allowed_tables)) ||
-                (action == SQLITE_FUNCTION && IS_AMONG(b, allowed_functions)) ||
-                (action == SQLITE_PRAGMA && IS_AMONG(a, allowed_pragmas));
-    return good ? SQLITE_OK : SQLITE_DENY;
+    const char *name = action == SQLITE_FUNCTION ? b : a;
+    if (action == SQLITE_SELECT) return SQLITE_OK;
+    for (size_t i = 0; name && i < sizeof allowed / sizeof *allowed; i++)
+        if (allowed[i].action == action && !strcmp(allowed[i].name, name)) return SQLITE_OK;
+    return SQLITE_DENY;
 }
 
 /* Steps of SQLite's machine that may be taken: a few times as many as honest content needs. A loop
