@@ -115,6 +115,14 @@ static redtune_status fill_pools(rdt_test_buffers *buffers, uint64_t count_max, 
     return status;
 }
 
+static redtune_status create_zeroed(const rdt_test_buffers *buffers, size_t bytes, rdt_buffer *out,
+                                    redtune_error *err) {
+    redtune_status status = rdt_buffer_create(buffers->driver, bytes, out, err);
+    if (status) return status;
+    CUresult rc = buffers->driver->memset_d8_async(out->address, 0, bytes, buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "clear the scratch");
+}
+
 static redtune_status open_output(rdt_test_buffers *buffers, redtune_error *err) {
     enum { RESULTS_BYTES = RDT_TEST_BUFFERS_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES };
     redtune_status status =
@@ -153,28 +161,17 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_p
         status = rdt_judge_open(context, problem, maker, buffers->stream, &buffers->judge, err);
     if (!status) status = rdt_timer_create(buffers->driver, &buffers->timer, err);
     if (!status)
-        status =
-            rdt_buffer_create(buffers->driver, flush_bytes(&context->facts), &buffers->flush, err);
+        status = create_zeroed(buffers, flush_bytes(&context->facts), &buffers->flush, err);
     if (!status) status = open_output(buffers, err);
-    if (!status)
-        status = rdt_buffer_create(buffers->driver, SCRATCHES_BYTES, &buffers->scratch, err);
+    if (!status) status = create_zeroed(buffers, SCRATCHES_BYTES, &buffers->scratch, err);
     if (!status) status = fill_pools(buffers, problem->count, bytes, err);
     if (!status) status = open_hot(buffers, err);
-    if (!status) {
-        CUresult rc = buffers->driver->memset_d8_async(buffers->scratch.address, 0,
-                                                       buffers->scratch.bytes, buffers->stream);
-        if (!rc)
-            rc = buffers->driver->memset_d8_async(buffers->flush.address, 0, buffers->flush.bytes,
-                                                  buffers->stream);
-        status = rdt_driver_check(buffers->driver, rc, err, "clear the scratch");
-    }
     if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
-    if (status) {
+    if (status)
         rdt_test_buffers_close(buffers);
-        return status;
-    }
-    *out = buffers;
-    return REDTUNE_OK;
+    else
+        *out = buffers;
+    return status;
 }
 
 redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
