@@ -4,7 +4,6 @@
  * there in all columns except ids and import. So import and merge are unions, whatever the order
  * of the files. An import gives its rows its id, and undo deletes the rows with the highest one.
  * Writing out sorts the rows: equal sets give equal bytes. */
-#define _POSIX_C_SOURCE 200809L
 #include "cache/exchange.h"
 
 #include <stdlib.h>
@@ -207,59 +206,41 @@ redtune_status rdt_exchange_write_file(const rdt_rows *rows, void **data, size_t
 #define MEMBER_OF_O(kind, column, ...) MEMBER(#column, "o." #column)
 #define MEMBER_OF_M(kind, column, ...) MEMBER(#column, "m." #column)
 
-static const char json_sql[] = "SELECT json_object('gpu', g.name" RDT_GPU_FIGURE_LIST(MEMBER_OF_G)
-    RDT_ORIGIN_LIST(MEMBER_OF_O) RDT_MEASUREMENT_LIST(
-        MEMBER_OF_M) ") FROM measurement AS m"
-                     " JOIN gpu AS g ON g.id = m.gpu JOIN origin AS o ON o.id = m.origin";
+/* By the lines themselves: the order of the rows is that of their ids. */
+static const char json_sql[] =
+    "SELECT json_object('gpu', g.name" RDT_GPU_FIGURE_LIST(MEMBER_OF_G) RDT_ORIGIN_LIST(MEMBER_OF_O)
+        RDT_MEASUREMENT_LIST(MEMBER_OF_M) ") FROM measurement AS m"
+                                          " JOIN gpu AS g ON g.id = m.gpu JOIN origin AS o ON o.id "
+                                          "= m.origin ORDER BY 1";
 
-static int compare_lines(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The lines of the database, sorted: the order of its rows is that of their ids. */
-static redtune_status take_lines(rdt_tuning *tuning, char **lines, size_t capacity, size_t *count,
-                                 redtune_error *err) {
+redtune_status rdt_exchange_write_json(const rdt_rows *rows, void **data, size_t *bytes,
+                                       redtune_error *err) {
+    rdt_tuning *tuning = NULL;
     sqlite3_stmt *statement = NULL;
-    redtune_status status = rdt_sqlite_prepare(&tuning->file, "read", json_sql, &statement, err);
+    rdt_text text = {0};
+    char *out = NULL;
+    redtune_status status = arrange(rows, &tuning, err);
+    if (status) return status;
+    rdt_text_addf(&text, "{\"redtune_tuning\":%d}\n", rdt_schema_tuning.version);
+    status = rdt_sqlite_prepare(&tuning->file, "read", json_sql, &statement, err);
     while (!status) {
         bool more = false;
         status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
         if (status || !more) break;
         const char *line = (const char *)sqlite3_column_text(statement, 0);
-        char *copy = line && *count < capacity ? strdup(line) : NULL;
-        if (!copy)
-            status = rdt_fail_memory(err, 1024);
+        if (line)
+            rdt_text_addf(&text, "%s\n", line);
         else
-            lines[(*count)++] = copy;
+            status = rdt_fail_memory(err, 1024);
     }
     sqlite3_finalize(statement);
-    return status;
-}
-
-redtune_status rdt_exchange_write_json(const rdt_rows *rows, void **data, size_t *bytes,
-                                       redtune_error *err) {
-    rdt_tuning *tuning = NULL;
-    rdt_text text = {0};
-    size_t count = 0;
-    char **lines = calloc(rows->count + 1, sizeof *lines);
-    if (!lines) return rdt_fail_memory(err, (rows->count + 1) * sizeof *lines);
-    redtune_status status = arrange(rows, &tuning, err);
-    if (!status) status = take_lines(tuning, lines, rows->count, &count, err);
-    qsort(lines, count, sizeof *lines, compare_lines);
-    rdt_text_addf(&text, "{\"redtune_tuning\":%d}\n", rdt_schema_tuning.version);
-    for (size_t i = 0; i < count; i++) {
-        if (!status) rdt_text_addf(&text, "%s\n", lines[i]);
-        free(lines[i]);
-    }
     size_t length = text.length;
-    char *out = NULL;
     if (!status) status = rdt_text_take(&text, &out, err);
     if (!status) {
         *data = out;
         *bytes = length;
     }
     rdt_text_free(&text);
-    free(lines);
     rdt_tuning_close(tuning);
     return status;
 }

@@ -1,5 +1,4 @@
-/* Sqlite: what both database files have in common: guarded connections, statements prepared on
- * first use, and errors that name the file, SQLite's reason and a remedy.
+/* Sqlite: what both database files have in common.
  *
  * A file is looked at before SQLite opens it: it must be regular, its header must have the kind's
  * application_id and a known version. Waiting for a lock is done here, by looking often, because
