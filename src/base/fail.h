@@ -4,8 +4,7 @@
 #include "redtune/redtune.h"
 
 /* Fills err (may be NULL) and returns status. Anything but text, such as a newline in a name,
- * becomes
- * '?' in the message. code is the failing library's own code, or 0. */
+ * becomes '?' in the message. code is the failing library's own code, or 0. */
 redtune_status rdt_fail(redtune_error *err, redtune_status status, long code, const char *format,
                         ...) __attribute__((format(printf, 4, 5)));
 

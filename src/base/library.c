@@ -88,30 +88,25 @@ static const char *defect_of(const char *path) {
     return defect;
 }
 
-static void note_refusal(hunt *hunt, const char *file, const char *error) {
-    rdt_text_addf(&hunt->refusals, "%s%s: %s", hunt->refusals.length ? "; " : "", file,
-                  reason_of(error, file));
+/* NULL: *error says why, if the loader does. */
+static void *open_file(const char *file, const char **error) {
+    *error = defect_of(file);
+    void *handle = *error ? NULL : dlopen(file, OPEN_MODE);
+    if (!handle && !*error) *error = rdt_locale_dlerror();
+    return handle;
 }
 
-/* Tries a bare name on the loader's path. A file that is there but does not load, or whose own
- * libraries are missing, is worth telling; that the name is nowhere is not. */
-static void try_name(hunt *hunt, const char *name) {
-    hunt->handle = dlopen(name, OPEN_MODE);
-    if (hunt->handle) return;
-    const char *error = rdt_locale_dlerror();
-    if (!error) return;
-    const char *reason = reason_of(error, name);
-    if (reason != error && !strncmp(reason, "cannot open shared object file", 30)) return;
-    note_refusal(hunt, name, error);
-}
-
-static void try_file(hunt *hunt, const char *path) {
-    if (!rdt_file_exists(path)) return;
-    const char *error = defect_of(path);
-    if (!error) hunt->handle = dlopen(path, OPEN_MODE);
-    if (hunt->handle) return;
-    if (!error) error = rdt_locale_dlerror();
-    if (error) note_refusal(hunt, path, error);
+/* Tries a path, or a bare name on the loader's path. A file that is there but does not load, or
+ * whose own libraries are missing, is worth telling; that a name is nowhere is not. */
+static void try_file(hunt *hunt, const char *file) {
+    const char *error;
+    hunt->handle = open_file(file, &error);
+    if (hunt->handle || !error) return;
+    const char *reason = reason_of(error, file);
+    if (!strchr(file, '/') && reason != error &&
+        !strncmp(reason, "cannot open shared object file", 30))
+        return;
+    rdt_text_addf(&hunt->refusals, "%s%s: %s", hunt->refusals.length ? "; " : "", file, reason);
 }
 
 /* ---- the places, in order ---------------------------------------------------------------- */
@@ -136,7 +131,7 @@ static void look_in_process(hunt *hunt) {
 static void look_on_path(hunt *hunt) {
     note_place(hunt, "the loader's path");
     for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++)
-        try_name(hunt, *name);
+        try_file(hunt, *name);
 }
 
 /* A pattern that nothing matches is tried as a path: roots may have brackets in their names. */
@@ -144,7 +139,7 @@ static void try_pattern(hunt *hunt, const char *pattern) {
     glob_t paths = {0};
     int rc = glob(pattern, GLOB_NOCHECK, NULL, &paths);
     for (size_t i = 0; !rc && i < paths.gl_pathc && !hunt->handle; i++)
-        try_file(hunt, paths.gl_pathv[i]);
+        if (rdt_file_exists(paths.gl_pathv[i])) try_file(hunt, paths.gl_pathv[i]);
     if (rc == GLOB_NOSPACE) hunt->starved = true;
     globfree(&paths);
 }
@@ -270,10 +265,9 @@ static redtune_status not_found(const hunt *hunt, redtune_error *err) {
 
 static redtune_status open_chosen(const rdt_library_search *search, const char *path,
                                   rdt_library **out, redtune_error *err) {
-    const char *error = defect_of(path);
-    void *handle = error ? NULL : dlopen(path, OPEN_MODE);
+    const char *error;
+    void *handle = open_file(path, &error);
     if (handle) return make_library(search, handle, path, out, err);
-    if (!error) error = rdt_locale_dlerror();
     const char *reason = error ? reason_of(error, path) : "unknown error";
     return rdt_fail(err, REDTUNE_LIBRARY, 0,
                     "cannot load %s from %s=%.200s: %.300s; set %s to the library's file, or "
