@@ -77,11 +77,10 @@ static int open_state(lua_State *state) {
         lua_setfield(state, -2, *name);
     }
     lua_getfield(state, -1, "math");
-    for (const char *const *name = (const char *const[]){"random", "randomseed", NULL}; *name;
-         name++) {
-        lua_pushnil(state);
-        lua_setfield(state, -2, *name);
-    }
+    lua_pushnil(state);
+    lua_setfield(state, -2, "random");
+    lua_pushnil(state);
+    lua_setfield(state, -2, "randomseed");
     lua_pop(state, 1);
     lua_pushcfunction(state, require_from_lua);
     lua_setfield(state, -2, "require");

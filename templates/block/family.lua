@@ -76,6 +76,11 @@ end
 -- The default's grids for inputs of up to so many bytes, after what won on an H200.
 local KiB, MiB = 1024, 1024 * 1024
 local grids = {
+    { bytes = 2 * KiB, block = 32, unroll = 4, per_sm = 1, finish = "single" },
+    { bytes = 4 * KiB, block = 128, unroll = 4, per_sm = 1, finish = "single" },
+    { bytes = 16 * KiB, block = 256, unroll = 4, per_sm = 1, finish = "single" },
+    { bytes = 32 * KiB, block = 512, unroll = 4, per_sm = 1, finish = "single" },
+    { bytes = 64 * KiB, block = 1024, unroll = 4, per_sm = 1, finish = "single" },
     { bytes = 256 * KiB, block = 64, unroll = 4, per_sm = 2 },
     { bytes = 512 * KiB, block = 128, unroll = 2, per_sm = 2 },
     { bytes = 1 * MiB, block = 128, unroll = 4, per_sm = 2 },
@@ -89,24 +94,15 @@ local grids = {
 
 -- The built-in default: good on any GPU, known to be best on none.
 function family.default(p, d)
-    local bytes = p.count * p.dtype.bytes
-    local c = {
-        block = 1024, vec = 16 // p.dtype.bytes, unroll = 4, load = "no_allocate",
-        tail = "shuffle", finish = "poll", per_sm = 1,
-    }
-    if bytes <= 64 * KiB then
-        c.finish = "single"
-        c.block = bytes <= 2 * KiB and 32 or bytes <= 4 * KiB and 128
-            or bytes <= 16 * KiB and 256 or bytes <= 32 * KiB and 512 or 1024
-    else
-        for _, row in ipairs(grids) do
-            if bytes <= row.bytes then
-                c.block, c.unroll, c.per_sm = row.block, row.unroll, row.per_sm
-                break
-            end
+    for _, row in ipairs(grids) do
+        if p.count * p.dtype.bytes <= row.bytes then
+            return {
+                block = row.block, vec = 16 // p.dtype.bytes, unroll = row.unroll,
+                load = "no_allocate", tail = "shuffle", finish = row.finish or "poll",
+                per_sm = row.per_sm,
+            }
         end
     end
-    return c
 end
 
 -- How the kernel is launched.

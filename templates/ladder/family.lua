@@ -63,14 +63,6 @@ function family.allowed(c, p, d)
     return true
 end
 
-function family.distinct()
-    return true
-end
-
-function family.useful()
-    return false
-end
-
 function family.default()
     return { step = "modulo", block = 256, form = "many" }
 end
