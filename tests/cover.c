@@ -75,17 +75,17 @@ static void set_missing(cover *self, pair p, bool missing) {
     self->missing[p.second][p.second_value][p.first][p.first_value] = missing;
 }
 
-static bool is_wanted(const cover *self, int first, int second, cover_extent extent) {
-    if (first == OP && second == DTYPE) return extent == COVER_PROBLEMS;
+static bool is_wanted(const cover *self, int first, int second, cover_scope scope) {
+    if (first == OP && second == DTYPE) return scope == COVER_PROBLEMS;
     return first >= PARAMS || !self->space->param[second - PARAMS].launch;
 }
 
-static void want_pairs(cover *self, cover_extent extent) {
+static void want_pairs(cover *self, cover_scope scope) {
     for (pair p = {0, 0, 0, 0}; p.first < self->factors; p.first++)
         for (p.second = p.first + 1; p.second < self->factors; p.second++)
             for (p.first_value = 0; p.first_value < self->values[p.first]; p.first_value++)
                 for (p.second_value = 0; p.second_value < self->values[p.second]; p.second_value++)
-                    set_missing(self, p, is_wanted(self, p.first, p.second, extent));
+                    set_missing(self, p, is_wanted(self, p.first, p.second, scope));
 }
 
 static bool find_missing(const cover *self, pair *out) {
@@ -191,7 +191,7 @@ static redtune_status find_points(cover *self, cover_point *out, size_t *made, r
 }
 
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
-                           cover_extent extent, cover_point **points, size_t *count,
+                           cover_scope scope, cover_point **points, size_t *count,
                            redtune_error *err) {
     cover *self = calloc(1, sizeof *self);
     cover_point *out = calloc(POINTS_MAX, sizeof *out);
@@ -210,7 +210,7 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
     while (rdt_dtype_table[self->values[DTYPE]].name) self->values[DTYPE]++;
     for (int i = 0; i < self->space->param_count; i++)
         self->values[PARAMS + i] = self->space->param[i].value_count;
-    want_pairs(self, extent);
+    want_pairs(self, scope);
     status = find_points(self, out, &made, err);
     if (!status) {
         *points = out;

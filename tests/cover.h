@@ -12,13 +12,13 @@ typedef struct cover_point {
 
 /* Which pairs are covered. No launch parameter is paired with op or dtype: it does not enter the
  * kernel. */
-typedef enum cover_extent {
+typedef enum cover_scope {
     COVER_KERNELS,  /* all but op with dtype, of which there are too many to compile often */
     COVER_PROBLEMS, /* op with dtype, too */
-} cover_extent;
+} cover_scope;
 
 /* *points is freed by the caller. The same space gives the same set. Pairs that no allowed point
  * has are left out: those for which none was found in some thousand tries. */
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
-                           cover_extent extent, cover_point **points, size_t *count,
+                           cover_scope scope, cover_point **points, size_t *count,
                            redtune_error *err);

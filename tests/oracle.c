@@ -274,7 +274,7 @@ static bool is_explored(const oracle *self, rdt_case at, const rdt_point *point)
     rdt_point_format(rdt_codegen_spaces(self->codegen), point, text);
     return strstr(text, "load=no_allocate,tail=shuffle,") &&
            (strstr(text, "finish=single") || strstr(text, "finish=poll")) &&
-           !rdt_codegen_is_point(self->codegen, at, RDT_EXTENT_USEFUL, point, &useful, NULL) &&
+           !rdt_codegen_is_point(self->codegen, at, RDT_SCOPE_USEFUL, point, &useful, NULL) &&
            useful;
 }
 
@@ -285,7 +285,7 @@ double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_ca
     double best = 0;
     size_t count = 0;
     *points = 0;
-    if (rdt_points_list(self->codegen, at, RDT_EXTENT_DISTINCT, &listed, &count, NULL)) return 0;
+    if (rdt_points_list(self->codegen, at, RDT_SCOPE_DISTINCT, &listed, &count, NULL)) return 0;
     for (size_t i = 0; i < count; i++) {
         rdt_candidate each = {.point = listed[i]};
         *points += is_explored(self, at, &listed[i]);

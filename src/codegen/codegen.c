@@ -187,7 +187,7 @@ typedef struct rule_call {
     rdt_point *point_out;
     rdt_launch *launch_out;
     rdt_about *about_out;
-    rdt_extent extent;
+    rdt_scope scope;
     bool yes;
     char reason[200];
 } rule_call;
@@ -265,8 +265,15 @@ static int call_allowed(lua_State *state) {
 static int call_is_point(lua_State *state) {
     rule_call *call = lua_touserdata(state, 1);
     ask_rule(state, call, "distinct");
-    if (call->yes && call->extent == RDT_EXTENT_USEFUL) ask_rule(state, call, "useful");
+    if (call->yes && call->scope == RDT_SCOPE_USEFUL) ask_rule(state, call, "useful");
     return 0;
+}
+
+/* A family of whole arrays says nothing of results. */
+static uint32_t results_of(lua_State *state, int table) {
+    const bool says = lua_getfield(state, table, "results") != LUA_TNIL;
+    lua_pop(state, 1);
+    return says ? (uint32_t)rdt_marshal_integer(state, table, "results", 1, 1 << 24) : 0;
 }
 
 static int call_launch(lua_State *state) {
@@ -279,6 +286,7 @@ static int call_launch(lua_State *state) {
     int64_t blocks_max = partials ? INT32_MAX : RDT_BLOCKS_MAX; /* what scratch has room for */
     *call->launch_out = (rdt_launch){
         .threads = (uint32_t)rdt_marshal_integer(state, table, "threads", 1, 1024),
+        .results = results_of(state, table),
         .tile = (uint32_t)rdt_marshal_integer(state, table, "tile", 1, 1 << 24),
         .blocks_max = (uint32_t)rdt_marshal_integer(state, table, "blocks_max", 1, blocks_max),
         .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
@@ -305,10 +313,10 @@ redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_po
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
 }
 
-redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                     const rdt_point *point, bool *out, redtune_error *err) {
     rule_call call = call_of(codegen, at, point);
-    call.extent = extent;
+    call.scope = scope;
     redtune_status status = call_family(codegen, "judge a config", call_is_point, &call, err);
     if (!status) *out = call.yes;
     return status;

@@ -62,17 +62,17 @@ redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *f
 redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  redtune_error *err);
 /* Which of the allowed points a search looks at. */
-typedef enum rdt_extent {
-    RDT_EXTENT_USEFUL,   /* distinct ones that are not a plain waste */
-    RDT_EXTENT_DISTINCT, /* all that are not the same work as a simpler one */
-} rdt_extent;
+typedef enum rdt_scope {
+    RDT_SCOPE_USEFUL,   /* distinct ones that are not a plain waste */
+    RDT_SCOPE_DISTINCT, /* all that are not the same work as a simpler one */
+} rdt_scope;
 
 /* Whether an allowed point is one of those below. */
-redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                     const rdt_point *point, bool *out, redtune_error *err);
 /* The points of all families that serve the case, in their order; the defaults are among them.
  * *points is freed by the caller. */
-redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                rdt_point **points, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                   rdt_launch *out, redtune_error *err);

@@ -59,7 +59,7 @@ void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space
     }
 }
 
-void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) {
+void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_newtable(state);
     push_entry(state, "ops", redtune_op_name(problem->op));
     lua_setfield(state, -2, "op");
@@ -72,8 +72,25 @@ void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) 
     lua_setfield(state, -4, "acc");
     lua_pop(state, 1);
     lua_setfield(state, -2, "dtype");
-    lua_pushinteger(state, (lua_Integer)problem->count);
-    lua_setfield(state, -2, "count");
+    lua_pushstring(state, rdt_problem_layout_name((int)rdt_problem_layout(problem)));
+    lua_setfield(state, -2, "layout");
+}
+
+void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) {
+    rdt_marshal_push_class(state, problem);
+    const rdt_extents extents = rdt_problem_extents(problem);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } fields[] = {{"count", extents.count},
+                  {"outer", extents.outer},
+                  {"inner", extents.inner},
+                  {"outer_step", extents.outer_step},
+                  {"step", extents.step}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        lua_pushinteger(state, (lua_Integer)fields[i].value);
+        lua_setfield(state, -2, fields[i].name);
+    }
 }
 
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {

@@ -17,7 +17,7 @@ typedef struct rdt_family {
 /* The points of a case, kept since a tune asks for them more than once: with a cold cache, with a
  * warm one, and to look ahead. */
 typedef struct rdt_points {
-    rdt_extent extent;
+    rdt_scope scope;
     redtune_problem problem;
     rdt_facts facts;
     rdt_point *point; /* NULL: nothing is kept here */
@@ -55,7 +55,8 @@ void rdt_marshal_push_config(lua_State *state, const rdt_space *space, const rdt
                              bool compiled_only);
 /* Reads such a table over *out, checking every value against the space. */
 void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
-/* {op, dtype, result, acc, count} */
+/* {op, dtype, result, acc, layout}; with count, outer, inner, outer_step and step. */
+void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);
 /* An integer field of the table at index, between low and high; raises an error else. */

@@ -61,7 +61,7 @@ static int collect_points(lua_State *state) {
     list_call *call = lua_touserdata(state, 1);
     const int family = call->baseline.family;
     const rdt_space *space = &call->codegen->space[family];
-    const bool any_use = call->points.extent == RDT_EXTENT_DISTINCT;
+    const bool any_use = call->points.scope == RDT_SCOPE_DISTINCT;
     enum { ALLOWED = 2, DISTINCT, USEFUL, PROBLEM, FACTS, CONFIG };
     rdt_marshal_push_rule(state, call->codegen, family, "allowed");
     rdt_marshal_push_rule(state, call->codegen, family, "distinct");
@@ -83,13 +83,13 @@ static int collect_points(lua_State *state) {
     return 0;
 }
 
-static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                   rdt_points *out, redtune_error *err) {
     rdt_point defaults[RDT_FAMILY_MAX];
     size_t families = 0;
     list_call call = {.codegen = codegen,
                       .at = at,
-                      .points = {.extent = extent, .problem = *at.problem, .facts = *at.facts}};
+                      .points = {.scope = scope, .problem = *at.problem, .facts = *at.facts}};
     redtune_status status = rdt_codegen_defaults(codegen, at, defaults, &families, err);
     for (size_t i = 0; !status && i < families; i++) {
         char what[96];
@@ -107,11 +107,10 @@ static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_extent 
 
 /* ---- keeping the answer -------------------------------------------------------------------- */
 
-static const rdt_points *find_kept(const rdt_codegen *codegen, rdt_case at, rdt_extent extent) {
+static const rdt_points *find_kept(const rdt_codegen *codegen, rdt_case at, rdt_scope scope) {
     for (int i = 0; i < RDT_POINTS_KEPT; i++) {
         const rdt_points *each = &codegen->kept[i];
-        if (each->point && each->extent == extent && each->problem.count == at.problem->count &&
-            rdt_problem_same_class(&each->problem, at.problem) &&
+        if (each->point && each->scope == scope && rdt_problem_same(&each->problem, at.problem) &&
             !memcmp(&each->facts, at.facts, sizeof each->facts))
             return each;
     }
@@ -126,12 +125,12 @@ static const rdt_points *keep_points(rdt_codegen *codegen, const rdt_points *poi
     return place;
 }
 
-redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_extent extent,
+redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                rdt_point **points, size_t *count, redtune_error *err) {
-    const rdt_points *found = find_kept(codegen, at, extent);
+    const rdt_points *found = find_kept(codegen, at, scope);
     if (!found) {
         rdt_points listed = {0};
-        redtune_status status = list_points(codegen, at, extent, &listed, err);
+        redtune_status status = list_points(codegen, at, scope, &listed, err);
         if (status) return status;
         found = keep_points(codegen, &listed);
     }

@@ -64,11 +64,9 @@ static void push_template_environment(lua_State *state, void *user) {
     int environment = lua_gettop(state);
     rdt_marshal_push_config(state, call->space, call->point, true);
     define_fields(state, environment);
-    rdt_marshal_push_problem(state, call->at.problem);
+    rdt_marshal_push_class(state, call->at.problem); /* the source serves all extents */
     if (call->accumulates && call->output.template == call->family->template)
         leave_accumulator(state, arch);
-    lua_pushnil(state); /* the source serves every count */
-    lua_setfield(state, -2, "count");
     define_fields(state, environment);
     compiled_config_text(call, state);
     rdt_marshal_define(state, environment, "config");

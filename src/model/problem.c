@@ -162,6 +162,11 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
 }
 
+rdt_extents rdt_problem_extents(const redtune_problem *problem) {
+    return rdt_launch_complete((rdt_extents){problem->count, problem->outer, problem->inner,
+                                             problem->outer_step, problem->step});
+}
+
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     (void)problem; /* the others are not resolved */
     return RDT_LAYOUT_WHOLE;

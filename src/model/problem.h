@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/dtype.h"
+#include "model/launch.h"
 #include "model/op.h"
 
 /* Where the elements and results of a problem lie, and in which order elements may be combined:
@@ -36,6 +37,9 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);
+/* The extents with what their zeros stand for in their place. */
+rdt_extents rdt_problem_extents(const redtune_problem *problem);
+
 /* Of a resolved problem, here and below. */
 rdt_layout rdt_problem_layout(const redtune_problem *problem);
 /* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */

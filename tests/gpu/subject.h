@@ -85,10 +85,9 @@ __attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(s
     cover_point *points = NULL;
     size_t count = 0;
     if (!gpu->context) SKIP("there is no GPU");
-    cover_extent extent = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS;
+    cover_scope scope = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS;
     CHECK_OK(workshop_open(gpu, &shop, &err), err);
-    CHECK_OK(cover_pairs(shop.codegen, 0, &gpu->context->facts, extent, &points, &count, &err),
-             err);
+    CHECK_OK(cover_pairs(shop.codegen, 0, &gpu->context->facts, scope, &points, &count, &err), err);
     for (size_t i = 0; i < count && !check_state.failed; i++) {
         subject self;
         CHECK_OK(subject_open(&shop, &points[i].problem, &points[i].point, &self, &err), err);

@@ -38,7 +38,7 @@ typedef struct sweep {
     simulated gpu;
     rdt_builder *builder;
     rdt_codegen *unchanged; /* the templates compiled in; NULL unless --changed */
-    cover_extent extent;
+    cover_scope scope;
     int schedules;
     size_t part, parts;
     size_t kernels, launches;
@@ -246,7 +246,7 @@ static redtune_status try_all(sweep *self, redtune_error *err) {
     redtune_status status = rdt_builder_create(NULL, &self->builder, err);
     if (!status) status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
-    status = cover_pairs(codegen, 0, &self->gpu.context->facts, self->extent, &points, &count, err);
+    status = cover_pairs(codegen, 0, &self->gpu.context->facts, self->scope, &points, &count, err);
     for (size_t i = self->part - 1; !status && i < count; i += self->parts) {
         choose_result(&points[i], i);
         status = try_point(self, codegen, &points[i], i, err);
@@ -263,7 +263,7 @@ static bool read_options(sweep *self, int argc, char **argv, bool *changed) {
         if (!strcmp(argv[i], "--changed")) {
             *changed = true;
         } else if (!strcmp(argv[i], "--whole")) {
-            self->extent = COVER_PROBLEMS;
+            self->scope = COVER_PROBLEMS;
         } else if (!strcmp(argv[i], "--schedules") && sscanf(value, "%d", &self->schedules) == 1) {
             i++;
         } else if (!strcmp(argv[i], "--part") &&
@@ -294,7 +294,7 @@ static double now_s(void) {
 }
 
 int main(int argc, char **argv) {
-    sweep self = {.extent = COVER_KERNELS, .schedules = 1, .part = 1, .parts = 1};
+    sweep self = {.scope = COVER_KERNELS, .schedules = 1, .part = 1, .parts = 1};
     redtune_error err = {0};
     bool changed = false;
     double start_s = now_s();

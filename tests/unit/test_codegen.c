@@ -199,7 +199,7 @@ static void default_is_allowed_and_among_the_points(void) {
             CHECK_OK(rdt_codegen_default(codegen, at, &standard, &err), err);
             CHECK_OK(rdt_codegen_launch(codegen, at, &standard, &launch, &err), err);
             CHECK(launch.threads % 32 == 0 && launch.blocks_max >= 1);
-            CHECK_OK(rdt_points_list(codegen, at, RDT_EXTENT_USEFUL, &points, &point_count, &err),
+            CHECK_OK(rdt_points_list(codegen, at, RDT_SCOPE_USEFUL, &points, &point_count, &err),
                      err);
             for (size_t i = 0; i < point_count; i++) {
                 CHECK_OK(rdt_codegen_check(codegen, at, &points[i], &err), err);
@@ -257,7 +257,7 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     size_t count = 0, simple = 0, lost = 0, own = 0, named[PARAMS][4] = {{0}};
     for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
     CHECK_OK(rdt_codegen_default(codegen, at, &baseline, &err), err);
-    CHECK_OK(rdt_points_list(codegen, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
+    CHECK_OK(rdt_points_list(codegen, at, RDT_SCOPE_DISTINCT, &points, &count, &err), err);
     do {
         if (rdt_codegen_check(codegen, at, &point, NULL)) continue;
         rdt_point equal = simplify(point, at.problem->count, at.facts->sm_count);

@@ -90,7 +90,7 @@ static void points_have_one_order_over_all_families(void) {
     rdt_point *points = NULL;
     size_t count = 0, of[2] = {0};
     CHECK(load(either_first[0]));
-    CHECK_OK(rdt_points_list(tune_codegen, at, RDT_EXTENT_DISTINCT, &points, &count, &err), err);
+    CHECK_OK(rdt_points_list(tune_codegen, at, RDT_SCOPE_DISTINCT, &points, &count, &err), err);
     spaces = rdt_codegen_spaces(tune_codegen);
     for (size_t i = 0; i < count; i++) {
         of[points[i].family]++;

@@ -35,7 +35,7 @@ static void exhaustive_times_every_distinct_point(void) {
     rdt_point *points = NULL;
     size_t count = 0;
     CHECK_OK(rdt_points_list(tune_codegen, (rdt_case){self.problems, &oracle_h200},
-                             RDT_EXTENT_DISTINCT, &points, &count, &self.err),
+                             RDT_SCOPE_DISTINCT, &points, &count, &self.err),
              self.err);
     CHECK_INT(self.cold[0].now.measured, count);
     for (int i = 0; i < NAMES; i++) CHECK(count_tried(&self, names[i], 0) > 100);

@@ -69,7 +69,7 @@ static bool is_point(const rdt_search *search, const rdt_point *point) {
     bool is = false;
     if (rdt_codegen_check(search->codegen, case_of(search), point, NULL)) return false;
     if (search->any) return true;
-    return !rdt_codegen_is_point(search->codegen, case_of(search), search->strategy->extent, point,
+    return !rdt_codegen_is_point(search->codegen, case_of(search), search->strategy->scope, point,
                                  &is, NULL) &&
            is;
 }
@@ -93,7 +93,7 @@ static redtune_status list_points(const rdt_search *search, const rdt_point *wan
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const size_t room = wanted_count + defaults->count;
     if (!wanted)
-        return rdt_points_list(search->codegen, case_of(search), search->strategy->extent, out,
+        return rdt_points_list(search->codegen, case_of(search), search->strategy->scope, out,
                                count, err);
     *out = malloc(room * sizeof **out);
     if (!*out) return rdt_fail_memory(err, room * sizeof **out);

@@ -167,7 +167,7 @@ redtune_status rdt_explore_all(rdt_candidates *candidates, redtune_error *err) {
 /* Of points that share a kernel one stands for all. */
 static void prepare_kernels(const rdt_candidates *candidates, const rdt_values *values,
                             size_t *wanted) {
-    const bool all = candidates->search->strategy->extent == RDT_EXTENT_DISTINCT;
+    const bool all = candidates->search->strategy->scope == RDT_SCOPE_DISTINCT;
     const rdt_spaces *spaces = candidates->spaces;
     const rdt_point *last = NULL;
     size_t count = 0;

@@ -21,7 +21,7 @@ static const rdt_strategy table[] = {
                               .rounds = {{4, 15}}},
     [REDTUNE_EFFORT_EXHAUSTIVE] = {.name = "exhaustive",
                                    .explore = rdt_explore_all,
-                                   .extent = RDT_EXTENT_DISTINCT,
+                                   .scope = RDT_SCOPE_DISTINCT,
                                    .samples = 3,
                                    .rounds = {{24, 9}, {6, 31}}},
 };

@@ -25,7 +25,7 @@ typedef struct rdt_quota {
 
 typedef struct rdt_strategy {
     const char *name;
-    rdt_extent extent; /* of the points that it explores */
+    rdt_scope scope; /* of the points that it explores */
     /* Exploration: which points are measured first, with `samples` each. */
     redtune_status (*explore)(struct rdt_candidates *candidates, redtune_error *err);
     int samples;

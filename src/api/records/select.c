@@ -109,7 +109,7 @@ static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_ch
         rdt_codegen_check(codegen, at, &choice->point, &ignored))
         return false;
     bool useful = choice->match == REDTUNE_MATCH_EXACT;
-    return useful || (!rdt_codegen_is_point(codegen, at, RDT_EXTENT_USEFUL, &choice->point, &useful,
+    return useful || (!rdt_codegen_is_point(codegen, at, RDT_SCOPE_USEFUL, &choice->point, &useful,
                                             &ignored) &&
                       useful);
 }

@@ -79,8 +79,8 @@ static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
     rdt_case at = {&self->problem, &self->session.rt->context->facts};
     bool useful = false;
     return self->problem.count > ANY_BYTES_MAX / element &&
-           (rdt_codegen_is_point(self->session.codegen, at, RDT_EXTENT_USEFUL, &hint->point,
-                                 &useful, NULL) ||
+           (rdt_codegen_is_point(self->session.codegen, at, RDT_SCOPE_USEFUL, &hint->point, &useful,
+                                 NULL) ||
             !useful);
 }
 
