@@ -246,19 +246,18 @@ typedef struct redtune_options {
  * context is current, REDTUNE_DATABASE for a file that is no tuning database or is locked,
  * REDTUNE_FILE for one that cannot be reached. The caller's current context is left as it was.
  *
- * The environment is read here: REDTUNE_CONFIG is a configuration that every plan of rt must have,
- * as problem.config, which it overrules (for debugging; plans that it does not fit fail).
- * REDTUNE_TRUST (verified, all or none) overrules options.trust.
- * REDTUNE_CHECK (0 or 1) has every call of rt ask the driver whether kernels reach d_in and d_out.
- * REDTUNE_LOG (warning, info or debug) raises log_level, and without a log function prints the
- * lines to stderr. A child of fork() opens its own, and CUDA must not have been used before the
- * fork. */
+ * The environment is read here. REDTUNE_CONFIG is a configuration that every plan of rt must have
+ * in place of problem.config (for debugging; plans that it does not fit fail). REDTUNE_TRUST
+ * (verified, all or none) overrules options.trust. REDTUNE_CHECK (0 or 1) has every call ask the
+ * driver whether kernels reach d_in and d_out. REDTUNE_LOG (warning, info or debug) raises
+ * log_level, and without a log function prints the lines to stderr.
+ * A child of fork() opens its own, and CUDA must not have been used before the fork. */
 REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
                                         redtune_error *err);
 /* Frees everything rt holds, plans made by redtune_reduce included; plans made by
  * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still run, nor any
- * graph that captured one run again. The CUDA context may be destroyed before: what
- * lay on the GPU is gone with it then. */
+ * graph that captured one run again. The CUDA context may be destroyed before, and with it what lay
+ * on the GPU. */
 REDTUNE_API void redtune_close(redtune *rt);
 
 /* ---- reducing ---------------------------------------------------------------------------- */
@@ -268,15 +267,14 @@ typedef struct redtune_plan redtune_plan;
 /* Chooses the configuration for a problem, gets its kernel (from the kernel cache, or rendered and
  * compiled: tens of milliseconds) and loads it. The plan belongs to rt's context.
  *
- * An imported measurement is a hint. Before its configuration serves, it is verified as in a tune
- * (exact results at every boundary) and timed beside the default on this GPU, on a stream and in
- * memory of redtune's own, at most a quarter of the free memory. Both measurements go into the
- * first database, or stay with rt if it takes none, and decide from then on: a wrong configuration
- * is out, a slow one has its true time. One plan verifies at most three, within options.verify_s;
- * after that the best configuration measured here serves, or the default. A measurement is verified
- * once, and never in redtune_plan_run. Verifying waits for the GPU; other threads' work there makes
- * it less sure, not wrong. Not during stream capture. Fails with what redtune_open and NVRTC fail
- * with. */
+ * An imported measurement is a hint. Before its configuration serves, it is verified once, as in a
+ * tune, and timed beside the default, on a stream and in at most a quarter of the free memory, both
+ * redtune's own. The two measurements go into the first database, or stay with rt if it takes none,
+ * and decide from then on: a wrong configuration is out, a slow one has its true time. One plan
+ * verifies at most three, within options.verify_s; after that the best configuration measured here
+ * serves, or the default. Verifying waits for the GPU, and never happens in redtune_plan_run. Other
+ * threads' work there makes it less sure, not wrong. Not during stream capture. Fails with what
+ * redtune_open and NVRTC fail with. */
 REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
                                                redtune_plan **out, redtune_error *err);
 /* plan may be NULL. None of its reductions may still run, nor any graph that captured one run
@@ -311,14 +309,12 @@ typedef struct redtune_operands {
  * time; rt's context need not be current. The first call on a stream allocates its scratch; later
  * ones only launch. REDTUNE_INVALID for operands that make no sense.
  *
- * Scratch belongs to the stream: with a driver of CUDA 12.0 or newer to the stream itself, with
- * older ones to its handle, so that a stream must then be idle when it is destroyed. Calls may be
- * captured into graphs, the first one, too: each capture has scratch of its own, which is given
- * back when the graph and all its instances are gone. Within a capture a call shares scratch only
- * with calls that it follows in the graph. So graphs captured apart may run side by side, and so
- * may the branches of one. Copies of one captured graph share its scratch and must run one after
- * the other: two instances, a clone, a child graph that is added twice. Nor may a dependency
- * between captured calls be taken out of the graph. */
+ * Scratch belongs to the stream; with drivers before CUDA 12.0 to its handle, so that a stream must
+ * be idle when it is destroyed. Calls may be captured into graphs, the first one, too: each capture
+ * has scratch of its own, which is given back when the graph and all its instances are gone. Graphs
+ * captured apart may run side by side, and so may the branches of one. Copies of one captured graph
+ * share its scratch and must run one after the other: two instances, a clone, a child graph added
+ * twice. Nor may a dependency between captured calls be taken out of the graph. */
 REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
                                             struct CUstream_st *stream, redtune_error *err);
 
