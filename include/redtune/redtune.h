@@ -169,6 +169,20 @@ REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
  * does not exist for the dtype or the result was asked for in a dtype it cannot have. */
 REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem,
                                                   redtune_dtype *result, redtune_error *err);
+/* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets count,
+ * outer, inner, outer_step and step; the other fields are the caller's. shape has 0 to 64 sizes;
+ * strides as many steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes
+ * to reduce, in any order, negative ones from the end, none: all. Without entries they may be NULL.
+ * d_in of a run is the address of the element whose indices are 0. The results are packed in
+ * row-major order of the kept axes; argmin and argmax count in row-major order of the reduced ones.
+ * A reduced axis of size 0 gives count 0. Plans of this version take whole arrays only: one result,
+ * of elements side by side. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem
+ * says: reduced axes around a kept one, kept axes in another order than in memory, strides of 0 or
+ * less, a kept axis of size 0. REDTUNE_INVALID for axes and sizes that cannot be, as 2^60 bytes. */
+REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
+                                                const int64_t *strides, size_t dimensions,
+                                                const int *axes, size_t axis_count,
+                                                redtune_error *err);
 
 /* One value of any dtype: the member named after the dtype holds it. */
 typedef union redtune_value {

@@ -32,6 +32,8 @@ static const redtune_op ops[] = {NONE};
 static const redtune_dtype dtypes[] = {NONE};
 
 static redtune_op op;
+static redtune_problem folded = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
+static const int64_t shape[] = {2, 3};
 static redtune_dtype dtype;
 static redtune_effort effort;
 static redtune_plan *plan;
@@ -86,6 +88,10 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X("dtype", redtune_problem_result(&no_result, &dtype, &err))                                   \
     X("elements", redtune_problem_result(&huge, &dtype, &err))                                     \
     X(NULL, redtune_problem_result(&huge, &dtype, NULL) ? REDTUNE_OK : REDTUNE_WRONG)              \
+    X("problem is NULL", redtune_problem_fold(NULL, shape, NULL, 2, NULL, 0, &err))                \
+    X("shape is NULL", redtune_problem_fold(&folded, NULL, NULL, 2, NULL, 0, &err))                \
+    X("axes is NULL", redtune_problem_fold(&folded, shape, NULL, 2, NULL, 1, &err))                \
+    X("no axis 99", redtune_problem_fold(&folded, shape, NULL, 2, (int[]){NONE}, 1, &err))         \
     X("out is NULL", redtune_open(NULL, NULL, &err))                                               \
     X("trust", redtune_open(&(redtune_options){.device = "sim", .trust = NONE}, &rt, &err))        \
     X("log", redtune_open(&(redtune_options){.device = "sim", .log_level = NONE}, &rt, &err))      \
@@ -193,6 +199,7 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
 
 /* Structs of programs of a later version, or that were not zeroed: their type, and the call. */
 #define OF_LATER .reserved = {[2] = 1}
+static redtune_problem later_folded = {.dtype = REDTUNE_F32, OF_LATER};
 static const redtune_problem later_problem = {.dtype = REDTUNE_F32, .count = 1000, OF_LATER};
 static const redtune_operands later_operands = {.d_in = {value}, .d_out = {value}, OF_LATER};
 static const redtune_input later_input = {.read = read_none, OF_LATER};
@@ -201,6 +208,7 @@ static const redtune_rows_query later_query = {OF_LATER};
 static const redtune_importing later_import = {.files = no_file, .file_count = 1, OF_LATER};
 #define LATER_CALLS(X)                                                                             \
     X("redtune_problem", redtune_problem_result(&later_problem, &dtype, &err))                     \
+    X("redtune_problem", redtune_problem_fold(&later_folded, shape, NULL, 2, NULL, 0, &err))       \
     X("redtune_problem", redtune_plan_create(rt, &later_problem, &plan, &err))                     \
     X("redtune_problem", redtune_prepare(rt, &sum, 1, &err)                                        \
                              ?: redtune_reduce(rt, &later_problem, value, value, NULL, &err))      \
