@@ -48,4 +48,7 @@ typedef struct rdt_evaluator {
     redtune_status (*time)(void *self, const rdt_batch *batch, rdt_cache_state cache, int samples,
                            double *sample_ns, rdt_verdict *verdicts, rdt_conditions *conditions,
                            redtune_error *err);
+    /* Whether to keep the GPU for this evaluator, so that nothing else runs on it between two
+     * calls, until told otherwise. May be NULL: no other has it. */
+    void (*keep)(void *self, bool keeps);
 } rdt_evaluator;

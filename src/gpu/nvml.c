@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/library.h"
@@ -54,7 +53,6 @@ struct rdt_nvml {
     rdt_library *library;
     entries call;
     bool initialised;
-    int tune; /* the process that this one is a worker of; 0: none */
     nvml_device device;
     rdt_conditions last;
     double clocks_at_ns, processes_at_ns; /* when they were asked for; 0: never */
@@ -74,12 +72,11 @@ static bool describe_bus(const rdt_context *context, char out[32]) {
     return true;
 }
 
-rdt_nvml *rdt_nvml_open(const rdt_context *context, int tune) {
+rdt_nvml *rdt_nvml_open(const rdt_context *context) {
     char bus[32];
     redtune_error ignored;
     rdt_nvml *nvml = describe_bus(context, bus) ? calloc(1, sizeof *nvml) : NULL;
     if (!nvml) return NULL;
-    nvml->tune = tune;
     bool found = !rdt_library_open(&search, &nvml->library, &ignored) &&
                  !rdt_library_bind(nvml->library, symbols, sizeof symbols / sizeof *symbols,
                                    &nvml->call, &ignored);
@@ -116,38 +113,18 @@ static int temperature_of(const rdt_nvml *nvml) {
     return (int)celsius;
 }
 
-/* Of the process with that number; 0: there is none. */
-static unsigned parent_of(unsigned pid) {
-    char path[32], line[512] = "";
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return 0;
-    const bool some = fgets(line, sizeof line, file);
-    fclose(file);
-    /* "pid (name) state parent ...", and the name may be anything */
-    const char *end = some ? strrchr(line, ')') : NULL;
-    unsigned parent = 0;
-    return end && sscanf(end + 1, " %*c %u", &parent) == 1 ? parent : 0;
-}
-
-static bool is_own(const rdt_nvml *nvml, unsigned pid) {
-    const unsigned tune = (unsigned)nvml->tune;
-    return pid == (unsigned)getpid() || pid == (unsigned)getppid() ||
-           (tune && parent_of(pid) == tune);
-}
-
 /* Within a container processes have other numbers than NVML gives: where this one is not among
  * them, nobody can be told from it. */
 static int count_others(const rdt_nvml *nvml) {
     process_info infos[PROCESSES_MAX];
     unsigned count = PROCESSES_MAX;
-    const unsigned self = (unsigned)getpid();
+    const unsigned self = (unsigned)getpid(), parent = (unsigned)getppid();
     bool is_listed = false;
     int others = 0;
     if (!nvml->call.processes || nvml->call.processes(nvml->device, &count, infos)) return 0;
     for (unsigned i = 0; i < count && i < PROCESSES_MAX; i++) {
         is_listed = is_listed || infos[i].pid == self;
-        others += !is_own(nvml, infos[i].pid);
+        others += infos[i].pid != self && infos[i].pid != parent;
     }
     return is_listed ? others : 0;
 }

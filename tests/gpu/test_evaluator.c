@@ -1,10 +1,7 @@
 /* Facts about the evaluator of a GPU in this process: what it refuses, what it times, and what it
  * tells of the GPU. NVML is stood in for (tests/fixtures/nvml.c). */
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "compiler/compiler.h"
 #include "subject.h"
 #include "tuner/measure/local.h"
@@ -27,7 +24,6 @@ typedef struct bench {
     int made, most;     /* kernels; most: then no more can be made; 0: no limit */
     rdt_candidate candidate;
     rdt_batch batch;
-    int tune; /* for NVML; 0: this process is nobody's worker */
     rdt_nvml *nvml;
     rdt_local *local;
     rdt_evaluator evaluator;
@@ -138,7 +134,7 @@ static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype
     redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
     rdt_case at = {&self->problem, &gpu.context->facts};
     rdt_problem_resolve(&problem, &self->problem, NULL);
-    self->nvml = rdt_nvml_open(gpu.context, self->tune);
+    self->nvml = rdt_nvml_open(gpu.context);
     const rdt_local_parts parts = {
         .context = gpu.context, .maker = {shop.codegen, make, self}, .nvml = self->nvml};
     redtune_status status = rdt_codegen_default(shop.codegen, at, &self->candidate.point, &err);
@@ -372,9 +368,8 @@ static void a_wrong_candidate_does_not_blame_those_beside_it(void) {
 /* ---- NVML ------------------------------------------------------------------------------------ */
 
 /* What NVML says after a candidate was timed. */
-static rdt_conditions observe_in(int tune, const char *fails, const char *throttle,
-                                 const char *others) {
-    bench self = {.tune = tune};
+static rdt_conditions observe(const char *fails, const char *throttle, const char *others) {
+    bench self = {.makes_other = false};
     double sample_ns = 0;
     const char *moved = getenv("RDT_TEST_NVML"); /* where the tests run in another place */
     setenv("REDTUNE_NVML", moved ? moved : RDT_TEST_NVML_FILE, 1);
@@ -387,10 +382,6 @@ static rdt_conditions observe_in(int tune, const char *fails, const char *thrott
     }
     bench_close(&self);
     return self.conditions;
-}
-
-static rdt_conditions observe(const char *fails, const char *throttle, const char *others) {
-    return observe_in(0, fails, throttle, others);
 }
 
 static void conditions_are_kept(void) {
@@ -409,7 +400,7 @@ static void no_nvml_is_no_error(void) {
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
         CHECK_INT(observe(failing[i], "0x20", "3").sm_mhz, 0);
     setenv("REDTUNE_NVML", "/nowhere/libnvidia-ml.so.1", 1);
-    CHECK(!rdt_nvml_open(gpu.context, 0));
+    CHECK(!rdt_nvml_open(gpu.context));
     CHECK_INT(rdt_nvml_look(NULL).sm_mhz, 0);
     CHECK_INT(rdt_nvml_throttle(NULL), 0);
 }
@@ -451,21 +442,6 @@ static void other_processes_are_counted(void) {
     CHECK_INT(observe("", "0", "hidden").others, 0);
 }
 
-static void another_worker_of_the_tune_is_no_other(void) {
-    NEED_GPU();
-    char others[32];
-    const pid_t worker = fork();
-    if (!worker) {
-        pause();
-        _exit(0);
-    }
-    snprintf(others, sizeof others, "is:%ld", (long)worker);
-    CHECK_INT(observe("", "0", others).others, 1);
-    CHECK_INT(observe_in(getpid(), "", "0", others).others, 0);
-    kill(worker, SIGKILL);
-    waitpid(worker, NULL, 0);
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(a_right_kernel_is_good),
@@ -489,7 +465,6 @@ int main(int argc, char **argv) {
         FACT(throttling_that_stays_is_told),
         FACT(an_idle_gpu_is_not_throttled),
         FACT(other_processes_are_counted),
-        FACT(another_worker_of_the_tune_is_no_other),
     };
     if (device_open(&gpu, &err)) {
         gpu.context = NULL;

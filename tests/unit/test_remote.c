@@ -5,6 +5,7 @@
 #include "tuner/workers/process.h"
 #include "tuner/workers/remote.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,8 +109,6 @@ typedef struct bench {
     double sample_ns[SAMPLES];
 } bench;
 
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-
 static bool bench_open(bench *self, int family) {
     *self = (bench){.options = {self_path, "", NULL},
                     .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024}};
@@ -117,8 +116,8 @@ static bool bench_open(bench *self, int family) {
     self->candidate.point.family = family;
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
     stop_at_s = 0;
-    if (rdt_remote_open(&self->workers, "sim", &turn, &self->remote, &err)) return false;
-    self->evaluator = rdt_remote_evaluator(self->remote, &self->problem);
+    if (rdt_remote_open(&self->workers, "sim", &self->remote, &err)) return false;
+    self->evaluator = rdt_remote_evaluator(self->remote, 0, &self->problem);
     return true;
 }
 
@@ -162,33 +161,35 @@ static void a_stop_is_heeded_while_the_worker_speaks(void) {
 
 static void *verify(void *user) {
     bench *self = user;
-    self->verdict.outcome = bench_verify(self) ? RDT_OUTCOME_FAULTED : self->verdict.outcome;
+    if (bench_verify(self)) self->verdict.outcome = RDT_OUTCOME_FAULTED;
     return NULL;
 }
 
-/* The worker would answer within a millisecond. */
-static void a_request_waits_for_its_turn(void) {
-    bench self;
+/* The worker speaks for seconds over the first one, and answers the second one at once. */
+static void jobs_wait_for_each_other(void) {
+    bench slow, quick;
     pthread_t thread;
-    rdt_ready ready;
-    CHECK(bench_open(&self, ANSWERS));
-    CHECK_OK(rdt_remote_ready(self.remote, &ready, &err), err);
-    self.verdict.outcome = RDT_OUTCOME_WRONG;
-    pthread_mutex_lock(&turn);
-    CHECK_INT(pthread_create(&thread, NULL, verify, &self), 0);
-    usleep(200000);
-    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_WRONG);
-    pthread_mutex_unlock(&turn);
+    CHECK(bench_open(&slow, SAYS_WHERE_IT_IS));
+    slow.verdict.outcome = RDT_OUTCOME_WRONG;
+    quick = slow;
+    quick.candidate.point.family = ANSWERS;
+    quick.batch.candidates = &quick.candidate;
+    slow.batch.candidates = &slow.candidate;
+    quick.evaluator = rdt_remote_evaluator(quick.remote, 1, &quick.problem);
+    CHECK_INT(pthread_create(&thread, NULL, verify, &slow), 0);
+    usleep(500000);
+    CHECK_OK(bench_verify(&quick), err);
+    CHECK_INT(slow.verdict.outcome, RDT_OUTCOME_GOOD);
+    CHECK_INT(quick.verdict.outcome, RDT_OUTCOME_GOOD);
     pthread_join(thread, NULL);
-    CHECK_INT(self.verdict.outcome, RDT_OUTCOME_GOOD);
-    rdt_remote_close(self.remote);
+    rdt_remote_close(slow.remote);
 }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(what_a_worker_answers_is_taken),
         FACT(a_stop_is_heeded_while_the_worker_speaks),
-        FACT(a_request_waits_for_its_turn),
+        FACT(jobs_wait_for_each_other),
     };
     if (argc == 2 && !strcmp(argv[1], "worker")) return work();
     if (readlink("/proc/self/exe", self_path, sizeof self_path - 1) < 0) return 1;

@@ -38,7 +38,8 @@ typedef struct rdt_candidates {
     size_t asked;   /* of rdt_candidates_measure, in all its calls */
     size_t planned; /* what will be asked, for the progress; 0: each call counts by itself */
     double best_ns;
-    rdt_search_count now;  /* since they were opened */
+    rdt_search_count now; /* since they were opened */
+    bool keeps_gpu;
     char first_cause[160]; /* why the first that is not good is not, as in rdt_trial; "" if none */
 } rdt_candidates;
 

@@ -48,7 +48,11 @@ typedef struct rdt_ready {
     bool ptx;            /* the driver takes no cubin of NVRTC's */
 } rdt_ready;
 
+/* Tunes of classes that share one worker: each has an evaluator of its own in it. */
+enum { RDT_JOBS_MAX = 8 };
+
 typedef struct rdt_request {
+    unsigned job; /* whose it is, below RDT_JOBS_MAX */
     redtune_problem problem;
     uint64_t largest; /* count of the largest problem of this class that is to come */
     rdt_cache_state cache;

@@ -6,8 +6,10 @@
  * worker is silent or ends. Verifying goes on behind it with another worker. Timing takes turns,
  * so it begins again with each candidate alone. A worker that ends by itself is no proof: the
  * candidate is asked for once more, alone. */
+#define _POSIX_C_SOURCE 200809L
 #include "tuner/workers/remote.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +22,32 @@ enum {
     SEND_MS = 10000,
 };
 
-struct rdt_remote {
-    rdt_supervisor worker;
-    pthread_mutex_t *turn; /* NULL: the GPU is its own */
+/* An evaluator of a job's. */
+typedef struct job {
+    struct rdt_remote *remote;
+    unsigned index;
     redtune_problem largest;
+} job;
+
+struct rdt_remote {
+    /* Held while the worker has a request, and guards it; recursive, for a job that keeps the GPU
+     * from one request to the next. */
+    pthread_mutex_t turn;
+    rdt_supervisor worker;
+    rdt_ready ready; /* set by rdt_remote_ready, before there are evaluators */
+    job jobs[RDT_JOBS_MAX];
 };
 
-redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *device,
-                               pthread_mutex_t *turn, rdt_remote **out, redtune_error *err) {
+redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *device, rdt_remote **out,
+                               redtune_error *err) {
     rdt_remote *self = calloc(1, sizeof *self);
     if (!self) return rdt_fail_memory(err, sizeof *self);
     self->worker.workers = workers;
-    self->turn = turn;
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&self->turn, &recursive);
+    pthread_mutexattr_destroy(&recursive);
     rdt_text_copy(self->worker.device, sizeof self->worker.device, device);
     redtune_status status = rdt_supervisor_start(&self->worker, err);
     if (status) {
@@ -45,12 +61,13 @@ redtune_status rdt_remote_open(const rdt_worker_pool *workers, const char *devic
 void rdt_remote_close(rdt_remote *self) {
     if (!self) return;
     rdt_process_end(&self->worker.process, NULL);
+    pthread_mutex_destroy(&self->turn);
     free(self);
 }
 
 redtune_status rdt_remote_ready(rdt_remote *self, rdt_ready *out, redtune_error *err) {
     redtune_status status = rdt_supervisor_need(&self->worker, err);
-    if (!status) *out = self->worker.ready;
+    if (!status) *out = self->ready = self->worker.ready;
     return status;
 }
 
@@ -66,6 +83,7 @@ typedef enum end {
 
 /* A request: what is asked, where its answer goes, and how it went. */
 typedef struct query {
+    const job *job;
     unsigned kind;
     rdt_batch batch;
     rdt_cache_state cache;
@@ -82,8 +100,9 @@ static void send_query(rdt_remote *self, const query *query) {
     rdt_wire *wire = &self->worker.process.wire;
     rdt_request request;
     memset(&request, 0, sizeof request);
+    request.job = query->job->index;
     request.problem = *query->batch.problem;
-    request.largest = self->largest.count;
+    request.largest = query->job->largest.count;
     request.cache = query->cache;
     request.samples = query->samples;
     request.count = query->batch.count;
@@ -195,9 +214,9 @@ static redtune_status ask_in_turn(rdt_remote *self, query *query, redtune_error 
 /* Sends a request and takes the answer in. A status other than REDTUNE_OK says that nothing more
  * can be done; query->end how it went else, and after all but END_DONE the worker is gone. */
 static redtune_status ask_worker(rdt_remote *self, query *query, redtune_error *err) {
-    if (self->turn) pthread_mutex_lock(self->turn);
+    pthread_mutex_lock(&self->turn);
     redtune_status status = ask_in_turn(self, query, err);
-    if (self->turn) pthread_mutex_unlock(self->turn);
+    pthread_mutex_unlock(&self->turn);
     return status;
 }
 
@@ -249,10 +268,8 @@ static redtune_status ask_alone(rdt_remote *self, const query *whole, size_t i,
 static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, redtune_error *err) {
     const rdt_worker_pool *workers = self->worker.workers;
     const double end_s = rdt_clock_s() + workers->limit_s;
-    redtune_status status = rdt_supervisor_need(&self->worker, err);
-    if (status) return status;
-    while (!rdt_compile_pool_wait(workers->pool, &self->worker.ready.facts, self->worker.ready.ptx,
-                                  batch, SLICE_MS)) {
+    while (!rdt_compile_pool_wait(workers->pool, &self->ready.facts, self->ready.ptx, batch,
+                                  SLICE_MS)) {
         if (rdt_supervisor_stops(&self->worker)) return rdt_fail_interrupted(err, "tuning");
         if (rdt_clock_s() > end_s) break;
     }
@@ -263,8 +280,10 @@ static redtune_status await_kernels(rdt_remote *self, const rdt_batch *batch, re
  * verdict, and those behind have not begun. */
 static redtune_status verify_remotely(void *user, const rdt_batch *batch, rdt_verdict *verdicts,
                                       redtune_error *err) {
-    rdt_remote *self = user;
-    const query whole = {.kind = RDT_FRAME_VERIFY, .batch = *batch, .verdicts = verdicts};
+    const job *job = user;
+    rdt_remote *self = job->remote;
+    const query whole = {
+        .job = job, .kind = RDT_FRAME_VERIFY, .batch = *batch, .verdicts = verdicts};
     redtune_status status = await_kernels(self, batch, err);
     int lost = 0;
     for (size_t first = 0; !status && first < batch->count;) {
@@ -293,9 +312,10 @@ static redtune_status verify_remotely(void *user, const rdt_batch *batch, rdt_ve
 static redtune_status time_remotely(void *user, const rdt_batch *batch, rdt_cache_state cache,
                                     int samples, double *sample_ns, rdt_verdict *verdicts,
                                     rdt_conditions *conditions, redtune_error *err) {
-    rdt_remote *self = user;
-    query whole = {RDT_FRAME_TIME, *batch,    cache,    samples, verdicts,
-                   conditions,     sample_ns, END_DONE, 0,       ""};
+    const job *job = user;
+    rdt_remote *self = job->remote;
+    query whole = {job,        RDT_FRAME_TIME, *batch,   cache, samples, verdicts,
+                   conditions, sample_ns,      END_DONE, 0,     ""};
     redtune_status status = ask_worker(self, &whole, err);
     if (status || whole.end == END_DONE) return status;
     memset(conditions, 0, batch->count * sizeof *conditions);
@@ -310,16 +330,26 @@ static redtune_status time_remotely(void *user, const rdt_batch *batch, rdt_cach
 }
 
 static void prepare_remotely(void *user, const rdt_batch *batch, bool soon) {
-    rdt_remote *self = user;
-    if (self->worker.is_ready)
-        rdt_compile_pool_add(self->worker.workers->pool, &self->worker.ready.facts,
-                             self->worker.ready.ptx, batch, soon);
+    const rdt_remote *self = ((const job *)user)->remote;
+    rdt_compile_pool_add(self->worker.workers->pool, &self->ready.facts, self->ready.ptx, batch,
+                         soon);
 }
 
-rdt_evaluator rdt_remote_evaluator(rdt_remote *self, const redtune_problem *largest) {
-    self->largest = *largest;
-    return (rdt_evaluator){.self = self,
+static void keep_worker(void *user, bool keeps) {
+    pthread_mutex_t *turn = &((const job *)user)->remote->turn;
+    if (keeps)
+        pthread_mutex_lock(turn);
+    else
+        pthread_mutex_unlock(turn);
+}
+
+rdt_evaluator rdt_remote_evaluator(rdt_remote *self, unsigned index,
+                                   const redtune_problem *largest) {
+    job *job = &self->jobs[index];
+    *job = (struct job){self, index, *largest};
+    return (rdt_evaluator){.self = job,
                            .prepare = prepare_remotely,
                            .verify = verify_remotely,
-                           .time = time_remotely};
+                           .time = time_remotely,
+                           .keep = keep_worker};
 }

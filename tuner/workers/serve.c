@@ -14,8 +14,9 @@ typedef struct task {
 
 typedef struct server {
     const rdt_serving *serving;
-    rdt_evaluator evaluator; /* of the last request's class; zeros: none yet */
-    redtune_problem largest;
+    /* By job: of its last request's class; zeros: none yet. */
+    rdt_evaluator evaluators[RDT_JOBS_MAX];
+    redtune_problem largest[RDT_JOBS_MAX];
     size_t first,
         at; /* of the request: where the evaluator's batch begins, and the current candidate */
 } server;
@@ -61,17 +62,17 @@ static redtune_status send_failure(const server *self, const redtune_error *erro
 
 /* ---- the evaluator --------------------------------------------------------------------------- */
 
-/* One evaluator at a time: two classes' test data might not fit the GPU's memory. */
+/* One evaluator at a time for each job: two classes' test data might not fit the GPU's memory. */
 static redtune_status need_evaluator(server *self, const rdt_request *request, redtune_error *err) {
-    redtune_problem largest = request->problem;
+    rdt_evaluator *evaluator = &self->evaluators[request->job];
+    redtune_problem *known = &self->largest[request->job], largest = request->problem;
     largest.count = request->largest;
-    if (self->evaluator.self && rdt_problem_same_class(&largest, &self->largest) &&
-        largest.count == self->largest.count)
-        return REDTUNE_OK;
-    self->evaluator = (rdt_evaluator){.self = NULL};
-    self->largest = largest;
+    if (evaluator->self && rdt_problem_same(&largest, known)) return REDTUNE_OK;
+    *evaluator = (rdt_evaluator){.self = NULL};
+    *known = largest;
     const rdt_serving *serving = self->serving;
-    return serving->open_evaluator(serving->user, &largest, send_at, self, &self->evaluator, err);
+    return serving->open_evaluator(serving->user, request->job, &largest, send_at, self, evaluator,
+                                   err);
 }
 
 /* Test data and all; what fails here no candidate has done. */
@@ -79,7 +80,8 @@ static redtune_status furnish_request(server *self, const task *task, redtune_er
     redtune_status status = need_evaluator(self, &task->request, err);
     if (status) return status;
     const rdt_batch none = {.problem = &task->request.problem};
-    return self->evaluator.verify(self->evaluator.self, &none, NULL, err);
+    const rdt_evaluator *evaluator = &self->evaluators[task->request.job];
+    return evaluator->verify(evaluator->self, &none, NULL, err);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -96,7 +98,7 @@ static redtune_status read_task(const rdt_frame *frame, task *task, redtune_erro
     rdt_reader reader = rdt_wire_reader_of(frame);
     rdt_wire_reader_take(&reader, &task->request, sizeof task->request);
     size_t count = task->request.count, samples = (size_t)task->request.samples;
-    if (count > CANDIDATES_MAX || samples > CANDIDATES_MAX)
+    if (count > CANDIDATES_MAX || samples > CANDIDATES_MAX || task->request.job >= RDT_JOBS_MAX)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: a request asks for too much");
     task->candidates = calloc(count + 1, sizeof *task->candidates);
     task->verdicts = calloc(count + 1, sizeof *task->verdicts);
@@ -112,7 +114,7 @@ static redtune_status read_task(const rdt_frame *frame, task *task, redtune_erro
 }
 
 static redtune_status verify_each(server *self, const task *task, redtune_error *err) {
-    const rdt_evaluator *evaluator = &self->evaluator;
+    const rdt_evaluator *evaluator = &self->evaluators[task->request.job];
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < task->request.count; i++) {
         const rdt_batch one = {&task->request.problem, &task->candidates[i], 1};
@@ -124,7 +126,7 @@ static redtune_status verify_each(server *self, const task *task, redtune_error 
 }
 
 static redtune_status time_all(server *self, const task *task, redtune_error *err) {
-    const rdt_evaluator *evaluator = &self->evaluator;
+    const rdt_evaluator *evaluator = &self->evaluators[task->request.job];
     const rdt_request *request = &task->request;
     const rdt_batch all = {&request->problem, task->candidates, request->count};
     self->first = 0;

@@ -50,7 +50,7 @@ redtune_status rdt_recheck_session_open(rdt_recheck_session *self, redtune_error
     self->options = (rdt_worker_options){self->worker, self->cache_file.path, &self->rt->log};
     self->workers = (rdt_worker_pool){.options = &self->options, .limit_s = self->step_s};
     redtune_status status =
-        rdt_remote_open(&self->workers, self->rt->context->name, NULL, &self->remote, err);
+        rdt_remote_open(&self->workers, self->rt->context->name, &self->remote, err);
     return status ? status : rdt_remote_ready(self->remote, &self->ready, err);
 }
 
@@ -71,7 +71,7 @@ redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
     };
     if (!self->worker)
         return rdt_local_replace(&self->local, &parts, largest, &self->evaluator, err);
-    self->evaluator = rdt_remote_evaluator(self->remote, largest);
+    self->evaluator = rdt_remote_evaluator(self->remote, 0, largest);
     return REDTUNE_OK;
 }
 

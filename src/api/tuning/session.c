@@ -1,16 +1,16 @@
 /* Session: a tune on one GPU or several, by worker processes or in this one.
  *
- * A device worker is a thread that owns a worker process on its GPU and a device tuner. A GPU has
- * one for each job: each tunes a class of its own, so that one has the GPU while another lists
- * points or waits for kernels. Those of one GPU take turns with it by a lock, a request at a time.
- * The jobs beyond the first are spare: those that cannot open the GPU, or have no room in its
- * memory, end at once.
+ * A GPU has a worker process, and a device worker for each job: a thread with a device tuner, which
+ * tunes classes of its own. So one job has the GPU while another lists points or waits for kernels;
+ * the worker process answers one request at a time. The jobs beyond a GPU's first are spare: where
+ * its memory has no room for all, they get no work.
  *
  * The calling thread starts the device workers, waits until all have answered, forms a work queue
  * for each GPU model, lets them go, and delivers their events until all have ended. The event
  * queue's lock guards the flags and the work queues. A device worker that fails stops the event
- * queue, which ends the others. Without a worker program the calling thread is the only device
- * worker, and the GPU is rt's. */
+ * queue, which ends the others. Those of one GPU end together, since the system ends a worker
+ * process with the thread that started it. Without a worker program the calling thread is the only
+ * device worker, and the GPU is rt's. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/tuning/session.h"
 
@@ -28,7 +28,7 @@
 enum {
     WORKERS_MAX = 64,
     USUAL_LIMIT_S = 10,
-    JOBS_MAX = 3,  /* more gain nothing: three keep a GPU busy */
+    USUAL_JOBS_MAX = 3, /* more gain nothing: three keep a GPU busy */
     JOB_CORES = 4, /* fewer for each job, and a job would only take them from another's compiling */
 };
 
@@ -37,19 +37,18 @@ typedef struct session session;
 typedef struct device_worker {
     session *session;
     char device[16];
-    bool is_spare;         /* another device worker of the same GPU goes before it */
-    pthread_mutex_t *turn; /* of its GPU */
+    struct device_worker *first; /* of the jobs of its GPU */
+    unsigned job;                /* 0: it is the first itself */
     pthread_t thread;
-    rdt_remote *remote; /* NULL: the work is done in this process */
+    rdt_remote *remote; /* the first's; NULL: the work is done in this process */
     rdt_local *local;   /* of the current class, in this process */
     rdt_nvml *nvml;     /* likewise; may be NULL */
-    bool has_opened;
     rdt_ready ready;
     rdt_work_queue *queue; /* NULL: it has no work */
     redtune_status status;
     redtune_error error;
     /* The event queue's lock guards these. */
-    bool has_answered, may_go, has_ended;
+    bool has_answered, may_go, is_done, has_ended;
 } device_worker;
 
 struct session {
@@ -64,7 +63,6 @@ struct session {
     device_worker devices[WORKERS_MAX];
     size_t device_count; /* the first of the device workers: one for each GPU */
     size_t worker_count, started_count;
-    pthread_mutex_t turns[WORKERS_MAX]; /* one for each GPU */
     rdt_work_queue queues[WORKERS_MAX]; /* the event queue's lock guards what each does next */
     size_t queue_count;
 };
@@ -81,7 +79,7 @@ static redtune_status make_kernel(void *user, const redtune_problem *problem,
 static redtune_status open_evaluator(void *user, const redtune_problem *largest, rdt_evaluator *out,
                                      redtune_error *err) {
     device_worker *self = user;
-    if (!self->remote) {
+    if (!self->first->remote) {
         const rdt_local_parts parts = {
             .context = self->session->rt->context,
             .maker = {self->session->codegen, make_kernel, self},
@@ -89,7 +87,7 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
         };
         return rdt_local_replace(&self->local, &parts, largest, out, err);
     }
-    *out = rdt_remote_evaluator(self->remote, largest);
+    *out = rdt_remote_evaluator(self->first->remote, self->job, largest);
     return REDTUNE_OK;
 }
 
@@ -147,24 +145,37 @@ static redtune_status run_ranges(device_worker *self, redtune_error *err) {
     return status;
 }
 
-/* The system takes this thread for the worker's parent, so it closes the remote, too. */
+/* Waits until no job of this GPU needs its worker process any more. */
+static void await_jobs(device_worker *self) {
+    session *session = self->session;
+    rdt_event_queue *events = &session->events;
+    pthread_mutex_lock(&events->lock);
+    for (size_t i = 0; i < session->worker_count; i++) {
+        const device_worker *each = &session->devices[i];
+        while (each->first == self->first && !each->is_done)
+            pthread_cond_wait(&events->news, &events->lock);
+    }
+    pthread_mutex_unlock(&events->lock);
+}
+
+static redtune_status open_worker(device_worker *self, redtune_error *err) {
+    redtune_status status =
+        rdt_remote_open(&self->session->workers, self->device, &self->remote, err);
+    return status ? status : rdt_remote_ready(self->remote, &self->ready, err);
+}
+
 static void *run_worker(void *user) {
     device_worker *self = user;
     redtune_error *err = &self->error;
-    redtune_status status =
-        rdt_remote_open(&self->session->workers, self->device, self->turn, &self->remote, err);
-    if (!status) status = rdt_remote_ready(self->remote, &self->ready, err);
-    self->has_opened = !status;
-    if (self->is_spare && status) {
-        rdt_log_write(&self->session->log, REDTUNE_LOG_DEBUG, "a spare job has ended: %s",
-                      err->message);
-        status = REDTUNE_OK;
-    }
-    self->status = status;
+    self->status = self->job ? REDTUNE_OK : open_worker(self, err);
+    const bool has_opened = !self->status;
     flag(self, &self->has_answered);
-    if (!status && await_go(self) && self->queue) self->status = run_ranges(self, err);
+    const bool goes = has_opened && await_go(self);
+    if (goes && self->queue) self->status = run_ranges(self, err);
     if (self->status) rdt_event_queue_stop(&self->session->events);
-    rdt_remote_close(self->remote);
+    flag(self, &self->is_done);
+    if (goes) await_jobs(self);
+    if (!self->job) rdt_remote_close(self->remote);
     flag(self, &self->has_ended);
     return NULL;
 }
@@ -186,7 +197,8 @@ static redtune_status add_worker(session *self, const char *device, size_t lengt
                             "cannot tune on devices '%.200s': %s is named twice",
                             self->wanted->devices, worker->device);
     worker->session = self;
-    worker->turn = &self->turns[self->worker_count++];
+    worker->first = worker;
+    self->worker_count++;
     return REDTUNE_OK;
 }
 
@@ -196,11 +208,12 @@ static void add_spare_workers(session *self, const rdt_problems *problems) {
     const size_t classes = rdt_problem_list_classes(problems);
     size_t jobs = self->wanted->jobs;
     if (!jobs) jobs = (size_t)rdt_process_cores() / gpus / JOB_CORES;
-    if (jobs > JOBS_MAX && !self->wanted->jobs) jobs = JOBS_MAX;
+    if (jobs > USUAL_JOBS_MAX && !self->wanted->jobs) jobs = USUAL_JOBS_MAX;
+    if (jobs > RDT_JOBS_MAX) jobs = RDT_JOBS_MAX;
     for (size_t i = gpus; i < jobs * gpus && i < classes && i < WORKERS_MAX; i++) {
         device_worker *spare = &self->devices[self->worker_count++];
         *spare = self->devices[i % gpus];
-        spare->is_spare = true;
+        spare->job = (unsigned)(i / gpus);
     }
 }
 
@@ -271,21 +284,19 @@ static rdt_work_queue *find_queue(session *self, const rdt_ready *ready) {
     return made;
 }
 
-/* Gives work to those that have opened, where all jobs of a GPU fit its memory at once. */
+/* Where all jobs of a GPU fit its memory at once. */
 static void employ_spare_workers(session *self) {
     const uint64_t jobs = (self->worker_count + self->device_count - 1) / self->device_count;
     for (size_t i = self->device_count; i < self->worker_count; i++) {
         device_worker *spare = &self->devices[i];
-        rdt_work_queue *queue = self->devices[i % self->device_count].queue;
-        const uint64_t bytes = queue->free_bytes / jobs;
-        if (!spare->has_opened) continue;
-        if (!rdt_problem_list_fits(&queue->problems, &queue->facts, bytes)) {
+        rdt_work_queue *queue = spare->first->queue;
+        if (rdt_problem_list_fits(&queue->problems, &queue->facts, queue->free_bytes / jobs)) {
+            spare->queue = queue;
+            queue->tuner_count++;
+        } else {
             rdt_log_write(&self->log, REDTUNE_LOG_DEBUG,
-                          "a spare job has ended: the GPU's memory has no room for %d", (int)jobs);
-            continue;
+                          "the memory of GPU %s has no room for %d jobs", spare->device, (int)jobs);
         }
-        spare->queue = queue;
-        queue->tuner_count++;
     }
 }
 
@@ -357,7 +368,7 @@ static redtune_status tune_here(session *self, const rdt_problems *problems, red
     if (status) return status;
     ready->facts = context->facts;
     rdt_text_copy(ready->templates, sizeof ready->templates, rdt_codegen_hash(self->codegen));
-    worker->nvml = rdt_nvml_open(context, 0);
+    worker->nvml = rdt_nvml_open(context);
     status = rdt_test_buffers_free_bytes(context, &ready->free_bytes, err);
     if (!status) status = form(self, problems, err);
     if (!status) status = run_ranges(worker, err);
@@ -397,7 +408,6 @@ redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_c
     self->codegen = codegen;
     self->log = (rdt_log){rdt_event_queue_put_line, &self->events, rt->log.level};
     rdt_event_queue_open(&self->events, wanted, &rt->log, problems);
-    for (size_t i = 0; i < WORKERS_MAX; i++) pthread_mutex_init(&self->turns[i], NULL);
     redtune_status status = list_workers(self, err);
     self->device_count = self->worker_count;
     if (!status && wanted->worker) add_spare_workers(self, problems);
@@ -406,7 +416,6 @@ redtune_status rdt_session_tune(redtune *rt, const redtune_tuning *wanted, rdt_c
             wanted->worker ? tune_by_workers(self, problems, err) : tune_here(self, problems, err);
     rdt_event_queue_close(&self->events);
     for (size_t i = 0; i < self->queue_count; i++) rdt_work_queue_end(&self->queues[i]);
-    for (size_t i = 0; i < WORKERS_MAX; i++) pthread_mutex_destroy(&self->turns[i]);
     free(self);
     return status;
 }

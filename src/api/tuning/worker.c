@@ -19,7 +19,7 @@ typedef struct worker {
     rdt_context *context; /* NULL in a worker that only compiles */
     rdt_codegen *codegen;
     rdt_nvml *nvml;
-    rdt_local *local; /* the evaluator at work; NULL: none yet */
+    rdt_local *locals[RDT_JOBS_MAX]; /* evaluators, by job; NULL: none yet */
     bool entered;
 } worker;
 
@@ -59,7 +59,7 @@ static redtune_status make_image(void *user, const rdt_compile_job *job, redtune
                              job->ptx, err);
 }
 
-static redtune_status open_evaluator(void *user, const redtune_problem *largest,
+static redtune_status open_evaluator(void *user, unsigned job, const redtune_problem *largest,
                                      void (*at)(void *at_user, size_t i), void *at_user,
                                      rdt_evaluator *out, redtune_error *err) {
     worker *self = user;
@@ -70,7 +70,7 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
         .at = at,
         .at_user = at_user,
     };
-    return rdt_local_replace(&self->local, &parts, largest, out, err);
+    return rdt_local_replace(&self->locals[job], &parts, largest, out, err);
 }
 
 /* ---- from the greeting to the end ------------------------------------------------------------ */
@@ -98,7 +98,7 @@ static redtune_status set_up_worker(worker *self, rdt_ready *ready, redtune_erro
 }
 
 static void close_worker(worker *self) {
-    rdt_local_destroy(self->local);
+    for (int i = 0; i < RDT_JOBS_MAX; i++) rdt_local_destroy(self->locals[i]);
     rdt_nvml_close(self->nvml);
     if (self->context) {
         rdt_context_leave(self->context, self->entered);
@@ -115,7 +115,7 @@ static redtune_status work(worker *self, redtune_error *err) {
     rdt_wire_put(&self->wire, &ready, sizeof ready);
     rdt_wire_send(&self->wire, RDT_FRAME_READY, -1);
     if (status) return REDTUNE_OK; /* it is told */
-    if (self->context) self->nvml = rdt_nvml_open(self->context, self->hello.parent);
+    if (self->context) self->nvml = rdt_nvml_open(self->context);
     const rdt_serving serving = {&self->wire, self, open_evaluator, make_image};
     return rdt_serve(&serving, err);
 }
