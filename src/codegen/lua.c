@@ -147,14 +147,35 @@ void rdt_lua_push_file(lua_State *state, const char *name) {
     free(data);
 }
 
-void rdt_lua_push_environment(lua_State *state) {
+/* A new table whose missing names are found in the one on top, which it replaces. */
+static void push_scope(lua_State *state) {
     lua_newtable(state);
     lua_newtable(state);
-    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_sandbox);
+    lua_pushvalue(state, -3);
     lua_setfield(state, -2, "__index");
     lua_pushcfunction(state, assigned_name);
     lua_setfield(state, -2, "__newindex");
     lua_setmetatable(state, -2);
+    lua_remove(state, -2);
+}
+
+void rdt_lua_push_environment(lua_State *state) {
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_sandbox);
+    push_scope(state);
+}
+
+void rdt_lua_push_locals(lua_State *state) {
+    lua_Debug caller;
+    const char *name;
+    push_scope(state);
+    /* In the order of their declaration: of two with one name the later is the one seen. */
+    lua_getstack(state, 1, &caller);
+    for (int i = 1; (name = lua_getlocal(state, &caller, i)); i++) {
+        lua_pushstring(state, name);
+        lua_insert(state, -2);
+        lua_rawset(state, -3);
+    }
+    push_scope(state); /* so that none of them is assigned to */
 }
 
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk) {

@@ -30,6 +30,9 @@ int rdt_lua_raise(lua_State *state, redtune_status status, const char *message);
 void rdt_lua_require(lua_State *state, const char *name);
 /* Pushes a new table whose missing names are found in the sandbox, and are errors beyond. */
 void rdt_lua_push_environment(lua_State *state);
+/* Replaces the table on top by a new one that has the local variables of the Lua function that
+ * calls, of those that are not nil, and whose missing names are found in the former. */
+void rdt_lua_push_locals(lua_State *state);
 /* Loads text as a function whose globals are the table on top of the stack, which it replaces. */
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
 /* Pushes a template file as a string. */

@@ -153,27 +153,54 @@ static int put(lua_State *state) {
     return 0;
 }
 
-void rdt_marshal_run_template(lua_State *state, const char *name, rdt_output *output,
-                              rdt_push_environment_fn *push_environment, void *user) {
-    int top = lua_gettop(state);
+static int include(lua_State *state);
+
+/* Runs a file of template text with the environment on top, which it pops. */
+static void run_text(lua_State *state, const char *name, rdt_output *output) {
+    const int environment = lua_gettop(state);
+    static const struct {
+        const char *name;
+        lua_CFunction function;
+    } functions[] = {{"put", put}, {"include", include}};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        lua_pushlightuserdata(state, output);
+        lua_pushvalue(state, environment);
+        lua_pushcclosure(state, functions[i].function, 2);
+        rdt_marshal_define(state, environment, functions[i].name);
+    }
     size_t length;
     redtune_error failure;
-    output->template = name;
-    output->next_line = 0;
-    rdt_text_clear(&output->chunk);
     rdt_lua_push_file(state, name);
     const char *text = lua_tolstring(state, -1, &length);
+    rdt_text_clear(&output->chunk);
     if (rdt_translate(name, text, length, &output->chunk, &failure))
         rdt_lua_raise(state, failure.status, failure.message);
-    lua_pushfstring(state, "@%s", name);
-    push_environment(state, user);
-    lua_pushlightuserdata(state, output);
-    lua_pushcclosure(state, put, 1);
-    rdt_marshal_define(state, lua_gettop(state) - 1, "put");
-    rdt_lua_load(state, output->chunk.data ? output->chunk.data : "", output->chunk.length,
-                 lua_tostring(state, -2));
+    const char *chunk = lua_pushfstring(state, "@%s", name);
+    lua_pushvalue(state, environment);
+    rdt_lua_load(state, output->chunk.data ? output->chunk.data : "", output->chunk.length, chunk);
+    output->template = name;
+    output->next_line = 0;
     lua_call(state, 0, 0);
-    lua_settop(state, top);
+    lua_settop(state, environment - 1);
+}
+
+/* include(name): a file's text in place of the line. Upvalue 2 is the environment of the caller. */
+static int include(lua_State *state) {
+    rdt_output *output = lua_touserdata(state, lua_upvalueindex(1));
+    const char *name = luaL_checkstring(state, 1), *template = output->template;
+    lua_pushvalue(state, lua_upvalueindex(2));
+    rdt_lua_push_locals(state);
+    run_text(state, name, output);
+    output->template = template;
+    output->next_line = 0; /* needs a #line behind it */
+    return 0;
+}
+
+void rdt_marshal_run_template(lua_State *state, const char *name, rdt_output *output,
+                              rdt_push_environment_fn *push_environment, void *user) {
+    output->template = name; /* the environment may go by it */
+    push_environment(state, user);
+    run_text(state, name, output);
 }
 
 redtune_status rdt_marshal_render(rdt_codegen *codegen, const char *what, lua_CFunction function,

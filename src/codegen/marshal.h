@@ -71,14 +71,15 @@ void rdt_marshal_define(lua_State *state, int environment, const char *name);
 typedef struct rdt_output {
     rdt_text text;
     bool lines;            /* with #line directives that lead back to the template */
-    const char *template;  /* the one that runs */
+    const char *template;  /* the file that runs: a template, or a piece that it includes */
     lua_Integer next_line; /* of it, that the next line would come from */
     rdt_text chunk;        /* its translation */
 } rdt_output;
 
 /* Pushes the environment that a template runs in. */
 typedef void rdt_push_environment_fn(lua_State *state, void *user);
-/* Runs a template file, adds its text to the output, and pushes nothing. */
+/* Runs a template file, adds its text to the output, and pushes nothing. A line of it that says
+ * include "FILE" stands for that file's text, whose Lua lines see all that this line sees. */
 void rdt_marshal_run_template(lua_State *state, const char *name, rdt_output *output,
                               rdt_push_environment_fn *push_environment, void *user);
 /* Outside rdt_lua_call: does it, and hands over the text that was put out. */

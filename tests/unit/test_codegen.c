@@ -466,6 +466,69 @@ static void a_folder_of_the_users_comes_first(void) {
                "x1 = 64 sum float;\nx2 = 64 sum float;\n");
 }
 
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* Renders, with #line directives, a template of the user's that includes a piece of the user's. */
+static const char *rendered_with(const char *text, const char *piece) {
+    static char kept[1024];
+    rdt_codegen *codegen = NULL;
+    char *source = NULL;
+    make_folder();
+    write_template("mine/kernel.cu", text);
+    write_template("mine/piece.cu", piece);
+    err = (redtune_error){0};
+    redtune_status status = rdt_codegen_open(&codegen, &err);
+    if (!status) status = render(codegen, REDTUNE_F32, "", true, &source);
+    snprintf(kept, sizeof kept, "%s", status ? err.message : source);
+    free(source);
+    rdt_codegen_close(codegen);
+    remove_folder();
+    return kept;
+}
+
+/* The line behind the piece's last has the number of that behind the including one. */
+static void lines_lead_into_a_piece_and_back(void) {
+    CHECK_TEXT(rendered_with("a\n//@ include \"mine/piece.cu\"\nb\nc\n", "//@ -- a comment\nx\n"),
+               "#line 1 \"mine/kernel.cu\"\na\n#line 2 \"mine/piece.cu\"\nx\n"
+               "#line 3 \"mine/kernel.cu\"\nb\nc\n");
+}
+
+static void pieces_see_what_their_line_sees(void) {
+    CHECK_CONTAINS(rendered_with("//@ local a, dtype = 1, 'mine'\n//@ for i = 7, 7 do\n"
+                                 "//@include 'mine/piece.cu'\n//@ end\n//@ local late = 2\n",
+                                 "@{a} @{i} @{dtype} @{op.name} @{block}\n"),
+                   "1 7 mine sum 64\n");
+    CHECK_CONTAINS(
+        rendered_with("//@ local a = 1\n//@ local a = 2\n//@ include 'mine/piece.cu'\n", "x@{a}\n"),
+        "x2\n");
+    CHECK_CONTAINS(rendered_with("//@ include 'mine/piece.cu'\n//@ local late = 2\n", "@{late}\n"),
+                   "mine/piece.cu:1: undefined name 'late'");
+}
+
+static void templates_see_nothing_of_their_pieces(void) {
+    CHECK_CONTAINS(
+        rendered_with("//@ include 'mine/piece.cu'\n@{inner}\n", "//@ local inner = 1\n"),
+        "mine/kernel.cu:2: undefined name 'inner'");
+    CHECK_CONTAINS(rendered_with("//@ local a = 1\n//@ include 'mine/piece.cu'\n", "\n//@ a = 2\n"),
+                   "mine/piece.cu:2: 'a' is assigned but not declared local");
+}
+
+static void pieces_that_cannot_be_read_are_named(void) {
+    CHECK_CONTAINS(rendered_with("//@ include 'mine/none.cu'\n", ""),
+                   "cannot read template mine/none.cu: there is no such file");
+    CHECK_CONTAINS(rendered_with("//@ include 'mine/piece.cu'\n", "a\nb @{x\n"),
+                   "cannot read mine/piece.cu:2: @{ without its }");
+    CHECK_CONTAINS(rendered_with("//@ include 'mine/piece.cu'\n", "//@ include 'mine/piece.cu'\n"),
+                   "overflow");
+    /* One of redtune's own stands in for one that the folder lacks. */
+    CHECK_CONTAINS(
+        rendered_with("//@ local acc = {declare = false}\n//@ include 'lib/types.cu'\n", ""),
+        "\"lib/types.cu\"\ntypedef unsigned int u32;\n");
+}
+
+/* ---- faults in templates ----------------------------------------------------------------------
+ */
+
 static void undefined_name_is_an_error_with_its_line(void) {
     CHECK_CONTAINS(rendered("a\n@{blok}\n"), "mine/kernel.cu:2:");
     CHECK_CONTAINS(err.message, "undefined name 'blok'");
@@ -531,6 +594,21 @@ static void hash_tells_template_versions_apart(void) {
     }
 }
 
+static void hash_counts_pieces(void) {
+    char first[RDT_HASH_TEXT_BYTES] = "";
+    for (int i = 0; i < 2; i++) {
+        rdt_codegen *codegen = NULL;
+        make_folder();
+        write_template("mine/kernel.cu", "//@ include 'mine/piece.cu'\n");
+        write_template("mine/piece.cu", i ? "one\n" : "two\n");
+        CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+        if (i) CHECK(strcmp(first, rdt_codegen_hash(codegen)) != 0);
+        snprintf(first, sizeof first, "%s", rdt_codegen_hash(codegen));
+        rdt_codegen_close(codegen);
+        remove_folder();
+    }
+}
+
 /* The ladder and the report are read, and no tuned kernel is made from them. */
 static void hash_is_of_what_is_tuned(void) {
     char first[RDT_HASH_TEXT_BYTES] = "";
@@ -570,6 +648,10 @@ int main(int argc, char **argv) {
         FACT(a_kernel_is_of_a_compute_capability),
         FACT(a_kernel_has_its_launch),
         FACT(a_folder_of_the_users_comes_first),
+        FACT(lines_lead_into_a_piece_and_back),
+        FACT(pieces_see_what_their_line_sees),
+        FACT(templates_see_nothing_of_their_pieces),
+        FACT(pieces_that_cannot_be_read_are_named),
         FACT(undefined_name_is_an_error_with_its_line),
         FACT(undeclared_variable_is_an_error_with_its_line),
         FACT(syntax_error_names_its_line),
@@ -579,6 +661,7 @@ int main(int argc, char **argv) {
         FACT(greedy_template_is_stopped),
         FACT(missing_template_folder_is_named),
         FACT(hash_tells_template_versions_apart),
+        FACT(hash_counts_pieces),
         FACT(hash_is_of_what_is_tuned),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
