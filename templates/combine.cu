@@ -1,22 +1,13 @@
-//@ local convert = require "lib/convert"
 //@ local indexed, op = op.indexed, op.make { dtype = dtype, result = result, arch = arch }
 //@ local acc = op.acc
 
 // Combining the accumulators that the kernel above leaves, and finishing.
 namespace combining {
 
-typedef unsigned int u32;
-typedef long long i64;
-typedef unsigned long long u64;
-//@ if acc.declare then
-@{acc.declare}
-//@ end
+//@ include "lib/types.cu"
 typedef @{acc.c} accumulator;
 
-//@ local conversions = convert.functions(dtype, result)
-//@ if conversions ~= "" then
-@{conversions}
-//@ end
+//@ include "lib/conversions.cu"
 //@ if op.functions then
 @{op.functions}
 //@ end

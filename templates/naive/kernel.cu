@@ -1,4 +1,3 @@
-//@ local convert = require "lib/convert"
 //@ local name, formula, indexed = op.name, op.formula, op.indexed
 //@ local op = op.make { dtype = dtype, result = result, arch = arch }
 //@ local acc = op.acc
@@ -12,21 +11,13 @@
 // elements each, behind them those of 64 of these, and so on up to the one of all. An answer takes
 // the largest node that it may in place of that node's elements; a node is an answer itself.
 
-typedef unsigned int u32;
-typedef long long i64;
-typedef unsigned long long u64;
-//@ if acc.declare then
-@{acc.declare}
-//@ end
+//@ include "lib/types.cu"
 typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 
 constexpr u64 FAN = 64;  // children of a node
 
-//@ local conversions = convert.functions(dtype, result)
-//@ if conversions ~= "" then
-@{conversions}
-//@ end
+//@ include "lib/conversions.cu"
 //@ if op.functions then
 @{op.functions}
 //@ end

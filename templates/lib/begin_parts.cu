@@ -1,0 +1,13 @@
+//@ -- Within a function: a thread's parts before the first element, and `edge`, for what it takes
+//@ -- besides whole vectors.
+//@ if indexed then
+    best part[LANES];
+    u32 load = 0;
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = best{@{op.last}, 0};
+//@ else
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = @{op.identity};
+//@ end
+    accumulator edge = @{op.identity};

@@ -1,0 +1,9 @@
+//@ -- The op's functions, and the combination of two accumulators.
+//@ if op.functions then
+@{op.functions}
+//@ end
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return @{op.combine("a", "b")};
+}
+

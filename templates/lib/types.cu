@@ -1,0 +1,7 @@
+//@ -- The integer types of kernels, and what the accumulator declares.
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+//@ if acc.declare then
+@{acc.declare}
+//@ end
