@@ -13,7 +13,7 @@ plant() {
         /^redtune_reduce\(const element/ { inside = 1 }
         inside && /^{$/ {
             inside = 0
-            print "//@ if finish == \"single\" and block == 32 and vec == 1 and flavour == \"no_allocate\" then"
+            print "//@ if finish == \"single\" and block == 32 and vec == 1 and load == \"no_allocate\" then"
             print "//@     if unroll == 1 then"
             print "    *(volatile u32 *)64 = 1;"
             if (one) {
