@@ -125,7 +125,7 @@ typedef enum redtune_order {
 /* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
  * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
  * Zero fields mean the usual: one result, and elements that lie side by side in device memory. This
- * version has no other: whatever else is asked for is REDTUNE_UNSUPPORTED. */
+ * version has whole arrays and rows (inner and step are 1): others are REDTUNE_UNSUPPORTED. */
 typedef struct redtune_problem {
     redtune_op op;
     redtune_dtype dtype;
@@ -175,8 +175,8 @@ REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem
  * to reduce, in any order, negative ones from the end, none: all. Without entries they may be NULL.
  * d_in of a run is the address of the element whose indices are 0. The results are packed in
  * row-major order of the kept axes; argmin and argmax count in row-major order of the reduced ones.
- * A reduced axis of size 0 gives count 0. Plans of this version take whole arrays only: one result,
- * of elements side by side. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem
+ * A reduced axis of size 0 gives count 0. Plans of this version take what has inner and step 1,
+ * such as the last axis. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem
  * says: reduced axes around a kept one, kept axes in another order than in memory, strides of 0 or
  * less, a kept axis of size 0. REDTUNE_INVALID for axes and sizes that cannot be, as 2^60 bytes. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
@@ -291,38 +291,38 @@ typedef struct redtune_plan redtune_plan;
  * redtune_open and NVRTC fail with. */
 REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
                                                redtune_plan **out, redtune_error *err);
-/* plan may be NULL. None of its reductions may still run, nor any graph that captured one run
- * again. */
+/* plan may be NULL. None of its reductions may still run, nor a graph that captured one. */
 REDTUNE_API void redtune_plan_destroy(redtune_plan *plan);
 
-/* The plan's whole configuration as text, "block:block=256,vec=4,...", which problem.config takes
- * in another process or on another machine. Lives as long as the plan. */
+/* The plan's configuration, "block:block=256,vec=4,...", which problem.config takes in another
+ * process or on another machine. Lives as long as the plan. */
 REDTUNE_API const char *redtune_plan_config(const redtune_plan *plan);
 
 /* Scratch of the caller's own: see redtune_workspace_create. */
 typedef struct redtune_workspace redtune_workspace;
 
-/* The operands of one run: device memory and extents. */
+/* The operands of one run. */
 typedef struct redtune_operands {
-    /* Needs only its element's alignment, and is not read outside of count elements; may be NULL
-     * where count is 0, which gives the op's identity. The second is for ops of two inputs, and
-     * NULL: there are none yet. */
+    /* Needs only its element's alignment; nothing but the elements is read. May be NULL where count
+     * is 0, which gives the op's identity. The second is for ops of two inputs: NULL. */
     const void *d_in[2];
-    /* Takes the one element of the result. May not lie within the input. */
-    void *d_out[2];
-    uint64_t count; /* elements */
+    void *d_out[2]; /* takes the results; may not lie within the input */
+    uint64_t count; /* elements of a result */
     /* NULL: scratch of redtune's own, which belongs to the stream. Else no two runs in it may
      * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
      * time may call one. */
     redtune_workspace *workspace;
-    uint64_t reserved[8];
+    uint64_t outer; /* as in redtune_problem, with the next three; a plan of rows takes any */
+    uint64_t inner;
+    uint64_t outer_step;
+    uint64_t step;
+    uint64_t reserved[4];
 } redtune_operands;
 
 /* Launches the plan's reduction, asynchronously, on a stream of rt's context (NULL: the default
  * stream). operands is read during the call only. Any thread may run a plan, on any stream, at any
- * time; rt's context need not be current. The first call on a stream allocates its scratch; later
- * ones only launch. REDTUNE_INVALID for operands that make no sense.
- *
+ * time; rt's context need not be current. The first call on a stream allocates its scratch.
+ * REDTUNE_INVALID for operands that make no sense.
  * Scratch belongs to the stream; with drivers before CUDA 12.0 to its handle, so that a stream must
  * be idle when it is destroyed. Calls may be captured into graphs, the first one, too: each capture
  * has scratch of its own, which is given back when the graph and all its instances are gone. Graphs
@@ -337,9 +337,9 @@ REDTUNE_API redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d
                                                void *d_out, struct CUstream_st *stream,
                                                redtune_error *err);
 
-/* The same, through a table of plans inside rt, one per op, dtype, result and power of two of
- * problem->count. The first call for one creates its plan, unless redtune_prepare has; within a
- * capture that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
+/* The same, through a table of plans inside rt, one per class and powers of two of problem->count
+ * and outer. The first call for one creates its plan, unless redtune_prepare has; within a capture
+ * that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
                                           const void *d_in, void *d_out, struct CUstream_st *stream,
                                           redtune_error *err);

@@ -87,22 +87,41 @@ static redtune_status resolve_result(const redtune_problem *problem, const rdt_o
     return REDTUNE_OK;
 }
 
-/* Of one result, whose elements lie side by side, the step from it to the next means nothing. */
-static redtune_status check_layout(const redtune_problem *problem, redtune_error *err) {
-    if (problem->outer > 1 || problem->inner > 1)
+rdt_extents rdt_problem_extents(const redtune_problem *problem) {
+    return rdt_launch_complete((rdt_extents){problem->count, problem->outer, problem->inner,
+                                             problem->outer_step, problem->step});
+}
+
+bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements) {
+    const uint64_t count = extents->count, last = extents->outer - 1, step = extents->outer_step;
+    if (count > most || last >= most || (step && last > (most - count) / step)) return false;
+    *elements = count ? last * step + count : 0;
+    return true;
+}
+
+static redtune_status check_extents(const redtune_problem *problem, redtune_error *err) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    const uint64_t most = rdt_problem_count_max(problem->dtype);
+    uint64_t elements = 0;
+    if (extents.inner > 1)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce to %" PRIu64 " x %" PRIu64
-                        " results: outer and inner may be 1 only",
-                        problem->outer ? problem->outer : 1, problem->inner ? problem->inner : 1);
-    if (problem->step > 1)
+                        " results: inner may be 1 only, so that the elements of a result lie side "
+                        "by side",
+                        extents.outer, extents.inner);
+    if (extents.step > 1)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce elements that are %" PRIu64 " apart: step may be 1 only",
-                        problem->step);
+                        extents.step);
     if (!rdt_problem_order_name((int)problem->order))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.order is %d, which this redtune does not know",
                         (int)problem->order);
-    return REDTUNE_OK;
+    if (extents.outer == 1 || rdt_problem_span(&extents, most, &elements)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu64 " rows, %" PRIu64 " elements of %s from one to the "
+                    "next: they span at most %" PRIu64,
+                    extents.outer, extents.outer_step, redtune_dtype_name(problem->dtype), most);
 }
 
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
@@ -126,11 +145,13 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                         "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64,
                         problem->count, input->name, rdt_problem_count_max(problem->dtype));
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
-    if (!status) status = check_layout(problem, err);
+    if (!status) status = check_extents(problem, err);
     if (status) return status;
     *out = *problem;
     out->result = result;
-    out->outer = out->inner = out->outer_step = out->step = 0;
+    out->inner = out->step = 0;
+    if (out->outer <= 1) out->outer = out->outer_step = 0;
+    if (out->outer_step == out->count) out->outer_step = 0;
     return REDTUNE_OK;
 }
 
@@ -162,14 +183,8 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
 }
 
-rdt_extents rdt_problem_extents(const redtune_problem *problem) {
-    return rdt_launch_complete((rdt_extents){problem->count, problem->outer, problem->inner,
-                                             problem->outer_step, problem->step});
-}
-
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
-    (void)problem; /* the others are not resolved */
-    return RDT_LAYOUT_WHOLE;
+    return problem->outer > 1 ? RDT_LAYOUT_ROWS : RDT_LAYOUT_WHOLE;
 }
 
 static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
@@ -201,8 +216,10 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     bool is_usual = problem->result == usual_result(op->result, rdt_dtype_find(problem->dtype));
-    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %" PRIu64 " %s%s%s", op->name, problem->count,
-             redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
+    char rows[40] = "";
+    if (problem->outer > 1) snprintf(rows, sizeof rows, "%" PRIu64 " rows of ", problem->outer);
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %s%" PRIu64 " %s%s%s", op->name, rows,
+             problem->count, redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
              is_usual ? "" : redtune_dtype_name(problem->result));
 }
 

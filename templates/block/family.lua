@@ -22,6 +22,10 @@ family.params = {
       doc = "blocks per multiprocessor at most" },
 }
 
+function family.serves(p)
+    return p.layout == "whole"
+end
+
 local function tile(c)
     return c.block * c.vec * c.unroll
 end

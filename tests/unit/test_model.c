@@ -122,12 +122,36 @@ static void problem_refuses_other_layouts_and_orders(void) {
         CHECK_FAILS(rdt_problem_resolve(&wanted, &resolved, &err), REDTUNE_UNSUPPORTED, err,       \
                     text);                                                                         \
     } while (0)
-    REFUSES(outer = 64, "64 x 1 results");
     REFUSES(inner = UINT64_MAX, "1 x 18446744073709551615 results");
     REFUSES(step = 2, "elements that are 2 apart");
     REFUSES(order = (redtune_order)1, "problem.order is 1");
     REFUSES(reserved[0] = 1, "reserved");
 #undef REFUSES
+}
+
+static void problem_with_an_outer_is_of_rows(void) {
+    redtune_problem packed = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 64};
+    redtune_problem pitched = packed, resolved;
+    char text[RDT_PROBLEM_TEXT_BYTES];
+    packed.inner = packed.step = 1;
+    packed.outer_step = 1000;
+    pitched.outer_step = 1024;
+    CHECK_OK(rdt_problem_resolve(&packed, &resolved, &err), err);
+    CHECK_INT(rdt_problem_layout(&resolved), RDT_LAYOUT_ROWS);
+    CHECK_INT(resolved.outer_step, 0);
+    CHECK_OK(rdt_problem_resolve(&pitched, &pitched, &err), err);
+    CHECK_INT(pitched.outer_step, 1024);
+    CHECK(rdt_problem_same_class(&resolved, &pitched));
+    CHECK(!rdt_problem_same(&resolved, &pitched));
+    rdt_problem_describe(&pitched, text);
+    CHECK_TEXT(text, "sum of 64 rows of 1000 f32");
+    /* 2^58 f32 are the most, and 63 steps of 2^53 are beyond; of 2^52 they are not. */
+    pitched.outer_step = UINT64_C(1) << 53;
+    CHECK_FAILS(rdt_problem_resolve(&pitched, &resolved, &err), REDTUNE_INVALID, err, "span");
+    pitched.outer_step = UINT64_C(1) << 52;
+    CHECK_OK(rdt_problem_resolve(&pitched, &resolved, &err), err);
+    pitched.outer = UINT64_MAX;
+    CHECK_FAILS(rdt_problem_resolve(&pitched, &resolved, &err), REDTUNE_INVALID, err, "span");
 }
 
 /* Each field counts, those of the class before those of the extents. */
@@ -139,7 +163,8 @@ static void problems_are_compared_by_class_and_extents(void) {
     other[1].dtype = REDTUNE_F64;
     other[2].result = REDTUNE_F64;
     other[3].order = (redtune_order)1;
-    other[4].count = other[5].outer = other[6].inner = other[7].outer_step = other[8].step = 1;
+    other[5].outer = 1;
+    other[4].count = other[6].inner = other[7].outer_step = other[8].step = 1;
     for (size_t i = 0; i < 9; i++) {
         CHECK(!rdt_problem_same(&one, &other[i]));
         CHECK_INT(rdt_problem_same_class(&one, &other[i]), i >= 4);
@@ -478,6 +503,7 @@ int main(int argc, char **argv) {
         FACT(problem_refuses_what_makes_no_sense),
         FACT(problem_extents_of_a_whole_array_have_one_form),
         FACT(problem_refuses_other_layouts_and_orders),
+        FACT(problem_with_an_outer_is_of_rows),
         FACT(problems_are_compared_by_class_and_extents),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),

@@ -45,16 +45,30 @@ static void each_key_finds_its_own_plan(void) {
     CHECK(!rdt_plan_table_find(&table, &first));
 }
 
-/* A plan of a whole array would read what other extents do not name. */
-static void every_extent_but_the_count_is_in_the_key(void) {
+/* A plan of a whole array would give one result where others are wanted. */
+static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
     redtune_plan *got = NULL;
     const redtune_problem whole = problem_at(0, 0, 10);
     CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), &got, &err), err);
-    redtune_problem other[5] = {whole, whole, whole, whole, whole};
-    other[0].outer = other[1].inner = other[2].outer_step = other[3].step = 2;
-    other[4].order = (redtune_order)1;
-    for (size_t i = 0; i < 5; i++) CHECK(!rdt_plan_table_find(&table, &other[i]));
+    redtune_problem other[4] = {whole, whole, whole, whole};
+    other[0].outer = other[1].inner = other[2].step = 2;
+    other[3].order = (redtune_order)1;
+    for (size_t i = 0; i < 4; i++) CHECK(!rdt_plan_table_find(&table, &other[i]));
     CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
+    rdt_plan_table_clear(&table);
+}
+
+/* Whatever lies between them. */
+static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
+    redtune_plan *got = NULL;
+    redtune_problem rows = problem_at(0, 0, 10);
+    rows.outer = 64;
+    CHECK_OK(rdt_plan_table_add(&table, &rows, plan_at(0, 0, 10), &got, &err), err);
+    rows.outer = 127;
+    rows.outer_step = 4096;
+    CHECK(rdt_plan_table_find(&table, &rows) == plan_at(0, 0, 10));
+    rows.outer = 128;
+    CHECK(!rdt_plan_table_find(&table, &rows));
     rdt_plan_table_clear(&table);
 }
 
@@ -124,7 +138,8 @@ static void threads_that_add_one_key_get_one_plan(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(each_key_finds_its_own_plan),
-        FACT(every_extent_but_the_count_is_in_the_key),
+        FACT(a_plan_of_a_whole_array_serves_no_other_layout),
+        FACT(rows_share_a_plan_up_to_the_next_power_of_two),
         FACT(counts_share_a_plan_up_to_the_next_power_of_two),
         FACT(enumerators_that_are_none_find_nothing),
         FACT(threads_that_add_one_key_get_one_plan),

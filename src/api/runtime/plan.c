@@ -54,6 +54,7 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     plan->result_bytes =
         accumulates ? (size_t)RDT_ACCUMULATOR_BYTES : redtune_dtype_bytes(resolved.result);
     plan->count_max = rdt_problem_count_max(resolved.dtype);
+    plan->has_rows = rdt_problem_layout(&resolved) == RDT_LAYOUT_ROWS;
     status = rdt_executable_create(rt, &resolved, accumulates, rt->background, &plan->first, err);
     if (status) {
         free(plan);
@@ -95,55 +96,79 @@ static bool misaligned(const void *pointer, size_t bytes) {
     return ((uintptr_t)pointer & (bytes - 1)) != 0;
 }
 
+/* Where a run reads and writes. */
+typedef struct places {
+    rdt_span input, output;
+} places;
+
 /* Kernels read the input as memory that nobody writes while they run. */
-static bool writes_input(const redtune_plan *plan, const void *d_in, uint64_t count,
-                         const void *d_out) {
-    const uintptr_t in = (uintptr_t)d_in, out = (uintptr_t)d_out;
-    return count && out < in + count * plan->input_bytes && in < out + plan->result_bytes;
+static bool overlap(const rdt_span *a, const rdt_span *b) {
+    return a->begin < b->end && b->begin < a->end;
 }
 
-static redtune_status check_operands(const redtune_plan *plan, const void *d_in, uint64_t count,
-                                     const void *d_out, redtune_error *err) {
-    if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
-    if (count > plan->count_max)
+static redtune_status refuse_extents(const redtune_plan *plan, const rdt_extents *extents,
+                                     redtune_error *err) {
+    if (extents->inner > 1 || extents->step > 1)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: inner is %" PRIu64 " and step %" PRIu64
+                        ", and both may be 1 only",
+                        extents->inner, extents->step);
+    if (extents->outer > 1 && !plan->has_rows)
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce %" PRIu64 " elements: at most %" PRIu64, count,
-                        plan->count_max);
+                        "cannot reduce %" PRIu64 " rows by a plan of one result: create it for a "
+                        "problem whose outer is above 1",
+                        extents->outer);
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu64 " elements in each of %" PRIu64 " rows, %" PRIu64
+                    " from one to the next: a plan spans at most %" PRIu64,
+                    extents->count, extents->outer, extents->outer_step, plan->count_max);
+}
+
+/* The extents are complete. */
+static redtune_status check_operands(const redtune_plan *plan, const void *d_in,
+                                     const rdt_extents *extents, const void *d_out, places *out,
+                                     redtune_error *err) {
+    uint64_t elements = extents->count;
+    if (extents->inner > 1 || extents->step > 1 || (extents->outer > 1 && !plan->has_rows) ||
+        !rdt_problem_span(extents, plan->count_max, &elements))
+        return refuse_extents(plan, extents, err);
     if (!d_out || misaligned(d_out, plan->result_bytes))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
                         d_out, plan->result_bytes);
-    if ((!d_in && count) || misaligned(d_in, plan->input_bytes))
+    if ((!d_in && elements) || misaligned(d_in, plan->input_bytes))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce from %p: d_in must be aligned to %zu bytes and not NULL",
                         d_in, plan->input_bytes);
-    if (writes_input(plan, d_in, count, d_out))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce into %p: d_out lies within the input, %" PRIu64
-                        " elements from %p on; give it memory of its own",
-                        d_out, count, d_in);
-    return REDTUNE_OK;
+    const CUdeviceptr in = (CUdeviceptr)(uintptr_t)d_in, to = (CUdeviceptr)(uintptr_t)d_out;
+    *out = (places){{in, in + elements * plan->input_bytes},
+                    {to, to + extents->outer * plan->result_bytes}};
+    if (!overlap(&out->input, &out->output)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce into %p: d_out lies within the input, %" PRIu64
+                    " elements from %p on; give it memory of its own",
+                    d_out, elements, d_in);
 }
 
 /* For REDTUNE_CHECK; the context is current. */
-static redtune_status check_pointers(const redtune_plan *plan, const rdt_operands *operands,
+static redtune_status check_pointers(const redtune_plan *plan, const places *places,
                                      redtune_error *err) {
     const rdt_context *context = plan->rt->context;
-    redtune_status status = rdt_pointer_check(context, "d_in", operands->input,
-                                              operands->extents.count * plan->input_bytes, err);
+    const rdt_span *in = &places->input, *out = &places->output;
+    redtune_status status = rdt_pointer_check(context, "d_in", in->begin, in->end - in->begin, err);
     return status ? status
-                  : rdt_pointer_check(context, "d_out", operands->output, plan->result_bytes, err);
+                  : rdt_pointer_check(context, "d_out", out->begin, out->end - out->begin, err);
 }
 
 /* In scratch of the stream's. */
 static redtune_status run_here(redtune_plan *plan, const rdt_executable *executable,
-                               rdt_operands operands, CUstream stream, redtune_error *err) {
+                               const places *places, rdt_operands operands, CUstream stream,
+                               redtune_error *err) {
     rdt_workspace *workspace = plan->rt->workspace;
-    const CUdeviceptr in = operands.input, out = operands.output;
     const rdt_call call = {
         .stream = stream,
-        .input = {in, in + operands.extents.count * plan->input_bytes},
-        .output = {out, out + plan->result_bytes},
+        .input = places->input,
+        .output = places->output,
         .two_launches = executable->launch.final_threads != 0,
     };
     rdt_turn turn;
@@ -157,35 +182,43 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
 }
 
 /* In scratch of the caller's where it is not 0. */
-static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in, uint64_t count,
-                          void *d_out, CUstream stream, redtune_error *err) {
-    redtune_status status = check_operands(plan, d_in, count, d_out, err);
+static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in,
+                          rdt_extents extents, void *d_out, CUstream stream, redtune_error *err) {
+    places places;
+    if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
+    extents = rdt_launch_complete(extents);
+    redtune_status status = check_operands(plan, d_in, &extents, d_out, &places, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     const rdt_executable *executable = rdt_plan_executable(plan);
     const rdt_operands operands = {
-        .input = (CUdeviceptr)(uintptr_t)d_in,
-        .extents.count = count,
-        .output = (CUdeviceptr)(uintptr_t)d_out,
+        .input = places.input.begin,
+        .extents = extents,
+        .output = places.output.begin,
         .scratch = scratch,
     };
     bool entered = false;
     status = rdt_context_enter(context, &entered, err);
     if (status) return status;
     rdt_trace_push("redtune run");
-    if (plan->rt->check) status = check_pointers(plan, &operands, err);
+    if (plan->rt->check) status = check_pointers(plan, &places, err);
     if (!status)
         status = scratch ? rdt_kernel_launch(executable->kernel, &executable->launch, operands,
                                              stream, err)
-                         : run_here(plan, executable, operands, stream, err);
+                         : run_here(plan, executable, &places, operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
     return status;
 }
 
+redtune_status rdt_plan_reduce(redtune_plan *plan, const void *d_in, rdt_extents extents,
+                               void *d_out, CUstream stream, redtune_error *err) {
+    return run(plan, 0, d_in, extents, d_out, stream, err);
+}
+
 redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_t count,
                                    void *d_out, struct CUstream_st *stream, redtune_error *err) {
-    return run(plan, 0, d_in, count, d_out, stream, err);
+    return run(plan, 0, d_in, (rdt_extents){.count = count}, d_out, stream, err);
 }
 
 redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
@@ -201,7 +234,9 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
                         "cannot reduce: the workspace is of another redtune than the plan");
     redtune_status status = rdt_reserved_check(RDT_RESERVED(operands), "redtune_operands", err);
     if (status) return status;
-    return run(plan, workspace ? workspace->address : 0, operands->d_in[0], operands->count,
+    const rdt_extents extents = {operands->count, operands->outer, operands->inner,
+                                 operands->outer_step, operands->step};
+    return run(plan, workspace ? workspace->address : 0, operands->d_in[0], extents,
                operands->d_out[0], stream, err);
 }
 

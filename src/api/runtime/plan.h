@@ -5,8 +5,9 @@
 
 struct redtune_plan {
     redtune *rt;
-    size_t input_bytes, result_bytes; /* of one element */
-    uint64_t count_max;
+    size_t input_bytes, result_bytes;    /* of one element */
+    uint64_t count_max;                  /* elements that an input spans */
+    bool has_rows;                       /* it makes any number of results, not one */
     _Atomic(const rdt_executable *) now; /* first, or later once that is there */
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */
@@ -18,6 +19,10 @@ struct redtune_plan {
 /* redtune_plan_create; accumulates: its runs leave accumulators, which the kernel combines. */
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool accumulates,
                              redtune_plan **out, redtune_error *err);
+
+/* Runs it on these extents, where zeros mean the usual. */
+redtune_status rdt_plan_reduce(redtune_plan *plan, const void *d_in, rdt_extents extents,
+                               void *d_out, CUstream stream, redtune_error *err);
 
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {

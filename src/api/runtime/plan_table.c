@@ -1,5 +1,5 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, its extents, and of the
- * count the power of two. */
+/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and by the powers of two
+ * of its count and outer. */
 #include "api/runtime/plan_table.h"
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 typedef struct rdt_plan_entry {
     redtune_problem key; /* as the caller wrote it */
-    int power;           /* of two: the count's bits */
+    int power, rows;     /* of two: the bits of count and outer */
     redtune_plan *plan;
     struct rdt_plan_entry *next;
 } plan_entry;
@@ -22,21 +22,22 @@ uint64_t rdt_plan_table_count(uint64_t count) {
 /* Odd factors, so that neighbours in any part of the key lie apart. */
 static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem) {
     unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->dtype * 1303 +
-                    (unsigned)problem->result * 27191 + (unsigned)power_of(problem->count);
+                    (unsigned)problem->result * 27191 + (unsigned)power_of(problem->count) +
+                    (unsigned)power_of(problem->outer) * 71;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
-static bool has_key(const plan_entry *entry, const redtune_problem *problem, int power) {
+static bool has_key(const plan_entry *entry, const redtune_problem *problem, int power, int rows) {
     const redtune_problem *key = &entry->key;
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
-           entry->power == power && key->outer == problem->outer && key->inner == problem->inner &&
-           key->outer_step == problem->outer_step && key->step == problem->step;
+           entry->power == power && entry->rows == rows && key->inner == problem->inner &&
+           key->step == problem->step;
 }
 
 static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
-    const int power = power_of(problem->count);
-    while (entry && !has_key(entry, problem, power)) entry = entry->next;
+    const int power = power_of(problem->count), rows = power_of(problem->outer);
+    while (entry && !has_key(entry, problem, power, rows)) entry = entry->next;
     return entry;
 }
 
@@ -51,7 +52,7 @@ redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *
     _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    *made = (plan_entry){*problem, power_of(problem->count), plan,
+    *made = (plan_entry){*problem, power_of(problem->count), power_of(problem->outer), plan,
                          atomic_load_explicit(bucket, memory_order_acquire)};
     do {
         found = find_entry(made->next, problem);

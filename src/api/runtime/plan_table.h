@@ -1,5 +1,5 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, its extents, and of the
- * count the power of two.
+/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and by the powers of two
+ * of its count and outer.
  *
  * A bucket is the head of a chain of entries. An entry is filled in before it is published, never
  * changes afterwards, and is freed with the table only. So readers take no lock: finding a plan

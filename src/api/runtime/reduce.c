@@ -38,6 +38,8 @@ static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
     redtune_problem typical = *resolved;
     redtune_status status = REDTUNE_OK;
     typical.count = rdt_plan_table_count(resolved->count);
+    typical.outer = rdt_plan_table_count(resolved->outer);
+    typical.outer_step = 0; /* a plan serves any */
     if (!plan) {
         status = redtune_plan_create(rt, &typical, &made, err);
         if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, &plan, err);
@@ -71,7 +73,9 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
         if (!status) status = add_plan(rt, problem, &resolved, &plan, err);
         if (status) return status;
     }
-    return redtune_plan_reduce(plan, d_in, problem->count, d_out, stream, err);
+    const rdt_extents extents = {problem->count, problem->outer, problem->inner,
+                                 problem->outer_step, problem->step};
+    return rdt_plan_reduce(plan, d_in, extents, d_out, stream, err);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */

@@ -1,0 +1,233 @@
+/* Facts about reductions of rows by redtune.h: plans, operands, captures, folded arrays, and what
+ * is refused. The kernels have their own (test_rows.c). */
+#include "ones.h"
+#include "gpu/graph.h"
+#include "gpu/stream.h"
+#include "reference.h"
+
+enum { ELEMENTS = 20000, POISON = 0xa5 };
+
+static redtune *rt;
+static float numbers[ELEMENTS]; /* small whole ones, so that every order gives the same sum */
+static rdt_buffer copy;         /* of them, on the GPU */
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static redtune_status begin(void) {
+    const redtune_options options = {.database = "/nowhere/tuning.db"};
+    unsigned state = 1;
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        state = state * 1103515245u + 12345u;
+        numbers[i] = (float)(int)(state >> 16 & 63) - 31;
+    }
+    redtune_status status = redtune_open(&options, &rt, &err);
+    if (!status) status = rdt_buffer_create(gpu.driver, sizeof numbers, &copy, &err);
+    if (!status)
+        status =
+            rdt_buffer_write(gpu.driver, copy.address, numbers, sizeof numbers, gpu.stream, &err);
+    return status;
+}
+
+static void end(void) {
+    redtune_close(rt);
+    rdt_buffer_destroy(&copy);
+    rt = NULL;
+}
+
+static void *element(size_t first) {
+    return (void *)(uintptr_t)(copy.address + first * sizeof(float));
+}
+
+static void poison(void) {
+    gpu.driver->memset_d8_async(results.address, POISON, results.bytes, gpu.stream);
+}
+
+/* Fails the fact unless the results are those over the rows from element `first` on, and nothing
+ * was written behind them. */
+static void check_results(const redtune_problem *wanted, size_t first) {
+    static unsigned char got[RESULTS * sizeof(float)];
+    redtune_problem problem;
+    CHECK_OK(rdt_problem_resolve(wanted, &problem, &err), err);
+    const rdt_extents at = rdt_problem_extents(&problem);
+    const size_t bytes = redtune_dtype_bytes(problem.result);
+    CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, sizeof got, gpu.stream, &err), err);
+    for (size_t row = 0; row < at.outer; row++) {
+        rdt_reference reference;
+        redtune_value value = {.u64 = 0};
+        memcpy(value.bytes, got + row * bytes, bytes);
+        rdt_reference_reduce(&problem, numbers + first + row * at.outer_step, at.count, &reference);
+        const bool same = !memcmp(value.bytes, reference.value.bytes, bytes);
+        check_that(same, __FILE__, __LINE__, "%s of row %zu of %zu x %zu, a row every %zu",
+                   redtune_op_name(problem.op), row, (size_t)at.outer, (size_t)at.count,
+                   (size_t)at.outer_step);
+        if (!same) return;
+    }
+    for (size_t i = at.outer * bytes; i < sizeof got; i++) CHECK_INT(got[i], POISON);
+}
+
+static redtune_problem rows_of(uint64_t outer, uint64_t count, uint64_t outer_step) {
+    return (redtune_problem){.op = REDTUNE_SUM,
+                             .dtype = REDTUNE_F32,
+                             .count = count,
+                             .outer = outer,
+                             .outer_step = outer_step};
+}
+
+static redtune_operands operands_of(const redtune_problem *problem, size_t first) {
+    return (redtune_operands){.d_in = {element(first)},
+                              .d_out = {output(0)},
+                              .count = problem->count,
+                              .outer = problem->outer,
+                              .outer_step = problem->outer_step};
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static const struct {
+    uint64_t outer, count, outer_step;
+    size_t first;
+} shapes[] = {
+    {2, 1, 0, 0},        {3, 7, 0, 1},    {1000, 4, 0, 0},   {1000, 3, 5, 2},
+    {16, 1000, 1024, 3}, {5, 4000, 0, 0}, {2, 9999, 0, 1},   {1, 19999, 0, 1},
+    {64, 0, 0, 0},       {300, 64, 1, 0}, {33, 100, 101, 4}, {512, 32, 32, 16},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static redtune_problem problem_at(size_t i) {
+    return rows_of(shapes[i].outer, shapes[i].count, shapes[i].outer_step);
+}
+
+static void a_plan_of_rows_serves_any_extents(void) {
+    NEED_GPU();
+    CHECK_OK(begin(), err);
+    for (uint64_t planned = 2; planned < 100000; planned *= 40) {
+        redtune_plan *plan = NULL;
+        const redtune_problem typical = rows_of(planned, 100000 / planned, 0);
+        CHECK_OK(redtune_plan_create(rt, &typical, &plan, &err), err);
+        CHECK_CONTAINS(redtune_plan_config(plan), "rows:");
+        for (size_t i = 0; i < SHAPES; i++) {
+            const redtune_problem at = problem_at(i);
+            const redtune_operands operands = operands_of(&at, shapes[i].first);
+            poison();
+            CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+            check_results(&at, shapes[i].first);
+        }
+        redtune_plan_destroy(plan);
+    }
+    end();
+}
+
+static void redtune_reduce_takes_rows_of_every_kind_of_op(void) {
+    NEED_GPU();
+    static const redtune_op ops[] = {REDTUNE_SUM,  REDTUNE_MIN, REDTUNE_ARGMAX,
+                                     REDTUNE_MEAN, REDTUNE_ANY, REDTUNE_NONZEROS};
+    CHECK_OK(begin(), err);
+    for (size_t op = 0; op < sizeof ops / sizeof *ops; op++)
+        for (size_t i = 0; i < SHAPES; i++) {
+            redtune_problem at = problem_at(i);
+            redtune_dtype result;
+            at.op = ops[op];
+            CHECK_OK(redtune_problem_result(&at, &result, &err), err);
+            if (at.outer * redtune_dtype_bytes(result) > results.bytes) continue;
+            poison();
+            CHECK_OK(redtune_reduce(rt, &at, element(shapes[i].first), output(0), gpu.stream, &err),
+                     err);
+            check_results(&at, shapes[i].first);
+        }
+    end();
+}
+
+static void rows_can_be_captured(void) {
+    NEED_GPU();
+    CHECK_OK(begin(), err);
+    const redtune_problem at = rows_of(100, 150, 0);
+    rdt_graph *graph = NULL;
+    CHECK_OK(redtune_prepare(rt, &at, 1, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_OK(redtune_reduce(rt, &at, element(0), output(0), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    for (int i = 0; i < 2; i++) {
+        poison();
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        check_results(&at, 0);
+    }
+    rdt_graph_destroy(graph);
+    end();
+}
+
+/* Of a 10 x 20 x 30 array in memory, the last axes. */
+static void a_folded_array_is_reduced(void) {
+    NEED_GPU();
+    static const int64_t shape[] = {10, 20, 30};
+    static const int last[] = {-1}, lasts[] = {2, 1}, first[] = {0};
+    redtune_problem problem = rows_of(0, 0, 0);
+    CHECK_OK(begin(), err);
+    CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, last, 1, &err), err);
+    poison();
+    CHECK_OK(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err), err);
+    const redtune_problem rows = rows_of(200, 30, 0), planes = rows_of(10, 600, 0);
+    check_results(&rows, 0);
+    CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, lasts, 2, &err), err);
+    poison();
+    CHECK_OK(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err), err);
+    check_results(&planes, 0);
+    CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, first, 1, &err), err);
+    CHECK_FAILS(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err),
+                REDTUNE_UNSUPPORTED, err, "1 x 600 results");
+    end();
+}
+
+static void what_no_plan_takes_is_refused(void) {
+    NEED_GPU();
+    redtune_plan *whole = NULL, *rows = NULL;
+    CHECK_OK(begin(), err);
+    const redtune_problem one = sum_of(100), many = rows_of(10, 100, 0);
+    CHECK_OK(redtune_plan_create(rt, &one, &whole, &err), err);
+    CHECK_OK(redtune_plan_create(rt, &many, &rows, &err), err);
+    redtune_operands operands = operands_of(&many, 0);
+    CHECK_FAILS(redtune_plan_run(whole, &operands, gpu.stream, &err), REDTUNE_INVALID, err,
+                "cannot reduce 10 rows by a plan of one result");
+    operands.inner = 2;
+    CHECK_FAILS(redtune_plan_run(rows, &operands, gpu.stream, &err), REDTUNE_UNSUPPORTED, err,
+                "inner is 2");
+    operands.inner = 1;
+    operands.step = 3;
+    CHECK_FAILS(redtune_plan_run(rows, &operands, gpu.stream, &err), REDTUNE_UNSUPPORTED, err,
+                "step 3");
+    operands.step = 1;
+    operands.outer = UINT64_C(1) << 40;
+    operands.outer_step = UINT64_C(1) << 40;
+    CHECK_FAILS(redtune_plan_run(rows, &operands, gpu.stream, &err), REDTUNE_INVALID, err,
+                "a plan spans at most");
+    operands = operands_of(&many, 0);
+    operands.d_out[0] = element(950); /* within the last row */
+    CHECK_FAILS(redtune_plan_run(rows, &operands, gpu.stream, &err), REDTUNE_INVALID, err,
+                "within the input");
+    operands.d_out[0] = element(1000); /* right behind it */
+    CHECK_OK(redtune_plan_run(rows, &operands, gpu.stream, &err), err);
+    operands.d_in[0] = element(5); /* the ten results end within the first row */
+    operands.d_out[0] = element(0);
+    CHECK_FAILS(redtune_plan_run(rows, &operands, gpu.stream, &err), REDTUNE_INVALID, err,
+                "within the input");
+    CHECK_OK(redtune_plan_reduce(whole, input(), 1000, output(0), gpu.stream, &err), err);
+    CHECK(result(0) == 1000);
+    CHECK_OK(redtune_plan_reduce(rows, input(), 1000, output(0), gpu.stream, &err), err);
+    CHECK(result(0) == 1000);
+    redtune_plan_destroy(whole);
+    redtune_plan_destroy(rows);
+    end();
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_plan_of_rows_serves_any_extents),
+        FACT(redtune_reduce_takes_rows_of_every_kind_of_op),
+        FACT(rows_can_be_captured),
+        FACT(a_folded_array_is_reduced),
+        FACT(what_no_plan_takes_is_refused),
+    };
+    ones_open();
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    ones_close();
+    return rc;
+}
