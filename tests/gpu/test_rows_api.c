@@ -171,6 +171,13 @@ static void a_folded_array_is_reduced(void) {
     poison();
     CHECK_OK(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err), err);
     check_results(&planes, 0);
+    /* One result, whose dtype is named: it has one plan, which is destroyed once. */
+    problem.result = REDTUNE_F32;
+    CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, NULL, 0, &err), err);
+    poison();
+    CHECK_OK(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err), err);
+    const redtune_problem whole = rows_of(1, 6000, 0);
+    check_results(&whole, 0);
     CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, first, 1, &err), err);
     CHECK_FAILS(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err),
                 REDTUNE_UNSUPPORTED, err, "1 x 600 results");

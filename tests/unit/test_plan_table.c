@@ -29,9 +29,9 @@ static void each_key_finds_its_own_plan(void) {
             for (int power = 0; power < POWERS; power++) {
                 redtune_problem problem = problem_at(op, dtype, power);
                 CHECK(!rdt_plan_table_find(&table, &problem));
-                CHECK_OK(
-                    rdt_plan_table_add(&table, &problem, plan_at(op, dtype, power), &got, &err),
-                    err);
+                CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(op, dtype, power), false,
+                                            &got, &err),
+                         err);
                 CHECK(got == plan_at(op, dtype, power));
             }
     for (int op = 0; op < OPS; op++)
@@ -49,7 +49,7 @@ static void each_key_finds_its_own_plan(void) {
 static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
     redtune_plan *got = NULL;
     const redtune_problem whole = problem_at(0, 0, 10);
-    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), false, &got, &err), err);
     redtune_problem other[4] = {whole, whole, whole, whole};
     other[0].outer = other[1].inner = other[2].step = 2;
     other[3].order = (redtune_order)1;
@@ -63,7 +63,7 @@ static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem rows = problem_at(0, 0, 10);
     rows.outer = 64;
-    CHECK_OK(rdt_plan_table_add(&table, &rows, plan_at(0, 0, 10), &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &rows, plan_at(0, 0, 10), false, &got, &err), err);
     rows.outer = 127;
     rows.outer_step = 4096;
     CHECK(rdt_plan_table_find(&table, &rows) == plan_at(0, 0, 10));
@@ -72,10 +72,20 @@ static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
     rdt_plan_table_clear(&table);
 }
 
+static void usual_extents_written_out_find_the_same_plan(void) {
+    redtune_plan *got = NULL;
+    redtune_problem whole = problem_at(0, 0, 10);
+    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), false, &got, &err), err);
+    whole.outer = whole.inner = whole.step = 1;
+    whole.outer_step = whole.count;
+    CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
+    rdt_plan_table_clear(&table);
+}
+
 static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = {.count = 1024};
-    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), false, &got, &err), err);
     problem.count = 2047;
     CHECK(rdt_plan_table_find(&table, &problem) == got);
     problem.count = 2048;
@@ -92,7 +102,7 @@ static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
 static void enumerators_that_are_none_find_nothing(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = problem_at(1, 1, 1);
-    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), false, &got, &err), err);
     for (int shift = 5; shift < 32; shift++) {
         redtune_problem none = problem;
         none.op = (redtune_op)((unsigned)problem.op + (1u << shift));
@@ -115,7 +125,8 @@ static void *add_all(void *user) {
         for (int power = 0; power < POWERS; power++) {
             redtune_problem problem = problem_at(op, 1, power);
             redtune_plan *got = NULL, *none = NULL;
-            if (rdt_plan_table_add(&table, &problem, plan_at(op, thread, power), &got, NULL) ||
+            if (rdt_plan_table_add(&table, &problem, plan_at(op, thread, power), false, &got,
+                                   NULL) ||
                 rdt_plan_table_find(&table, &problem) != got)
                 return NULL;
             if (!atomic_compare_exchange_strong(&first[op][power], &none, got) && none != got)
@@ -139,6 +150,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(each_key_finds_its_own_plan),
         FACT(a_plan_of_a_whole_array_serves_no_other_layout),
+        FACT(usual_extents_written_out_find_the_same_plan),
         FACT(rows_share_a_plan_up_to_the_next_power_of_two),
         FACT(counts_share_a_plan_up_to_the_next_power_of_two),
         FACT(enumerators_that_are_none_find_nothing),

@@ -10,6 +10,7 @@ typedef struct rdt_plan_entry {
     redtune_problem key; /* as the caller wrote it */
     int power, rows;     /* of two: the bits of count and outer */
     redtune_plan *plan;
+    bool owns; /* the plan */
     struct rdt_plan_entry *next;
 } plan_entry;
 
@@ -19,11 +20,14 @@ uint64_t rdt_plan_table_count(uint64_t count) {
     return count ? UINT64_C(1) << (power_of(count) - 1) : 0;
 }
 
+/* Zero and one mean the same. */
+static uint64_t above_one(uint64_t extent) { return extent > 1 ? extent : 0; }
+
 /* Odd factors, so that neighbours in any part of the key lie apart. */
 static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem) {
     unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->dtype * 1303 +
                     (unsigned)problem->result * 27191 + (unsigned)power_of(problem->count) +
-                    (unsigned)power_of(problem->outer) * 71;
+                    (unsigned)power_of(above_one(problem->outer)) * 71;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
@@ -31,12 +35,13 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, int
     const redtune_problem *key = &entry->key;
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
-           entry->power == power && entry->rows == rows && key->inner == problem->inner &&
-           key->step == problem->step;
+           entry->power == power && entry->rows == rows &&
+           above_one(key->inner) == above_one(problem->inner) &&
+           above_one(key->step) == above_one(problem->step);
 }
 
 static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
-    const int power = power_of(problem->count), rows = power_of(problem->outer);
+    const int power = power_of(problem->count), rows = power_of(above_one(problem->outer));
     while (entry && !has_key(entry, problem, power, rows)) entry = entry->next;
     return entry;
 }
@@ -48,11 +53,16 @@ redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *
 }
 
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
-                                  redtune_plan *plan, redtune_plan **out, redtune_error *err) {
+                                  redtune_plan *plan, bool owns, redtune_plan **out,
+                                  redtune_error *err) {
     _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    *made = (plan_entry){*problem, power_of(problem->count), power_of(problem->outer), plan,
+    *made = (plan_entry){*problem,
+                         power_of(problem->count),
+                         power_of(above_one(problem->outer)),
+                         plan,
+                         owns,
                          atomic_load_explicit(bucket, memory_order_acquire)};
     do {
         found = find_entry(made->next, problem);
@@ -66,7 +76,7 @@ void rdt_plan_table_clear(rdt_plan_table *table) {
     for (int i = 0; i < RDT_PLAN_BUCKETS; i++) {
         for (plan_entry *entry = table->buckets[i], *next; entry; entry = next) {
             next = entry->next;
-            if (entry->key.result) redtune_plan_destroy(entry->plan);
+            if (entry->owns) redtune_plan_destroy(entry->plan);
             free(entry);
         }
         table->buckets[i] = NULL;

@@ -8,10 +8,11 @@
  * again where another was faster, so that a key is there at most once.
  *
  * The key is the problem as the caller wrote it. One that leaves its result to redtune has an entry
- * of its own, with the plan that the entry of the usual result owns. */
+ * of its own, with the plan that another entry owns. */
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include "redtune/redtune.h"
 
 enum { RDT_PLAN_BUCKETS = 1024 }; /* a power of two */
@@ -25,7 +26,8 @@ typedef struct rdt_plan_table {
 redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem);
 /* Publishes the plan for the problem's key, unless that has one: *out is the one that it has. */
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
-                                  redtune_plan *plan, redtune_plan **out, redtune_error *err);
+                                  redtune_plan *plan, bool owns, redtune_plan **out,
+                                  redtune_error *err);
 /* Destroys the plans and empties the table, which nobody else uses. */
 void rdt_plan_table_clear(rdt_plan_table *table);
 /* The count that the plan is made for: the key's power of two, so that the plan does not depend on

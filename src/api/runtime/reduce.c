@@ -42,11 +42,11 @@ static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
     typical.outer_step = 0; /* a plan serves any */
     if (!plan) {
         status = redtune_plan_create(rt, &typical, &made, err);
-        if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, &plan, err);
+        if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, true, &plan, err);
         /* Another thread may have been faster; its plan may be in use already. */
         if (made != plan) redtune_plan_destroy(made);
     }
-    if (!status) status = rdt_plan_table_add(&rt->plans, problem, plan, &plan, err);
+    if (!status) status = rdt_plan_table_add(&rt->plans, problem, plan, false, &plan, err);
     if (!status) *out = plan;
     return status;
 }
