@@ -49,6 +49,6 @@ typedef struct rdt_evaluator {
                            double *sample_ns, rdt_verdict *verdicts, rdt_conditions *conditions,
                            redtune_error *err);
     /* Whether to keep the GPU for this evaluator, so that nothing else runs on it between two
-     * calls, until told otherwise. May be NULL: no other has it. */
+     * calls, until told otherwise by the same thread. May be NULL: no other has it. */
     void (*keep)(void *self, bool keeps);
 } rdt_evaluator;

@@ -100,7 +100,8 @@ typedef struct redtune_tuning {
     unsigned shard_index, shard_count;
     /* With a worker: how many classes (op and dtype) are tuned side by side on each GPU. Their
      * kernels are tried in turns, never at the same time; one has the GPU while another waits for
-     * kernels. 0: one for every 4 cores that a GPU has, from 1 to 3. One where the GPU's
+     * kernels. At most 8; 0: one for every 4
+     * cores that a GPU has, from 1 to 3. One where the GPU's
      * memory does not hold the inputs of all. */
     unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,7 +265,7 @@ static int run_tune(const rdt_options *options) {
         .worker = "/proc/self/exe",
         .devices = devices,
         .limit_s = options->limit_s,
-        .jobs = (unsigned)options->jobs,
+        .jobs = options->jobs > UINT_MAX ? UINT_MAX : (unsigned)options->jobs,
         .shard_index = options->shard.index,
         .shard_count = options->shard.count,
         .progress = on_progress,

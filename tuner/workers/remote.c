@@ -167,6 +167,7 @@ static bool take_answer(query *query, const rdt_frame *frame, bool *done, redtun
 }
 
 static redtune_status ask_in_turn(rdt_remote *self, query *query, redtune_error *err) {
+    if (rdt_supervisor_stops(&self->worker)) return rdt_fail_interrupted(err, "tuning");
     redtune_status status = rdt_supervisor_need(&self->worker, err);
     if (status) return status;
     redtune_error failure = {0};

@@ -1,4 +1,4 @@
-/* Device tuner: one GPU's part of a tune. */
+/* Device tuner: one job's part of a tune. */
 #include "api/tuning/device_tuner.h"
 
 #include "api/records/current.h"
@@ -124,13 +124,6 @@ static redtune_status read_known(rdt_device_tuner *self, rdt_sweep *sweep, redtu
     return status;
 }
 
-static size_t searches_after(const rdt_device_tuner *self, size_t first) {
-    size_t searches = 0;
-    for (size_t i = first; i < self->problems->count; i++)
-        searches += rdt_sweep_searches(self->facts, &self->problems->problem[i]);
-    return searches;
-}
-
 redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range *range,
                                     redtune_error *err) {
     const size_t first = range->first, count = range->count;
@@ -143,7 +136,7 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         .strategy = self->strategy,
         .seed = self->wanted->seed,
         .budget = &self->budget,
-        .searches_after = searches_after(self, first + count) / self->tuner_count,
+        .searches_after = range->searches_after / self->tuner_count,
         .sink = &sink,
     };
     const redtune_problem *largest =

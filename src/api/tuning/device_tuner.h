@@ -1,4 +1,4 @@
-/* Device tuner: one GPU's part of a tune: it goes through problems, and tells and keeps what it
+/* Device tuner: one job's part of a tune: it goes through problems, and tells and keeps what it
  * finds. */
 #pragma once
 

@@ -15,7 +15,8 @@ typedef struct rdt_problems {
 /* Problems side by side in a list, of one class. */
 typedef struct rdt_work_range {
     size_t first, count;
-    bool joins; /* they are searched by now, but not with each other */
+    bool joins;            /* they are searched by now, but not with each other */
+    size_t searches_after; /* of the ranges that nobody has taken yet */
 } rdt_work_range;
 
 /* The problems that a tuning asks for, on a simulated GPU or a real one; of them its shard, which

@@ -152,7 +152,7 @@ static void await_jobs(device_worker *self) {
     pthread_mutex_lock(&events->lock);
     for (size_t i = 0; i < session->worker_count; i++) {
         const device_worker *each = &session->devices[i];
-        while (each->first == self->first && !each->is_done)
+        while (each->first == self->first && each->may_go && !each->is_done)
             pthread_cond_wait(&events->news, &events->lock);
     }
     pthread_mutex_unlock(&events->lock);
@@ -170,11 +170,10 @@ static void *run_worker(void *user) {
     self->status = self->job ? REDTUNE_OK : open_worker(self, err);
     const bool has_opened = !self->status;
     flag(self, &self->has_answered);
-    const bool goes = has_opened && await_go(self);
-    if (goes && self->queue) self->status = run_ranges(self, err);
+    if (has_opened && await_go(self) && self->queue) self->status = run_ranges(self, err);
     if (self->status) rdt_event_queue_stop(&self->session->events);
     flag(self, &self->is_done);
-    if (goes) await_jobs(self);
+    await_jobs(self);
     if (!self->job) rdt_remote_close(self->remote);
     flag(self, &self->has_ended);
     return NULL;
@@ -202,14 +201,13 @@ static redtune_status add_worker(session *self, const char *device, size_t lengt
     return REDTUNE_OK;
 }
 
-/* As many more device workers for each GPU as there are classes for. */
+/* Adds up to jobs - 1 device workers for each GPU, at most one worker for each class in all. */
 static void add_spare_workers(session *self, const rdt_problems *problems) {
     const size_t gpus = self->device_count;
     const size_t classes = rdt_problem_list_classes(problems);
     size_t jobs = self->wanted->jobs;
     if (!jobs) jobs = (size_t)rdt_process_cores() / gpus / JOB_CORES;
     if (jobs > USUAL_JOBS_MAX && !self->wanted->jobs) jobs = USUAL_JOBS_MAX;
-    if (jobs > RDT_JOBS_MAX) jobs = RDT_JOBS_MAX;
     for (size_t i = gpus; i < jobs * gpus && i < classes && i < WORKERS_MAX; i++) {
         device_worker *spare = &self->devices[self->worker_count++];
         *spare = self->devices[i % gpus];
@@ -339,17 +337,22 @@ static redtune_status start_workers(session *self, redtune_error *err) {
     return status;
 }
 
+/* All at once: the first job of a GPU ends only when those that went have ended. */
+static void let_go(session *self) {
+    pthread_mutex_lock(&self->events.lock);
+    for (size_t i = 0; i < self->worker_count; i++) self->devices[i].may_go = true;
+    pthread_mutex_unlock(&self->events.lock);
+}
+
 static redtune_status run_threads(session *self, const rdt_problems *problems, redtune_error *err) {
     redtune_status status = start_workers(self, err);
     attend(self, false);
     if (!status) status = first_failure(self, err);
     if (!status) status = form(self, problems, err);
-    if (status) {
+    if (status)
         rdt_event_queue_stop(&self->events);
-    } else {
-        for (size_t i = 0; i < self->worker_count; i++)
-            flag(&self->devices[i], &self->devices[i].may_go);
-    }
+    else
+        let_go(self);
     pthread_cond_broadcast(&self->events.news);
     attend(self, true);
     for (size_t i = 0; i < self->started_count; i++) pthread_join(self->devices[i].thread, NULL);
@@ -378,7 +381,7 @@ static redtune_status tune_here(session *self, const rdt_problems *problems, red
     return status;
 }
 
-/* The device workers are threads, each with a worker process. */
+/* The device workers are threads, and each GPU has a worker process. */
 static redtune_status tune_by_workers(session *self, const rdt_problems *problems,
                                       redtune_error *err) {
     const redtune_tuning *wanted = self->wanted;

@@ -3,6 +3,7 @@
 #include "base/reserved.h"
 #include "cache/tuning.h"
 #include "tuner/search/strategy.h"
+#include "tuner/workers/protocol.h"
 
 static redtune_status check_tuning(const redtune *rt, const redtune_tuning *wanted,
                                    redtune_error *err) {
@@ -17,6 +18,11 @@ static redtune_status check_tuning(const redtune *rt, const redtune_tuning *want
     if (!rdt_strategy_find(wanted->effort))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: unknown effort %d",
                         (int)wanted->effort);
+    if (wanted->jobs > RDT_JOBS_MAX)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot tune with %u jobs on each GPU: give 1 to %d, or 0 for as many as "
+                        "its cores allow",
+                        wanted->jobs, RDT_JOBS_MAX);
     if (wanted->devices && !wanted->worker)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot tune on devices '%.200s' without a worker; name one, or leave the "

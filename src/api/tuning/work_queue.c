@@ -27,7 +27,7 @@ static redtune_status part_out(rdt_work_queue *self, redtune_error *err) {
         const size_t piece = (count + pieces - 1) / pieces;
         for (size_t at = 0; at < count; at += piece)
             self->part[self->part_count++] = (rdt_work_queue_part){
-                .range = {first + at, count - at < piece ? count - at : piece, false},
+                .range = {first + at, count - at < piece ? count - at : piece, false, 0},
                 .class_first = first,
             };
     }
@@ -49,6 +49,16 @@ void rdt_work_queue_end(rdt_work_queue *self) {
     free(self->part);
 }
 
+static size_t searches_left(const rdt_work_queue *self) {
+    size_t searches = 0;
+    for (size_t i = 0; i < self->part_count; i++) {
+        const rdt_work_range *range = &self->part[i].range;
+        for (size_t k = 0; !self->part[i].taken && k < range->count; k++)
+            searches += rdt_sweep_searches(&self->facts, &self->problems.problem[range->first + k]);
+    }
+    return searches;
+}
+
 /* Makes of the last part of a class, when it is done, the whole class; false: it is not the last,
  * or the only one. */
 static bool join(rdt_work_queue *self, rdt_work_range *done) {
@@ -63,7 +73,7 @@ static bool join(rdt_work_queue *self, rdt_work_range *done) {
         left += self->part[i].class_first == last->class_first && !self->part[i].done;
     const size_t whole = rdt_problem_list_class(&self->problems, last->class_first);
     if (left || whole == done->count) return false;
-    *done = (rdt_work_range){last->class_first, whole, true};
+    *done = (rdt_work_range){last->class_first, whole, true, searches_left(self)};
     return true;
 }
 
@@ -92,5 +102,6 @@ bool rdt_work_queue_next(rdt_work_queue *self, rdt_work_range *range) {
     if (!next) return false;
     next->taken = true;
     *range = next->range;
+    range->searches_after = searches_left(self);
     return true;
 }
