@@ -134,10 +134,14 @@ static void look_on_path(hunt *hunt) {
         try_file(hunt, *name);
 }
 
-/* A pattern that nothing matches is tried as a path: roots may have brackets in their names. */
+/* A folder's path in a pattern: it may have brackets in its name. */
+static void add_escaped(rdt_text *pattern, const char *path) {
+    for (; *path; path++) rdt_text_addf(pattern, strchr("*?[\\", *path) ? "\\%c" : "%c", *path);
+}
+
 static void try_pattern(hunt *hunt, const char *pattern) {
     glob_t paths = {0};
-    int rc = glob(pattern, GLOB_NOCHECK, NULL, &paths);
+    int rc = glob(pattern, 0, NULL, &paths);
     for (size_t i = 0; !rc && i < paths.gl_pathc && !hunt->handle; i++)
         if (rdt_file_exists(paths.gl_pathv[i])) try_file(hunt, paths.gl_pathv[i]);
     if (rc == GLOB_NOSPACE) hunt->starved = true;
@@ -154,7 +158,8 @@ static void look_below(hunt *hunt, const char *root, const layout *layout) {
     for (const char *const *folder = layout->folders; *folder && !seen; folder++) {
         for (const char *const *name = hunt->search->names; *name && !hunt->handle; name++) {
             rdt_text pattern = {0};
-            rdt_text_addf(&pattern, "%s/%s/%s", root, *folder, *name);
+            add_escaped(&pattern, root);
+            rdt_text_addf(&pattern, "/%s/%s", *folder, *name);
             if (made(hunt, &pattern)) try_pattern(hunt, pattern.data);
             rdt_text_free(&pattern);
         }
