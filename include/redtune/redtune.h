@@ -178,7 +178,7 @@ REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem
  * A reduced axis of size 0 gives count 0. Plans of this version take what has inner and step 1,
  * such as the last axis. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem
  * says: reduced axes around a kept one, kept axes in another order than in memory, strides of 0 or
- * less, a kept axis of size 0. REDTUNE_INVALID for axes and sizes that cannot be, as 2^60 bytes. */
+ * less, a kept axis of size 0. REDTUNE_INVALID for axes and sizes that cannot be. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
                                                 const int64_t *strides, size_t dimensions,
                                                 const int *axes, size_t axis_count,

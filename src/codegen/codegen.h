@@ -86,7 +86,7 @@ typedef struct rdt_about {
 } rdt_about;
 redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
                                  redtune_error *err);
-/* Renders the source, freed by the caller. It depends on op, dtype, result, compute capability,
+/* Renders the source, freed by the caller. It depends on the class, compute capability,
  * family and compile-time parameters only. lines: with #line directives that lead back to the
  * template. */
 redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,

@@ -3,8 +3,8 @@
  *
  * The identity is a hash of the rendered source without #line directives, comments and blanks, for
  * the GPU's own compute capability, whatever NVRTC can make code for; and of how it is launched on
- * a typical GPU of that capability. Sources are rendered once: points that differ in their launch
- * share one, and problems of a class do. */
+ * a typical GPU of that capability. Points that differ in their launch
+ * share a source, and problems of a class do; rendered ones are kept in a table of a fixed size. */
 #include "codegen/marshal.h"
 
 #include <stdio.h>
@@ -58,8 +58,14 @@ static uint64_t hash_source(const char *text) {
 /* All that rdt_render_source goes by. */
 static uint64_t key_of(const rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
     const rdt_space *space = &codegen->space[point->family];
-    const int fields[] = {point->family,           (int)at.problem->op, (int)at.problem->dtype,
-                          (int)at.problem->result, at.facts->major,     at.facts->minor};
+    const int fields[] = {point->family,
+                          (int)at.problem->op,
+                          (int)at.problem->dtype,
+                          (int)at.problem->result,
+                          (int)rdt_problem_layout(at.problem),
+                          (int)at.problem->order,
+                          at.facts->major,
+                          at.facts->minor};
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add(&hash, fields, sizeof fields);
     for (int i = 0; i < space->param_count; i++)

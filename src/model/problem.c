@@ -99,7 +99,7 @@ bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *eleme
     return true;
 }
 
-static redtune_status check_extents(const redtune_problem *problem, redtune_error *err) {
+redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune_error *err) {
     const rdt_extents extents = rdt_problem_extents(problem);
     const uint64_t most = rdt_problem_count_max(problem->dtype);
     uint64_t elements = 0;
@@ -145,7 +145,7 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                         "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64,
                         problem->count, input->name, rdt_problem_count_max(problem->dtype));
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
-    if (!status) status = check_extents(problem, err);
+    if (!status) status = rdt_problem_check_extents(problem, err);
     if (status) return status;
     *out = *problem;
     out->result = result;

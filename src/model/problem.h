@@ -36,6 +36,8 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                                    redtune_error *err);
 /* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
+/* As rdt_problem_resolve, for the extents and the order alone. */
+redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune_error *err);
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);

@@ -5,7 +5,8 @@
  * problem whose trials already have the strategy's last round is not searched. The second pass
  * then goes from the largest size down, so every size has seen both neighbours, and the crossovers
  * come last. All that a step reads is in the trials that were stored before it: so a sweep that
- * was stopped asks, when it is run again, for exactly the candidates that it had not measured. */
+ * was stopped asks, when it is run again, for exactly the candidates that it had not measured,
+ * unless a class like it has been tuned meanwhile. */
 #include "tuner/search/sweep.h"
 
 #include <inttypes.h>

@@ -248,6 +248,7 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
     if (!status) status = rdt_reserved_check(RDT_RESERVED(shown), "redtune_problem", err);
     if (!status)
         status = rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
+    if (!status) status = rdt_problem_check_extents(shown, err);
     if (!status) status = gather_report(&self, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
     self.report.step = self.wanted->steps;
