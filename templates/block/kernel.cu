@@ -58,6 +58,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     load_tile(v, tile, stop);
 
 //@ include "lib/begin_parts.cu"
+    accumulator edge = @{op.identity};
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
     // thread.

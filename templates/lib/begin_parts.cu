@@ -1,5 +1,4 @@
-//@ -- Within a function: a thread's parts before the first element, and `edge`, for what it takes
-//@ -- besides whole vectors.
+//@ -- Within a function: a thread's parts before the first element.
 //@ if indexed then
     best part[LANES];
     u32 load = 0;
@@ -10,4 +9,3 @@
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) part[j] = @{op.identity};
 //@ end
-    accumulator edge = @{op.identity};

@@ -109,6 +109,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     load_tile(v, tile, stop);
 
 //@ include "lib/begin_parts.cu"
+    accumulator edge = @{op.identity};
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(body - begin) / sizeof(element);
