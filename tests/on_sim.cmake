@@ -10,7 +10,7 @@ function(redtune_sim_test_of name)
 endfunction()
 
 foreach(module judge kernels evaluator ops floats ladder large accumulate api captures columns
-         first_result graphs host_cost overlap rows rows_api runtime scratch start)
+         columns_api first_result graphs host_cost overlap rows rows_api runtime scratch start)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})
     endif()

@@ -124,8 +124,8 @@ typedef enum redtune_order {
 
 /* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
  * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
- * Zero fields mean the usual: one result, and elements that lie side by side in device memory. This
- * version has whole arrays and rows (inner and step are 1): others are REDTUNE_UNSUPPORTED. */
+ * Zero fields mean the usual: one result, and elements that lie side by side in device memory. No
+ * column (inner or step above 1) is split over blocks yet: few long ones are slow. */
 typedef struct redtune_problem {
     redtune_op op;
     redtune_dtype dtype;
@@ -175,10 +175,9 @@ REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem
  * to reduce, in any order, negative ones from the end, none: all. Without entries they may be NULL.
  * d_in of a run is the address of the element whose indices are 0. The results are packed in
  * row-major order of the kept axes; argmin and argmax count in row-major order of the reduced ones.
- * A reduced axis of size 0 gives count 0. Plans of this version take what has inner and step 1,
- * such as the last axis. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem
- * says: reduced axes around a kept one, kept axes in another order than in memory, strides of 0 or
- * less, a kept axis of size 0. REDTUNE_INVALID for axes and sizes that cannot be. */
+ * A reduced axis of size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for
+ * what no problem says: reduced axes around a kept one, kept axes in another order than in memory,
+ * strides of 0 or less, a kept axis of size 0. REDTUNE_INVALID for what cannot be. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
                                                 const int64_t *strides, size_t dimensions,
                                                 const int *axes, size_t axis_count,
@@ -312,8 +311,8 @@ typedef struct redtune_operands {
      * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
      * time may call one. */
     redtune_workspace *workspace;
-    uint64_t outer; /* as in redtune_problem, with the next three; a plan of rows takes any */
-    uint64_t inner;
+    uint64_t outer; /* as in redtune_problem, with the next three */
+    uint64_t inner; /* above 1, or step above 1: columns; else, outer above 1: rows */
     uint64_t outer_step;
     uint64_t step;
     uint64_t reserved[4];
@@ -322,13 +321,14 @@ typedef struct redtune_operands {
 /* Launches the plan's reduction, asynchronously, on a stream of rt's context (NULL: the default
  * stream). operands is read during the call only. Any thread may run a plan, on any stream, at any
  * time; rt's context need not be current. The first call on a stream allocates its scratch.
- * REDTUNE_INVALID for operands that make no sense.
- * Scratch belongs to the stream; with drivers before CUDA 12.0 to its handle, so that a stream must
- * be idle when it is destroyed. Calls may be captured into graphs, the first one, too: each capture
- * has scratch of its own, which is given back when the graph and all its instances are gone. Graphs
- * captured apart may run side by side, and so may the branches of one. Copies of one captured graph
- * share its scratch and must run one after the other: two instances, a clone, a child graph added
- * twice. Nor may a dependency between captured calls be taken out of the graph. */
+ * A plan of columns takes any extents, one of rows no columns, and one of a whole array one result.
+ * REDTUNE_INVALID for others, and for operands that make no sense. Scratch belongs to the stream;
+ * with drivers before CUDA 12.0 to its handle, so that a stream must be idle when it is destroyed.
+ * Calls may be captured into graphs, the first one, too: each capture has scratch of its own, which
+ * is given back when the graph and all its instances are gone. Graphs captured apart may run side
+ * by side, and so may the branches of one. Copies of one captured graph share its scratch and must
+ * run one after the other: two instances, a clone, a child graph added twice. Nor may a dependency
+ * between captured calls be taken out of the graph. */
 REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
                                             struct CUstream_st *stream, redtune_error *err);
 
@@ -337,9 +337,9 @@ REDTUNE_API redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d
                                                void *d_out, struct CUstream_st *stream,
                                                redtune_error *err);
 
-/* The same, through a table of plans inside rt, one per class and powers of two of problem->count
- * and outer. The first call for one creates its plan, unless redtune_prepare has; within a capture
- * that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
+/* The same, through a table of plans inside rt, one per class and powers of two of problem->count,
+ * outer and inner. The first call for one creates its plan, unless redtune_prepare has; within a
+ * capture that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
                                           const void *d_in, void *d_out, struct CUstream_st *stream,
                                           redtune_error *err);

@@ -17,8 +17,11 @@ uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {
 
 uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents) {
     if (!launch->results) return rdt_launch_blocks(launch, extents->count);
-    const uint64_t results = extents->outer * extents->inner, each = launch->results;
-    const uint64_t blocks = results / each + (results % each != 0);
+    /* A block's columns are of one outer index. */
+    const bool columns = extents->inner > 1;
+    const uint64_t results = columns ? extents->inner : extents->outer, each = launch->results;
+    const uint64_t blocks =
+        (results / each + (results % each != 0)) * (columns ? extents->outer : 1);
     if (blocks < 1) return 1;
     return blocks < RDT_GRID_MAX ? (uint32_t)blocks : RDT_GRID_MAX;
 }

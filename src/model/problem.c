@@ -93,35 +93,35 @@ rdt_extents rdt_problem_extents(const redtune_problem *problem) {
 }
 
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements) {
-    const uint64_t count = extents->count, last = extents->outer - 1, step = extents->outer_step;
-    if (count > most || last >= most || (step && last > (most - count) / step)) return false;
-    *elements = count ? last * step + count : 0;
+    const uint64_t count = extents->count, outer = extents->outer, inner = extents->inner;
+    uint64_t along, across, all, results, packed;
+    /* Packed, each outer index must be of so many elements, too: a usual outer_step is that. */
+    if (__builtin_mul_overflow(outer, inner, &results) || results > most ||
+        __builtin_mul_overflow(count, inner, &packed) || packed > most ||
+        __builtin_mul_overflow(count ? count - 1 : 0, extents->step, &along) ||
+        __builtin_mul_overflow(outer - 1, extents->outer_step, &across) ||
+        __builtin_add_overflow(along, across, &all) || all > most || inner > most - all)
+        return false;
+    *elements = count ? all + inner : 0;
     return true;
 }
 
 redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune_error *err) {
     const rdt_extents extents = rdt_problem_extents(problem);
-    const uint64_t most = rdt_problem_count_max(problem->dtype);
+    /* No dtype is any: a filter's. */
+    const uint64_t most = rdt_problem_count_max(problem->dtype ? problem->dtype : REDTUNE_I8);
+    const char *dtype = redtune_dtype_name(problem->dtype);
     uint64_t elements = 0;
-    if (extents.inner > 1)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce to %" PRIu64 " x %" PRIu64
-                        " results: inner may be 1 only, so that the elements of a result lie side "
-                        "by side",
-                        extents.outer, extents.inner);
-    if (extents.step > 1)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce elements that are %" PRIu64 " apart: step may be 1 only",
-                        extents.step);
     if (!rdt_problem_order_name((int)problem->order))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.order is %d, which this redtune does not know",
                         (int)problem->order);
-    if (extents.outer == 1 || rdt_problem_span(&extents, most, &elements)) return REDTUNE_OK;
+    if (rdt_problem_span(&extents, most, &elements)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce %" PRIu64 " rows, %" PRIu64 " elements of %s from one to the "
-                    "next: they span at most %" PRIu64,
-                    extents.outer, extents.outer_step, redtune_dtype_name(problem->dtype), most);
+                    "cannot reduce to %" PRIu64 " x %" PRIu64 " results, outer_step %" PRIu64
+                    " and step %" PRIu64 " elements of %s: they span at most %" PRIu64,
+                    extents.outer, extents.inner, extents.outer_step, extents.step,
+                    dtype ? dtype : "any dtype", most);
 }
 
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
@@ -149,9 +149,12 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
     if (status) return status;
     *out = *problem;
     out->result = result;
-    out->inner = out->step = 0;
+    const rdt_extents usual =
+        rdt_launch_complete((rdt_extents){.count = out->count, .inner = out->inner});
+    if (out->step == usual.step) out->step = 0;
+    if (out->outer_step == usual.outer_step) out->outer_step = 0;
     if (out->outer <= 1) out->outer = out->outer_step = 0;
-    if (out->outer_step == out->count) out->outer_step = 0;
+    if (out->inner == 1) out->inner = 0;
     return REDTUNE_OK;
 }
 
@@ -183,8 +186,14 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
 }
 
+rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
+    if (extents->inner > 1 || extents->step > 1) return RDT_LAYOUT_COLUMNS;
+    return extents->outer > 1 ? RDT_LAYOUT_ROWS : RDT_LAYOUT_WHOLE;
+}
+
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
-    return problem->outer > 1 ? RDT_LAYOUT_ROWS : RDT_LAYOUT_WHOLE;
+    const rdt_extents extents = rdt_problem_extents(problem);
+    return rdt_problem_layout_of(&extents);
 }
 
 static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
@@ -216,11 +225,20 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     bool is_usual = problem->result == usual_result(op->result, rdt_dtype_find(problem->dtype));
-    char rows[40] = "";
-    if (problem->outer > 1) snprintf(rows, sizeof rows, "%" PRIu64 " rows of ", problem->outer);
-    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %s%" PRIu64 " %s%s%s", op->name, rows,
-             problem->count, redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
-             is_usual ? "" : redtune_dtype_name(problem->result));
+    const bool several = problem->outer > 1, columns = problem->inner > 1;
+    char before[40] = "", inner[40] = "", behind[40] = "";
+    if (several)
+        snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer,
+                 columns ? " x " : " rows of ");
+    if (columns) {
+        snprintf(inner, sizeof inner, " x %" PRIu64, problem->inner);
+        snprintf(behind, sizeof behind, " along axis %d", several);
+    } else if (problem->step > 1) {
+        snprintf(behind, sizeof behind, ", %" PRIu64 " apart", problem->step);
+    }
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %s%" PRIu64 "%s %s%s%s%s", op->name, before,
+             problem->count, inner, redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
+             is_usual ? "" : redtune_dtype_name(problem->result), behind);
 }
 
 uint64_t rdt_problem_count_max(redtune_dtype dtype) {

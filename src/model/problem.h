@@ -14,10 +14,12 @@
 /* Where the elements and results of a problem lie, and in which order elements may be combined:
  * enumerator, name. */
 #define RDT_LAYOUT_LIST(X)                                                                         \
-    X(RDT_LAYOUT_WHOLE, "whole") /* one result, of elements side by side */                        \
-    X(RDT_LAYOUT_ROWS, "rows")   /* several, each of elements side by side */
+    X(RDT_LAYOUT_WHOLE, "whole")     /* one result, of elements side by side */                    \
+    X(RDT_LAYOUT_ROWS, "rows")       /* several, each of elements side by side */                  \
+    X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */
 #define RDT_ORDER_LIST(X) X(REDTUNE_ORDER_FREE, "free")
 
+/* A kernel of one layout is right for those before it, too. */
 typedef enum rdt_layout {
 #define ENTRY(id, name) id,
     RDT_LAYOUT_LIST(ENTRY)
@@ -43,9 +45,11 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
                                         redtune_error *err);
 /* The extents with what their zeros stand for in their place. */
 rdt_extents rdt_problem_extents(const redtune_problem *problem);
-/* How many elements the input spans, from the first to the last one, of rows with these extents;
- * false: more than `most`. */
+/* How many elements the input spans, from the first to the last one; false: more than `most`, or
+ * there are more results. The extents are complete. */
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements);
+
+rdt_layout rdt_problem_layout_of(const rdt_extents *extents);
 
 /* Of a resolved problem, here and below. */
 rdt_layout rdt_problem_layout(const redtune_problem *problem);
@@ -55,8 +59,9 @@ int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem 
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);
 bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32", or "sum of 1048576 f32 as f64" where the result's dtype is not the usual
- * one, and "sum of 64 rows of 1000 f32"; the problem is resolved. */
-enum { RDT_PROBLEM_TEXT_BYTES = 96 };
+ * one, "sum of 64 rows of 1000 f32", "sum of 64 x 100 f32 along axis 0" and "sum of 1000 f32, 3
+ * apart"; the problem is resolved. */
+enum { RDT_PROBLEM_TEXT_BYTES = 128 };
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */
 uint64_t rdt_problem_count_max(redtune_dtype dtype);

@@ -260,7 +260,8 @@ int main(int argc, char **argv) {
     };
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = workshop_open(&gpu, &shop, &err);
-    if (!status) status = rdt_codegen_find_aside(shop.codegen, "columns", &family, &err);
+    if (!status)
+        status = rdt_space_find_family(rdt_codegen_spaces(shop.codegen), "columns", &family, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     if (shop.builder) workshop_close(&shop);

@@ -112,7 +112,7 @@ static void problem_extents_of_a_whole_array_have_one_form(void) {
     }
 }
 
-static void problem_refuses_other_layouts_and_orders(void) {
+static void problem_refuses_other_orders(void) {
     const redtune_problem usual = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000};
     redtune_problem resolved, wanted;
 #define REFUSES(change, text)                                                                      \
@@ -122,8 +122,6 @@ static void problem_refuses_other_layouts_and_orders(void) {
         CHECK_FAILS(rdt_problem_resolve(&wanted, &resolved, &err), REDTUNE_UNSUPPORTED, err,       \
                     text);                                                                         \
     } while (0)
-    REFUSES(inner = UINT64_MAX, "1 x 18446744073709551615 results");
-    REFUSES(step = 2, "elements that are 2 apart");
     REFUSES(order = (redtune_order)1, "problem.order is 1");
     REFUSES(reserved[0] = 1, "reserved");
 #undef REFUSES
@@ -152,6 +150,86 @@ static void problem_with_an_outer_is_of_rows(void) {
     CHECK_OK(rdt_problem_resolve(&pitched, &resolved, &err), err);
     pitched.outer = UINT64_MAX;
     CHECK_FAILS(rdt_problem_resolve(&pitched, &resolved, &err), REDTUNE_INVALID, err, "span");
+}
+
+static void problem_with_an_inner_or_a_step_is_of_columns(void) {
+    static const struct {
+        uint64_t outer, inner, outer_step, step;
+        const char *text;
+    } written[] = {
+        {0, 100, 0, 0, "sum of 64 x 100 f32 along axis 0"},
+        {1, 100, 9999, 100, "sum of 64 x 100 f32 along axis 0"},
+        {8, 100, 6400, 100, "sum of 8 x 64 x 100 f32 along axis 1"},
+        {8, 100, 0, 128, "sum of 8 x 64 x 100 f32 along axis 1"},
+        {1, 1, 0, 3, "sum of 64 f32, 3 apart"},
+        {8, 0, 0, 3, "sum of 8 rows of 64 f32, 3 apart"},
+    };
+    char text[RDT_PROBLEM_TEXT_BYTES];
+    redtune_problem problem, resolved[6];
+    for (size_t i = 0; i < 6; i++) {
+        problem = (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 64};
+        problem.outer = written[i].outer;
+        problem.inner = written[i].inner;
+        problem.outer_step = written[i].outer_step;
+        problem.step = written[i].step;
+        CHECK_OK(rdt_problem_resolve(&problem, &resolved[i], &err), err);
+        CHECK_INT(rdt_problem_layout(&resolved[i]), RDT_LAYOUT_COLUMNS);
+        CHECK(rdt_problem_same_class(&resolved[i], &resolved[0]));
+        CHECK_INT(rdt_problem_same(&resolved[i], &resolved[0]), i < 2);
+        rdt_problem_describe(&resolved[i], text);
+        CHECK_TEXT(text, written[i].text);
+    }
+    CHECK(!resolved[2].outer_step && !resolved[2].step);
+    CHECK_INT(resolved[3].step, 128);
+    CHECK_INT(resolved[4].inner, 0);
+}
+
+/* 2^58 f32 are the most that an input spans, and the most results. */
+static void columns_span_what_has_an_address(void) {
+    const uint64_t most = UINT64_C(1) << 58, big = UINT64_C(1) << 32;
+    const struct {
+        uint64_t count, outer, inner, outer_step, step;
+        bool fits;
+    } extents[] = {
+        {1, 1, most, 0, 0, true},
+        {1, 1, most + 1, 0, 0, false},
+        {2, 1, most, 0, 0, false},
+        {1, 1, UINT64_MAX, 0, 0, false},
+        {2, 1, 2, 0, most - 2, true},
+        {2, 1, 2, 0, most - 1, false},
+        {2, 1, 2, 0, UINT64_MAX, false},
+        {3, 1, 1, 0, UINT64_C(1) << 63, false},
+        {2, 3, 4, 1000, most - 2004, true},
+        {2, 3, 4, 1000, most - 2003, false},
+        {big, 1, big, 0, 0, false},
+        {big, 2, big, 0, 1, false}, /* the usual outer_step is beyond 2^64 */
+        {0, big, big, 1, 1, false}, /* results */
+        {0, 1, most, 0, 0, true},
+    };
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+        redtune_problem resolved, problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
+        problem.count = extents[i].count;
+        problem.outer = extents[i].outer;
+        problem.inner = extents[i].inner;
+        problem.outer_step = extents[i].outer_step;
+        problem.step = extents[i].step;
+        if (extents[i].fits)
+            CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+        else
+            CHECK_FAILS(rdt_problem_resolve(&problem, &resolved, &err), REDTUNE_INVALID, err,
+                        "they span at most 288230376151711744");
+    }
+}
+
+/* Blocks for each outer index, where they take columns. */
+static void a_grid_has_blocks_for_all_columns(void) {
+    const rdt_launch how = {.threads = 256, .results = 32, .tile = 1, .blocks_max = 1};
+    const rdt_extents one = {100, 1, 33, 3300, 33}, many = {100, 1000, 3, 300, 3};
+    const rdt_extents rows = {100, 1000, 1, 100, 1}, most = {1, 1 << 30, 1 << 20, 1, 1};
+    CHECK_INT(rdt_launch_grid(&how, &one), 2);
+    CHECK_INT(rdt_launch_grid(&how, &many), 1000);
+    CHECK_INT(rdt_launch_grid(&how, &rows), 32);
+    CHECK_INT(rdt_launch_grid(&how, &most), RDT_GRID_MAX);
 }
 
 /* Each field counts, those of the class before those of the extents. */
@@ -502,8 +580,11 @@ int main(int argc, char **argv) {
         FACT(problem_takes_its_own_result_back),
         FACT(problem_refuses_what_makes_no_sense),
         FACT(problem_extents_of_a_whole_array_have_one_form),
-        FACT(problem_refuses_other_layouts_and_orders),
+        FACT(problem_refuses_other_orders),
         FACT(problem_with_an_outer_is_of_rows),
+        FACT(problem_with_an_inner_or_a_step_is_of_columns),
+        FACT(columns_span_what_has_an_address),
+        FACT(a_grid_has_blocks_for_all_columns),
         FACT(problems_are_compared_by_class_and_extents),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),

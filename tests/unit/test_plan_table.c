@@ -82,6 +82,30 @@ static void usual_extents_written_out_find_the_same_plan(void) {
     rdt_plan_table_clear(&table);
 }
 
+/* Whatever their steps, as long as they leave elements apart. */
+static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
+    redtune_plan *got = NULL;
+    redtune_problem columns = problem_at(0, 0, 10), strided = columns;
+    columns.inner = 64;
+    strided.step = 3;
+    CHECK_OK(rdt_plan_table_add(&table, &columns, plan_at(0, 0, 10), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &strided, plan_at(0, 0, 11), false, &got, &err), err);
+    columns.inner = columns.step = 127;
+    CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
+    columns.outer = 1;
+    CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
+    columns.outer = 2;
+    CHECK(!rdt_plan_table_find(&table, &columns));
+    columns.outer = 0;
+    columns.inner = 128;
+    CHECK(!rdt_plan_table_find(&table, &columns));
+    strided.step = 4097;
+    CHECK(rdt_plan_table_find(&table, &strided) == plan_at(0, 0, 11));
+    strided.step = 1;
+    CHECK(!rdt_plan_table_find(&table, &strided));
+    rdt_plan_table_clear(&table);
+}
+
 static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = {.count = 1024};
@@ -152,6 +176,7 @@ int main(int argc, char **argv) {
         FACT(a_plan_of_a_whole_array_serves_no_other_layout),
         FACT(usual_extents_written_out_find_the_same_plan),
         FACT(rows_share_a_plan_up_to_the_next_power_of_two),
+        FACT(columns_share_a_plan_up_to_the_next_power_of_two),
         FACT(counts_share_a_plan_up_to_the_next_power_of_two),
         FACT(enumerators_that_are_none_find_nothing),
         FACT(threads_that_add_one_key_get_one_plan),

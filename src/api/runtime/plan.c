@@ -54,7 +54,7 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     plan->result_bytes =
         accumulates ? (size_t)RDT_ACCUMULATOR_BYTES : redtune_dtype_bytes(resolved.result);
     plan->count_max = rdt_problem_count_max(resolved.dtype);
-    plan->has_rows = rdt_problem_layout(&resolved) == RDT_LAYOUT_ROWS;
+    plan->layout = rdt_problem_layout(&resolved);
     status = rdt_executable_create(rt, &resolved, accumulates, rt->background, &plan->first, err);
     if (status) {
         free(plan);
@@ -108,20 +108,25 @@ static bool overlap(const rdt_span *a, const rdt_span *b) {
 
 static redtune_status refuse_extents(const redtune_plan *plan, const rdt_extents *extents,
                                      redtune_error *err) {
-    if (extents->inner > 1 || extents->step > 1)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce: inner is %" PRIu64 " and step %" PRIu64
-                        ", and both may be 1 only",
-                        extents->inner, extents->step);
-    if (extents->outer > 1 && !plan->has_rows)
+    const rdt_layout layout = rdt_problem_layout_of(extents);
+    if (layout > plan->layout && layout == RDT_LAYOUT_COLUMNS)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " x %" PRIu64 " columns, of elements %" PRIu64
+                        " apart, by a plan of %s: create it for a problem whose inner or step is "
+                        "above 1",
+                        extents->outer, extents->inner, extents->step,
+                        plan->layout == RDT_LAYOUT_ROWS ? "rows" : "one result");
+    if (layout > plan->layout)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " rows by a plan of one result: create it for a "
                         "problem whose outer is above 1",
                         extents->outer);
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce %" PRIu64 " elements in each of %" PRIu64 " rows, %" PRIu64
-                    " from one to the next: a plan spans at most %" PRIu64,
-                    extents->count, extents->outer, extents->outer_step, plan->count_max);
+                    "cannot reduce %" PRIu64 " elements in each of %" PRIu64 " x %" PRIu64
+                    " results, outer_step %" PRIu64 " and step %" PRIu64
+                    ": a plan spans at most %" PRIu64,
+                    extents->count, extents->outer, extents->inner, extents->outer_step,
+                    extents->step, plan->count_max);
 }
 
 /* The extents are complete. */
@@ -129,7 +134,7 @@ static redtune_status check_operands(const redtune_plan *plan, const void *d_in,
                                      const rdt_extents *extents, const void *d_out, places *out,
                                      redtune_error *err) {
     uint64_t elements = extents->count;
-    if (extents->inner > 1 || extents->step > 1 || (extents->outer > 1 && !plan->has_rows) ||
+    if (rdt_problem_layout_of(extents) > plan->layout ||
         !rdt_problem_span(extents, plan->count_max, &elements))
         return refuse_extents(plan, extents, err);
     if (!d_out || misaligned(d_out, plan->result_bytes))
@@ -142,7 +147,7 @@ static redtune_status check_operands(const redtune_plan *plan, const void *d_in,
                         d_in, plan->input_bytes);
     const CUdeviceptr in = (CUdeviceptr)(uintptr_t)d_in, to = (CUdeviceptr)(uintptr_t)d_out;
     *out = (places){{in, in + elements * plan->input_bytes},
-                    {to, to + extents->outer * plan->result_bytes}};
+                    {to, to + extents->outer * extents->inner * plan->result_bytes}};
     if (!overlap(&out->input, &out->output)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce into %p: d_out lies within the input, %" PRIu64

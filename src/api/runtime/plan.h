@@ -7,7 +7,7 @@ struct redtune_plan {
     redtune *rt;
     size_t input_bytes, result_bytes;    /* of one element */
     uint64_t count_max;                  /* elements that an input spans */
-    bool has_rows;                       /* it makes any number of results, not one */
+    rdt_layout layout;                   /* it serves extents of this one and of those before */
     _Atomic(const rdt_executable *) now; /* first, or later once that is there */
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */

@@ -1,14 +1,19 @@
 /* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and by the powers of two
- * of its count and outer. */
+ * of its count, outer and inner. */
 #include "api/runtime/plan_table.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include "base/fail.h"
 
+/* Of two: the bits of these. */
+typedef struct powers {
+    int count, outer, inner;
+} powers;
+
 typedef struct rdt_plan_entry {
     redtune_problem key; /* as the caller wrote it */
-    int power, rows;     /* of two: the bits of count and outer */
+    powers powers;
     redtune_plan *plan;
     bool owns; /* the plan */
     struct rdt_plan_entry *next;
@@ -23,26 +28,36 @@ uint64_t rdt_plan_table_count(uint64_t count) {
 /* Zero and one mean the same. */
 static uint64_t above_one(uint64_t extent) { return extent > 1 ? extent : 0; }
 
+static powers powers_of(const redtune_problem *problem) {
+    return (powers){power_of(problem->count), power_of(above_one(problem->outer)),
+                    power_of(above_one(problem->inner))};
+}
+
+/* Steps are as good as each other, where there is one. */
+static bool is_of_columns(const redtune_problem *problem) {
+    return problem->inner > 1 || problem->step > 1;
+}
+
 /* Odd factors, so that neighbours in any part of the key lie apart. */
 static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem) {
+    const powers powers = powers_of(problem);
     unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->dtype * 1303 +
-                    (unsigned)problem->result * 27191 + (unsigned)power_of(problem->count) +
-                    (unsigned)power_of(above_one(problem->outer)) * 71;
+                    (unsigned)problem->result * 27191 + (unsigned)powers.count +
+                    (unsigned)powers.outer * 71 + (unsigned)powers.inner * 4583;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
-static bool has_key(const plan_entry *entry, const redtune_problem *problem, int power, int rows) {
+static bool has_key(const plan_entry *entry, const redtune_problem *problem, powers powers) {
     const redtune_problem *key = &entry->key;
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
-           entry->power == power && entry->rows == rows &&
-           above_one(key->inner) == above_one(problem->inner) &&
-           above_one(key->step) == above_one(problem->step);
+           entry->powers.count == powers.count && entry->powers.outer == powers.outer &&
+           entry->powers.inner == powers.inner && is_of_columns(key) == is_of_columns(problem);
 }
 
 static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
-    const int power = power_of(problem->count), rows = power_of(above_one(problem->outer));
-    while (entry && !has_key(entry, problem, power, rows)) entry = entry->next;
+    const powers powers = powers_of(problem);
+    while (entry && !has_key(entry, problem, powers)) entry = entry->next;
     return entry;
 }
 
@@ -58,11 +73,7 @@ redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *
     _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    *made = (plan_entry){*problem,
-                         power_of(problem->count),
-                         power_of(above_one(problem->outer)),
-                         plan,
-                         owns,
+    *made = (plan_entry){*problem, powers_of(problem), plan, owns,
                          atomic_load_explicit(bucket, memory_order_acquire)};
     do {
         found = find_entry(made->next, problem);
