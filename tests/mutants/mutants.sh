@@ -85,17 +85,22 @@ check_entry() {
 
 # ---- running -------------------------------------------------------------------------------------
 
-# tests FOLDER LOG [OPTION]: runs the tests on the templates there, until one fails, whose status it
-# returns.
+# tests FOLDER LOG [OPTION FAMILY]: runs the tests on the templates there, the family's own first,
+# until one fails, whose status it returns.
 tests() {
-    local program status
-    REDTUNE_TEMPLATES=$1 timeout $seconds_max "$sweep" --whole ${3:-} >"$2" 2>&1
-    status=$?
+    local program status=0 own=() others=()
     for program in "${programs[@]}"; do
-        [ $status = 0 ] || break
-        REDTUNE_TEMPLATES=$1 timeout $seconds_max "$program" >"$2" 2>&1
+        if [ "${program##*_}" = "${4:-}" ]; then own+=("$program"); else others+=("$program"); fi
+    done
+    for program in "${own[@]}" "$sweep" "${others[@]}"; do
+        if [ "$program" = "$sweep" ]; then
+            REDTUNE_TEMPLATES=$1 timeout $seconds_max "$sweep" --whole ${3:-} >"$2" 2>&1
+        else
+            REDTUNE_TEMPLATES=$1 timeout $seconds_max "$program" >"$2" 2>&1
+        fi
         status=$?
-        [ $status != 77 ] || status=0
+        [ $status != 77 ] || [ "$program" = "$sweep" ] || status=0
+        [ $status = 0 ] || break
     done
     return $status
 }
@@ -114,7 +119,7 @@ try() {
     text=$(cat "$templates/${file[$name]}")
     printf '%s\n' "${text%%"${old[$name]}"*}${new[$name]}${text#*"${old[$name]}"}" \
         >"$copy/${file[$name]}"
-    tests "$copy" "$folder/$name.log" --changed
+    tests "$copy" "$folder/$name.log" --changed "${file[$name]%%/*}"
     status=$?
     verdict="killed $((SECONDS - start)) s  $(fact_of "$folder/$name.log")"
     [ $status != 0 ] || verdict="SURVIVED: ${why[$name]}"
