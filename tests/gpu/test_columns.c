@@ -6,7 +6,7 @@
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
-enum { COUNT_MAX = 257, RESULTS_MAX = 8000, OFFSET_MAX = 16, GAP_MAX = 37, RESULT_BYTES_MAX = 8 };
+enum { COUNT_MAX = 257, RESULTS_MAX = 1100, OFFSET_MAX = 16, GAP_MAX = 37, RESULT_BYTES_MAX = 8 };
 /* On a simulated device most kernels leave out the shapes of more elements. */
 enum { ELEMENTS_FEW = 6000, ELEMENTS_MAX = 100000, SPAN_MAX = 400000 };
 enum { SHAPES_PER_KERNEL = 6, GUARD_BYTES = 64, POISON = 0xa5 };
