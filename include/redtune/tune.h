@@ -98,11 +98,10 @@ typedef struct redtune_tuning {
      * one as well, so that what lies between any two neighbours is measured by one part, and no
      * part has more than one problem beyond its share rounded up. shard_count 0: all. */
     unsigned shard_index, shard_count;
-    /* With a worker: how many classes (op and dtype) are tuned side by side on each GPU. Their
-     * kernels are tried in turns, never at the same time; one has the GPU while another waits for
-     * kernels. At most 8; 0: one for every 4
-     * cores that a GPU has, from 1 to 3. One where the GPU's
-     * memory does not hold the inputs of all. */
+    /* With a worker: how many classes (op and dtype) are tuned side by side on each GPU, at most 8.
+     * Their kernels are tried in turns, never at the same time; one has the GPU while another waits
+     * for kernels. 0: one for every 4 cores that a GPU has, from 1 to 3; on the simulated GPU, 1.
+     * It is 1 where the GPU's memory does not hold the inputs of all. */
     unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);

@@ -201,13 +201,19 @@ static redtune_status add_worker(session *self, const char *device, size_t lengt
     return REDTUNE_OK;
 }
 
+/* A simulated GPU takes the cores itself: jobs would only take turns with them. */
+static size_t usual_jobs(const rdt_facts *facts, size_t gpus) {
+    const size_t jobs = (size_t)rdt_process_cores() / gpus / JOB_CORES;
+    if (rdt_facts_is_simulated(facts)) return 1;
+    return jobs < USUAL_JOBS_MAX ? jobs : USUAL_JOBS_MAX;
+}
+
 /* Adds up to jobs - 1 device workers for each GPU, at most one worker for each class in all. */
 static void add_spare_workers(session *self, const rdt_problems *problems) {
     const size_t gpus = self->device_count;
     const size_t classes = rdt_problem_list_classes(problems);
     size_t jobs = self->wanted->jobs;
-    if (!jobs) jobs = (size_t)rdt_process_cores() / gpus / JOB_CORES;
-    if (jobs > USUAL_JOBS_MAX && !self->wanted->jobs) jobs = USUAL_JOBS_MAX;
+    if (!jobs) jobs = usual_jobs(&self->rt->context->facts, gpus);
     for (size_t i = gpus; i < jobs * gpus && i < classes && i < WORKERS_MAX; i++) {
         device_worker *spare = &self->devices[self->worker_count++];
         *spare = self->devices[i % gpus];
