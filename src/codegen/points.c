@@ -12,7 +12,7 @@
 typedef struct list_call {
     const rdt_codegen *codegen;
     rdt_case at;
-    rdt_point baseline; /* the default of the family at hand, which is a point in any case */
+    rdt_point baseline; /* the default of the current family, which is always a point */
     rdt_points points;
 } list_call;
 

@@ -1,15 +1,10 @@
 /* Facts about the family "columns": one result per column, whatever the extents and the grid, from
  * every element-aligned start, with nothing read that lies between columns. */
-#include <math.h>
-#include "check.h"
-#include "model/scalar.h"
-#include "subject.h"
-#include "tuner/measure/test_data.h"
+#include "layouts.h"
 
-enum { COUNT_MAX = 257, RESULTS_MAX = 1100, OFFSET_MAX = 16, GAP_MAX = 37, RESULT_BYTES_MAX = 8 };
+enum { COUNT_MAX = 257, OFFSET_MAX = 16, GAP_MAX = 37, SHAPES_PER_KERNEL = 6 };
 /* On a simulated device most kernels leave out the shapes of more elements. */
-enum { ELEMENTS_FEW = 6000, ELEMENTS_MAX = 100000, SPAN_MAX = 400000 };
-enum { SHAPES_PER_KERNEL = 6, GUARD_BYTES = 64, POISON = 0xa5 };
+enum { ELEMENTS_FEW = 6000, ELEMENTS_MANY = 100000, SPAN_MANY = 400000 };
 
 static const uint64_t outers[] = {1, 1, 2, 3, 33};
 static const uint64_t counts[] = {0, 1, 2, 31, 100, COUNT_MAX};
@@ -22,158 +17,6 @@ enum {
     INNERS = sizeof inners / sizeof *inners,
     GAPS = sizeof gaps / sizeof *gaps,
 };
-
-static redtune_error err;
-static device gpu;
-static workshop shop;
-static int family;
-
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
-
-static int64_t *value_of(const rdt_space *space, rdt_point *point, const char *name) {
-    return &point->value[rdt_space_find(space, name, (int)strlen(name))];
-}
-
-/* Any config that the family allows. */
-static rdt_point draw_point(redtune_dtype dtype) {
-    rdt_point point = {.family = family};
-    const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
-    do {
-        for (int i = 0; i < space->param_count; i++) {
-            const rdt_param *param = &space->param[i];
-            point.value[i] = param->value[draw((uint64_t)param->value_count)];
-        }
-    } while (*value_of(space, &point, "width") > *value_of(space, &point, "block") ||
-             (size_t)*value_of(space, &point, "vec") * redtune_dtype_bytes(dtype) > 16);
-    return point;
-}
-
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
-typedef struct shape {
-    rdt_extents extents;
-    uint64_t offset; /* elements before the first one */
-    uint32_t turns;  /* of the grid's blocks, at least */
-} shape;
-
-static char elements[SPAN_MAX * RESULT_BYTES_MAX];
-static char column[COUNT_MAX * RESULT_BYTES_MAX];
-
-static void fill(char *to, size_t bytes, const redtune_value *value, uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) memcpy(to + i * bytes, value->bytes, bytes);
-}
-
-/* A column of the pattern, or one with NaN, with one or two elements that decide, or of elements
- * none of which does. */
-static void fill_column(const rdt_test_data *data, uint64_t count) {
-    const redtune_problem *problem = &data->problem;
-    const size_t bytes = redtune_dtype_bytes(problem->dtype);
-    const redtune_value neutral = rdt_test_data_neutral(problem);
-    const redtune_value decider = rdt_test_data_decider(problem);
-    const uint64_t kind = draw(8);
-    for (uint64_t i = 0, at = draw(data->period); i < count; i++, at = (at + 1) % data->period)
-        memcpy(column + i * bytes, (const char *)data->elements + at * bytes, bytes);
-    if (!count || kind > 4) return;
-    if (kind == 0) fill(column, bytes, &neutral, count);
-    if (kind == 1 && rdt_scalar_is_float(problem->dtype)) {
-        const redtune_value nan = rdt_scalar_from_real(problem->dtype, (double)NAN);
-        for (int i = 0; i < 2; i++) memcpy(column + draw(count) * bytes, nan.bytes, bytes);
-    }
-    if (kind > 1 && rdt_test_data_hides(problem))
-        for (uint64_t i = kind; i < 4; i++)
-            memcpy(column + draw(count) * bytes, decider.bytes, bytes);
-}
-
-/* Where the first element of result r is, in elements from the first of all. */
-static uint64_t place_of(const rdt_extents *at, uint64_t r) {
-    return r / at->inner * at->outer_step + r % at->inner;
-}
-
-/* How many elements lie from the first to the last one. */
-static uint64_t span_of(const rdt_extents *at) {
-    return at->count ? place_of(at, at->outer * at->inner - 1) + (at->count - 1) * at->step + 1 : 0;
-}
-
-/* What lies around the elements decides, if it is taken. The last one ends where the input does. */
-static uint64_t fill_input(const rdt_test_data *data, const shape *at) {
-    const size_t bytes = redtune_dtype_bytes(data->problem.dtype);
-    const redtune_value decider = rdt_test_data_decider(&data->problem);
-    const uint64_t all = at->offset + span_of(&at->extents);
-    fill(elements, bytes, &decider, all);
-    for (uint64_t r = 0; r < at->extents.outer * at->extents.inner; r++) {
-        char *to = elements + (at->offset + place_of(&at->extents, r)) * bytes;
-        fill_column(data, at->extents.count);
-        for (uint64_t e = 0; e < at->extents.count; e++)
-            memcpy(to + e * at->extents.step * bytes, column + e * bytes, bytes);
-    }
-    return all;
-}
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-/* Fails the fact, and is false, unless result r is the one wanted. */
-static bool check_result(const subject *self, const shape *at, uint64_t r, const char *first,
-                         const redtune_value *got) {
-    const rdt_extents *extents = &at->extents;
-    const size_t bytes = self->element_bytes;
-    rdt_reference wanted;
-    for (uint64_t e = 0; e < extents->count; e++) {
-        const int64_t place = (int64_t)(place_of(extents, r) + e * extents->step);
-        memcpy(column + e * bytes, first + place * (int64_t)bytes, bytes);
-    }
-    rdt_reference_reduce(&self->problem, column, extents->count, &wanted);
-    return subject_same(self, extents->count, got, &wanted.value,
-                        "at offset %llu, result %llu of %llu x %llu, steps %lld and %lld,",
-                        (unsigned long long)at->offset, (unsigned long long)r,
-                        (unsigned long long)extents->outer, (unsigned long long)extents->inner,
-                        (long long)extents->outer_step, (long long)extents->step);
-}
-
-static redtune_status launch(subject *self, const shape *at, CUdeviceptr first) {
-    CUresult rc =
-        gpu.driver->memset_d8_async(self->output.address, POISON, self->output.bytes, gpu.stream);
-    redtune_status status = rdt_driver_check(gpu.driver, rc, &err, "poison the results");
-    rdt_launch how = self->launch;
-    how.results *= at->turns;
-    const rdt_operands operands = {.input = first,
-                                   .extents = at->extents,
-                                   .output = self->output.address,
-                                   .scratch = self->scratch.address};
-    return status ? status : rdt_kernel_launch(self->kernel, &how, operands, gpu.stream, &err);
-}
-
-static void check_results(subject *self, const shape *at, const char *first) {
-    static unsigned char results[RESULTS_MAX * RESULT_BYTES_MAX + GUARD_BYTES];
-    const size_t bytes = redtune_dtype_bytes(self->problem.result);
-    const size_t count = at->extents.outer * at->extents.inner, end = count * bytes;
-    CHECK_OK(rdt_buffer_read(gpu.driver, results, self->output.address, end + GUARD_BYTES,
-                             gpu.stream, &err),
-             err);
-    for (size_t i = end; i < end + GUARD_BYTES; i++) CHECK_INT(results[i], POISON);
-    for (size_t r = 0; r < count; r++) {
-        redtune_value got = {.u64 = 0};
-        memcpy(got.bytes, results + r * bytes, bytes);
-        if (!check_result(self, at, r, first, &got)) return;
-    }
-}
-
-static void check_shape(subject *self, const rdt_test_data *data, const shape *at) {
-    const size_t bytes = (size_t)fill_input(data, at) * self->element_bytes;
-    const uint64_t skipped = at->offset * self->element_bytes;
-    rdt_buffer input = {0};
-    CHECK_OK(rdt_buffer_create(gpu.driver, bytes ? bytes : 1, &input, &err), err);
-    CHECK_OK(rdt_buffer_write(gpu.driver, input.address, elements, bytes, gpu.stream, &err), err);
-    CHECK_OK(launch(self, at, input.address + skipped), err);
-    check_results(self, at, elements + skipped);
-    rdt_buffer_destroy(&input);
-}
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -190,40 +33,16 @@ static shape draw_shape(bool large) {
             at->outer_step = at->inner + gaps[draw(GAPS)];
             at->step = at->outer * at->outer_step + gaps[draw(GAPS)];
         }
-    } while (at->outer * at->inner > RESULTS_MAX || span_of(at) + OFFSET_MAX > SPAN_MAX ||
-             at->outer * at->inner * at->count > (large ? ELEMENTS_MAX : ELEMENTS_FEW));
+    } while (at->outer * at->inner > RESULTS_MAX || span_of(at) + OFFSET_MAX > SPAN_MANY ||
+             at->outer * at->inner * at->count > (large ? ELEMENTS_MANY : ELEMENTS_FEW));
     return out;
 }
 
-static void check_problem(const redtune_problem *problem, bool large) {
-    rdt_test_data *data = NULL;
-    const rdt_point point = draw_point(problem->dtype);
-    subject self;
-    CHECK_OK(rdt_test_data_create(problem, COUNT_MAX, &data, &err), err);
-    CHECK_OK(subject_open(&shop, problem, &point, &self, &err), err);
-    for (int i = 0; i < SHAPES_PER_KERNEL && !check_state.failed; i++) {
-        const shape at = draw_shape(large && !i);
-        check_shape(&self, data, &at);
-    }
-    subject_close(&self);
-    rdt_test_data_destroy(data);
-}
+static const layout_test test = {"columns", "width", COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-/* Two kernels of the usual result, and one of each other that there is. */
 static void every_op_of_every_dtype_is_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
-    size_t kernels = 0;
-    for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op < rdt_op_compiled_in.entry + rdt_op_compiled_in.count; op++)
-        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_DTYPE_NONE; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, COUNT_MAX};
-                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                check_problem(&problem, !device_is_simulated(&gpu) || kernels % 16 == 0);
-                if (check_state.failed) return;
-                kernels++;
-            }
-    printf("%s: %zu kernels\n", check_state.fact, kernels);
+    check_every_op_and_dtype(&test);
 }
 
 /* Steps of so many elements less than 2^64 lead backwards; if they, or their products, were cut to
@@ -231,26 +50,11 @@ static void every_op_of_every_dtype_is_right(void) {
 static void steps_have_64_bits(void) {
     if (!gpu.context) SKIP("there is no GPU");
     enum { OUTER = 3, COUNT = 40, PITCH = 50, INNER = 33, ALL = OUTER * COUNT * PITCH };
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, COUNT};
     static int32_t input[ALL];
-    rdt_buffer buffer = {0};
-    subject self;
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const uint64_t pitch = (uint64_t)0 - PITCH;
+    const shape at = {{COUNT, OUTER, INNER, COUNT * pitch, pitch}, 0, 1};
     for (int i = 0; i < ALL; i++) input[i] = i * i % 1001;
-    CHECK_OK(rdt_buffer_create(gpu.driver, sizeof input, &buffer, &err), err);
-    CHECK_OK(rdt_buffer_write(gpu.driver, buffer.address, input, sizeof input, gpu.stream, &err),
-             err);
-    for (int i = 0; i < 8 && !check_state.failed; i++) {
-        const rdt_point point = draw_point(REDTUNE_I32);
-        const uint64_t pitch = (uint64_t)0 - PITCH;
-        const shape at = {{COUNT, OUTER, INNER, COUNT * pitch, pitch}, 0, 1};
-        const size_t last = ALL - PITCH;
-        CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-        CHECK_OK(launch(&self, &at, buffer.address + last * sizeof *input), err);
-        check_results(&self, &at, (const char *)(input + last));
-        subject_close(&self);
-    }
-    rdt_buffer_destroy(&buffer);
+    check_sums(&test, input, sizeof input, ALL - PITCH, &at);
 }
 
 int main(int argc, char **argv) {
@@ -258,13 +62,5 @@ int main(int argc, char **argv) {
         FACT(steps_have_64_bits), /* the quick one first, for mutants */
         FACT(every_op_of_every_dtype_is_right),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (!status) status = workshop_open(&gpu, &shop, &err);
-    if (!status)
-        status = rdt_space_find_family(rdt_codegen_spaces(shop.codegen), "columns", &family, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    if (shop.builder) workshop_close(&shop);
-    device_close(&gpu);
-    return rc;
+    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
 }
