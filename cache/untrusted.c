@@ -266,6 +266,7 @@ static redtune_status each_of_database(const char *name, const void *data, size_
 #define MEMBER_OF(kind, column, least, most, field, note, before)     MEMBER(#column)
 #define MEMBER_BEFORE(kind, column, least, most, field, note, before) before(MEMBER(#column))
 #define ONE_MORE(kind, column, least, most, field, note, before)      +1
+#define BYTES_OF(kind, column, least, most, field, note, before)      +sizeof("\"" #column "\":0")
 
 /* The columns of RDT_ROW_COLUMNS, what the line is, and how many members it has: with as many as
  * there are columns and each of them there, there is no other and none twice. */
@@ -277,6 +278,8 @@ enum {
     LINE_MEMBERS = RDT_MEASUREMENT_LIST(ONE_MORE) RDT_GPU_LIST(ONE_MORE) RDT_ORIGIN_LIST(ONE_MORE),
     LINE_OBJECT_COLUMN = LINE_MEMBERS + 2,
     LINE_COUNT_COLUMN,
+    /* The members that version 2 has, too, are longer than this. */
+    LINE_BYTES_MIN = RDT_GPU_LIST(BYTES_OF) RDT_ORIGIN_LIST(BYTES_OF),
 };
 
 /* The versions whose lines can be read. */
@@ -327,6 +330,13 @@ static redtune_status read_first_line(lines *self, const char *line, size_t leng
     return rdt_sqlite_prepare(file, "read", self->version->sql, &self->statement, err);
 }
 
+/* An object too short for the members of a row costs no step: there may be very many. */
+static bool is_short(const char *line, size_t length) {
+    while (length && strchr(" \r\t", line[length - 1])) length--;
+    while (length && strchr(" \r\t", *line)) line++, length--;
+    return length >= 2 && length < LINE_BYTES_MIN && *line == '{' && line[length - 1] == '}';
+}
+
 static redtune_status give_line(lines *self, int64_t number, const char *line, size_t length,
                                 redtune_error *err) {
     rdt_row row;
@@ -370,6 +380,8 @@ static redtune_status give_lines(lines *self, const char *data, size_t bytes, re
             status = refuse_line(file, number, "has a NUL in it", err);
         else if (number == 1)
             status = read_first_line(self, at, length, err);
+        else if (is_short(at, length))
+            self->unfit++;
         else if (length)
             status = give_line(self, number, at, length, err);
         at += length + 1;
