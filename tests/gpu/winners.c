@@ -1,13 +1,13 @@
 /* Winners: the winners of two tuning databases against each other, re-timed in turns on GPU 0, so
  * that neither is flattered by the day it was measured on. Where data and code lie makes one config
- * or the other up to 5 % faster, so each round has memory and modules of its own, and the median of
- * the rounds' ratios counts. Prints it for each problem that both have, with the least and the
- * greatest, and the geometric mean and the extremes of all: above 1, the first database's is
- * slower.
+ * or the other up to 5 % faster, and which one follows from the order in which the two are made. So
+ * each round has memory and modules of its own, two rounds with both orders are a pair, whose ratio
+ * is the geometric mean of theirs, and the median of the pairs counts. Prints it for each problem
+ * that both have, with all rounds, and the geometric mean and the extremes of all: above 1, the
+ * first database's is slower.
  *
  * usage: winners FIRST.db SECOND.db [GEOMEAN WORST [BEST]]   fails beyond these ratios,
  * as 1.01 1.03 and, for two tunes that should agree, 0.97 */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "tuner/measure/local.h"
 #include "tuner/summary.h"
 
-enum { ROUNDS = 7, SAMPLES = 31, MOST = 1024 };
+enum { PAIRS = 4, ROUNDS = 2 * PAIRS, SAMPLES = 31, MOST = 1024 };
 
 typedef struct pair {
     const rdt_row *row[2]; /* of the first and of the second database */
@@ -47,8 +47,7 @@ static redtune_status make(void *user, const redtune_problem *problem, const rdt
 }
 
 static bool is_same(const rdt_trial *a, const rdt_trial *b) {
-    return a->cache == b->cache && a->problem.count == b->problem.count &&
-           rdt_problem_same_class(&a->problem, &b->problem);
+    return a->cache == b->cache && rdt_problem_same(&a->problem, &b->problem);
 }
 
 static size_t match(const rdt_rows *first, const rdt_rows *second, pair *pairs) {
@@ -132,15 +131,17 @@ static verdict judge(const pair *pairs, size_t count) {
     double log_sum = 0;
     for (size_t i = 0; i < count; i++) {
         const rdt_trial *trial = &pairs[i].row[0]->trial;
-        double sorted[ROUNDS], ratio, spread;
+        double paired[PAIRS], ratio, spread;
         out.same += is_tie(&pairs[i]);
         if (is_tie(&pairs[i])) continue;
-        memcpy(sorted, pairs[i].ratio, sizeof sorted);
-        rdt_summary_of(sorted, ROUNDS, &ratio, &spread); /* which sorts them */
-        printf("%-4s %-5s %10" PRIu64 " %s  %.4f (%.4f to %.4f)  %s | %s\n",
-               redtune_op_name(trial->problem.op), redtune_dtype_name(trial->problem.dtype),
-               trial->problem.count, trial->cache == RDT_CACHE_COLD ? "cold" : "warm", ratio,
-               sorted[0], sorted[ROUNDS - 1], trial->config, pairs[i].row[1]->trial.config);
+        for (int k = 0; k < PAIRS; k++)
+            paired[k] = sqrt(pairs[i].ratio[2 * k] * pairs[i].ratio[2 * k + 1]);
+        rdt_summary_of(paired, PAIRS, &ratio, &spread);
+        char text[RDT_PROBLEM_TEXT_BYTES];
+        rdt_problem_describe(&trial->problem, text);
+        printf("%s, %s  %.4f (", text, trial->cache == RDT_CACHE_COLD ? "cold" : "warm", ratio);
+        for (int k = 0; k < ROUNDS; k++) printf("%s%.3f", k ? " " : "", pairs[i].ratio[k]);
+        printf(")  %s | %s\n", trial->config, pairs[i].row[1]->trial.config);
         log_sum += log(ratio);
         if (ratio > out.worst) out.worst = ratio;
         if (ratio < out.best) out.best = ratio;
