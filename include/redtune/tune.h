@@ -63,6 +63,13 @@ typedef struct redtune_progress {
     unsigned device_count;
 } redtune_progress;
 
+/* Where elements and results lie, or'ed (redtune_problem has the extents). */
+typedef enum redtune_layouts {
+    REDTUNE_LAYOUT_WHOLE = 1,   /* one result */
+    REDTUNE_LAYOUT_ROWS = 2,    /* outer results, each of elements side by side */
+    REDTUNE_LAYOUT_COLUMNS = 4, /* outer * inner results, each of elements a step apart */
+} redtune_layouts;
+
 /* A tune's problems and limits. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts
  * 2^10, 2^11, ..., 2^30, as far as the GPU's memory has room for them; on the simulated GPU f32,
  * f64 and i32, counts 2^8, 2^9 and 2^10, which take about a minute. */
@@ -108,7 +115,13 @@ typedef struct redtune_tuning {
     /* Called once per finished problem, as they finish, from the calling thread. */
     void (*tuned)(void *user, const redtune_tuned *result);
     void *user;
-    uint64_t reserved[7];
+    /* The problems to tune, as they are, in place of those that ops, dtypes, counts and layouts
+     * say: shapes, or what a program has recorded. Their config is not read. */
+    const redtune_problem *problems;
+    size_t problem_count;
+    /* Without counts and problems: of these redtune_layouts the default sizes. 0: whole arrays. */
+    unsigned layouts;
+    uint64_t reserved[4];
 } redtune_tuning;
 
 /* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and

@@ -196,6 +196,22 @@ rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     return rdt_problem_layout_of(&extents);
 }
 
+uint64_t rdt_problem_results(const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    return extents.outer * extents.inner;
+}
+
+uint64_t rdt_problem_elements(const redtune_problem *problem) {
+    return problem->count * rdt_problem_results(problem);
+}
+
+uint64_t rdt_problem_reach(const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    uint64_t elements = 0;
+    rdt_problem_span(&extents, UINT64_MAX, &elements);
+    return elements;
+}
+
 static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b) {

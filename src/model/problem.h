@@ -53,6 +53,11 @@ rdt_layout rdt_problem_layout_of(const rdt_extents *extents);
 
 /* Of a resolved problem, here and below. */
 rdt_layout rdt_problem_layout(const redtune_problem *problem);
+/* Elements that are reduced, count of each result; results; and elements from the first to the
+ * last, with what lies between them. */
+uint64_t rdt_problem_elements(const redtune_problem *problem);
+uint64_t rdt_problem_results(const redtune_problem *problem);
+uint64_t rdt_problem_reach(const redtune_problem *problem);
 /* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b);
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b);

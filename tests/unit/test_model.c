@@ -232,6 +232,20 @@ static void a_grid_has_blocks_for_all_columns(void) {
     CHECK_INT(rdt_launch_grid(&how, &most), RDT_GRID_MAX);
 }
 
+static void gaps_are_reached_and_not_reduced(void) {
+    const redtune_problem pitched = {
+        .dtype = REDTUNE_F32, .count = 5, .outer = 3, .inner = 4, .outer_step = 100, .step = 10};
+    const redtune_problem whole = {.dtype = REDTUNE_F32, .count = 7}, empty = {.outer = 3};
+    CHECK_INT(rdt_problem_results(&pitched), 12);
+    CHECK_INT(rdt_problem_elements(&pitched), 60);
+    CHECK_INT(rdt_problem_reach(&pitched), 2 * 100 + 4 * 10 + 4);
+    CHECK_INT(rdt_problem_results(&whole), 1);
+    CHECK_INT(rdt_problem_elements(&whole), 7);
+    CHECK_INT(rdt_problem_reach(&whole), 7);
+    CHECK_INT(rdt_problem_results(&empty), 3);
+    CHECK_INT(rdt_problem_elements(&empty) + rdt_problem_reach(&empty), 0);
+}
+
 /* Each field counts, those of the class before those of the extents. */
 static void problems_are_compared_by_class_and_extents(void) {
     const redtune_problem one = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32};
@@ -585,6 +599,7 @@ int main(int argc, char **argv) {
         FACT(problem_with_an_inner_or_a_step_is_of_columns),
         FACT(columns_span_what_has_an_address),
         FACT(a_grid_has_blocks_for_all_columns),
+        FACT(gaps_are_reached_and_not_reduced),
         FACT(problems_are_compared_by_class_and_extents),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),
