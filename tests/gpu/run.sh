@@ -41,6 +41,10 @@ step kernels "$tests/test_gpu_kernels"
 step floats "$tests/test_gpu_floats"
 step accumulate "$tests/test_gpu_accumulate"
 step ops "$tests/test_gpu_ops"
+for layout in rows columns; do
+    step $layout "$tests/test_gpu_$layout"
+    step ${layout}_api "$tests/test_gpu_${layout}_api"
+done
 step api "$tests/test_gpu_api"
 step graphs "$tests/test_gpu_graphs"
 step captures "$tests/test_gpu_captures"
