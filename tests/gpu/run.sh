@@ -68,6 +68,7 @@ step exhaustive "$redtune" "${some[@]}" --effort exhaustive --db "$logs/exhausti
 step winners "$tests/winners" "$tuned" "$logs/exhaustive.db" 1.01 1.03
 step second "$redtune" --device 0 --db "$logs/second.db"
 step agree "$tests/winners" "$tuned" "$logs/second.db" 1.01 1.03 0.97
+step axis_speed "$tests/axis_speed"
 step evaluator env RDT_TEST_NVML="$build/tests/fixtures/librdt-nvml.so" "$tests/test_gpu_evaluator"
 step host_cost "$tests/test_gpu_host_cost"
 step first "$tests/test_gpu_first_result"
