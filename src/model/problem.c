@@ -230,12 +230,16 @@ int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem 
     return diff ? diff : compare(a->step, b->step);
 }
 
+bool rdt_problem_same_extents(const redtune_problem *a, const redtune_problem *b) {
+    return !rdt_problem_compare_extents(a, b);
+}
+
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b) {
     return !rdt_problem_compare_class(a, b);
 }
 
 bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
-    return rdt_problem_same_class(a, b) && !rdt_problem_compare_extents(a, b);
+    return rdt_problem_same_class(a, b) && rdt_problem_same_extents(a, b);
 }
 
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {

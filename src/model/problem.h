@@ -61,6 +61,7 @@ uint64_t rdt_problem_reach(const redtune_problem *problem);
 /* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b);
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b);
+bool rdt_problem_same_extents(const redtune_problem *a, const redtune_problem *b);
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);
 bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32", or "sum of 1048576 f32 as f64" where the result's dtype is not the usual

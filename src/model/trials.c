@@ -15,9 +15,10 @@ redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t
     return REDTUNE_OK;
 }
 
-size_t rdt_trials_at(const rdt_trials *trials, uint64_t count) {
+size_t rdt_trials_at(const rdt_trials *trials, const redtune_problem *problem) {
     size_t found = 0;
-    for (size_t i = 0; i < trials->count; i++) found += trials->trial[i].problem.count == count;
+    for (size_t i = 0; i < trials->count; i++)
+        found += rdt_problem_same_extents(&trials->trial[i].problem, problem);
     return found;
 }
 

@@ -11,6 +11,6 @@ typedef struct rdt_trials {
 
 redtune_status rdt_trials_add(rdt_trials *trials, const rdt_trial *added, size_t count,
                               redtune_error *err);
-/* How many are of problems of `count` elements. */
-size_t rdt_trials_at(const rdt_trials *trials, uint64_t count);
+/* How many are of problems of the same extents as this one. */
+size_t rdt_trials_at(const rdt_trials *trials, const redtune_problem *problem);
 void rdt_trials_free(rdt_trials *trials);

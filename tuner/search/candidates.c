@@ -28,7 +28,7 @@ long rdt_candidates_find(const rdt_candidates *self, const rdt_point *point) {
  * state of the cache. */
 static long apply_verdict(rdt_candidates *self, const rdt_trial *trial) {
     rdt_point point;
-    if (trial->problem.count != self->search->problem->count ||
+    if (!rdt_problem_same_extents(&trial->problem, self->search->problem) ||
         rdt_point_read(self->spaces, trial->family, trial->config, &point, NULL))
         return -1;
     const long at = rdt_candidates_find(self, &point);

@@ -19,7 +19,7 @@ enum {
 
 /* A size, and how the two winners compare there. */
 typedef struct comparison {
-    uint64_t count;
+    redtune_problem problem;
     /* The winners of the lower and the upper end, here; no samples: no candidate, or not good. */
     rdt_trial side[2];
 } comparison;
@@ -38,10 +38,7 @@ static int compare_winners(const comparison *at) {
     return difference < 0 ? -1 : 1;
 }
 
-/* A search of the sweep's problem with another count, which is put into *problem. */
-static rdt_search search_at(const crossover *self, uint64_t count, redtune_problem *problem) {
-    *problem = self->sweep->problems[0];
-    problem->count = count;
+static rdt_search search_at(const crossover *self, const redtune_problem *problem) {
     rdt_search search = rdt_sweep_search(self->sweep, problem, RDT_CACHE_COLD);
     search.stage = "crossover";
     return search;
@@ -49,8 +46,7 @@ static rdt_search search_at(const crossover *self, uint64_t count, redtune_probl
 
 /* Measures both winners, and the defaults, at a size. */
 static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
-    redtune_problem problem;
-    const rdt_search search = search_at(self, at->count, &problem);
+    const rdt_search search = search_at(self, &at->problem);
     rdt_candidates candidates = {.entry = NULL};
     redtune_status status = rdt_candidates_open(&search, self->point, 2, &candidates, err);
     if (!status)
@@ -69,28 +65,32 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
 /* Configs that tie at both ends may differ by much between them, where the grid fills the GPU
  * otherwise: so a size between is searched like any other, from what was best at the two around it.
  */
-static redtune_status search_between(const crossover *self, uint64_t low, uint64_t count,
-                                     uint64_t high, redtune_error *err) {
-    redtune_problem problem;
-    rdt_search search = search_at(self, count, &problem);
+static redtune_status search_between(const crossover *self, const redtune_problem *low,
+                                     const redtune_problem *problem, const redtune_problem *high,
+                                     redtune_error *err) {
+    rdt_search search = search_at(self, problem);
     rdt_search_count measured;
-    search.similar[search.similar_count++] = (rdt_similar){search.known, low, 1};
-    search.similar[search.similar_count++] = (rdt_similar){search.known, high, -1};
+    search.similar[search.similar_count++] = (rdt_similar){search.known, *low, 1};
+    search.similar[search.similar_count++] = (rdt_similar){search.known, *high, -1};
     redtune_status status = rdt_search_run(&search, &measured, err);
     return status == REDTUNE_WRONG ? REDTUNE_OK : status; /* neither winner is good here */
 }
 
-/* On the log scale. */
-static uint64_t middle(uint64_t low, uint64_t high) {
-    return (uint64_t)llround(sqrt((double)low) * sqrt((double)high));
+/* On the log scale; false: there is nothing between them. */
+static bool find_middle(const redtune_problem *low, const redtune_problem *high,
+                        redtune_problem *out) {
+    *out = *low;
+    out->count = (uint64_t)llround(sqrt((double)low->count) * sqrt((double)high->count));
+    return out->count > low->count && out->count < high->count;
 }
 
 static redtune_status bisect(const crossover *self, comparison low, comparison high,
                              redtune_error *err) {
     for (int i = 0; i < BISECTIONS; i++) {
-        comparison between = {.count = middle(low.count, high.count)};
-        if (between.count <= low.count || between.count >= high.count) return REDTUNE_OK;
-        redtune_status status = search_between(self, low.count, between.count, high.count, err);
+        comparison between = {.side = {{.samples = 0}}};
+        if (!find_middle(&low.problem, &high.problem, &between.problem)) return REDTUNE_OK;
+        redtune_status status =
+            search_between(self, &low.problem, &between.problem, &high.problem, err);
         if (!status) status = measure_at(self, &between, err);
         int faster = compare_winners(&between);
         if (status || !faster) return status;
@@ -103,11 +103,11 @@ static redtune_status bisect(const crossover *self, comparison low, comparison h
 }
 
 /* The winner of a problem, as a point. */
-static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_point *out,
-                                  bool *found, redtune_error *err) {
+static redtune_status find_winner(const rdt_sweep *sweep, const redtune_problem *problem,
+                                  rdt_point *out, bool *found, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(sweep->codegen);
     rdt_finding here = {.found = false};
-    redtune_status status = rdt_sweep_find(sweep, count, RDT_CACHE_COLD, &here, err);
+    redtune_status status = rdt_sweep_find(sweep, problem, RDT_CACHE_COLD, &here, err);
     *found = !status && here.found &&
              !rdt_point_read(spaces, here.winner.family, here.winner.config, out, NULL);
     return status;
@@ -116,12 +116,13 @@ static redtune_status find_winner(const rdt_sweep *sweep, uint64_t count, rdt_po
 /* Measures the ends, and if there is a crossover and `further` is asked, sizes between. */
 static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_error *err) {
     crossover self = {.sweep = sweep};
-    comparison low = {.count = sweep->problems[i].count};
-    comparison high = {.count = sweep->problems[i + 1].count};
+    comparison low = {.problem = sweep->problems[i]};
+    comparison high = {.problem = sweep->problems[i + 1]};
     bool found[2] = {false};
-    if (low.count < 1 || high.count / low.count > NEIGHBOURS) return REDTUNE_OK;
-    redtune_status status = find_winner(sweep, low.count, &self.point[0], &found[0], err);
-    if (!status) status = find_winner(sweep, high.count, &self.point[1], &found[1], err);
+    if (low.problem.count < 1 || high.problem.count / low.problem.count > NEIGHBOURS)
+        return REDTUNE_OK;
+    redtune_status status = find_winner(sweep, &low.problem, &self.point[0], &found[0], err);
+    if (!status) status = find_winner(sweep, &high.problem, &self.point[1], &found[1], err);
     if (status || !found[0] || !found[1] || rdt_point_same(&self.point[0], &self.point[1]))
         return status;
     status = measure_at(&self, &low, err);

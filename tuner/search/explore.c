@@ -53,8 +53,8 @@ static bool is_noisy(const rdt_candidates *candidates, int samples) {
         const rdt_similar *from = &search->similar[i];
         for (size_t k = 0; k < from->trials->count; k++) {
             const rdt_trial *each = &from->trials->trial[k];
-            if (each->problem.count == from->count && each->samples == samples &&
-                each->spread_ns > 0)
+            if (rdt_problem_same_extents(&each->problem, &from->problem) &&
+                each->samples == samples && each->spread_ns > 0)
                 return true;
         }
     }
@@ -111,13 +111,22 @@ static redtune_status explore_locally(rdt_explorer *self, redtune_error *err) {
     return status;
 }
 
+static void mix_extents(rdt_random *random, const redtune_problem *problem) {
+    rdt_random_mix(random, problem->count);
+    if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE) return;
+    rdt_random_mix(random, problem->outer);
+    rdt_random_mix(random, problem->inner);
+    rdt_random_mix(random, problem->outer_step);
+    rdt_random_mix(random, problem->step);
+}
+
 /* Every problem has a sequence of its own, whatever else is tuned. */
 static rdt_random start_random(const rdt_search *search) {
     rdt_random random = {search->seed};
     rdt_random_mix(&random, (uint64_t)search->problem->op);
     rdt_random_mix(&random, (uint64_t)search->problem->dtype);
     rdt_random_mix(&random, (uint64_t)search->problem->result);
-    rdt_random_mix(&random, search->problem->count);
+    mix_extents(&random, search->problem);
     rdt_random_mix(&random, (uint64_t)search->cache);
     return random;
 }

@@ -10,11 +10,11 @@
 
 struct rdt_candidates;
 
-/* A problem like this one, by its trials: those of `count` elements among them. */
+/* A problem like this one, by its trials: those of its extents among them. */
 typedef struct rdt_similar {
     const rdt_trials *trials;
-    uint64_t count;
-    /* How its count compares: 1 for a smaller one, whose best configs are tried with their
+    redtune_problem problem; /* of which the extents count */
+    /* How its size compares: 1 for a smaller one, whose best configs are tried with their
      * parameters one step up, too; -1 for a larger one; 0 for the same. */
     int shift;
 } rdt_similar;

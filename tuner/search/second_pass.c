@@ -18,14 +18,14 @@ enum { FROM_NEXT = 3 }; /* points of the next size */
 static redtune_status gather_points(const rdt_search *search, const rdt_similar *next,
                                     rdt_point **out, size_t *count, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const size_t room = rdt_trials_at(search->known, search->problem->count) + FROM_NEXT;
+    const size_t room = rdt_trials_at(search->known, search->problem) + FROM_NEXT;
     size_t added = 0;
     rdt_point *points = *out = calloc(room, sizeof *points);
     if (!points) return rdt_fail_memory(err, room * sizeof *points);
     for (size_t i = 0; i < search->known->count; i++) {
         const rdt_trial *trial = &search->known->trial[i];
-        if (trial->problem.count == search->problem->count && trial->outcome == RDT_OUTCOME_GOOD &&
-            trial->samples <= search->strategy->samples)
+        if (rdt_problem_same_extents(&trial->problem, search->problem) &&
+            trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
             *count += !rdt_point_read(spaces, trial->family, trial->config, &points[*count], NULL);
     }
     redtune_status status =
@@ -54,13 +54,13 @@ static redtune_status search_again(const rdt_search *search, const rdt_similar *
 static redtune_status revisit(rdt_sweep *sweep, size_t i, rdt_cache_state cache, rdt_finding *out,
                               redtune_error *err) {
     rdt_search search = rdt_sweep_search(sweep, &sweep->problems[i], cache);
-    const rdt_similar next = {search.known, sweep->problems[i + 1].count, -1};
+    const rdt_similar next = {search.known, sweep->problems[i + 1], -1};
     redtune_status status = REDTUNE_OK;
     search.verified = &sweep->known[!cache];
-    if (!rdt_budget_is_late(search.budget) && rdt_trials_at(search.known, search.problem->count) &&
-        rdt_trials_at(next.trials, next.count))
+    if (!rdt_budget_is_late(search.budget) && rdt_trials_at(search.known, search.problem) &&
+        rdt_trials_at(next.trials, &next.problem))
         status = search_again(&search, &next, &out->now, err);
-    return status ? status : rdt_sweep_find(sweep, search.problem->count, cache, out, err);
+    return status ? status : rdt_sweep_find(sweep, search.problem, cache, out, err);
 }
 
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */

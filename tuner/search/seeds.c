@@ -38,14 +38,15 @@ static redtune_status rank_points(const rdt_search *search, const rdt_similar *f
                                   ranked_point **out, size_t *out_count, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     const rdt_trials *trials = from->trials;
-    const size_t room = rdt_trials_at(trials, from->count) + 1;
+    const size_t room = rdt_trials_at(trials, &from->problem) + 1;
     size_t count = 0;
     ranked_point *ranked = *out = calloc(room, sizeof *ranked);
     if (!ranked) return rdt_fail_memory(err, room * sizeof *ranked);
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
         rdt_point point;
-        if (trial->problem.count != from->count || trial->outcome != RDT_OUTCOME_GOOD ||
+        if (!rdt_problem_same_extents(&trial->problem, &from->problem) ||
+            trial->outcome != RDT_OUTCOME_GOOD ||
             rdt_point_read(spaces, trial->family, trial->config, &point, NULL))
             continue;
         size_t at = 0;

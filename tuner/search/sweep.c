@@ -85,15 +85,16 @@ static int compare_points(const void *a, const void *b) {
     return family ? family : strcmp(x->config, y->config);
 }
 
-redtune_status rdt_sweep_find(const rdt_sweep *self, uint64_t count, rdt_cache_state cache,
-                              rdt_finding *out, redtune_error *err) {
+redtune_status rdt_sweep_find(const rdt_sweep *self, const redtune_problem *problem,
+                              rdt_cache_state cache, rdt_finding *out, redtune_error *err) {
     const rdt_trials *all = &self->known[cache];
     const rdt_trial **trials = calloc(all->count + 1, sizeof *trials);
     rdt_winner winner = {0};
     size_t here = 0;
     if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
     for (size_t i = 0; i < all->count; i++)
-        if (all->trial[i].problem.count == count) trials[here++] = &all->trial[i];
+        if (rdt_problem_same_extents(&all->trial[i].problem, problem))
+            trials[here++] = &all->trial[i];
     redtune_status status = rdt_winner_choose(trials, here, &winner, err);
     if (!status) {
         out->found = winner.trial != NULL;
@@ -124,37 +125,42 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
     return REDTUNE_OK;
 }
 
-/* The nearest searched count below, or above; 0: not found. */
-static uint64_t nearest_count(const rdt_trials *trials, uint64_t count, bool above) {
+/* The nearest searched problem below, or above; NULL: not found. */
+static const redtune_problem *find_nearest(const rdt_trials *trials, const redtune_problem *problem,
+                                           bool above) {
     enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were measured */
-    uint64_t nearest = 0;
+    const int side = above ? 1 : -1;
+    const redtune_problem *nearest = NULL;
     for (size_t i = 0; i < trials->count; i++) {
-        uint64_t each = trials->trial[i].problem.count;
-        bool is_nearer =
-            above ? each > count && (!nearest || each < nearest) : each < count && each > nearest;
-        if (is_nearer && rdt_trials_at(trials, each) >= SEARCHED) nearest = each;
+        const redtune_problem *each = &trials->trial[i].problem;
+        if (side * rdt_problem_compare_extents(each, problem) <= 0 ||
+            (nearest && side * rdt_problem_compare_extents(each, nearest) >= 0))
+            continue;
+        if (rdt_trials_at(trials, each) >= SEARCHED) nearest = each;
     }
     return nearest;
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-static void add_similar(rdt_search *search, const rdt_trials *trials, uint64_t count, int shift) {
-    if (rdt_trials_at(trials, count))
-        search->similar[search->similar_count++] = (rdt_similar){trials, count, shift};
+/* problem: NULL: nothing is added. */
+static void add_similar(rdt_search *search, const rdt_trials *trials,
+                        const redtune_problem *problem, int shift) {
+    if (problem && rdt_trials_at(trials, problem))
+        search->similar[search->similar_count++] = (rdt_similar){trials, *problem, shift};
 }
 
 /* The search of a problem, with all that is known around it. */
 static rdt_search search_of(rdt_sweep *self, size_t problem, rdt_cache_state cache) {
-    const uint64_t count = self->problems[problem].count;
+    const redtune_problem *here = &self->problems[problem];
     const rdt_trials *same = &self->known[cache], *other = &self->known[!cache];
-    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
+    rdt_search search = rdt_sweep_search(self, here, cache);
     search.verified = other;
     search.sizes = same;
-    if (cache == RDT_CACHE_WARM) add_similar(&search, other, count, 0);
-    add_similar(&search, &self->alike[cache], count, 0);
-    add_similar(&search, same, nearest_count(same, count, false), 1);
-    add_similar(&search, same, nearest_count(same, count, true), -1);
+    if (cache == RDT_CACHE_WARM) add_similar(&search, other, here, 0);
+    add_similar(&search, &self->alike[cache], here, 0);
+    add_similar(&search, same, find_nearest(same, here, false), 1);
+    add_similar(&search, same, find_nearest(same, here, true), -1);
     return search;
 }
 
@@ -175,9 +181,8 @@ static redtune_status prepare_sizes(rdt_sweep *self, size_t problem, redtune_err
 static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_state cache,
                                      rdt_finding *out, redtune_error *err) {
     const rdt_search search = search_of(self, problem, cache);
-    const uint64_t count = search.problem->count;
     bool complete = false;
-    redtune_status status = rdt_sweep_find(self, count, cache, out, err);
+    redtune_status status = rdt_sweep_find(self, search.problem, cache, out, err);
     if (!status) status = is_complete(&search, out, &complete, err);
     if (status) return status;
     if (complete) {
@@ -186,7 +191,7 @@ static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_
     }
     if (cache == RDT_CACHE_COLD) status = prepare_sizes(self, problem, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
-    return status ? status : rdt_sweep_find(self, count, cache, out, err);
+    return status ? status : rdt_sweep_find(self, search.problem, cache, out, err);
 }
 
 size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {

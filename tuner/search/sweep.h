@@ -35,6 +35,6 @@ redtune_status rdt_sweep_join(rdt_sweep *sweep, redtune_error *err);
 /* For the sweep's other files: a search of it, as far as it is the same for all problems. */
 rdt_search rdt_sweep_search(rdt_sweep *sweep, const redtune_problem *problem,
                             rdt_cache_state cache);
-/* Finds what is known of count elements by now; out->now stays. */
-redtune_status rdt_sweep_find(const rdt_sweep *sweep, uint64_t count, rdt_cache_state cache,
-                              rdt_finding *out, redtune_error *err);
+/* Finds what is known of the problem by now; out->now stays. */
+redtune_status rdt_sweep_find(const rdt_sweep *sweep, const redtune_problem *problem,
+                              rdt_cache_state cache, rdt_finding *out, redtune_error *err);

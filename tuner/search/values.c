@@ -72,8 +72,8 @@ static uint64_t up(uint64_t count) {
 
 static int compare(const void *a, const void *b) {
     const known *x = a, *y = b;
-    const uint64_t left = x->trial->problem.count, right = y->trial->problem.count;
-    if (left != right) return left < right ? -1 : 1;
+    const int extents = rdt_problem_compare_extents(&x->trial->problem, &y->trial->problem);
+    if (extents) return extents;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     if (x->trial->samples != y->trial->samples)
         return x->trial->samples > y->trial->samples ? -1 : 1;
@@ -82,23 +82,32 @@ static int compare(const void *a, const void *b) {
 
 static bool is_near(uint64_t a, uint64_t b) { return a <= up(b) && b <= up(a); }
 
+static bool are_near(const redtune_problem *a, const redtune_problem *b) {
+    return is_near(a->count, b->count) && is_near(rdt_problem_results(a), rdt_problem_results(b));
+}
+
 static bool is_close(uint64_t a, uint64_t b) { return a < CLOSE * b && b < CLOSE * a; }
 
-/* Of each point at each size near the problem's the trial that counts: at `only` elements, or,
- * where that is 0, at all but the problem's own. */
-static redtune_status gather(const rdt_search *search, const rdt_trials *trials, uint64_t only,
-                             evidence *out, redtune_error *err) {
+static bool are_close(const redtune_problem *a, const redtune_problem *b) {
+    return is_close(a->count, b->count) && is_close(rdt_problem_results(a), rdt_problem_results(b));
+}
+
+/* Of each point at each problem near this one the trial that counts: at `only`, or, where that is
+ * NULL, at all but this one itself. */
+static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
+                             const redtune_problem *only, evidence *out, redtune_error *err) {
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const uint64_t count = search->problem->count;
+    const redtune_problem *here = search->problem;
     size_t kept = 0;
     if (!trials) return REDTUNE_OK;
     out->known = calloc(trials->count + 1, sizeof *out->known);
     if (!out->known) return rdt_fail_memory(err, (trials->count + 1) * sizeof *out->known);
     for (size_t i = 0; i < trials->count; i++) {
         const rdt_trial *trial = &trials->trial[i];
-        const uint64_t size = trial->problem.count;
+        const redtune_problem *at = &trial->problem;
         known *next = &out->known[kept];
-        if ((only ? size != only : size == count) || !is_near(size, count) ||
+        if (rdt_problem_same_extents(at, only ? only : here) != (only != NULL) ||
+            !are_near(at, here) ||
             rdt_point_read(spaces, trial->family, trial->config, &next->point, NULL))
             continue;
         next->rank = rdt_point_rank(spaces, &next->point);
@@ -108,7 +117,8 @@ static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
     qsort(out->known, kept, sizeof *out->known, compare);
     for (size_t i = 0; i < kept; i++) {
         const known *last = out->count ? &out->known[out->count - 1] : NULL;
-        if (last && last->trial->problem.count == out->known[i].trial->problem.count &&
+        if (last &&
+            rdt_problem_same_extents(&last->trial->problem, &out->known[i].trial->problem) &&
             rdt_point_same(&last->point, &out->known[i].point))
             continue;
         out->known[out->count++] = out->known[i];
@@ -117,11 +127,10 @@ static redtune_status gather(const rdt_search *search, const rdt_trials *trials,
 }
 
 static redtune_status gather_all(const rdt_search *search, history *out, redtune_error *err) {
-    redtune_status status = gather(search, search->sizes, 0, &out->sizes, err);
-    if (!status)
-        status = gather(search, search->verified, search->problem->count, &out->other, err);
+    redtune_status status = gather(search, search->sizes, NULL, &out->sizes, err);
+    if (!status) status = gather(search, search->verified, search->problem, &out->other, err);
     for (size_t i = 0; !status && i < search->similar_count; i++)
-        status = gather(search, search->similar[i].trials, search->similar[i].count,
+        status = gather(search, search->similar[i].trials, &search->similar[i].problem,
                         &out->similar[i], err);
     return status;
 }
@@ -156,39 +165,41 @@ static effect effect_of(const known *at, size_t count, const setting *setting) {
 }
 
 /* At the nearest size below the problem's that has the setting, or at or above it. */
-static effect nearest_effect(const evidence *all, uint64_t count, bool above,
+static effect nearest_effect(const evidence *all, const redtune_problem *problem, bool above,
                              const setting *setting) {
     effect found = UNTRIED;
     for (size_t first = 0, end; first < all->count; first = end) {
-        const uint64_t size = all->known[first].trial->problem.count;
+        const redtune_problem *at = &all->known[first].trial->problem;
         for (end = first + 1; end < all->count; end++)
-            if (all->known[end].trial->problem.count != size) break;
-        if ((size >= count) != above || (above && found != UNTRIED)) continue;
+            if (!rdt_problem_same_extents(&all->known[end].trial->problem, at)) break;
+        if ((rdt_problem_compare_extents(at, problem) >= 0) != above || (above && found != UNTRIED))
+            continue;
         effect here = effect_of(&all->known[first], end - first, setting);
-        if (here == TIED && is_close(size, count)) here = LOST; /* there is nothing to gain */
+        if (here == TIED && are_close(at, problem)) here = LOST; /* there is nothing to gain */
         if (here != UNTRIED) found = here;
     }
     return found;
 }
 
 /* What the sizes around the problem's say of the setting. */
-static rdt_use use_near(const evidence *all, uint64_t count, const setting *setting) {
+static rdt_use use_near(const evidence *all, const redtune_problem *problem,
+                        const setting *setting) {
     static const rdt_use use[] = {[UNTRIED] = RDT_USE_UNKNOWN,
                                   [LOST] = RDT_USE_OUT,
                                   [TIED] = RDT_USE_TIED,
                                   [WON] = RDT_USE_IN};
-    effect below = nearest_effect(all, count, false, setting);
-    effect above = nearest_effect(all, count, true, setting);
+    effect below = nearest_effect(all, problem, false, setting);
+    effect above = nearest_effect(all, problem, true, setting);
     return use[below > above ? below : above];
 }
 
 /* What won at a similar problem is in. What tied and lost counts in the class alone; and what lost
  * at the problem itself in the other cache state need not be tried. */
 static rdt_use classify(const rdt_search *search, const history *all, const setting *setting) {
-    const uint64_t count = search->problem->count;
-    const rdt_use use = search->sizes ? use_near(&all->sizes, count, setting) : RDT_USE_OUT;
+    const redtune_problem *here = search->problem;
+    const rdt_use use = search->sizes ? use_near(&all->sizes, here, setting) : RDT_USE_OUT;
     for (size_t i = 0; i < search->similar_count; i++)
-        if (use_near(&all->similar[i], count, setting) == RDT_USE_IN) return RDT_USE_IN;
+        if (use_near(&all->similar[i], here, setting) == RDT_USE_IN) return RDT_USE_IN;
     const bool lost = effect_of(all->other.known, all->other.count, setting) == LOST;
     return use == RDT_USE_UNKNOWN && lost ? RDT_USE_OUT : use;
 }
