@@ -41,7 +41,8 @@ Time = collections.namedtuple("Time", "ns spread_ns gbps")
 
 
 def skip(reason):
-    print(f"against_torch: skipped: {reason}", file=sys.stderr)
+    program = os.path.basename(sys.argv[0]).removesuffix(".py")
+    print(f"{program}: skipped: {reason}", file=sys.stderr)
     sys.exit(SKIPPED)
 
 

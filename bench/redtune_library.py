@@ -24,6 +24,20 @@ class Problem(ctypes.Structure):
     ]
 
 
+class Operands(ctypes.Structure):
+    _fields_ = [
+        ("d_in", ctypes.c_void_p * 2),
+        ("d_out", ctypes.c_void_p * 2),
+        ("count", ctypes.c_uint64),
+        ("workspace", ctypes.c_void_p),
+        ("outer", ctypes.c_uint64),
+        ("inner", ctypes.c_uint64),
+        ("outer_step", ctypes.c_uint64),
+        ("step", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+
 class Options(ctypes.Structure):
     _fields_ = [
         ("device", ctypes.c_char_p),
@@ -67,6 +81,15 @@ class Redtune:
     def problem(self, op, dtype, count):
         return Problem(op=self.find("op", op), dtype=self.find("dtype", dtype), count=count)
 
+    def axis_problem(self, op, dtype, rows, cols, axis):
+        """Of each row (axis 1) or each column (axis 0) of a packed matrix."""
+        problem = self.problem(op, dtype, cols if axis == 1 else rows)
+        if axis == 1:
+            problem.outer = rows
+        else:
+            problem.inner = cols
+        return problem
+
     def result(self, problem):
         """The name of the result's dtype."""
         value = ctypes.c_int()
@@ -79,19 +102,37 @@ class Redtune:
         the reduction. What it queued must be done when the context ends."""
         plan = ctypes.c_void_p()
         self.call("redtune_plan_create", self.handle, ctypes.byref(problem), ctypes.byref(plan))
+        is_whole = not problem.outer and not problem.inner
+        try:
+            yield (self.whole if is_whole else self.shaped)(plan.value, problem)
+        finally:
+            self.library.redtune_plan_destroy(plan)
+
+    def whole(self, plan, problem):
         run, error = self.library.redtune_plan_reduce, Error()
         run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
                         ctypes.c_void_p, ctypes.c_void_p]
-        handle, count, error_at = plan.value, problem.count, ctypes.addressof(error)
+        count, error_at = problem.count, ctypes.addressof(error)
 
         def reduce(d_in, d_out, stream):
-            if run(handle, d_in, count, d_out, stream, error_at):
+            if run(plan, d_in, count, d_out, stream, error_at):
                 raise Refused(error.message.decode())
 
-        try:
-            yield reduce
-        finally:
-            self.library.redtune_plan_destroy(plan)
+        return reduce
+
+    def shaped(self, plan, problem):
+        run, error = self.library.redtune_plan_run, Error()
+        run.argtypes = [ctypes.c_void_p] * 4
+        operands = Operands(count=problem.count, outer=problem.outer, inner=problem.inner,
+                            outer_step=problem.outer_step, step=problem.step)
+        at, error_at = ctypes.addressof(operands), ctypes.addressof(error)
+
+        def reduce(d_in, d_out, stream):
+            operands.d_in[0], operands.d_out[0] = d_in, d_out
+            if run(plan, at, stream, error_at):
+                raise Refused(error.message.decode())
+
+        return reduce
 
     def close(self):
         self.library.redtune_close(self.handle)

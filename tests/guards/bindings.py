@@ -20,7 +20,7 @@ def members(name):
         kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", " ".join(line.split())).groups()
         kind = kind.strip()
         if count:
-            yield member, KINDS[kind] * int(count)
+            yield member, KINDS.get(kind, ctypes.c_void_p) * int(count)
         elif kind.endswith("*"):
             yield member, KINDS.get(kind, ctypes.c_void_p)
         else:
@@ -28,6 +28,7 @@ def members(name):
 
 
 for name, structure in (("redtune_error", bindings.Error), ("redtune_problem", bindings.Problem),
+                        ("redtune_operands", bindings.Operands),
                         ("redtune_options", bindings.Options)):
     declared, bound = list(members(name)), structure._fields_
     assert declared == bound, f"{name} is {declared}, bound as {bound}"
