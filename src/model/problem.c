@@ -212,6 +212,28 @@ uint64_t rdt_problem_reach(const redtune_problem *problem) {
     return elements;
 }
 
+static void raise(uint64_t *most, uint64_t value) {
+    if (*most < value) *most = value;
+}
+
+void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem) {
+    raise(&domain->count, problem->count);
+    raise(&domain->results, rdt_problem_results(problem));
+    raise(&domain->reach, rdt_problem_reach(problem));
+}
+
+rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count) {
+    rdt_domain domain = {.problem = *problems};
+    for (size_t i = 0; i < count; i++) rdt_problem_widen(&domain, &problems[i]);
+    return domain;
+}
+
+bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *domain) {
+    return rdt_problem_same_class(problem, &domain->problem) && problem->count <= domain->count &&
+           rdt_problem_results(problem) <= domain->results &&
+           rdt_problem_reach(problem) <= domain->reach;
+}
+
 static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b) {

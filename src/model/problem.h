@@ -58,6 +58,16 @@ rdt_layout rdt_problem_layout(const redtune_problem *problem);
 uint64_t rdt_problem_elements(const redtune_problem *problem);
 uint64_t rdt_problem_results(const redtune_problem *problem);
 uint64_t rdt_problem_reach(const redtune_problem *problem);
+/* The problems of a class up to some sizes, each the most that any of them has. */
+typedef struct rdt_domain {
+    redtune_problem problem; /* any of the class, resolved */
+    uint64_t count, results, reach;
+} rdt_domain;
+
+/* The least one that has all of these, at least one, of one class. */
+rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count);
+void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem);
+bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *domain);
 /* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b);
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b);

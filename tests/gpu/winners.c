@@ -95,16 +95,14 @@ static bool is_tie(const pair *each) {
 /* One round of those of one class: they share the test data. */
 static redtune_status race_class(pair *pairs, size_t count, int round) {
     const rdt_local_parts parts = {.context = gpu.context, .maker = {shop.codegen, make, NULL}};
-    redtune_problem largest = pairs[0].row[0]->trial.problem;
+    rdt_domain domain = rdt_problem_domain(&pairs[0].row[0]->trial.problem, 1);
     rdt_local *local = NULL;
     rdt_buffer shift = {0}; /* lies where the data lay in another round */
-    for (size_t i = 0; i < count; i++)
-        if (pairs[i].row[0]->trial.problem.count > largest.count)
-            largest = pairs[i].row[0]->trial.problem;
+    for (size_t i = 0; i < count; i++) rdt_problem_widen(&domain, &pairs[i].row[0]->trial.problem);
     redtune_status status =
         rdt_buffer_create(gpu.driver, ((size_t)round * 37 + 1) << 20, &shift, &err);
     rdt_evaluator evaluator;
-    if (!status) status = rdt_local_replace(&local, &parts, &largest, &evaluator, &err);
+    if (!status) status = rdt_local_replace(&local, &parts, &domain, &evaluator, &err);
     for (size_t i = 0; !status && i < count; i++) {
         if (!is_tie(&pairs[i])) status = race(&evaluator, &pairs[i], round);
     }

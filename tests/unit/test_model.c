@@ -246,6 +246,26 @@ static void gaps_are_reached_and_not_reduced(void) {
     CHECK_INT(rdt_problem_elements(&empty) + rdt_problem_reach(&empty), 0);
 }
 
+/* Of 4 rows of 1000 and 1000 rows of 4 none is the largest. */
+static void a_domain_has_the_most_in_each_direction(void) {
+    const redtune_problem long_rows = {
+        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 4};
+    redtune_problem many_rows = long_rows, pitched = long_rows, whole = long_rows;
+    many_rows.count = 4, many_rows.outer = 1000;
+    pitched.outer_step = 2000;
+    whole.outer = 0;
+    const redtune_problem both[] = {long_rows, many_rows};
+    rdt_domain domain = rdt_problem_domain(both, 2);
+    CHECK_INT(domain.count, 1000);
+    CHECK_INT(domain.results, 1000);
+    CHECK_INT(domain.reach, 4000);
+    CHECK(rdt_problem_is_within(&long_rows, &domain) && rdt_problem_is_within(&many_rows, &domain));
+    CHECK(!rdt_problem_is_within(&pitched, &domain) && !rdt_problem_is_within(&whole, &domain));
+    rdt_problem_widen(&domain, &pitched);
+    CHECK_INT(domain.reach, 7000);
+    CHECK(rdt_problem_is_within(&pitched, &domain));
+}
+
 /* Each field counts, those of the class before those of the extents. */
 static void problems_are_compared_by_class_and_extents(void) {
     const redtune_problem one = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32};
@@ -600,6 +620,7 @@ int main(int argc, char **argv) {
         FACT(columns_span_what_has_an_address),
         FACT(a_grid_has_blocks_for_all_columns),
         FACT(gaps_are_reached_and_not_reduced),
+        FACT(a_domain_has_the_most_in_each_direction),
         FACT(problems_are_compared_by_class_and_extents),
         FACT(problem_count_max_keeps_offsets_below_2_63),
         FACT(problem_is_described_in_words),

@@ -115,9 +115,10 @@ static bool bench_open(bench *self, int family) {
     self->workers = (rdt_worker_pool){.options = &self->options, .limit_s = 10, .stop = stop};
     self->candidate.point.family = family;
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
+    const rdt_domain domain = rdt_problem_domain(&self->problem, 1);
     stop_at_s = 0;
     if (rdt_remote_open(&self->workers, "sim", &self->remote, &err)) return false;
-    self->evaluator = rdt_remote_evaluator(self->remote, 0, &self->problem);
+    self->evaluator = rdt_remote_evaluator(self->remote, 0, &domain);
     return true;
 }
 
@@ -175,7 +176,8 @@ static void jobs_wait_for_each_other(void) {
     quick.candidate.point.family = ANSWERS;
     quick.batch.candidates = &quick.candidate;
     slow.batch.candidates = &slow.candidate;
-    quick.evaluator = rdt_remote_evaluator(quick.remote, 1, &quick.problem);
+    const rdt_domain domain = rdt_problem_domain(&quick.problem, 1);
+    quick.evaluator = rdt_remote_evaluator(quick.remote, 1, &domain);
     CHECK_INT(pthread_create(&thread, NULL, verify, &slow), 0);
     usleep(500000);
     CHECK_OK(bench_verify(&quick), err);

@@ -8,7 +8,7 @@
 
 struct rdt_local {
     rdt_local_parts parts;
-    redtune_problem largest;
+    rdt_domain domain;
     rdt_test_buffers *buffers; /* NULL until the first use */
     rdt_kernel_set *kernels;   /* likewise */
     rdt_expected expected;     /* of what is timed */
@@ -36,11 +36,13 @@ static void drop_all(rdt_local *self) {
 /* The test buffers and the kernel set. */
 static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
+    if (!rdt_problem_is_within(batch->problem, &self->domain))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot try a problem that is larger than the evaluator was made for");
     if (self->spoilt) drop_all(self);
     if (!self->buffers)
-        status =
-            rdt_test_buffers_open(self->parts.context, &self->largest, self->parts.memory_bytes,
-                                  &self->parts.maker, &self->buffers, err);
+        status = rdt_test_buffers_open(self->parts.context, &self->domain, self->parts.memory_bytes,
+                                       &self->parts.maker, &self->buffers, err);
     if (status || self->kernels) return status;
     return rdt_kernel_set_create(self->buffers, &self->parts.maker, batch->problem, &self->kernels,
                                  err);
@@ -285,13 +287,12 @@ void rdt_local_destroy(rdt_local *self) {
 }
 
 redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,
-                                 const redtune_problem *largest, rdt_evaluator *out,
-                                 redtune_error *err) {
+                                 const rdt_domain *domain, rdt_evaluator *out, redtune_error *err) {
     rdt_local_destroy(*local);
     rdt_local *self = *local = calloc(1, sizeof *self);
     if (!self) return rdt_fail_memory(err, sizeof *self);
     self->parts = *parts;
-    self->largest = *largest;
+    self->domain = *domain;
     *out = (rdt_evaluator){.self = self, .verify = verify_here, .time = time_batch};
     return REDTUNE_OK;
 }

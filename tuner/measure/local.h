@@ -18,11 +18,10 @@ typedef struct rdt_local_parts {
     void *at_user;
 } rdt_local_parts;
 
-/* An evaluator for problems like `largest`, which is resolved, of up to its count, which is good
- * for as long as *local is. It takes GPU memory on its first use only, and the place of the one in
- * *local, which may be NULL: the test data of two classes might not fit the GPU's memory. */
+/* An evaluator for the problems of the domain, which is good for as long as *local is. It takes GPU
+ * memory on its first use only, and the place of the one in *local, which may be NULL: the test
+ * data of two classes might not fit the GPU's memory. */
 redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,
-                                 const redtune_problem *largest, rdt_evaluator *out,
-                                 redtune_error *err);
+                                 const rdt_domain *domain, rdt_evaluator *out, redtune_error *err);
 /* local may be NULL. */
 void rdt_local_destroy(rdt_local *local);

@@ -48,6 +48,11 @@ uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
     return largest;
 }
 
+bool rdt_test_buffers_fit(const rdt_facts *facts, uint64_t free_bytes,
+                          const redtune_problem *problem) {
+    return rdt_problem_reach(problem) <= rdt_test_buffers_count_max(facts, free_bytes, problem);
+}
+
 uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
                                     const redtune_problem *problem) {
     uint64_t bytes = free_bytes > FREE_BYTES_MIN ? free_bytes - FREE_BYTES_MIN : 0;
@@ -147,24 +152,25 @@ static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
                                       buffers->one_hot.window, &buffers->neutral, err);
 }
 
-redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_problem *problem,
+redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domain *domain,
                                      uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
                                      redtune_error *err) {
     rdt_test_buffers *buffers = calloc(1, sizeof *buffers);
     if (!buffers) return rdt_fail_memory(err, sizeof *buffers);
     buffers->context = context;
     buffers->driver = context->driver;
-    buffers->problem = *problem;
-    buffers->dtype = problem->dtype;
+    buffers->problem = domain->problem;
+    buffers->dtype = domain->problem.dtype;
     redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
     if (!status)
-        status = rdt_judge_open(context, problem, maker, buffers->stream, &buffers->judge, err);
+        status = rdt_judge_open(context, &buffers->problem, maker, buffers->stream, &buffers->judge,
+                                err);
     if (!status) status = rdt_timer_create(buffers->driver, &buffers->timer, err);
     if (!status)
         status = create_zeroed(buffers, flush_bytes(&context->facts), &buffers->flush, err);
     if (!status) status = open_output(buffers, err);
     if (!status) status = create_zeroed(buffers, SCRATCHES_BYTES, &buffers->scratch, err);
-    if (!status) status = fill_pools(buffers, problem->count, bytes, err);
+    if (!status) status = fill_pools(buffers, domain->reach, bytes, err);
     if (!status) status = open_hot(buffers, err);
     if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
     if (status)

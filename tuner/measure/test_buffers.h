@@ -31,7 +31,7 @@ enum {
 typedef struct rdt_test_buffers {
     const rdt_context *context;
     const rdt_driver *driver;
-    redtune_problem problem; /* its count is the largest */
+    redtune_problem problem; /* of the class */
     redtune_dtype dtype;
     rdt_pool dense;      /* no zeros: what is timed, and verified where its results are exact */
     rdt_pool sparse;     /* exact results of any count in use; empty where dense has them */
@@ -51,17 +51,19 @@ typedef struct rdt_test_buffers {
 /* Device memory that nobody uses. */
 redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t *bytes,
                                            redtune_error *err);
-/* The largest count of the problem's dtype that test buffers can hold in so much memory; the
- * problem's own count does not matter. */
+/* Whether so much free memory has room for test buffers for the problem. */
+bool rdt_test_buffers_fit(const rdt_facts *facts, uint64_t free_bytes,
+                          const redtune_problem *problem);
+/* The largest count of whole arrays of the problem's dtype that test buffers can hold in so much
+ * memory; the problem's own count does not matter. */
 uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
                                     const redtune_problem *problem);
 /* The same, where all of the memory is the test buffers' and nothing is left to others. */
 uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
                                        const redtune_problem *problem);
-/* Test buffers for problems like this one of up to its count. problem is resolved. bytes: the
- * memory that it may take, which has room for that count; 0: what measuring well takes. maker makes
- * the judge's kernel. */
-redtune_status rdt_test_buffers_open(const rdt_context *context, const redtune_problem *problem,
+/* Test buffers for the problems of the domain. bytes: the memory that they may take, which has room
+ * for those; 0: what measuring well takes. maker makes the judge's kernel. */
+redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domain *domain,
                                      uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
                                      redtune_error *err);
 void rdt_test_buffers_close(rdt_test_buffers *buffers);

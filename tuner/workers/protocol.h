@@ -54,7 +54,7 @@ enum { RDT_JOBS_MAX = 8 };
 typedef struct rdt_request {
     unsigned job; /* whose it is, below RDT_JOBS_MAX */
     redtune_problem problem;
-    uint64_t largest; /* count of the largest problem of this class that is to come */
+    rdt_domain domain; /* of the problems of this class that are to come */
     rdt_cache_state cache;
     int samples;
     uint64_t count; /* candidates that follow */

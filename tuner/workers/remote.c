@@ -26,7 +26,7 @@ enum {
 typedef struct job {
     struct rdt_remote *remote;
     unsigned index;
-    redtune_problem largest;
+    rdt_domain domain;
 } job;
 
 struct rdt_remote {
@@ -102,7 +102,7 @@ static void send_query(rdt_remote *self, const query *query) {
     memset(&request, 0, sizeof request);
     request.job = query->job->index;
     request.problem = *query->batch.problem;
-    request.largest = query->job->largest.count;
+    request.domain = query->job->domain;
     request.cache = query->cache;
     request.samples = query->samples;
     request.count = query->batch.count;
@@ -344,10 +344,9 @@ static void keep_worker(void *user, bool keeps) {
         pthread_mutex_unlock(turn);
 }
 
-rdt_evaluator rdt_remote_evaluator(rdt_remote *self, unsigned index,
-                                   const redtune_problem *largest) {
+rdt_evaluator rdt_remote_evaluator(rdt_remote *self, unsigned index, const rdt_domain *domain) {
     job *job = &self->jobs[index];
-    *job = (struct job){self, index, *largest};
+    *job = (struct job){self, index, *domain};
     return (rdt_evaluator){.self = job,
                            .prepare = prepare_remotely,
                            .verify = verify_remotely,

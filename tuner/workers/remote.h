@@ -16,11 +16,10 @@ void rdt_remote_close(rdt_remote *remote);
  * evaluators. */
 redtune_status rdt_remote_ready(rdt_remote *remote, rdt_ready *out, redtune_error *err);
 
-/* The evaluator of a job, below RDT_JOBS_MAX, for problems like `largest` of up to its count; good
- * until the next call for that job. Each job may be a thread's own: the worker answers one request
- * at a time. Where the worker is lost, another takes its place and goes on behind the candidate
- * that was named last, which has its verdict; those that were being timed with it are timed again,
- * each alone. REDTUNE_INTERRUPTED if stop said so, and the failure of a worker that does not start
- * again: then the GPU is lost. */
-rdt_evaluator rdt_remote_evaluator(rdt_remote *remote, unsigned job,
-                                   const redtune_problem *largest);
+/* The evaluator of a job, below RDT_JOBS_MAX, for the problems of the domain; good until the next
+ * call for that job. Each job may be a thread's own: the worker answers one request at a time.
+ * Where the worker is lost, another takes its place and goes on behind the candidate that was named
+ * last, which has its verdict; those that were being timed with it are timed again, each alone.
+ * REDTUNE_INTERRUPTED if stop said so, and the failure of a worker that does not start again: then
+ * the GPU is lost. */
+rdt_evaluator rdt_remote_evaluator(rdt_remote *remote, unsigned job, const rdt_domain *domain);

@@ -16,7 +16,7 @@ typedef struct server {
     const rdt_serving *serving;
     /* By job: of its last request's class; zeros: none yet. */
     rdt_evaluator evaluators[RDT_JOBS_MAX];
-    redtune_problem largest[RDT_JOBS_MAX];
+    rdt_domain domains[RDT_JOBS_MAX];
     size_t first,
         at; /* of the request: where the evaluator's batch begins, and the current candidate */
 } server;
@@ -62,16 +62,21 @@ static redtune_status send_failure(const server *self, const redtune_error *erro
 
 /* ---- the evaluator --------------------------------------------------------------------------- */
 
+static bool is_same_domain(const rdt_domain *a, const rdt_domain *b) {
+    return rdt_problem_same_class(&a->problem, &b->problem) && a->count == b->count &&
+           a->results == b->results && a->reach == b->reach;
+}
+
 /* One evaluator at a time for each job: two classes' test data might not fit the GPU's memory. */
 static redtune_status need_evaluator(server *self, const rdt_request *request, redtune_error *err) {
     rdt_evaluator *evaluator = &self->evaluators[request->job];
-    redtune_problem *known = &self->largest[request->job], largest = request->problem;
-    largest.count = request->largest;
-    if (evaluator->self && rdt_problem_same(&largest, known)) return REDTUNE_OK;
+    const rdt_domain *domain = &request->domain;
+    rdt_domain *known = &self->domains[request->job];
+    if (evaluator->self && is_same_domain(domain, known)) return REDTUNE_OK;
     *evaluator = (rdt_evaluator){.self = NULL};
-    *known = largest;
+    *known = *domain;
     const rdt_serving *serving = self->serving;
-    return serving->open_evaluator(serving->user, request->job, &largest, send_at, self, evaluator,
+    return serving->open_evaluator(serving->user, request->job, domain, send_at, self, evaluator,
                                    err);
 }
 

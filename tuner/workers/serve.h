@@ -8,10 +8,10 @@
 typedef struct rdt_serving {
     rdt_wire *wire;
     void *user;
-    /* Gives an evaluator for problems like `largest` of up to its count, which is good until the
-     * next call for the same job; before each step it calls at(at_user, i) for the candidate i of a
+    /* Gives an evaluator for the problems of the domain, which is good until the next call for
+     * the same job; before each step it calls at(at_user, i) for the candidate i of a
      * batch. */
-    redtune_status (*open_evaluator)(void *user, unsigned job, const redtune_problem *largest,
+    redtune_status (*open_evaluator)(void *user, unsigned job, const rdt_domain *domain,
                                      void (*at)(void *at_user, size_t i), void *at_user,
                                      rdt_evaluator *out, redtune_error *err);
     /* Puts a kernel into the kernel cache. */

@@ -159,8 +159,9 @@ static void report_found(const attempt *self, const rdt_rechecked *found) {
 static redtune_status recheck(attempt *self, const rdt_hint *hint, double *left_s,
                               rdt_rechecked *found, redtune_error *err) {
     rdt_recheck_session *session = &self->session;
+    const rdt_domain domain = rdt_problem_domain(&self->problem, 1);
     redtune_status status = rdt_recheck_session_open(session, err);
-    if (!status) status = rdt_recheck_session_furnish(session, &self->problem, err);
+    if (!status) status = rdt_recheck_session_furnish(session, &domain, err);
     if (status) return status;
     double before = rdt_recheck_session_clock_s(session);
     status = rdt_recheck_session_recheck(session, &self->problem, RDT_CACHE_COLD, &hint->point,

@@ -60,8 +60,8 @@ void rdt_recheck_session_close(rdt_recheck_session *self) {
     if (self->worker) rdt_cache_file_close(&self->cache_file);
 }
 
-redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
-                                           const redtune_problem *largest, redtune_error *err) {
+redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self, const rdt_domain *domain,
+                                           redtune_error *err) {
     const rdt_local_parts parts = {
         .context = self->rt->context,
         .maker = {self->codegen, make_kernel, self},
@@ -70,8 +70,8 @@ redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
         .at_user = self,
     };
     if (!self->worker)
-        return rdt_local_replace(&self->local, &parts, largest, &self->evaluator, err);
-    self->evaluator = rdt_remote_evaluator(self->remote, 0, largest);
+        return rdt_local_replace(&self->local, &parts, domain, &self->evaluator, err);
+    self->evaluator = rdt_remote_evaluator(self->remote, 0, domain);
     return REDTUNE_OK;
 }
 

@@ -31,10 +31,9 @@ typedef struct rdt_recheck_session {
 redtune_status rdt_recheck_session_open(rdt_recheck_session *self, redtune_error *err);
 void rdt_recheck_session_close(rdt_recheck_session *self);
 
-/* Sets the evaluator to one for problems like this one of up to its count, in place of the one
- * before. */
-redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self,
-                                           const redtune_problem *largest, redtune_error *err);
+/* Sets the evaluator to one for the problems of the domain, in place of the one before. */
+redtune_status rdt_recheck_session_furnish(rdt_recheck_session *self, const rdt_domain *domain,
+                                           redtune_error *err);
 /* Rechecks one config there, as far as it goes in limit_s (0: no limit) beside the making
  * of kernels. */
 redtune_status rdt_recheck_session_recheck(rdt_recheck_session *self,

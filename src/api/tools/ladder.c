@@ -248,9 +248,10 @@ static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_er
                         "cannot climb the ladder with %" PRIu64 " elements: the GPU's free memory "
                         "has room for %" PRIu64 "; ask for fewer",
                         self->problem.count, largest);
+    const rdt_domain domain = rdt_problem_domain(&self->problem, 1);
     status = redtune_plan_create(rt, &self->problem, &self->tuned, err);
     if (!status)
-        status = rdt_test_buffers_open(rt->context, &self->problem, 0, &maker, &self->buffers, err);
+        status = rdt_test_buffers_open(rt->context, &domain, 0, &maker, &self->buffers, err);
     return status;
 }
 

@@ -139,13 +139,13 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         .searches_after = range->searches_after / self->tuner_count,
         .sink = &sink,
     };
-    const redtune_problem *largest =
-        sweep.problems + rdt_problem_list_class(self->problems, first) - 1;
+    const rdt_domain domain =
+        rdt_problem_domain(sweep.problems, rdt_problem_list_class(self->problems, first));
     rdt_evaluator evaluator;
     self->first = first;
     rdt_tuning_open_patience(self->database, tell_of_lock, self);
     redtune_status status = read_known(self, &sweep, err);
-    if (!status) status = self->open_evaluator(self->user, largest, &evaluator, err);
+    if (!status) status = self->open_evaluator(self->user, &domain, &evaluator, err);
     if (!status) {
         sweep.evaluator = &evaluator;
         status = range->joins ? rdt_sweep_join(&sweep, err) : rdt_sweep_run(&sweep, err);

@@ -29,9 +29,9 @@ typedef struct rdt_device_tuner {
     rdt_budget budget;
     rdt_event_queue *events;
     const rdt_log *log; /* takes what spoils the measurements */
-    /* Gives an evaluator for problems like this one of up to its count, which is good until the
-     * next call; user comes first. */
-    redtune_status (*open_evaluator)(void *user, const redtune_problem *largest, rdt_evaluator *out,
+    /* Gives an evaluator for the problems of the domain, which is good until the next call; user
+     * comes first. */
+    redtune_status (*open_evaluator)(void *user, const rdt_domain *domain, rdt_evaluator *out,
                                      redtune_error *err);
     void *user;
     size_t first; /* the device tuner's own: of the current range */

@@ -111,7 +111,7 @@ static void note_left_out(const redtune_problem *first, const rdt_facts *facts,
 }
 
 static bool fits(const redtune_problem *problem, const rdt_facts *facts, uint64_t free_bytes) {
-    return problem->count <= rdt_test_buffers_count_max(facts, free_bytes, problem);
+    return rdt_test_buffers_fit(facts, free_bytes, problem);
 }
 
 bool rdt_problem_list_fits(const rdt_problems *problems, const rdt_facts *facts,

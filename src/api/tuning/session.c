@@ -76,7 +76,7 @@ static redtune_status make_kernel(void *user, const redtune_problem *problem,
     return rdt_builder_make(rt->builder, rt->context, problem, point, launch, out, err);
 }
 
-static redtune_status open_evaluator(void *user, const redtune_problem *largest, rdt_evaluator *out,
+static redtune_status open_evaluator(void *user, const rdt_domain *domain, rdt_evaluator *out,
                                      redtune_error *err) {
     device_worker *self = user;
     if (!self->first->remote) {
@@ -85,9 +85,9 @@ static redtune_status open_evaluator(void *user, const redtune_problem *largest,
             .maker = {self->session->codegen, make_kernel, self},
             .nvml = self->nvml,
         };
-        return rdt_local_replace(&self->local, &parts, largest, out, err);
+        return rdt_local_replace(&self->local, &parts, domain, out, err);
     }
-    *out = rdt_remote_evaluator(self->first->remote, self->job, largest);
+    *out = rdt_remote_evaluator(self->first->remote, self->job, domain);
     return REDTUNE_OK;
 }
 

@@ -75,8 +75,7 @@ static int compare_age(const void *a, const void *b) {
 static bool find_config(const work *self, entry *each) {
     const rdt_context *context = self->rt->context;
     const redtune_problem *problem = &each->trial.problem;
-    return problem->count <=
-               rdt_test_buffers_count_max(&context->facts, self->free_bytes, problem) &&
+    return rdt_test_buffers_fit(&context->facts, self->free_bytes, problem) &&
            !rdt_point_read(rdt_codegen_spaces(self->codegen), each->trial.family,
                            each->trial.config, &each->point, NULL) &&
            !rdt_codegen_check(self->codegen, (rdt_case){problem, &context->facts}, &each->point,
@@ -195,11 +194,10 @@ static redtune_status verify_entry(work *self, const entry *each, redtune_error 
 
 /* Those of one class share the test data. */
 static redtune_status verify_class(work *self, size_t first, size_t count, redtune_error *err) {
-    redtune_problem largest = self->entries[first].trial.problem;
+    rdt_domain domain = rdt_problem_domain(&self->entries[first].trial.problem, 1);
     for (size_t i = first; i < first + count; i++)
-        if (self->entries[i].trial.problem.count > largest.count)
-            largest = self->entries[i].trial.problem;
-    redtune_status status = rdt_recheck_session_furnish(&self->session, &largest, err);
+        rdt_problem_widen(&domain, &self->entries[i].trial.problem);
+    redtune_status status = rdt_recheck_session_furnish(&self->session, &domain, err);
     for (size_t i = first; !status && i < first + count; i++)
         status = verify_entry(self, &self->entries[i], err);
     return status;

@@ -59,7 +59,7 @@ static redtune_status make_image(void *user, const rdt_compile_job *job, redtune
                              job->ptx, err);
 }
 
-static redtune_status open_evaluator(void *user, unsigned job, const redtune_problem *largest,
+static redtune_status open_evaluator(void *user, unsigned job, const rdt_domain *domain,
                                      void (*at)(void *at_user, size_t i), void *at_user,
                                      rdt_evaluator *out, redtune_error *err) {
     worker *self = user;
@@ -70,7 +70,7 @@ static redtune_status open_evaluator(void *user, unsigned job, const redtune_pro
         .at = at,
         .at_user = at_user,
     };
-    return rdt_local_replace(&self->locals[job], &parts, largest, out, err);
+    return rdt_local_replace(&self->locals[job], &parts, domain, out, err);
 }
 
 /* ---- from the greeting to the end ------------------------------------------------------------ */
