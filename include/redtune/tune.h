@@ -32,7 +32,7 @@ typedef struct redtune_tuned {
     double spread_ns;  /* half the distance between the quartiles of its samples */
     double default_ns; /* the best built-in default, likewise; 0 if none could be measured */
     int is_default;    /* nonzero: nothing beat the default by more than the noise */
-    double gbps;       /* input bytes over median_ns, in 10^9 bytes per second */
+    double gbps;       /* bytes of the elements over median_ns, in 10^9 bytes per second */
     double peak_gbps;  /* of the memory bus; 0 if unknown */
     uint64_t measured; /* candidates measured now; 0: the database had the answer */
     uint64_t failed;   /* candidates that did not compile, run or end, or gave a wrong result */
@@ -44,7 +44,8 @@ typedef struct redtune_tuned {
     uint64_t l2_bytes;
     char device[16]; /* the GPU, as redtune_tuning.devices or redtune_options.device names it */
     unsigned device_count, model_count; /* GPUs that the tune is on, and models of GPU */
-    /* Of the result among all: by model in the order of the devices, then op, dtype and count.
+    /* Of the result among all: by model in the order of the devices, then layout, op, dtype and
+     * extents; of redtune_tuning.problems by op, dtype, layout and extents.
      * Several GPUs finish their problems in any order. */
     uint64_t index;
     /* Nonzero: the second pass measured more; this replaces the problem's result from before. */
@@ -52,7 +53,7 @@ typedef struct redtune_tuned {
 } redtune_tuned;
 
 typedef struct redtune_progress {
-    /* The problem being measured; at a crossover one of the two sizes, or one between. */
+    /* The problem being measured; at a crossover one of the two problems, or one between. */
     const redtune_problem *problem;
     uint64_t problem_index, problem_count;     /* problem i of n: i are finished */
     uint64_t candidate_index, candidate_count; /* of those about to be measured */
@@ -103,12 +104,13 @@ typedef struct redtune_tuning {
      * from 0; so that several machines share a tune, each with a database of its own, which
      * redtune_import merges. A part that ends between two counts of one op and dtype takes the next
      * one as well, so that what lies between any two neighbours is measured by one part, and no
-     * part has more than one problem beyond its share rounded up. shard_count 0: all. */
+     * part has more than one whole array beyond its share rounded up. Rows of one op and dtype stay
+     * together in one part, and so do columns. shard_count 0: all. */
     unsigned shard_index, shard_count;
-    /* With a worker: how many classes (op and dtype) are tuned side by side on each GPU, at most 8.
-     * Their kernels are tried in turns, never at the same time; one has the GPU while another waits
-     * for kernels. 0: one for every 4 cores that a GPU has, from 1 to 3; on the simulated GPU, 1.
-     * It is 1 where the GPU's memory does not hold the inputs of all. */
+    /* With a worker: how many classes (op, dtype and layout) are tuned side by side on each GPU, at
+     * most 8. Their kernels are tried in turns, never at the same time; one has the GPU while
+     * another waits for kernels. 0: one for every 4 cores that a GPU has, from 1 to 3; on the
+     * simulated GPU, 1. It is 1 where the GPU's memory does not hold the inputs of all. */
     unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);
@@ -119,7 +121,9 @@ typedef struct redtune_tuning {
      * say: shapes, or what a program has recorded. Their config is not read. */
     const redtune_problem *problems;
     size_t problem_count;
-    /* Without counts and problems: of these redtune_layouts the default sizes. 0: whole arrays. */
+    /* Without counts and problems: these redtune_layouts, whole arrays of the default counts, rows
+     * and columns of powers of four elements and results, of 4 KiB to 1 GiB together, with a few
+     * odd ones; rows and columns of f16, bf16 and f32 unless dtypes are given. 0: whole arrays. */
     unsigned layouts;
     uint64_t reserved[4];
 } redtune_tuning;

@@ -16,16 +16,19 @@ static redtune_status store_trials(void *user, const rdt_trial *trials, size_t c
     return rdt_session_log_write(self->session_log, trials, count, err);
 }
 
+static double bytes_of(const redtune_problem *problem) {
+    return (double)rdt_problem_elements(problem) * (double)redtune_dtype_bytes(problem->dtype);
+}
+
 static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
                      size_t n, double best_ns) {
     const rdt_device_tuner *self = user;
-    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
     redtune_progress report = {
         .problem = problem,
         .candidate_index = i,
         .candidate_count = n,
         .stage = stage,
-        .best_gbps = best_ns > 0 ? bytes / best_ns : 0,
+        .best_gbps = best_ns > 0 ? bytes_of(problem) / best_ns : 0,
         .device = self->gpu.device,
         .device_count = self->gpu.device_count,
     };
@@ -67,8 +70,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .index = self->gpu.problems_before + self->first + problem,
         .again = again,
     };
-    double bytes = (double)result.problem.count * (double)redtune_dtype_bytes(result.problem.dtype);
-    result.gbps = result.median_ns > 0 ? bytes / result.median_ns : 0;
+    result.gbps = result.median_ns > 0 ? bytes_of(&result.problem) / result.median_ns : 0;
     rdt_text_copy(result.family, sizeof result.family, winner->family);
     rdt_text_copy(result.config, sizeof result.config, winner->config);
     rdt_text_copy(result.warm_config, sizeof result.warm_config,
@@ -91,13 +93,15 @@ static void tell_of_lock(void *user) {
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
-/* Another dtype with elements of the same size that has been tuned: what is best for one is good
- * for the other. */
+/* Another dtype with elements of the same size that has been tuned, in the same layout: what is
+ * best for one is good for the other. */
 static redtune_status read_alike(rdt_device_tuner *self, rdt_sweep *sweep, redtune_error *err) {
     const redtune_problem *here = sweep->problems;
     redtune_status status = REDTUNE_OK;
     for (const rdt_dtype_traits *each = rdt_dtype_table; !status && each->name; each++) {
-        redtune_problem like = {here->op, each->dtype, REDTUNE_DTYPE_NONE, 0};
+        redtune_problem like = *here;
+        like.dtype = each->dtype;
+        like.result = REDTUNE_DTYPE_NONE;
         if (each->dtype == here->dtype || each->bytes != redtune_dtype_bytes(here->dtype) ||
             rdt_problem_resolve(&like, &like, NULL))
             continue;

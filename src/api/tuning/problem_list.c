@@ -1,49 +1,171 @@
-/* Problem list: the list of what a tune goes through. */
+/* Problem list: the list of what a tune goes through.
+ *
+ * Classes follow each other, whole arrays of all ops and dtypes first, then rows, then columns; of
+ * each class the extents ascend, and none is there twice. */
 #include "api/tuning/problem_list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/tuning/shape_grid.h"
+#include "base/array.h"
 #include "model/problem.h"
 #include "tuner/measure/test_buffers.h"
-#include "redtune/tune.h"
 
 /* The counts, dtypes and ops that are tuned when the caller names none. The simulated GPU takes
  * minutes for what a GPU does in milliseconds, so fewer of them make its tune. */
 static const redtune_op usual_ops[] = {REDTUNE_SUM};
 static const redtune_dtype usual_dtypes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64,
                                              REDTUNE_I8,  REDTUNE_I32,  REDTUNE_I64};
+static const redtune_dtype usual_plane_dtypes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32};
 static const redtune_dtype simulated_dtypes[] = {REDTUNE_F32, REDTUNE_F64, REDTUNE_I32};
+static const redtune_dtype simulated_plane_dtypes[] = {REDTUNE_F32};
 enum { USUAL_COUNT_LOW = 10, USUAL_COUNT_HIGH = 30 };
 enum { SIMULATED_COUNT_LOW = 8, SIMULATED_COUNT_HIGH = 10 };
 
-static int compare_counts(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+typedef struct draft {
+    const redtune_tuning *wanted;
+    bool simulated;
+    rdt_problems list;
+    size_t capacity;
+} draft;
+
+/* ---- which ------------------------------------------------------------------------------------
+ */
+
+typedef struct dtype_list {
+    const redtune_dtype *dtype;
+    size_t count;
+} dtype_list;
+
+/* The dtypes that the caller names, or the usual ones of the layout. */
+static dtype_list choose_dtypes(const draft *self, rdt_layout layout) {
+    const redtune_tuning *wanted = self->wanted;
+    const bool whole = layout == RDT_LAYOUT_WHOLE;
+    if (wanted->dtype_count) return (dtype_list){wanted->dtypes, wanted->dtype_count};
+    if (self->simulated)
+        return whole ? (dtype_list){simulated_dtypes, COUNT_OF(simulated_dtypes)}
+                     : (dtype_list){simulated_plane_dtypes, COUNT_OF(simulated_plane_dtypes)};
+    return whole ? (dtype_list){usual_dtypes, COUNT_OF(usual_dtypes)}
+                 : (dtype_list){usual_plane_dtypes, COUNT_OF(usual_plane_dtypes)};
 }
 
-/* The caller's counts in ascending order, each once; or the usual ones. */
-static redtune_status list_counts(const redtune_tuning *wanted, bool simulated, uint64_t **out,
-                                  size_t *out_count, redtune_error *err) {
-    int low = simulated ? SIMULATED_COUNT_LOW : USUAL_COUNT_LOW;
-    int high = simulated ? SIMULATED_COUNT_HIGH : USUAL_COUNT_HIGH;
-    size_t count = wanted->count_count ? wanted->count_count : (size_t)(high - low + 1);
-    uint64_t *counts = malloc(count * sizeof *counts);
-    if (!counts) return rdt_fail_memory(err, count * sizeof *counts);
-    for (size_t i = 0; i < count; i++)
-        counts[i] = wanted->count_count ? wanted->counts[i] : UINT64_C(1) << ((size_t)low + i);
-    qsort(counts, count, sizeof *counts, compare_counts);
+static redtune_status add(draft *self, const redtune_problem *problem, redtune_error *err) {
+    rdt_problems *list = &self->list;
+    redtune_problem asked = *problem, resolved;
+    asked.config = NULL;
+    redtune_status status = rdt_problem_resolve(&asked, &resolved, err);
+    if (!status) status = RDT_ARRAY_RESERVE(list->problem, self->capacity, list->count + 1, err);
+    if (!status) list->problem[list->count++] = resolved;
+    return status;
+}
+
+/* The caller's counts, or the usual ones. */
+static redtune_status add_counts(draft *self, redtune_problem problem, redtune_error *err) {
+    const redtune_tuning *wanted = self->wanted;
+    const int low = self->simulated ? SIMULATED_COUNT_LOW : USUAL_COUNT_LOW;
+    const int high = self->simulated ? SIMULATED_COUNT_HIGH : USUAL_COUNT_HIGH;
+    const size_t count = wanted->count_count ? wanted->count_count : (size_t)(high - low + 1);
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        problem.count = wanted->count_count ? wanted->counts[i] : UINT64_C(1) << ((size_t)low + i);
+        status = add(self, &problem, err);
+    }
+    return status;
+}
+
+static redtune_status add_shapes(draft *self, redtune_problem problem, bool rows,
+                                 redtune_error *err) {
+    rdt_shape shapes[RDT_SHAPE_GRID_MAX];
+    const size_t count =
+        rdt_shape_grid_make(redtune_dtype_bytes(problem.dtype), rows, self->simulated, shapes);
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        problem.count = shapes[i].count;
+        *(rows ? &problem.outer : &problem.inner) = shapes[i].results;
+        status = add(self, &problem, err);
+    }
+    return status;
+}
+
+static redtune_status add_layout(draft *self, rdt_layout layout, redtune_error *err) {
+    const redtune_tuning *wanted = self->wanted;
+    const dtype_list dtypes = choose_dtypes(self, layout);
+    const redtune_op *ops = wanted->op_count ? wanted->ops : usual_ops;
+    const size_t op_count = wanted->op_count ? wanted->op_count : COUNT_OF(usual_ops);
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < op_count * dtypes.count; i++) {
+        const redtune_problem problem = {.op = ops[i / dtypes.count],
+                                         .dtype = dtypes.dtype[i % dtypes.count]};
+        status = layout == RDT_LAYOUT_WHOLE
+                     ? add_counts(self, problem, err)
+                     : add_shapes(self, problem, layout == RDT_LAYOUT_ROWS, err);
+    }
+    return status;
+}
+
+static redtune_status add_all(draft *self, redtune_error *err) {
+    const redtune_tuning *wanted = self->wanted;
+    const unsigned layouts =
+        wanted->count_count || !wanted->layouts ? REDTUNE_LAYOUT_WHOLE : wanted->layouts;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < wanted->problem_count; i++)
+        status = add(self, &wanted->problems[i], err);
+    if (status || wanted->problem_count) return status;
+    if (layouts & REDTUNE_LAYOUT_WHOLE) status = add_layout(self, RDT_LAYOUT_WHOLE, err);
+    if (!status && layouts & REDTUNE_LAYOUT_ROWS) status = add_layout(self, RDT_LAYOUT_ROWS, err);
+    if (!status && layouts & REDTUNE_LAYOUT_COLUMNS)
+        status = add_layout(self, RDT_LAYOUT_COLUMNS, err);
+    return status;
+}
+
+/* ---- in which order ---------------------------------------------------------------------------
+ */
+
+static int compare_extents(const void *a, const void *b) {
+    return rdt_problem_compare_extents(a, b);
+}
+
+static int compare_problems(const void *a, const void *b) {
+    const int class = rdt_problem_compare_class(a, b);
+    return class ? class : rdt_problem_compare_extents(a, b);
+}
+
+/* The caller's problems come in any order, ours by class. */
+static void sort(rdt_problems *list, bool by_class) {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!kept || counts[kept - 1] != counts[i]) counts[kept++] = counts[i];
-    *out = counts;
-    *out_count = kept;
-    return REDTUNE_OK;
+    redtune_problem *problem = list->problem;
+    if (by_class) qsort(problem, list->count, sizeof *problem, compare_problems);
+    for (size_t first = 0, count; first < list->count; first += count) {
+        count = rdt_problem_list_class(list, first);
+        qsort(problem + first, count, sizeof *problem, compare_extents);
+    }
+    for (size_t i = 0; i < list->count; i++)
+        if (!kept || !rdt_problem_same(&problem[kept - 1], &problem[i]))
+            problem[kept++] = problem[i];
+    list->count = kept;
+}
+
+/* ---- which part of them -----------------------------------------------------------------------
+ */
+
+/* The end of a plane that index i lies within, or its first, whichever is nearer; i itself where it
+ * lies within no plane. */
+static size_t leave_plane(const rdt_problems *list, size_t i) {
+    size_t first = i, end = i;
+    if (i == 0 || i >= list->count || rdt_problem_layout(&list->problem[i]) == RDT_LAYOUT_WHOLE)
+        return i;
+    while (first && rdt_problem_same_class(&list->problem[first - 1], &list->problem[i])) first--;
+    end = first + rdt_problem_list_class(list, first);
+    return i - first < end - i ? first : end;
 }
 
 /* Neighbours stay together: a search starts from what was best beside it. Where two shards meet
- * within a class, the first of the later one is the last of the earlier one, too, so that the
- * crossover between the two sizes lies in one shard, and in one only. */
+ * within a class of whole arrays, the first of the later one is the last of the earlier one, too,
+ * so that the crossover between the two sizes lies in one shard, and in one only. A plane has
+ * neighbours in two directions: it is one shard's, all of it. */
 static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *list,
                                  redtune_error *err) {
     const uint64_t shards = wanted->shard_count ? wanted->shard_count : 1;
@@ -52,8 +174,9 @@ static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *lis
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune shard %u of %u: they count from 0",
                         wanted->shard_index, wanted->shard_count);
     }
-    size_t first = (size_t)(list->count * (uint64_t)wanted->shard_index / shards);
-    size_t end = (size_t)(list->count * ((uint64_t)wanted->shard_index + 1) / shards);
+    const uint64_t index = wanted->shard_index;
+    const size_t first = leave_plane(list, (size_t)(list->count * index / shards));
+    size_t end = leave_plane(list, (size_t)(list->count * (index + 1) / shards));
     if (first < end && end < list->count &&
         rdt_problem_same_class(&list->problem[end - 1], &list->problem[end]))
         end++;
@@ -62,52 +185,37 @@ static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *lis
     return REDTUNE_OK;
 }
 
-/* The dtypes that the caller names, or the usual ones. Returns how many. */
-static size_t choose_dtypes(const redtune_tuning *wanted, bool simulated,
-                            const redtune_dtype **dtypes) {
-    *dtypes = wanted->dtype_count ? wanted->dtypes : simulated ? simulated_dtypes : usual_dtypes;
-    if (wanted->dtype_count) return wanted->dtype_count;
-    return simulated ? sizeof simulated_dtypes / sizeof *simulated_dtypes
-                     : sizeof usual_dtypes / sizeof *usual_dtypes;
-}
-
 redtune_status rdt_problem_list_make(const redtune_tuning *wanted, bool simulated,
                                      rdt_problems *out, redtune_error *err) {
-    const redtune_op *ops = wanted->op_count ? wanted->ops : usual_ops;
-    const redtune_dtype *dtypes = NULL;
-    size_t op_count = wanted->op_count ? wanted->op_count : sizeof usual_ops / sizeof *usual_ops;
-    size_t dtype_count = choose_dtypes(wanted, simulated, &dtypes);
-    rdt_problems list = {0};
-    uint64_t *counts = NULL;
-    size_t count_count = 0;
-    redtune_status status = list_counts(wanted, simulated, &counts, &count_count, err);
-    if (status) return status;
-    size_t total = op_count * dtype_count * count_count;
-    list.problem = calloc(total, sizeof *list.problem);
-    if (!list.problem) status = rdt_fail_memory(err, total * sizeof *list.problem);
-    for (size_t i = 0; !status && i < total; i++) {
-        const redtune_problem problem = {
-            .op = ops[i / count_count / dtype_count],
-            .dtype = dtypes[i / count_count % dtype_count],
-            .count = counts[i % count_count],
-        };
-        status = rdt_problem_resolve(&problem, &list.problem[list.count++], err);
+    draft self = {.wanted = wanted, .simulated = simulated};
+    redtune_status status = add_all(&self, err);
+    if (status) {
+        rdt_problem_list_free(&self.list);
+        return status;
     }
-    free(counts);
-    if (status)
-        rdt_problem_list_free(&list);
-    else
-        *out = list;
-    return status ? status : take_shard(wanted, out, err);
+    sort(&self.list, wanted->problem_count > 0);
+    *out = self.list;
+    return take_shard(wanted, out, err);
 }
 
-/* The counts of a class ascend: those behind one that does not fit do not fit either. */
-static void note_left_out(const redtune_problem *first, const rdt_facts *facts,
+/* ---- what fits --------------------------------------------------------------------------------
+ */
+
+static void note_left_out(const redtune_problem *first, size_t count, const rdt_facts *facts,
                           const rdt_log *log) {
-    rdt_log_write(
-        log, REDTUNE_LOG_WARNING,
-        "%s of %s is left out from %" PRIu64 " elements on: it does not fit the memory of %s",
-        redtune_op_name(first->op), redtune_dtype_name(first->dtype), first->count, facts->name);
+    char text[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(first, text);
+    if (rdt_problem_layout(first) == RDT_LAYOUT_WHOLE)
+        rdt_log_write(log, REDTUNE_LOG_WARNING,
+                      "%s of %s is left out from %" PRIu64
+                      " elements on: it does not fit the memory of %s",
+                      redtune_op_name(first->op), redtune_dtype_name(first->dtype), first->count,
+                      facts->name);
+    else
+        rdt_log_write(log, REDTUNE_LOG_WARNING,
+                      "%zu %s, the first a %s: %s not fit the memory of %s", count,
+                      count > 1 ? "shapes are left out" : "shape is left out", text,
+                      count > 1 ? "they do" : "it does", facts->name);
 }
 
 static bool fits(const redtune_problem *problem, const rdt_facts *facts, uint64_t free_bytes) {
@@ -127,11 +235,19 @@ redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_fact
     rdt_problems kept = {.problem = calloc(problems->count, sizeof *kept.problem)};
     if (!kept.problem) return rdt_fail_memory(err, problems->count * sizeof *kept.problem);
     for (size_t first = 0, end; first < problems->count; first = end) {
+        const redtune_problem *left_out = NULL;
+        size_t count = 0;
         end = first + rdt_problem_list_class(problems, first);
-        size_t at = first;
-        while (at < end && fits(&problems->problem[at], facts, free_bytes))
-            kept.problem[kept.count++] = problems->problem[at++];
-        if (at < end) note_left_out(&problems->problem[at], facts, log);
+        for (size_t i = first; i < end; i++) {
+            const redtune_problem *each = &problems->problem[i];
+            if (fits(each, facts, free_bytes)) {
+                kept.problem[kept.count++] = *each;
+            } else {
+                if (!left_out) left_out = each;
+                count++;
+            }
+        }
+        if (left_out) note_left_out(left_out, count, facts, log);
     }
     if (kept.count) {
         *out = kept;

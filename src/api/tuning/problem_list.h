@@ -6,7 +6,7 @@
 #include "model/facts.h"
 #include "redtune/tune.h"
 
-/* By op and dtype, and then by count; resolved. Valid when zeroed: none. */
+/* By class, and then by extents; resolved. Valid when zeroed: none. */
 typedef struct rdt_problems {
     redtune_problem *problem;
     size_t count;

@@ -5,16 +5,24 @@
 #include "tuner/search/strategy.h"
 #include "tuner/workers/protocol.h"
 
+enum { ALL_LAYOUTS = REDTUNE_LAYOUT_WHOLE | REDTUNE_LAYOUT_ROWS | REDTUNE_LAYOUT_COLUMNS };
+
 static redtune_status check_tuning(const redtune *rt, const redtune_tuning *wanted,
                                    redtune_error *err) {
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: rt is NULL");
-    const char *missing = wanted->op_count && !wanted->ops         ? "ops"
-                          : wanted->dtype_count && !wanted->dtypes ? "dtypes"
-                          : wanted->count_count && !wanted->counts ? "counts"
-                                                                   : NULL;
+    const char *missing = wanted->op_count && !wanted->ops             ? "ops"
+                          : wanted->dtype_count && !wanted->dtypes     ? "dtypes"
+                          : wanted->count_count && !wanted->counts     ? "counts"
+                          : wanted->problem_count && !wanted->problems ? "problems"
+                                                                       : NULL;
     if (missing)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: %s is NULL, though it is counted",
                         missing);
+    if (wanted->layouts & ~(unsigned)ALL_LAYOUTS)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot tune layouts 0x%x: give redtune_layouts, or'ed, or 0 for whole "
+                        "arrays",
+                        wanted->layouts);
     if (!rdt_strategy_find(wanted->effort))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: unknown effort %d",
                         (int)wanted->effort);
@@ -31,6 +39,11 @@ static redtune_status check_tuning(const redtune *rt, const redtune_tuning *want
     return REDTUNE_OK;
 }
 
+/* Whether redtune chooses counts or dtypes. */
+static bool has_defaults(const redtune_tuning *wanted) {
+    return !wanted->problem_count && !(wanted->count_count && wanted->dtype_count);
+}
+
 /* Opens the database before anything is measured, and so that it is one, and can be written. */
 static redtune_status tune(redtune *rt, const redtune_tuning *wanted, rdt_codegen *codegen,
                            redtune_error *err) {
@@ -38,10 +51,12 @@ static redtune_status tune(redtune *rt, const redtune_tuning *wanted, rdt_codege
     rdt_tuning *database = NULL;
     rdt_problems problems = {0};
     redtune_status status = rdt_problem_list_make(wanted, simulated, &problems, err);
-    if (!status && simulated && !(wanted->count_count && wanted->dtype_count))
-        rdt_log_write(&rt->log, REDTUNE_LOG_WARNING,
-                      "the GPU is simulated, and slow: where none are named, only 256, 512 and 1K "
-                      "elements of f32, f64 and i32 are tuned");
+    if (!status && simulated && has_defaults(wanted))
+        rdt_log_write(
+            &rt->log, REDTUNE_LOG_WARNING,
+            "the GPU is simulated, and slow: where none are named, only 256, 512 and 1K "
+            "elements of f32, f64 and i32 are tuned%s",
+            wanted->layouts & ~(unsigned)REDTUNE_LAYOUT_WHOLE ? ", and three shapes of f32" : "");
     if (!status) rdt_layers_note(&rt->layers, &rt->log);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &database, err);
     if (!status && problems.count) status = rdt_session_tune(rt, wanted, codegen, &problems, err);

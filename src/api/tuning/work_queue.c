@@ -9,6 +9,7 @@
 #include "api/tuning/work_queue.h"
 
 #include <stdlib.h>
+#include "model/problem.h"
 
 struct rdt_work_queue_part {
     rdt_work_range range;
@@ -84,7 +85,7 @@ static bool is_alike_at_work(const rdt_work_queue *self, const rdt_work_queue_pa
         const rdt_work_queue_part *each = &self->part[i];
         const redtune_problem *other = &self->problems.problem[each->class_first];
         if (each->taken && !each->done && each->class_first != part->class_first &&
-            other->op == problem->op &&
+            other->op == problem->op && rdt_problem_layout(other) == rdt_problem_layout(problem) &&
             redtune_dtype_bytes(other->dtype) == redtune_dtype_bytes(problem->dtype))
             return true;
     }
