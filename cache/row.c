@@ -151,7 +151,7 @@ static bool value_fits(const rdt_row *row, const column *column) {
     if (is_of_good(column)) return true; /* times_fit looks at all three */
     int64_t value = get_integer(row, column);
     if (is_name(column)) return name_of(column->kind, (int)value) != NULL;
-    if (column->kind == KIND_EXTENT) return !value; /* a whole array's */
+    if (column->kind == KIND_EXTENT && !value) return true; /* the usual one */
     if (may_be_unknown(column) && value == missing_value(column)) return true;
     return within(value, column);
 }
@@ -175,7 +175,10 @@ const char *rdt_row_check(const rdt_row *row) {
     redtune_problem resolved;
     const rdt_origin *origin = &row->origin;
     if (!row->trial.problem.result || rdt_problem_resolve(&row->trial.problem, &resolved, NULL))
-        return "its op, dtype, result and count are no problem";
+        return "its op, dtype, result and extents are no problem";
+    /* Else two rows of one problem would be taken for rows of two. */
+    if (!rdt_problem_same_extents(&row->trial.problem, &resolved))
+        return "its extents are not written as they would be here";
     const char *wrong = check_columns(row, measurement_columns, COUNT_OF(measurement_columns));
     if (!wrong && !times_fit(&row->trial))
         wrong = "its times do not fit its outcome or are out of range";

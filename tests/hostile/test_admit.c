@@ -12,6 +12,8 @@ static redtune_error err;
 #define SET      "UPDATE measurement SET "
 #define UNKNOWN  "UPDATE gpu SET bus_bits = 0; "
 #define CONFIG   SET "place = NULL, config = "
+#define ROWS     SET "layout = 'rows', count = 1024, "
+#define COLUMNS  SET "layout = 'columns', count = 1024, "
 #define DISALLOW "do not allow"
 #define SPACE    "not in the templates' space"
 #define WRITTEN  "not written as"
@@ -39,6 +41,14 @@ static const struct {
      "count = 1 << 30, median_ns = 42949",
      BELOW},
     {SET "count = 1 << 40", BELOW},
+    /* Rows and columns take as long as their elements; rows that overlap, as what they span. */
+    {ROWS "outer = 1024, median_ns = 853.0", BELOW},
+    {ROWS "outer = 1024, median_ns = 853.2", DISALLOW},
+    {ROWS "outer = 1024, outer_step = 4096, median_ns = 853.0", BELOW},
+    {ROWS "outer = 1024, outer_step = 1, median_ns = 853.0", DISALLOW},
+    {COLUMNS "inner = 1024, median_ns = 853.0", BELOW},
+    {COLUMNS "inner = 1024, median_ns = 853.2", DISALLOW},
+    {COLUMNS "inner = 1024, outer = 4, median_ns = 853.2", BELOW},
     {SET "outcome = 'hung', median_ns = NULL, spread_ns = NULL, samples = NULL", NULL},
     {SET "date = CAST(strftime('%s', 'now') AS INTEGER) + 86400 * 2", "in the future"},
     {SET "date = CAST(strftime('%s', 'now') AS INTEGER) + 3600", NULL},

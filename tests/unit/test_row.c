@@ -8,7 +8,7 @@
 
 static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
     return a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
-           a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
+           a->problem.result == b->problem.result && rdt_problem_same(&a->problem, &b->problem) &&
            a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
            !strcmp(a->kernel, b->kernel) && a->is_default == b->is_default &&
            a->outcome == b->outcome && a->median_ns == b->median_ns &&
@@ -78,9 +78,50 @@ static void put_takes_texts_that_fill_their_buffers(void) {
     CHECK_TEXT(taken.row[0].origin.templates, origin.templates);
 }
 
+static redtune_problem sum_of(uint64_t count, uint64_t outer, uint64_t inner, uint64_t outer_step,
+                              uint64_t step) {
+    return (redtune_problem){.op = REDTUNE_SUM,
+                             .dtype = REDTUNE_F32,
+                             .result = REDTUNE_F32,
+                             .count = count,
+                             .outer = outer,
+                             .inner = inner,
+                             .outer_step = outer_step,
+                             .step = step};
+}
+
+/* Rows, with and without a pitch, columns, a middle axis, and a strided array. */
+static void each_gives_shapes_as_they_were_put(void) {
+    const redtune_problem shapes[] = {
+        sum_of(1000, 7, 0, 0, 0), sum_of(1000, 7, 0, 1024, 0), sum_of(1000, 0, 77, 0, 0),
+        sum_of(8, 5, 77, 0, 80),  sum_of(8, 5, 77, 9999, 0),   sum_of(64, 0, 0, 0, 3),
+        sum_of(0, 7, 0, 0, 0),
+    };
+    static const size_t classes[] = {3, 4};
+    CHECK(begin());
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        rdt_trial trial = trials_make(1, "block=32", 10 + (double)i, 9);
+        trial.problem = shapes[i];
+        CHECK_OK(put(&trial, 1), err);
+    }
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        size_t found = 0;
+        CHECK_INT(take_all(&shapes[i]), classes[shapes[i].inner || shapes[i].step]);
+        for (int k = 0; k < taken.count; k++) {
+            const rdt_row *row = &taken.row[k];
+            CHECK(row->layout == rdt_problem_layout(&row->trial.problem));
+            found += rdt_problem_same(&row->trial.problem, &shapes[i]) &&
+                     row->trial.median_ns == 10 + (double)i;
+        }
+        CHECK_INT(found, 1);
+    }
+    CHECK_INT(take_all(&sum_f32), 0);
+    CHECK_INT(take_winners(), sizeof shapes / sizeof *shapes);
+}
+
 static void put_refuses_what_is_outside_the_model(void) {
     const rdt_trial good = trials_make(1024, "block=32", 10, 9);
-    rdt_trial bad[32];
+    rdt_trial bad[48];
     int n = 0;
 #define BAD(change) (bad[n] = good, bad[n].change, n++)
     BAD(median_ns = 0);
@@ -101,8 +142,19 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(config[2] = 0x1b);
     BAD(kernel[0] = 'k');
     BAD(problem.order = (redtune_order)9);
-    BAD(problem.outer = 2);
+    BAD(problem.outer = 1);
+    BAD(problem.inner = 1);
     BAD(problem.step = 1);
+    BAD(problem.outer_step = 2048);
+    BAD(problem.outer = UINT64_MAX);
+    BAD(problem.step = UINT64_MAX);
+    BAD(problem = sum_of(1024, 2, 0, 1024, 0));
+    BAD(problem = sum_of(1024, 2, 1, 0, 0));
+    BAD(problem = sum_of(1024, 2, 0, 0, 1));
+    BAD(problem = sum_of(1024, 0, 8, 0, 8));
+    BAD(problem = sum_of(1024, 2, 8, 8192, 0));
+    BAD(problem = sum_of(1024, UINT64_C(1) << 56, 0, 0, 0));
+    BAD(problem = sum_of(1024, 2, 0, UINT64_C(1) << 62, 0));
     BAD(cause[0] = 0x1b);
     BAD(rank = -1);
     BAD(conditions.sm_mhz = -1);
@@ -139,6 +191,13 @@ static const struct {
     {"layout = ''", true},
     {"ordering = 'fixed'", false},
     {"outer = 0", true},
+    {"outer = 2", false},
+    {"outer = 2, layout = 'columns'", false},
+    {"outer = 2, layout = 'rows', outer_step = 1024", false},
+    {"outer = 2, layout = 'rows', step = 1", false},
+    {"layout = 'rows'", false},
+    {"layout = 'columns', inner = 4, step = 4", false},
+    {"layout = 'columns', inner = 1 << 40, outer = 1 << 40", false},
     {"inner = 2", false},
     {"inner = -1", true},
     {"outer_step = -1", true},
@@ -275,6 +334,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(each_gives_every_field_that_was_put),
         FACT(each_gives_every_outcome),
+        FACT(each_gives_shapes_as_they_were_put),
         FACT(put_takes_texts_that_fill_their_buffers),
         FACT(put_refuses_what_is_outside_the_model),
         FACT(reading_skips_strange_rows),

@@ -63,11 +63,18 @@ static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
     return NULL;
 }
 
+/* At the least: rows that overlap are read from memory once. */
+static double bytes_read(const redtune_problem *problem) {
+    const uint64_t elements = rdt_problem_elements(problem), reach = rdt_problem_reach(problem);
+    return (double)(elements < reach ? elements : reach) *
+           (double)redtune_dtype_bytes(problem->dtype);
+}
+
 static const char *check_times(const rdt_row *row, int64_t latest) {
     const rdt_trial *trial = &row->trial;
     if (row->date > latest) return "its date is in the future";
     if (trial->outcome != RDT_OUTCOME_GOOD) return NULL;
-    double bytes = (double)trial->problem.count * (double)redtune_dtype_bytes(trial->problem.dtype);
+    double bytes = bytes_read(&trial->problem);
     double peak_gbps = rdt_facts_peak_gbps(&row->gpu);
     if (peak_gbps <= 0 || peak_gbps > bus_most_gbps) peak_gbps = bus_most_gbps;
     if (trial->cache == RDT_CACHE_WARM) peak_gbps *= cache_speedup;
