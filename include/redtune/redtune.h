@@ -1,5 +1,5 @@
-/* The interface for applications: problems, plans, and running them. redtune/tune.h, records.h and
- * tools.h declare the rest.
+/* The interface for applications: problems, plans, and running them. redtune/input.h, which this
+ * one includes, tune.h, records.h and tools.h declare the rest.
  *
  * Conventions.
  * - Everything that can fail returns a redtune_status and fills the caller's redtune_error, if one
@@ -397,33 +397,6 @@ REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info)
 /* "exact", "nearest size", "nearest GPU", "default", "pinned". */
 REDTUNE_API const char *redtune_match_name(redtune_match match);
 
-/* Gives the next bytes of an input: fills at most capacity bytes and says how many; a whole number
- * of elements each time, 0 at the end. A status other than REDTUNE_OK ends the reduction with it
- * (fill err with the reason). */
-typedef redtune_status redtune_read_fn(void *user, void *buffer, size_t capacity, size_t *bytes,
-                                       redtune_error *err);
-
-typedef struct redtune_input {
-    redtune_read_fn *read;
-    void *user;
-    uint64_t reserved[4];
-} redtune_input;
-typedef struct redtune_reading {
-    redtune_value value;
-    redtune_dtype dtype; /* of value */
-    uint64_t count;      /* elements read */
-    uint64_t pieces;
-    double kernel_ns;  /* time on the GPU, the copies left out */
-    redtune_info info; /* the plan that ran */
-    uint64_t reserved[4];
-} redtune_reading;
-/* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
- * reduces it there, and finishes what the pieces give together. problem->count is the number of
- * elements expected, 0 if unknown. */
-REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
-                                                const redtune_input *input, redtune_reading *out,
-                                                redtune_error *err);
-
 /* ---- looking inside ---------------------------------------------------------------------- */
 
 typedef struct redtune_device_info {
@@ -446,5 +419,7 @@ REDTUNE_API const char *redtune_database_path(const redtune *rt);
 #ifdef __cplusplus
 }
 #endif
+
+#include "redtune/input.h"
 
 #endif

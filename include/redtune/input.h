@@ -1,0 +1,44 @@
+/* Input: reducing elements that are not on the GPU, piece by piece. redtune.h includes this. */
+#ifndef REDTUNE_INPUT_H
+#define REDTUNE_INPUT_H
+
+#include "redtune/redtune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- input that is not on the GPU -------------------------------------------------------- */
+
+/* Gives the next bytes of an input: fills at most capacity bytes and says how many; a whole number
+ * of elements each time, 0 at the end. A status other than REDTUNE_OK ends the reduction with it
+ * (fill err with the reason). */
+typedef redtune_status redtune_read_fn(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                       redtune_error *err);
+
+typedef struct redtune_input {
+    redtune_read_fn *read;
+    void *user;
+    uint64_t reserved[4];
+} redtune_input;
+typedef struct redtune_reading {
+    redtune_value value;
+    redtune_dtype dtype; /* of value */
+    uint64_t count;      /* elements read */
+    uint64_t pieces;
+    double kernel_ns;  /* time on the GPU, the copies left out */
+    redtune_info info; /* the plan that ran */
+    uint64_t reserved[4];
+} redtune_reading;
+/* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
+ * reduces it there, and finishes what the pieces give together. problem->count is the number of
+ * elements expected, 0 if unknown. */
+REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
+                                                const redtune_input *input, redtune_reading *out,
+                                                redtune_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
