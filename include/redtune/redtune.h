@@ -364,13 +364,15 @@ REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory,
 /* workspace may be NULL. As for redtune_plan_destroy; before rt is closed. */
 REDTUNE_API void redtune_workspace_destroy(redtune_workspace *workspace);
 
-/* Where a plan's configuration came from, best first. */
+/* Where a plan's configuration came from; the best first, but LIKE goes before GPU. */
 typedef enum redtune_match {
-    REDTUNE_MATCH_EXACT,   /* measured on this GPU model at this count */
-    REDTUNE_MATCH_SIZE,    /* measured on this GPU model at the nearest count */
+    REDTUNE_MATCH_EXACT,   /* measured on this GPU model with these very extents */
+    REDTUNE_MATCH_SIZE,    /* measured on this GPU model with the nearest extents */
     REDTUNE_MATCH_GPU,     /* measured on the nearest GPU model */
     REDTUNE_MATCH_DEFAULT, /* the template's built-in default */
     REDTUNE_MATCH_PINNED,  /* asked for by problem.config or REDTUNE_CONFIG */
+    REDTUNE_MATCH_LIKE,    /* measured on this GPU model for another op or dtype, which moves as
+                              many bytes; nothing near was measured there for this one */
 } redtune_match;
 
 typedef struct redtune_info {
@@ -378,8 +380,9 @@ typedef struct redtune_info {
     char family[32];         /* the template */
     char config[256];        /* its parameters, "block=256,vec=4,..." */
     redtune_match match;
-    uint64_t tuned_count; /* the measured count the configuration won at; 0 for the default */
-    double tuned_ns;      /* median time there, cold L2; 0 for the default */
+    redtune_op tuned_op;  /* what the configuration won at, here and in the other tuned fields; */
+    uint64_t tuned_count; /* 0 for the default and a pinned one, but for tuned_op */
+    double tuned_ns;      /* median time there, cold L2 */
     char gpu[96];         /* the model it was measured on; "" for the default */
     /* The software it was measured with; 0 and "" for the default and a pinned one. */
     char machine[64];                  /* the label that was chosen for the machine */
@@ -390,11 +393,14 @@ typedef struct redtune_info {
      * imported measurement verified, in the background. */
     int pending;
     int imported; /* nonzero: the measurement was imported, and was not verified here */
-    uint64_t reserved[4];
+    uint64_t tuned_outer, tuned_inner; /* at least 1 */
+    redtune_dtype tuned_dtype;
+    int tuned_alignment; /* bytes, a power of two up to 16 that its steps are multiples of */
+    uint64_t reserved[1];
 } redtune_info;
 
 REDTUNE_API void redtune_plan_info(const redtune_plan *plan, redtune_info *info);
-/* "exact", "nearest size", "nearest GPU", "default", "pinned". */
+/* "exact", "nearest size", "nearest GPU", "default", "pinned", "like". */
 REDTUNE_API const char *redtune_match_name(redtune_match match);
 
 /* ---- looking inside ---------------------------------------------------------------------- */

@@ -234,6 +234,14 @@ bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *dom
            rdt_problem_reach(problem) <= domain->reach;
 }
 
+int rdt_problem_alignment(const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    uint64_t steps = extents.outer > 1 ? extents.outer_step : 0;
+    if (rdt_problem_layout_of(&extents) == RDT_LAYOUT_COLUMNS) steps |= extents.step;
+    const uint64_t bytes = steps * redtune_dtype_bytes(problem->dtype) | RDT_ALIGNMENT_MAX;
+    return (int)(bytes & -bytes);
+}
+
 static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b) {

@@ -68,6 +68,10 @@ typedef struct rdt_domain {
 rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count);
 void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem);
 bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *domain);
+/* Bytes, a power of two up to RDT_ALIGNMENT_MAX, that all steps between rows, or of columns between
+ * elements and outer results, are multiples of: how much one load may take there. */
+enum { RDT_ALIGNMENT_MAX = 16 };
+int rdt_problem_alignment(const redtune_problem *problem);
 /* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b);
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b);

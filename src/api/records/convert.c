@@ -15,7 +15,14 @@ void rdt_convert_gpu(const rdt_facts *facts, redtune_device_info *out) {
 }
 
 void rdt_convert_origin(const rdt_row *row, redtune_info *info) {
-    info->tuned_count = row->trial.problem.count;
+    const redtune_problem *problem = &row->trial.problem;
+    const rdt_extents extents = rdt_problem_extents(problem);
+    info->tuned_op = problem->op;
+    info->tuned_dtype = problem->dtype;
+    info->tuned_count = extents.count;
+    info->tuned_outer = extents.outer;
+    info->tuned_inner = extents.inner;
+    info->tuned_alignment = rdt_problem_alignment(problem);
     info->tuned_ns = row->trial.median_ns;
     info->driver_version = row->origin.driver_version;
     info->nvrtc_version = row->origin.nvrtc_version;

@@ -172,7 +172,7 @@ const char *redtune_match_name(redtune_match match) {
     static const char *const names[] = {
         [REDTUNE_MATCH_EXACT] = "exact",     [REDTUNE_MATCH_SIZE] = "nearest size",
         [REDTUNE_MATCH_GPU] = "nearest GPU", [REDTUNE_MATCH_DEFAULT] = "default",
-        [REDTUNE_MATCH_PINNED] = "pinned",
+        [REDTUNE_MATCH_PINNED] = "pinned",   [REDTUNE_MATCH_LIKE] = "like",
     };
     size_t i = (size_t)match;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
