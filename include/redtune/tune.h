@@ -197,6 +197,25 @@ typedef struct redtune_verifying {
 REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
                                           redtune_verify_counts *counts, redtune_error *err);
 
+/* ---- what programs run ------------------------------------------------------------------- */
+
+/* A problem that programs ran without a measurement of its very own (redtune_options.record). */
+typedef struct redtune_recorded {
+    redtune_problem problem; /* result is filled in; its steps are those of the calls */
+    redtune_match match;     /* how near what served it was, when it was last recorded */
+    uint64_t calls;
+    double ns; /* that they took in all, as far as measurements tell; 0: unknown */
+    uint64_t reserved[4];
+} redtune_recorded;
+
+/* Reads a recording, whose lines docs/tuning.md explains: *problems, an array of *count that is
+ * freed with redtune_free, has each problem once, by the time that its calls took and then by their
+ * number, the most first. Anybody may have made the file. REDTUNE_FILE for one that cannot be read,
+ * or that is larger than 16 MiB; REDTUNE_INVALID, with the number of the line, for one that is not
+ * as redtune writes it. */
+REDTUNE_API redtune_status redtune_recording_read(const char *path, redtune_recorded **problems,
+                                                  size_t *count, redtune_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,402 @@
+/* Recording: the file that notes which problems programs ran without a measurement of their own.
+ *
+ * A line of JSON says which format it is, and one for each problem what was run (docs/tuning.md).
+ * Values are unsigned integers and plain names, so that a line is read by one small parser, which
+ * takes the members in any order. Writers take turns by a lock on the file, and each puts a whole
+ * new file in its place: readers see the old one or the new one. */
+#define _GNU_SOURCE
+#include "api/records/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/array.h"
+#include "base/file.h"
+#include "base/locale.h"
+#include "model/problem.h"
+
+/* Locks are tried for 5 seconds. */
+enum { FORMAT_VERSION = 1, NAME_BYTES = 32, LOCK_TRIES = 500, LOCK_PAUSE_NS = 10000000 };
+
+static const char format_name[] = "redtune_recording";
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+redtune_status rdt_recording_add(rdt_recording *recording, const redtune_recorded *recorded,
+                                 redtune_error *err) {
+    redtune_status status =
+        RDT_ARRAY_RESERVE(recording->entry, recording->capacity, recording->count + 1, err);
+    if (!status) recording->entry[recording->count++] = *recorded;
+    return status;
+}
+
+void rdt_recording_free(rdt_recording *recording) {
+    free(recording->entry);
+    *recording = (rdt_recording){0};
+}
+
+static int compare_problems(const void *a, const void *b) {
+    const redtune_problem *x = &((const redtune_recorded *)a)->problem,
+                          *y = &((const redtune_recorded *)b)->problem;
+    int diff = rdt_problem_compare_class(x, y);
+    return diff ? diff : rdt_problem_compare_extents(x, y);
+}
+
+/* The most time first. */
+static int compare_costs(const void *a, const void *b) {
+    const redtune_recorded *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+    if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
+    return compare_problems(a, b);
+}
+
+/* How far a match is from the problem's own measurement. */
+static int farness(redtune_match match) {
+    static const int order[] = {
+        [REDTUNE_MATCH_EXACT] = 0, [REDTUNE_MATCH_SIZE] = 1,    [REDTUNE_MATCH_LIKE] = 2,
+        [REDTUNE_MATCH_GPU] = 3,   [REDTUNE_MATCH_DEFAULT] = 4, [REDTUNE_MATCH_PINNED] = 5,
+    };
+    return order[match];
+}
+
+static void join(redtune_recorded *into, const redtune_recorded *more) {
+    if (__builtin_add_overflow(into->calls, more->calls, &into->calls)) into->calls = UINT64_MAX;
+    into->ns += more->ns;
+    if (farness(more->match) > farness(into->match)) into->match = more->match;
+}
+
+/* Joins entries of one problem, and sorts them by their cost. */
+static void settle(rdt_recording *recording) {
+    redtune_recorded *entry = recording->entry;
+    size_t kept = 0;
+    if (!recording->count) return;
+    qsort(entry, recording->count, sizeof *entry, compare_problems);
+    for (size_t i = 0; i < recording->count; i++) {
+        if (kept && !compare_problems(&entry[kept - 1], &entry[i]))
+            join(&entry[kept - 1], &entry[i]);
+        else
+            entry[kept++] = entry[i];
+    }
+    recording->count = kept;
+    qsort(entry, kept, sizeof *entry, compare_costs);
+}
+
+/* ---- a line ---------------------------------------------------------------------------------- */
+
+/* Members of a line: name, whether it is a number, whether every line has it. */
+#define MEMBER_LIST(X)                                                                             \
+    X(op, false, true)                                                                             \
+    X(dtype, false, true)                                                                          \
+    X(result, false, false)                                                                        \
+    X(count, true, true)                                                                           \
+    X(outer, true, false)                                                                          \
+    X(inner, true, false)                                                                          \
+    X(outer_step, true, false)                                                                     \
+    X(step, true, false)                                                                           \
+    X(calls, true, true)                                                                           \
+    X(ns, true, false)                                                                             \
+    X(match, false, false)
+
+enum {
+#define ENTRY(name, is_number, needed) MEMBER_##name,
+    MEMBER_LIST(ENTRY)
+#undef ENTRY
+        MEMBERS
+};
+
+static const struct {
+    const char *name;
+    bool is_number, needed;
+} members[MEMBERS] = {
+#define ENTRY(name, is_number, needed) {#name, is_number, needed},
+    MEMBER_LIST(ENTRY)
+#undef ENTRY
+};
+
+/* What a line says; the text of those that are numbers is "". */
+typedef struct said {
+    bool there[MEMBERS];
+    char text[MEMBERS][NAME_BYTES];
+    uint64_t number[MEMBERS];
+} said;
+
+/* A place in the text, whose end is a NUL. */
+typedef struct cursor {
+    const char *at, *end;
+} cursor;
+
+static void skip_spaces(cursor *self) {
+    while (*self->at == ' ' || *self->at == '\t' || *self->at == '\r') self->at++;
+}
+
+static bool accept(cursor *self, char wanted) {
+    skip_spaces(self);
+    if (*self->at != wanted) return false;
+    self->at++;
+    return true;
+}
+
+static bool is_at_end(cursor *self) {
+    skip_spaces(self);
+    return self->at == self->end;
+}
+
+/* Names have no escapes. */
+static bool read_name(cursor *self, char out[NAME_BYTES]) {
+    size_t length = 0;
+    if (!accept(self, '"')) return false;
+    for (; *self->at != '"'; self->at++) {
+        if (length + 1 == NAME_BYTES || *self->at < ' ' || *self->at > '~' || *self->at == '\\')
+            return false;
+        out[length++] = *self->at;
+    }
+    self->at++;
+    out[length] = '\0';
+    return true;
+}
+
+static bool read_number(cursor *self, uint64_t *out) {
+    uint64_t number = 0;
+    skip_spaces(self);
+    const char *start = self->at;
+    for (; *self->at >= '0' && *self->at <= '9'; self->at++)
+        if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*self->at - '0'), &number))
+            return false;
+    *out = number;
+    return self->at > start;
+}
+
+/* NULL, or what is wrong with the member at the cursor. */
+static const char *read_member(cursor *self, said *out) {
+    char name[NAME_BYTES];
+    int i = 0;
+    if (!read_name(self, name) || !accept(self, ':')) return "it is no object of JSON";
+    while (i < MEMBERS && strcmp(members[i].name, name) != 0) i++;
+    if (i == MEMBERS) return "it has an unknown member";
+    if (out->there[i]) return "it has a member twice";
+    out->there[i] = true;
+    if (members[i].is_number ? read_number(self, &out->number[i]) : read_name(self, out->text[i]))
+        return NULL;
+    return members[i].is_number ? "it has a value that is no whole number of 64 bits"
+                                : "it has a value that is no name";
+}
+
+static const char *read_members(cursor *self, said *out) {
+    const char *wrong = NULL;
+    if (!accept(self, '{')) return "it is no object of JSON";
+    if (!accept(self, '}')) {
+        do {
+            wrong = read_member(self, out);
+            if (wrong) return wrong;
+        } while (accept(self, ','));
+        if (!accept(self, '}')) return "it is no object of JSON";
+    }
+    if (!is_at_end(self)) return "something follows the object";
+    for (int i = 0; i < MEMBERS; i++)
+        if (members[i].needed && !out->there[i]) return "it lacks op, dtype, count or calls";
+    return NULL;
+}
+
+static bool find_match(const char *name, redtune_match *out) {
+    for (int i = 0; i <= (int)REDTUNE_MATCH_LIKE; i++)
+        if (!strcmp(redtune_match_name((redtune_match)i), name)) {
+            *out = (redtune_match)i;
+            return true;
+        }
+    return false;
+}
+
+/* The text from line to end, which is a NUL in place of the newline. */
+static redtune_status read_line(const char *line, const char *end, redtune_recorded *out,
+                                redtune_error *err) {
+    cursor at = {line, end};
+    said said = {{false}};
+    redtune_recorded recorded = {.match = REDTUNE_MATCH_DEFAULT};
+    redtune_problem *problem = &recorded.problem;
+    const char *wrong = read_members(&at, &said);
+    if (!wrong && said.there[MEMBER_match] && !find_match(said.text[MEMBER_match], &recorded.match))
+        wrong = "its match is unknown";
+    if (wrong) return rdt_fail(err, REDTUNE_INVALID, 0, "%s", wrong);
+    problem->count = said.number[MEMBER_count];
+    problem->outer = said.number[MEMBER_outer];
+    problem->inner = said.number[MEMBER_inner];
+    problem->outer_step = said.number[MEMBER_outer_step];
+    problem->step = said.number[MEMBER_step];
+    recorded.calls = said.number[MEMBER_calls];
+    recorded.ns = (double)said.number[MEMBER_ns];
+    redtune_status status = redtune_op_find(said.text[MEMBER_op], &problem->op, err);
+    if (!status) status = redtune_dtype_find(said.text[MEMBER_dtype], &problem->dtype, err);
+    if (!status && said.there[MEMBER_result])
+        status = redtune_dtype_find(said.text[MEMBER_result], &problem->result, err);
+    if (!status) status = rdt_problem_resolve(problem, problem, err);
+    if (!status) *out = recorded;
+    return status;
+}
+
+static void write_line(rdt_text *text, const redtune_recorded *recorded) {
+    const redtune_problem *problem = &recorded->problem;
+    const rdt_extents extents = rdt_problem_extents(problem);
+    const double most = 9e18; /* fits in 63 bits */
+    rdt_text_addf(text,
+                  "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",\"count\":%" PRIu64
+                  ",\"outer\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"outer_step\":%" PRIu64
+                  ",\"step\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64
+                  ",\"match\":\"%s\"}\n",
+                  redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
+                  redtune_dtype_name(problem->result), extents.count, extents.outer, extents.inner,
+                  extents.outer_step, extents.step, recorded->calls,
+                  (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static bool is_first_line(const char *line, const char *end) {
+    char name[NAME_BYTES];
+    uint64_t version = 0;
+    cursor at = {line, end};
+    return accept(&at, '{') && read_name(&at, name) && !strcmp(name, format_name) &&
+           accept(&at, ':') && read_number(&at, &version) && version == FORMAT_VERSION &&
+           accept(&at, '}') && is_at_end(&at);
+}
+
+/* Adds the lines of the text, which ends with a NUL; one without lines is an empty recording. */
+static redtune_status read_lines(const char *path, char *text, size_t length,
+                                 rdt_recording *recording, redtune_error *err) {
+    size_t number = 0;
+    for (char *line = text; line < text + length; number++) {
+        char *end = memchr(line, '\n', (size_t)(text + length - line));
+        redtune_recorded recorded;
+        if (!end) end = text + length;
+        *end = '\0';
+        redtune_status status = REDTUNE_OK;
+        if (!number && !is_first_line(line, end))
+            status = rdt_fail(err, REDTUNE_INVALID, 0, "it is not {\"%s\":%d}", format_name,
+                              FORMAT_VERSION);
+        if (!status && number) status = read_line(line, end, &recorded, err);
+        if (!status && number) status = rdt_recording_add(recording, &recorded, err);
+        if (status)
+            return rdt_fail_within(err, status, "cannot read the recording %.300s: line %zu", path,
+                                   number + 1);
+        line = end + 1;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status read_file(const char *path, rdt_recording *recording, redtune_error *err) {
+    char *text = NULL;
+    size_t length = 0;
+    redtune_status status = rdt_file_read(path, RDT_RECORDING_BYTES_MAX, &text, &length, err);
+    if (!status) status = read_lines(path, text, length, recording, err);
+    free(text);
+    return status;
+}
+
+redtune_status redtune_recording_read(const char *path, redtune_recorded **problems, size_t *count,
+                                      redtune_error *err) {
+    rdt_recording recording = {0};
+    if (!path || !problems || !count)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot read a recording: %s is NULL",
+                        !path       ? "path"
+                        : !problems ? "problems"
+                                    : "count");
+    redtune_status status = read_file(path, &recording, err);
+    if (status) {
+        rdt_recording_free(&recording);
+        return status;
+    }
+    settle(&recording);
+    *problems = recording.entry;
+    *count = recording.count;
+    return REDTUNE_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static redtune_status cannot_write(const char *path, int code, redtune_error *err) {
+    return rdt_fail(err, REDTUNE_FILE, code, "cannot write the recording %.300s: %s", path,
+                    rdt_locale_reason(code));
+}
+
+/* Opens the file, creating it, and locks it: the one that has the path then, not one that another
+ * program has just replaced. */
+static redtune_status lock_file(const char *path, int *out, redtune_error *err) {
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        struct stat locked, named;
+        int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file < 0) return cannot_write(path, errno, err);
+        bool mine = !flock(file, LOCK_EX | LOCK_NB);
+        if (mine && !fstat(file, &locked) && !stat(path, &named) && locked.st_ino == named.st_ino &&
+            locked.st_dev == named.st_dev) {
+            *out = file;
+            return REDTUNE_OK;
+        }
+        close(file);
+        if (!mine) nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+    }
+    return rdt_fail(err, REDTUNE_FILE, 0,
+                    "cannot write the recording %.300s: other programs have been writing it for 5 "
+                    "seconds",
+                    path);
+}
+
+static redtune_status write_all(int file, const char *path, const rdt_text *text,
+                                redtune_error *err) {
+    for (size_t done = 0; done < text->length;) {
+        ssize_t count = write(file, text->data + done, text->length - done);
+        if (count < 0 && errno != EINTR) return cannot_write(path, errno, err);
+        if (count > 0) done += (size_t)count;
+    }
+    return REDTUNE_OK;
+}
+
+/* Puts a file with the text in the place of path. */
+static redtune_status replace_file(const char *path, int old, const rdt_text *text,
+                                   redtune_error *err) {
+    struct stat info;
+    rdt_text name = {0};
+    rdt_text_addf(&name, "%s.XXXXXX", path);
+    if (name.failed || text->failed) {
+        rdt_text_free(&name);
+        return rdt_fail_memory(err, text->length);
+    }
+    int file = mkostemp(name.data, O_CLOEXEC);
+    redtune_status status = file < 0 ? cannot_write(path, errno, err) : REDTUNE_OK;
+    if (!status && !fstat(old, &info) && fchmod(file, info.st_mode & 0777))
+        status = cannot_write(path, errno, err);
+    if (!status) status = write_all(file, path, text, err);
+    if (file >= 0 && close(file) && !status) status = cannot_write(path, errno, err);
+    if (!status && rename(name.data, path)) status = cannot_write(path, errno, err);
+    if (status && file >= 0) unlink(name.data);
+    rdt_text_free(&name);
+    return status;
+}
+
+redtune_status rdt_recording_merge(const char *path, const rdt_recording *recording,
+                                   redtune_error *err) {
+    rdt_recording all = {0};
+    rdt_text text = {0};
+    int file = -1;
+    redtune_status status = rdt_file_make_folder_of(path, err);
+    if (!status) status = lock_file(path, &file, err);
+    if (!status) status = read_file(path, &all, err);
+    for (size_t i = 0; !status && i < recording->count; i++)
+        status = rdt_recording_add(&all, &recording->entry[i], err);
+    settle(&all);
+    if (all.count > RDT_RECORDING_PROBLEMS_MAX) all.count = RDT_RECORDING_PROBLEMS_MAX;
+    rdt_text_addf(&text, "{\"%s\":%d}\n", format_name, FORMAT_VERSION);
+    for (size_t i = 0; i < all.count; i++) write_line(&text, &all.entry[i]);
+    if (!status) status = replace_file(path, file, &text, err);
+    if (file >= 0) close(file);
+    rdt_text_free(&text);
+    rdt_recording_free(&all);
+    return status;
+}

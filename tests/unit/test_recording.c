@@ -1,0 +1,263 @@
+/* Facts about src/api/records/recording.c: what is merged into the file comes back by its cost, and
+ * a file that redtune did not write is refused by its line. */
+#define _GNU_SOURCE
+#include "database.h"
+#include "api/records/recording.h"
+#include "model/problem.h"
+#include "redtune/tools.h"
+
+static redtune_error err;
+static redtune_recorded *found;
+static size_t found_count;
+
+#define FIRST "{\"redtune_recording\":1}\n"
+
+static redtune_status read_it(void) {
+    redtune_free(found);
+    found = NULL;
+    found_count = 0;
+    return redtune_recording_read(in_scratch("record"), &found, &found_count, &err);
+}
+
+static bool write_text(const char *text, size_t bytes) {
+    FILE *file = fopen(in_scratch("record"), "wb");
+    bool good = file && fwrite(text, 1, bytes, file) == bytes;
+    return file && !fclose(file) && good;
+}
+
+static redtune_status read_text(const char *text) {
+    return write_text(text, strlen(text)) ? read_it() : REDTUNE_FILE;
+}
+
+static redtune_recorded recorded_of(redtune_dtype dtype, uint64_t count, uint64_t outer,
+                                    uint64_t inner, uint64_t calls, double ns) {
+    redtune_recorded recorded = {
+        .problem =
+            {.op = REDTUNE_SUM, .dtype = dtype, .count = count, .outer = outer, .inner = inner},
+        .match = REDTUNE_MATCH_SIZE,
+        .calls = calls,
+        .ns = ns,
+    };
+    rdt_problem_resolve(&recorded.problem, &recorded.problem, &err);
+    return recorded;
+}
+
+static redtune_status merge(const redtune_recorded *recorded, size_t count) {
+    rdt_recording recording = {0};
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        status = rdt_recording_add(&recording, &recorded[i], &err);
+    if (!status) status = rdt_recording_merge(in_scratch("record"), &recording, &err);
+    rdt_recording_free(&recording);
+    return status;
+}
+
+/* ---- what was recorded ----------------------------------------------------------------------- */
+
+static void problems_come_back_by_their_cost(void) {
+    const redtune_recorded several[] = {
+        recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0),
+        recorded_of(REDTUNE_F32, 1000, 64, 1, 3, 500),
+        recorded_of(REDTUNE_F16, 77, 8, 1000, 1, 9000),
+        recorded_of(REDTUNE_F16, 78, 8, 1000, 8, 0),
+    };
+    static const int expected[] = {2, 1, 3, 0};
+    unlink(in_scratch("record"));
+    CHECK_OK(merge(several, 4), err);
+    CHECK_OK(read_it(), err);
+    CHECK_INT(found_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const redtune_recorded *wanted = &several[expected[i]];
+        CHECK(rdt_problem_same(&found[i].problem, &wanted->problem));
+        CHECK(found[i].calls == wanted->calls && found[i].ns == wanted->ns);
+        CHECK_INT(found[i].match, REDTUNE_MATCH_SIZE);
+    }
+}
+
+static void a_second_program_adds_to_the_first(void) {
+    redtune_recorded several[] = {recorded_of(REDTUNE_F32, 1000, 64, 1, 3, 500),
+                                  recorded_of(REDTUNE_F32, 1000, 65, 1, 3, 400)};
+    unlink(in_scratch("record"));
+    CHECK_OK(merge(&several[0], 1), err);
+    several[0].match = REDTUNE_MATCH_LIKE;
+    CHECK_OK(merge(several, 2), err);
+    several[0].match = REDTUNE_MATCH_EXACT;
+    CHECK_OK(merge(several, 1), err);
+    CHECK_OK(read_it(), err);
+    CHECK_INT(found_count, 2);
+    CHECK(found[0].calls == 9 && found[0].ns == 1500);
+    CHECK_INT(found[0].match, REDTUNE_MATCH_LIKE); /* the farthest */
+    CHECK_INT(found[1].problem.outer, 65);
+}
+
+/* They are resolved, whatever is written out; steps are those of the call. */
+static void steps_come_back_as_they_were(void) {
+    redtune_recorded pitched = recorded_of(REDTUNE_F32, 1000, 64, 1, 1, 0);
+    pitched.problem.outer_step = 1024;
+    unlink(in_scratch("record"));
+    CHECK_OK(merge(&pitched, 1), err);
+    CHECK_OK(read_it(), err);
+    CHECK_INT(found[0].problem.outer_step, 1024);
+    CHECK_OK(read_text(FIRST "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2,"
+                             "\"outer\":3,\"inner\":1,\"outer_step\":5,\"step\":1}\n"),
+             err);
+    CHECK_INT(found_count, 1);
+    CHECK_INT(found[0].problem.result, REDTUNE_F32);
+    CHECK(!found[0].problem.outer_step && !found[0].problem.step && !found[0].problem.inner);
+}
+
+static void counts_do_not_overflow(void) {
+    redtune_recorded much = recorded_of(REDTUNE_F32, 1000, 64, 1, UINT64_MAX - 1, 8.9e18);
+    unlink(in_scratch("record"));
+    for (int i = 0; i < 3; i++) CHECK_OK(merge(&much, 1), err);
+    CHECK_OK(read_it(), err);
+    CHECK(found[0].calls == UINT64_MAX && found[0].ns == 9e18);
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static void an_empty_file_is_an_empty_recording(void) {
+    CHECK_OK(read_text(""), err);
+    CHECK_INT(found_count, 0);
+    CHECK_OK(read_text(FIRST), err);
+    CHECK_INT(found_count, 0);
+    CHECK(write_text("", 0));
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0);
+    CHECK_OK(merge(&one, 1), err);
+    CHECK_OK(read_it(), err);
+    CHECK_INT(found_count, 1);
+}
+
+static void nothing_else_is_left_beside_it(void) {
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0);
+    struct stat info;
+    unlink(in_scratch("record"));
+    CHECK(write_text("", 0) && !chmod(in_scratch("record"), 0640));
+    CHECK_OK(merge(&one, 1), err);
+    CHECK(!stat(in_scratch("record"), &info) && (info.st_mode & 0777) == 0640);
+    CHECK(!rmdir(scratch) || errno == ENOTEMPTY);
+    unlink(in_scratch("record"));
+    CHECK(!rmdir(scratch) && !mkdir(scratch, 0777));
+}
+
+static void a_file_that_is_none_is_left_as_it_is(void) {
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0);
+    char *text = NULL;
+    size_t length = 0;
+    CHECK(write_text("my letters\n", 11));
+    CHECK_FAILS(merge(&one, 1), REDTUNE_INVALID, err,
+                "line 1: it is not {\"redtune_recording\":1}");
+    CHECK_OK(rdt_file_read(in_scratch("record"), 100, &text, &length, &err), err);
+    CHECK_TEXT(text, "my letters\n");
+    free(text);
+    unlink(in_scratch("record"));
+    CHECK_FAILS(read_it(), REDTUNE_FILE, err, "cannot read");
+    CHECK_FAILS(redtune_recording_read(NULL, &found, &found_count, &err), REDTUNE_INVALID, err,
+                "path is NULL");
+}
+
+/* Several at once: every one is counted. */
+static void programs_that_end_together_lose_nothing(void) {
+    enum { PROGRAMS = 8, TIMES = 5 };
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
+    unlink(in_scratch("record"));
+    for (int i = 0; i < PROGRAMS; i++)
+        if (!fork()) {
+            for (int k = 0; k < TIMES; k++)
+                if (merge(&one, 1)) _exit(1);
+            _exit(0);
+        }
+    for (int i = 0; i < PROGRAMS; i++) {
+        int status = 0;
+        CHECK(wait(&status) > 0 && !status);
+    }
+    CHECK_OK(read_it(), err);
+    CHECK_INT(found[0].calls, PROGRAMS * TIMES);
+}
+
+/* ---- what anybody may have made -------------------------------------------------------------- */
+
+#define GOOD "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2}\n"
+
+static void lines_that_make_no_sense_are_refused_by_their_number(void) {
+    static const struct {
+        const char *line, *why;
+    } bad[] = {
+        {"", "no object"},
+        {"null", "no object"},
+        {"{", "no object"},
+        {"{}", "lacks"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"calls\":2}", "lacks"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2} {}", "follows"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2", "no object"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2,}", "no object"},
+        {"{\"op\":\"sum\",\"op\":\"sum\"}", "twice"},
+        {"{\"oh\":\"sum\"}", "unknown member"},
+        {"{\"op\":7}", "no name"},
+        {"{\"op\":\"s\\u0075m\"}", "no name"},
+        {"{\"op\":\"abcdefghijklmnopqrstuvwxyzabcdefghijkl\"}", "no name"},
+        {"{\"count\":\"5\"}", "no whole number"},
+        {"{\"count\":-5}", "no whole number"},
+        {"{\"count\":}", "no whole number"},
+        {"{\"count\":1.5}", "no object"},
+        {"{\"count\":18446744073709551616}", "no whole number"},
+        {"{\"op\":\"sun\",\"dtype\":\"f32\",\"count\":5,\"calls\":2}", "sun"},
+        {"{\"op\":\"sum\",\"dtype\":\"f33\",\"count\":5,\"calls\":2}", "f33"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"result\":\"i8\",\"count\":5,\"calls\":2}", "as i8"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":2305843009213693952,\"calls\":2}", "at most"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"outer\":1152921504606846976,\"calls\":2}",
+         "span at most"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2,\"match\":\"near\"}", "match"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[400];
+        snprintf(text, sizeof text, FIRST GOOD "%s\n" GOOD, bad[i].line);
+        CHECK_FAILS(read_text(text), REDTUNE_INVALID, err, ": line 3: ");
+        CHECK_CONTAINS(err.message, bad[i].why);
+    }
+    CHECK_FAILS(read_text("{\"redtune_recording\":2}\n" GOOD), REDTUNE_INVALID, err, "line 1");
+    CHECK_FAILS(read_text("{\"redtune_recording\":1} 1\n"), REDTUNE_INVALID, err, "line 1");
+    CHECK_FAILS(read_text(GOOD), REDTUNE_INVALID, err, "line 1");
+    CHECK_OK(
+        read_text(FIRST "  { \"calls\" : 2 , \"op\":\"sum\",\t\"dtype\":\"f32\",\"count\":5}\r"),
+        err);
+    CHECK_INT(found_count, 1);
+}
+
+static void a_nul_ends_no_line(void) {
+    static const char text[] =
+        FIRST "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2}\0\n";
+    CHECK(write_text(text, sizeof text - 1));
+    CHECK_FAILS(read_it(), REDTUNE_INVALID, err, "line 2: something follows");
+}
+
+static void a_file_cut_anywhere_is_read_or_refused(void) {
+    static const char text[] = FIRST GOOD GOOD;
+    for (size_t bytes = 0; bytes < sizeof text; bytes++) {
+        CHECK(write_text(text, bytes));
+        redtune_status status = read_it();
+        CHECK(!status || status == REDTUNE_INVALID);
+        CHECK(status || found_count <= 1);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(problems_come_back_by_their_cost),
+        FACT(a_second_program_adds_to_the_first),
+        FACT(steps_come_back_as_they_were),
+        FACT(counts_do_not_overflow),
+        FACT(an_empty_file_is_an_empty_recording),
+        FACT(nothing_else_is_left_beside_it),
+        FACT(a_file_that_is_none_is_left_as_it_is),
+        FACT(programs_that_end_together_lose_nothing),
+        FACT(lines_that_make_no_sense_are_refused_by_their_number),
+        FACT(a_nul_ends_no_line),
+        FACT(a_file_cut_anywhere_is_read_or_refused),
+    };
+    if (!scratch_begin()) return 1;
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    redtune_free(found);
+    scratch_end();
+    return failed;
+}
