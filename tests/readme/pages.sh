@@ -2,7 +2,8 @@
 # fresh clone, with a home of its own, on the simulated GPU. None may fail.
 #
 # Usage: pages.sh SOURCE [LAUNCHER]
-# LAUNCHER is the build's compiler launcher (ccache), if it has one.
+# LAUNCHER is the build's compiler launcher (ccache), if it has one. With RDT_TEST_ON_GPU=NAME in the
+# environment it is README.md alone, on GPU 0, whose model has NAME in its name; the output is shown.
 #
 # A line is run if it stands in an indented block that begins with a command, or in `...` within the
 # text and begins with redtune, cmake, ctest, cpack or ./bootstrap. A subcommand alone, outside of a
@@ -26,8 +27,14 @@ fi
 unset XDG_DATA_HOME XDG_CACHE_HOME REDTUNE_DB REDTUNE_SYSTEM_DB REDTUNE_TEMPLATES REDTUNE_SIM
 export HOME=$folder/home DESTDIR=$folder/installed
 sim=$clone/build/release/libredtune-sim.so
-export REDTUNE_CUDA_DRIVER=$sim
+on_gpu=${RDT_TEST_ON_GPU:-}
 cd "$clone" || exit 1
+if [ -n "$on_gpu" ]; then
+    pages=(README.md) least=15
+else
+    pages=(README.md docs/*.md) least=30
+    export REDTUNE_CUDA_DRIVER=$sim
+fi
 
 # lines PAGE: its command lines, continued ones in one.
 lines() {
@@ -64,9 +71,10 @@ adapt() {
     *fuzz*) return ;;                                       # needs clang and its fuzzer
     sqlite3*) command -v sqlite3 >/dev/null || return ;;
     esac
-    line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
-    line=${line//--gpu H100/--gpu simulated}
+    line=${line//--gpu H100/--gpu ${on_gpu:-simulated}}
     line=${line//COMMAND/show}                              # a placeholder
+    [ -z "$on_gpu" ] || { printf '%s\n' "$line"; return; }
+    line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
     [[ $line != build/release/examples/sum* ]] || line="build/release/examples/sum 10000"
     printf '%s\n' "$line"
@@ -96,6 +104,7 @@ run() {
         tail -n 15 "$folder/log" >&2
         failures=$((failures + 1))
     }
+    [ -z "$on_gpu" ] || { echo "\$ $line"; cat "$folder/log"; }
     if [[ $line == "cc "*" -o sum" ]]; then
         sum=$(env -u REDTUNE_CUDA_DRIVER ./sum)
         [ "$sum" = 524288 ] || { echo "FAILED: $page: its program gives '$sum'" >&2; failures=1; }
@@ -106,11 +115,11 @@ run() {
 awk '/^```c$/ {inside = 1; next} /^```$/ {inside = 0} inside' README.md >sum.c
 export C_INCLUDE_PATH=${C_INCLUDE_PATH:-}:$(dirname "$(find -L build/cuda /usr/local/cuda \
     "${CUDA_PATH:-/nowhere}" /usr/include -maxdepth 4 -name cuda.h 2>/dev/null | head -n 1)")
-for page in README.md docs/*.md; do
+for page in "${pages[@]}"; do
     while IFS= read -r written; do
         line=$(adapt "$written")
         [ -z "$line" ] || run "$page" "$line"
     done < <(lines "$page")
 done
-[ "$count" -ge 30 ] || { echo "FAILED: only $count command lines found" >&2; failures=1; }
+[ "$count" -ge "$least" ] || { echo "FAILED: only $count command lines found" >&2; failures=1; }
 exit $((failures > 0))
