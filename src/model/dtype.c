@@ -39,9 +39,9 @@ redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype, redtun
         }
         rdt_text_addf(&known, "%s %s", traits == rdt_dtype_table ? "" : ",", traits->name);
     }
-    redtune_status status = rdt_fail(err, REDTUNE_INVALID, 0,
-                                     "cannot use dtype '%.40s': there is none of that name; use%s",
-                                     name ? name : "", known.data ? known.data : "");
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0, "cannot use dtype '%.40s': no such dtype; use%s",
+                 name ? name : "", known.data ? known.data : "");
     rdt_text_free(&known);
     return status;
 }

@@ -23,9 +23,9 @@ static redtune_status no_such_op(const char *name, const rdt_op_table *user, red
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < tables[i]->count; j++)
             rdt_text_addf(&known, "%s %s", known.length ? "," : "", tables[i]->entry[j].name);
-    redtune_status status = rdt_fail(err, REDTUNE_INVALID, 0,
-                                     "cannot use op '%.40s': there is none of that name; use%s",
-                                     name, known.data ? known.data : "");
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0, "cannot use op '%.40s': no such op; use%s", name,
+                 known.data ? known.data : "");
     rdt_text_free(&known);
     return status;
 }
@@ -55,7 +55,7 @@ redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error
     const rdt_op_traits *traits = rdt_op_find(op);
     if (!out) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot describe an op: out is NULL");
     if (!traits)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot describe op %d: it is none", (int)op);
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot describe op %d: no such op", (int)op);
     *out = (redtune_op_info){
         .name = traits->name,
         .formula = traits->formula,

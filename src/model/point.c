@@ -99,7 +99,7 @@ static redtune_status bad_name(const rdt_space *space, const char *pair, size_t 
     list_params(space, &known);
     redtune_status status = rdt_fail(
         err, REDTUNE_INVALID, 0,
-        "cannot use config parameter '%.*s': the template '%s' has none of that name; use %s",
+        "cannot use config parameter '%.*s': the template '%s' has no such parameter; use %s",
         (int)(length < 40 ? length : 40), pair, space->family, known.data ? known.data : "");
     rdt_text_free(&known);
     return status;

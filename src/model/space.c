@@ -15,9 +15,9 @@ redtune_status rdt_space_find_family(const rdt_spaces *spaces, const char *famil
         }
         rdt_text_addf(&known, "%s%s", i ? ", " : "", spaces->space[i].family);
     }
-    redtune_status status = rdt_fail(
-        err, REDTUNE_INVALID, 0, "cannot use template '%.40s': there is none of that name; use %s",
-        family, known.data ? known.data : "another");
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0, "cannot use template '%.40s': no such template; use %s",
+                 family, known.data ? known.data : "another");
     rdt_text_free(&known);
     return status;
 }

@@ -75,10 +75,10 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
 /* What the message names, and the call; NULL: the call has no status, or the argument is fine. */
 #define CALLS(X)                                                                                   \
     X("op is NULL", redtune_op_find("sum", NULL, &err))                                            \
-    X("none of that name", redtune_op_find(NULL, &op, &err))                                       \
-    X("none of that name", redtune_op_find("a\nb", &op, &err))                                     \
+    X("no such op", redtune_op_find(NULL, &op, &err))                                              \
+    X("no such op", redtune_op_find("a\nb", &op, &err))                                            \
     X("dtype is NULL", redtune_dtype_find("f32", NULL, &err))                                      \
-    X("none of that name", redtune_dtype_find(NULL, &dtype, &err))                                 \
+    X("no such dtype", redtune_dtype_find(NULL, &dtype, &err))                                     \
     X("effort is NULL", redtune_effort_find("quick", NULL, &err))                                  \
     X("use effort ''", redtune_effort_find(NULL, &effort, &err))                                   \
     X("problem is NULL", redtune_problem_result(NULL, &dtype, &err))                               \

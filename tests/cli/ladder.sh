@@ -189,7 +189,7 @@ one_block_has_the_steps_that_need_no_other() {
 
 what_there_is_not_is_refused() {
     run "$redtune" ladder --show diagonal
-    want_refused 2 "cannot show step 'diagonal': the ladder has none of that name or number; use global, modulo, strid"
+    want_refused 2 "cannot show step 'diagonal': the ladder has no step of that name or number; use global, modulo, strid"
     run "$redtune" ladder --show poll --one-block
     want_refused 2 "step=poll is about meeting other blocks, and form=one has none"
     run "$redtune" ladder --device sim --block 100

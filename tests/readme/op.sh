@@ -29,7 +29,7 @@ the_entry_stands_in_the_readme() {
 
 the_op_is_none_without_it() {
     run "$redtune" emit --op sumcube
-    want_refused 2 "there is none of that name; use sum, "
+    want_refused 2 "no such op; use sum, "
 }
 
 the_kernel_is_emitted() {

@@ -35,7 +35,7 @@ static const char *check_texts(const rdt_row *row) {
     if (!is_hash(row->origin.templates, RDT_HASH_TEXT_BYTES))
         return "its version of the templates is invalid";
     if (*row->trial.kernel && !is_hash(row->trial.kernel, RDT_KERNEL_BYTES))
-        return "its kernel is none";
+        return "the hash of its kernel is invalid";
     return NULL;
 }
 

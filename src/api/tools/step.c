@@ -145,10 +145,11 @@ static redtune_status find_step(const library *self, const redtune_climb *climb,
         rdt_text_addf(&known, "%s%s", i ? ", " : "", step.told.name);
     }
     if (!status && !found)
-        status = rdt_fail(err, REDTUNE_INVALID, 0,
-                          "cannot show step '%.40s': the ladder has none of that name or number; "
-                          "use %s",
-                          name, known.data ? known.data : "another");
+        status =
+            rdt_fail(err, REDTUNE_INVALID, 0,
+                     "cannot show step '%.40s': the ladder has no step of that name or number; "
+                     "use %s",
+                     name, known.data ? known.data : "another");
     rdt_text_free(&known);
     return status;
 }
