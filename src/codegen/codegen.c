@@ -269,11 +269,11 @@ static int call_is_point(lua_State *state) {
     return 0;
 }
 
-/* A family of whole arrays says nothing of results. */
-static uint32_t results_of(lua_State *state, int table) {
-    const bool says = lua_getfield(state, table, "results") != LUA_TNIL;
+/* A positive number; 0: the family does not say. */
+static uint32_t number_of(lua_State *state, int table, const char *field) {
+    const bool says = lua_getfield(state, table, field) != LUA_TNIL;
     lua_pop(state, 1);
-    return says ? (uint32_t)rdt_marshal_integer(state, table, "results", 1, 1 << 24) : 0;
+    return says ? (uint32_t)rdt_marshal_integer(state, table, field, 1, 1 << 24) : 0;
 }
 
 static int call_launch(lua_State *state) {
@@ -286,9 +286,11 @@ static int call_launch(lua_State *state) {
     int64_t blocks_max = partials ? INT32_MAX : RDT_BLOCKS_MAX; /* what scratch has room for */
     *call->launch_out = (rdt_launch){
         .threads = (uint32_t)rdt_marshal_integer(state, table, "threads", 1, 1024),
-        .results = results_of(state, table),
+        .results = number_of(state, table, "results"),
+        .columns = flag_of(state, table, "columns"),
         .tile = (uint32_t)rdt_marshal_integer(state, table, "tile", 1, 1 << 24),
         .blocks_max = (uint32_t)rdt_marshal_integer(state, table, "blocks_max", 1, blocks_max),
+        .waiting_max = number_of(state, table, "waiting_max"),
         .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
         .partials = partials,
         .overlap = flag_of(state, table, "overlap"),

@@ -116,7 +116,10 @@ redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add(&hash, &source, sizeof source);
     rdt_hash_add(&hash, fields, sizeof fields);
-    if (launch.results) rdt_hash_add(&hash, &launch.results, sizeof launch.results);
+    if (launch.results) {
+        const uint32_t sets[] = {launch.results, launch.waiting_max, launch.columns};
+        rdt_hash_add(&hash, sets, sizeof sets);
+    }
     snprintf(out, RDT_KERNEL_BYTES, "%016llx", (unsigned long long)number_of(&hash));
     return REDTUNE_OK;
 }

@@ -106,6 +106,8 @@ void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
         {"shared_bytes_per_block", facts->shared_bytes_per_block},
         {"l2_bytes", (lua_Integer)facts->l2_bytes},
         {"blocks_max", RDT_BLOCKS_MAX}, /* what scratch has room for */
+        {"words_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES},
+        {"slots_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES},
     };
     lua_newtable(state);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

@@ -46,6 +46,8 @@ static void push_scratch(lua_State *state) {
     lua_setfield(state, -2, "slots_offset");
     lua_pushinteger(state, RDT_SCRATCH_WORDS_OFFSET);
     lua_setfield(state, -2, "words_offset");
+    lua_pushinteger(state, RDT_SCRATCH_WORDS_BYTES);
+    lua_setfield(state, -2, "words_bytes");
 }
 
 /* The problem on top becomes one whose result is the op's accumulator. */

@@ -9,19 +9,33 @@ rdt_extents rdt_launch_complete(rdt_extents extents) {
     return extents;
 }
 
+static uint64_t divide_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {
-    uint64_t tiles = count / launch->tile + (count % launch->tile != 0);
+    uint64_t tiles = divide_up(count, launch->tile);
     if (tiles < 1) return 1;
     return tiles < launch->blocks_max ? (uint32_t)tiles : launch->blocks_max;
 }
 
+/* The sets of results. */
+static uint64_t sets_of(const rdt_launch *launch, const rdt_extents *extents) {
+    return launch->columns ? divide_up(extents->inner, launch->results) * extents->outer
+                           : divide_up(extents->outer, launch->results);
+}
+
+uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents) {
+    const uint64_t sets = launch->results ? sets_of(launch, extents) : 0;
+    if (!sets || (launch->waiting_max && sets > launch->waiting_max)) return 1;
+    const uint64_t most = launch->blocks_max / sets;
+    const uint64_t tiles = divide_up(extents->count, launch->tile);
+    if (most < 2 || tiles < 2) return 1;
+    /* As few as go through the tiles in as many rounds. */
+    return (uint32_t)divide_up(tiles, divide_up(tiles, most));
+}
+
 uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents) {
     if (!launch->results) return rdt_launch_blocks(launch, extents->count);
-    /* A block's columns are of one outer index. */
-    const bool columns = extents->inner > 1;
-    const uint64_t results = columns ? extents->inner : extents->outer, each = launch->results;
-    const uint64_t blocks =
-        (results / each + (results % each != 0)) * (columns ? extents->outer : 1);
+    const uint64_t blocks = sets_of(launch, extents) * rdt_launch_splits(launch, extents);
     if (blocks < 1) return 1;
     return blocks < RDT_GRID_MAX ? (uint32_t)blocks : RDT_GRID_MAX;
 }

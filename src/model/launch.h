@@ -18,7 +18,13 @@
  * may thus be combined in any number of steps.
  *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
- * and leave zero, and slots, which they find and leave in any state. */
+ * and leave zero, and slots, which they find and leave in any state.
+ *
+ * Where blocks make sets of results, and there are fewer sets than blocks_max, several blocks share
+ * a set: each takes a split of the elements. A kernel finds how many from its grid, which has as
+ * many blocks for each set (templates/lib/splits.cu). What the blocks of a launch leave in scratch
+ * fits, for blocks_max is at most what there is room for, and a launch of more blocks has no
+ * splits. */
 #pragma once
 
 #include <stdbool.h>
@@ -52,9 +58,11 @@ rdt_extents rdt_launch_complete(rdt_extents extents);
 
 typedef struct rdt_launch {
     uint32_t threads;       /* per block */
-    uint32_t results;       /* that a block makes at a time; 0: all blocks make one */
+    uint32_t results;       /* of a set, which a block makes at a time; 0: all blocks make one */
+    bool columns;           /* the results of a set are of one outer index; else of one inner */
     uint32_t tile;          /* elements that a block takes at a time, at least 1 */
-    uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX */
+    uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX; of sets of results, of a launch with splits */
+    uint32_t waiting_max;   /* blocks that wait for others, one of each set; 0: any number */
     uint32_t final_threads; /* of the second launch; 0: no second launch */
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
@@ -64,6 +72,8 @@ typedef struct rdt_launch {
 
 /* Blocks for count elements of one result: one per tile, at least 1, at most blocks_max. */
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);
-/* Blocks for complete extents: those, or where blocks make results, enough for all of them, at
- * least 1, at most RDT_GRID_MAX. */
+/* Blocks that share a set of results, for complete extents: 1 where blocks make no sets. */
+uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents);
+/* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,
+ * at least 1, at most RDT_GRID_MAX. */
 uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents);

@@ -1,10 +1,5 @@
-//@ -- Partial results in scratch, which blocks leave for one of them, or for a second launch.
-// The partial results of the blocks, in the order of their indices.
-__device__ __forceinline__ accumulator *partials(void *scratch)
-{
-    return (accumulator *)((char *)scratch + @{scratch.slots_offset});
-}
-
+//@ -- Partial results in scratch, and their combination by one block, or by a second launch.
+//@ include "lib/slots.cu"
 // Thread 0 returns the combination of the partial results of all blocks.
 __device__ __forceinline__ accumulator reduce_partials(void *scratch, u32 blocks)
 {

@@ -15,6 +15,7 @@ enum {
     SPAN_MAX = 1100000, /* elements from the first to the last one */
     RESULT_BYTES_MAX = 8,
     GUARD_BYTES = 64,
+    OFFSETS = 5, /* of a first element, where they are drawn for splits */
     POISON = 0xa5
 };
 
@@ -192,6 +193,7 @@ static void check_problem(const layout_test *test, const redtune_problem *proble
         const shape at = test->draw_shape(large && !i);
         check_shape(&self, data, &at);
     }
+    CHECK_OK(subject_check_scratch(&self, &err), err);
     subject_close(&self);
     rdt_test_data_destroy(data);
 }
@@ -230,6 +232,46 @@ static void check_sums(const layout_test *test, const int32_t *input, size_t byt
         subject_close(&self);
     }
     rdt_buffer_destroy(&buffer);
+}
+
+/* Some blocks' shares of a set of results, and extents that they go through in whole and in broken
+ * rounds. */
+typedef struct split_test {
+    const char *config;
+    rdt_extents extents[4];
+} split_test;
+
+/* Holds results that blocks share, each kernel in the scratch that the one before it left: `splits`
+ * is of so many, then comes NULL for a config. */
+__attribute__((unused)) static void
+check_splits(const layout_test *test, const redtune_problem *problem, const split_test *splits) {
+    rdt_buffer scratch = {0};
+    rdt_test_data *data = NULL;
+    CHECK_OK(rdt_test_data_create(problem, test->count_max, &data, &err), err);
+    for (; splits->config && !check_state.failed; splits++) {
+        const rdt_case at = {problem, &gpu.context->facts};
+        rdt_point point;
+        subject self;
+        CHECK_OK(rdt_codegen_find(shop.codegen, at, test->family, splits->config, &point, &err),
+                 err);
+        CHECK_OK(rdt_codegen_check(shop.codegen, at, &point, &err), err);
+        CHECK_OK(subject_open(&shop, problem, &point, &self, &err), err);
+        if (scratch.driver) {
+            rdt_buffer_destroy(&self.scratch);
+            self.scratch = scratch;
+        }
+        for (int i = 0; i < 4 && splits->extents[i].outer && !check_state.failed; i++) {
+            const shape shape = {splits->extents[i], draw(OFFSETS), 1};
+            CHECK(rdt_launch_splits(&self.launch, &shape.extents) > 1);
+            for (int k = 0; k < 3 && !check_state.failed; k++) check_shape(&self, data, &shape);
+        }
+        CHECK_OK(subject_check_scratch(&self, &err), err);
+        scratch = self.scratch;
+        self.scratch = (rdt_buffer){0};
+        subject_close(&self);
+    }
+    rdt_buffer_destroy(&scratch);
+    rdt_test_data_destroy(data);
 }
 
 /* Opens the GPU, runs the facts and closes it. */

@@ -99,7 +99,7 @@ redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, r
                   : rdt_kernel_launch(self->kernel, &self->launch, operands, gpu->stream, err);
 }
 
-static redtune_status check_scratch(const subject *self, redtune_error *err) {
+redtune_status subject_check_scratch(const subject *self, redtune_error *err) {
     static unsigned char scratch[RDT_SCRATCH_SLOTS_OFFSET];
     redtune_status status = rdt_buffer_read(self->gpu->driver, scratch, self->scratch.address,
                                             sizeof scratch, self->gpu->stream, err);
@@ -120,7 +120,7 @@ redtune_status subject_read(subject *self, redtune_value *results, redtune_error
         for (size_t j = bytes; !status && j < RESULT_BYTES; j++)
             if (results[i].bytes[j] != POISON)
                 status = rdt_fail(err, REDTUNE_WRONG, 0, "%s writes behind its result", self->name);
-    return status ? status : check_scratch(self, err);
+    return status ? status : subject_check_scratch(self, err);
 }
 
 redtune_status subject_reduce(subject *self, CUdeviceptr input, uint64_t count,

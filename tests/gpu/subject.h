@@ -46,6 +46,8 @@ redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, r
 /* Waits and gives the results queued since the last time. A kernel that wrote behind one of them,
  * or left scratch in another state than it found, fails with REDTUNE_WRONG. */
 redtune_status subject_read(subject *self, redtune_value *results, redtune_error *err);
+/* That of it alone which is about scratch. */
+redtune_status subject_check_scratch(const subject *self, redtune_error *err);
 /* Both for one reduction. */
 redtune_status subject_reduce(subject *self, CUdeviceptr input, uint64_t count,
                               redtune_value *result, redtune_error *err);

@@ -45,6 +45,35 @@ static void every_op_of_every_dtype_is_right(void) {
     check_every_op_and_dtype(&test);
 }
 
+/* Few blocks, and as many as there are tiles; strips that are whole and ragged, and of one column;
+ * several outer indices; more blocks than a block has threads. */
+static void blocks_share_columns(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    static const split_test splits[] = {
+        {"block=32,width=4,vec=1,unroll=1,finish=poll,per_sm=16",
+         {{100, 1, 5, 500, 5}, {9, 2, 4, 36, 4}, {257, 2, 1, 257, 1}}},
+        {"block=32,width=32,vec=2,unroll=2,finish=ticket,per_sm=16",
+         {{99, 1, 66, 6534, 66}, {5, 2, 257, 1285, 257}, {257, 1, 2, 514, 2}}},
+        {"block=128,width=4,vec=2,unroll=2,finish=poll,per_sm=1",
+         {{257, 1, 8, 2056, 8}, {65, 1, 3, 195, 3}}},
+        {"block=64,width=1,vec=2,unroll=1,finish=ticket,per_sm=2",
+         {{257, 1, 2, 514, 2}, {200, 1, 4, 800, 4}, {65, 1, 5, 325, 5}}},
+        {"block=32,width=16,vec=1,unroll=1,finish=poll,per_sm=16", {{257, 1, 16, 4112, 16}}},
+        {NULL, {{0}}},
+    };
+    static const redtune_problem problems[] = {
+        {REDTUNE_SUM, REDTUNE_I32},  {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_ARGMIN, REDTUNE_I8},
+        {REDTUNE_MEAN, REDTUNE_F16}, {REDTUNE_ANY, REDTUNE_U8},     {REDTUNE_PROD, REDTUNE_F64},
+    };
+    for (size_t i = 0; i < sizeof problems / sizeof *problems && !check_state.failed; i++) {
+        redtune_problem problem = problems[i];
+        problem.count = COUNT_MAX;
+        problem.inner = 2;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        check_splits(&test, &problem, splits);
+    }
+}
+
 /* Steps of so many elements less than 2^64 lead backwards; if they, or their products, were cut to
  * 32 bits, they would lead 4 GiB away. */
 static void steps_have_64_bits(void) {
@@ -60,6 +89,7 @@ static void steps_have_64_bits(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(steps_have_64_bits), /* the quick one first, for mutants */
+        FACT(blocks_share_columns),
         FACT(every_op_of_every_dtype_is_right),
     };
     return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);

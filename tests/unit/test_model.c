@@ -223,13 +223,38 @@ static void columns_span_what_has_an_address(void) {
 
 /* Blocks for each outer index, where they take columns. */
 static void a_grid_has_blocks_for_all_columns(void) {
-    const rdt_launch how = {.threads = 256, .results = 32, .tile = 1, .blocks_max = 1};
+    rdt_launch how = {.threads = 256, .results = 32, .columns = true, .tile = 1, .blocks_max = 1};
     const rdt_extents one = {100, 1, 33, 3300, 33}, many = {100, 1000, 3, 300, 3};
     const rdt_extents rows = {100, 1000, 1, 100, 1}, most = {1, 1 << 30, 1 << 20, 1, 1};
     CHECK_INT(rdt_launch_grid(&how, &one), 2);
     CHECK_INT(rdt_launch_grid(&how, &many), 1000);
-    CHECK_INT(rdt_launch_grid(&how, &rows), 32);
+    CHECK_INT(rdt_launch_grid(&how, &rows), 1000);
     CHECK_INT(rdt_launch_grid(&how, &most), RDT_GRID_MAX);
+    how.columns = false;
+    CHECK_INT(rdt_launch_grid(&how, &rows), 32);
+}
+
+/* Splits are as many as blocks_max allows for each set of results, but no more than there are
+ * tiles, nor than go through these faster. */
+static void blocks_share_sets_of_results(void) {
+    rdt_launch how = {.threads = 256, .results = 32, .columns = true, .tile = 10, .blocks_max = 64};
+    const rdt_extents two = {1000, 1, 33, 33000, 33}, batch = {1000, 8, 64, 64000, 64};
+    const rdt_extents few = {35, 1, 33, 1155, 33}, none = {0, 1, 1, 1, 1},
+                      odd = {250, 1, 64, 1, 64};
+    const rdt_extents many = {1000, 33, 1, 1000, 1};
+    CHECK_INT(rdt_launch_splits(&how, &two), 25); /* 4 rounds of 100 tiles, where 32 have room */
+    CHECK_INT(rdt_launch_grid(&how, &two), 50);
+    CHECK_INT(rdt_launch_splits(&how, &batch), 4);
+    CHECK_INT(rdt_launch_grid(&how, &batch), 64);
+    CHECK_INT(rdt_launch_splits(&how, &few), 4);
+    CHECK_INT(rdt_launch_splits(&how, &odd), 25);
+    CHECK_INT(rdt_launch_splits(&how, &none), 1);
+    CHECK_INT(rdt_launch_splits(&how, &many), 1);
+    how.waiting_max = 2;
+    CHECK_INT(rdt_launch_splits(&how, &two), 25);
+    CHECK_INT(rdt_launch_splits(&how, &batch), 1);
+    how.results = 0;
+    CHECK_INT(rdt_launch_splits(&how, &two), 1);
 }
 
 static void gaps_are_reached_and_not_reduced(void) {
@@ -619,6 +644,7 @@ int main(int argc, char **argv) {
         FACT(problem_with_an_inner_or_a_step_is_of_columns),
         FACT(columns_span_what_has_an_address),
         FACT(a_grid_has_blocks_for_all_columns),
+        FACT(blocks_share_sets_of_results),
         FACT(gaps_are_reached_and_not_reduced),
         FACT(a_domain_has_the_most_in_each_direction),
         FACT(problems_are_compared_by_class_and_extents),

@@ -1,0 +1,107 @@
+-- Limits: what the rules of the families share. As in block/family.lua, c is a config, p a problem
+-- and d a device.
+local limits = {}
+
+-- Whether the device can run such loads and blocks; if not, why not.
+function limits.allowed(c, p, d)
+    if c.vec * p.dtype.bytes > 16 then
+        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
+            c.vec, p.dtype.name, c.vec * p.dtype.bytes
+    end
+    if c.block > d.threads_per_block then
+        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
+    end
+    if c.finish == "single" and c.per_sm ~= 1 then
+        return false, "finish=single has one block%s: add per_sm=1",
+            p.layout == "whole" and "" or " for each result"
+    end
+    return true
+end
+
+-- The loads of a thread, and the blocks where several share what they make (lib/splits.cu).
+limits.load = { name = "load", labels = { "no_allocate", "plain" },
+    doc = "the path of a load: past L1, or through it" }
+limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
+    doc = "how blocks that share results are combined: there are none, by the last, by any" }
+limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
+    doc = "blocks per multiprocessor at most, if they share results" }
+
+-- Blocks of a launch with splits at most, each of which leaves so many values in scratch.
+local function blocks_max(c, p, d, values)
+    if c.finish == "single" then return 1 end
+    local op = p.op.make { dtype = p.dtype, result = p.result, arch = 10 * d.major + d.minor }
+    local halves = op.acc.halves
+    local room = c.finish == "poll" and d.words_bytes // (8 * halves)
+        or d.slots_bytes // (halves > 2 and 16 or 4 * halves)
+    return math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room // values))
+end
+
+-- Blocks that wait for others at most: half of the multiprocessors, so that there is room for those
+-- they wait for in whatever order blocks start.
+local function waiting_max(c, d)
+    return c.finish == "poll" and math.max(1, d.sm_count // 2) or nil
+end
+
+local function divide_up(a, b)
+    return (a + b - 1) // b
+end
+
+-- How many blocks share each of so many sets of results, each of so many tiles: rdt_launch_splits.
+-- A block leaves so many values.
+function limits.splits(c, p, d, sets, tiles, values)
+    if c.finish == "single" or sets > (waiting_max(c, d) or sets) or tiles < 2 then return 1 end
+    local most = blocks_max(c, p, d, values) // math.max(1, sets)
+    return most < 2 and 1 or divide_up(tiles, divide_up(tiles, most))
+end
+
+-- Whether blocks share sets of results in a way of their own; splits(c) says how many do.
+function limits.distinct(c, splits)
+    if c.finish == "single" then return true end
+    local n = splits(c)
+    if n < 2 or c.per_sm == 1 then return n > 1 end
+    local per_sm = c.per_sm
+    c.per_sm = per_sm // 2
+    local fewer = splits(c)
+    c.per_sm = per_sm
+    return n > fewer
+end
+
+-- Whether a config may be the fastest for so many sets of results, by how blocks share them.
+function limits.useful(c, p, d, sets)
+    if c.finish == "single" then
+        -- Most multiprocessors have nothing to do, and there is much to read.
+        return sets >= d.sm_count // 2 or p.count * sets * p.dtype.bytes <= 64 * 1024
+    end
+    if sets >= 8 * d.sm_count then return false end -- enough blocks as it is
+    -- A ticket costs two round trips to memory more than words.
+    if c.finish == "ticket" and sets <= d.sm_count // 2 then return false end
+    return c.per_sm * c.block <= 2 * d.threads_per_sm
+end
+
+-- The config, with a finish and per_sm added, for a default that has so many sets of results:
+-- enough threads that the loads in flight fill the memory's pipeline.
+function limits.finished(c, p, d, sets, splits)
+    c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
+    c.per_sm = math.min(16, math.max(1, 1024 // c.block))
+    if sets < 4 * d.sm_count and splits(c) > 1 then return c end
+    c.finish, c.per_sm = "single", 1
+    return c
+end
+
+-- The launch of blocks that make so many results at a time, of so many elements each, and leave as
+-- many values.
+function limits.launch(c, p, d, results, tile)
+    return {
+        threads = c.block,
+        results = results,
+        columns = p.layout == "columns",
+        tile = tile,
+        blocks_max = blocks_max(c, p, d, results),
+        waiting_max = waiting_max(c, d),
+        final_threads = 0,
+        -- As the template says. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
+        overlap = d.major >= 9 and not p.op.indexed,
+    }
+end
+
+return limits
