@@ -9,12 +9,17 @@ function(redtune_sim_test_of name)
     set_tests_properties(sim.${name} PROPERTIES COST 100 TIMEOUT 900)
 endfunction()
 
-foreach(module judge kernels evaluator ops floats ladder large accumulate api captures columns
+foreach(module judge kernels evaluator ops floats ladder large accumulate api array captures columns
          columns_api first_result graphs host_cost overlap rows rows_api runtime scratch start)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})
     endif()
 endforeach()
+
+# So that arrays take several pieces.
+if(TARGET test_gpu_array)
+    set_property(TEST sim.gpu.array APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_MEMORY=12M")
+endif()
 
 if(TARGET test_gpu_ladder)
     redtune_sim_test_of(ladder.large test_gpu_ladder every_step_is_right_at_large_counts)

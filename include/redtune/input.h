@@ -1,4 +1,5 @@
-/* Input: reducing elements that are not on the GPU, piece by piece. redtune.h includes this. */
+/* Input: reducing elements and arrays that are not on the GPU, piece by piece. redtune.h includes
+ * this. */
 #ifndef REDTUNE_INPUT_H
 #define REDTUNE_INPUT_H
 
@@ -35,6 +36,19 @@ typedef struct redtune_reading {
  * elements expected, 0 if unknown. */
 REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, redtune_reading *out,
+                                                redtune_error *err);
+
+/* Reduces an array that is not on the GPU along its axes, as the problem has them
+ * (redtune_problem_fold): reads its elements in the order of memory, from the first one to the
+ * last, with what lies between them where steps leave gaps, and writes the outer * inner results,
+ * elements of the dtype that redtune_problem_result gives, to `bytes` bytes of host memory. out is
+ * as for redtune_reduce_input, without the value. The array goes to the GPU in pieces of whole
+ * outer indices as far as its memory has room for them, a row longer than that in pieces of its
+ * own. REDTUNE_UNSUPPORTED, with the sizes, for columns of which a single outer index does not fit,
+ * and for outer indices that overlap. Some results may have been written on failure. */
+REDTUNE_API redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
+                                                const redtune_input *input, void *results,
+                                                size_t bytes, redtune_reading *out,
                                                 redtune_error *err);
 
 #ifdef __cplusplus

@@ -163,6 +163,12 @@ static void reduce_from_host(redtune *rt, outcome *out) {
     redtune_reading reading = {.count = 0};
     if (STEP(out, redtune_reduce_input(rt, &problem, &input, &reading, &err)))
         out->right &= reading.value.f32 == 2 * ROUND_COUNT;
+    float sums[4] = {0};
+    left = ROUND_COUNT / 4 * 4;
+    problem.outer = 4;
+    problem.count = ROUND_COUNT / 4;
+    if (STEP(out, redtune_reduce_array(rt, &problem, &input, sums, sizeof sums, &reading, &err)))
+        for (int i = 0; i < 4; i++) out->right &= sums[i] == (float)problem.count;
 }
 
 outcome round_go(const char *device) {

@@ -137,6 +137,12 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X("input", redtune_reduce_input(rt, &sum, NULL, &reading, &err))                               \
     X("read", redtune_reduce_input(rt, &sum, &no_input, &reading, &err))                           \
     X("out", redtune_reduce_input(rt, &sum, &input, NULL, &err))                                   \
+    X("rt", redtune_reduce_array(NULL, &sum, &input, value, 4, &reading, &err))                    \
+    X("problem is NULL", redtune_reduce_array(rt, NULL, &input, value, 4, &reading, &err))         \
+    X("input", redtune_reduce_array(rt, &sum, NULL, value, 4, &reading, &err))                     \
+    X("read", redtune_reduce_array(rt, &sum, &no_input, value, 4, &reading, &err))                 \
+    X("results", redtune_reduce_array(rt, &sum, &input, NULL, 4, &reading, &err))                  \
+    X("out", redtune_reduce_array(rt, &sum, &input, value, 4, NULL, &err))                         \
     X("rt is NULL", redtune_tune(NULL, NULL, &err))                                                \
     X("ops is NULL", redtune_tune(rt, &(redtune_tuning){.op_count = 1}, &err))                     \
     X("dtypes is NULL", redtune_tune(rt, &(redtune_tuning){.dtype_count = 1}, &err))               \
@@ -220,6 +226,7 @@ static const redtune_importing later_import = {.files = no_file, .file_count = 1
     X("redtune_options",                                                                           \
       redtune_diagnose(&(redtune_options){OF_LATER}, each_finding, NULL, &count, &err))            \
     X("redtune_input", redtune_reduce_input(rt, &sum, &later_input, &reading, &err))               \
+    X("redtune_input", redtune_reduce_array(rt, &sum, &later_input, value, 4, &reading, &err))     \
     X("redtune_tuning", redtune_tune(rt, &(redtune_tuning){OF_LATER}, &err))                       \
     X("redtune_verifying", redtune_verify(rt, &(redtune_verifying){OF_LATER}, &verified, &err))    \
     X("redtune_rows_query", redtune_rows_each(&later_query, each_row, NULL, &err))                 \

@@ -1,0 +1,190 @@
+/* Facts about arrays that are not on the GPU, by redtune_reduce_array. On the simulated GPU, which
+ * has a few MB of memory here, they take several pieces. */
+#include "check.h"
+#include "device.h"
+#include "reference.h"
+
+static redtune_error err;
+static device gpu;
+static redtune *rt;
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!rt) SKIP("there is no GPU");                                                          \
+    } while (0)
+
+/* Element k of every array. */
+static int16_t element(uint64_t k) { return (int16_t)((int)(k * 7919 % 2003) - 1000); }
+
+typedef struct supply {
+    uint64_t served, count; /* of the elements that there are */
+    size_t most;            /* elements at a time */
+} supply;
+
+static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *bytes,
+                            redtune_error *failure) {
+    supply *self = user;
+    uint64_t count = capacity / sizeof(int16_t);
+    (void)failure;
+    if (count > self->count - self->served) count = self->count - self->served;
+    if (self->most && count > self->most) count = self->most;
+    for (uint64_t i = 0; i < count; i++) ((int16_t *)buffer)[i] = element(self->served + i);
+    self->served += count;
+    *bytes = count * sizeof(int16_t);
+    return REDTUNE_OK;
+}
+
+static uint64_t span_of(const rdt_extents *at) {
+    return at->count ? (at->outer - 1) * at->outer_step + (at->count - 1) * at->step + at->inner
+                     : 0;
+}
+
+/* Fails the fact unless the results are those of the elements. */
+static void check_results(const redtune_problem *problem, const unsigned char *results) {
+    const rdt_extents at = rdt_problem_extents(problem);
+    const size_t bytes = redtune_dtype_bytes(problem->result);
+    int16_t *column = malloc((at.count + 1) * sizeof *column);
+    bool same = true;
+    for (uint64_t r = 0; column && same && r < at.outer * at.inner; r++) {
+        rdt_reference wanted;
+        for (uint64_t e = 0; e < at.count; e++)
+            column[e] = element(r / at.inner * at.outer_step + e * at.step + r % at.inner);
+        rdt_reference_reduce(problem, column, at.count, &wanted);
+        same = !memcmp(results + r * bytes, wanted.value.bytes, bytes);
+        check_that(same, __FILE__, __LINE__, "%s %zu of %zu x %zu x %zu is wrong",
+                   redtune_op_name(problem->op), (size_t)r, (size_t)at.outer, (size_t)at.count,
+                   (size_t)at.inner);
+    }
+    free(column);
+}
+
+/* Reduces the array and checks its results; gives the number of pieces, 0 where it failed. */
+static uint64_t reduce(redtune_problem problem, size_t most) {
+    redtune_reading reading = {.pieces = 0};
+    redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
+    const rdt_extents at = rdt_problem_extents(&problem);
+    const size_t bytes = at.outer * at.inner * redtune_dtype_bytes(problem.result);
+    unsigned char *results = malloc(bytes);
+    supply from = {.count = span_of(&at), .most = most};
+    const redtune_input input = {serve, &from};
+    if (!status)
+        status = redtune_reduce_array(rt, &problem, &input, results, bytes, &reading, &err);
+    check_that(!status, __FILE__, __LINE__, "%s", err.message);
+    if (!status) check_results(&problem, results);
+    check_that(status || reading.count == from.count, __FILE__, __LINE__, "%zu elements are read",
+               (size_t)reading.count);
+    free(results);
+    return status ? 0 : reading.pieces;
+}
+
+static redtune_problem problem_of(redtune_op op, uint64_t outer, uint64_t count, uint64_t inner,
+                                  uint64_t outer_step, uint64_t step) {
+    return (redtune_problem){.op = op,
+                             .dtype = REDTUNE_I16,
+                             .count = count,
+                             .outer = outer,
+                             .inner = inner,
+                             .outer_step = outer_step,
+                             .step = step};
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void arrays_of_any_extents_are_reduced(void) {
+    NEED_GPU();
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MEAN, REDTUNE_MIN};
+    static const struct {
+        uint64_t outer, count, inner, outer_step, step;
+    } shapes[] = {{1, 1000, 1, 0, 0},   {7, 33, 1, 0, 0},   {7, 33, 1, 40, 0}, {1, 50, 9, 0, 0},
+                  {6, 50, 9, 0, 0},     {6, 50, 9, 500, 0}, {6, 5, 9, 70, 13}, {4, 10, 1, 30, 3},
+                  {3, 20, 4, 1000, 11}, {300, 1, 1, 0, 0},  {1, 1, 300, 0, 0}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t op = 0; op < sizeof ops / sizeof *ops; op++)
+            for (size_t most = 0; most < 2; most++) {
+                const uint64_t pieces =
+                    reduce(problem_of(ops[op], shapes[i].outer, shapes[i].count, shapes[i].inner,
+                                      shapes[i].outer_step, shapes[i].step),
+                           most ? 13 : 0);
+                CHECK_INT(pieces, 1);
+            }
+}
+
+static void arrays_without_elements_give_what_the_op_says(void) {
+    NEED_GPU();
+    CHECK_INT(reduce(problem_of(REDTUNE_SUM, 5, 0, 1, 0, 0), 0), 1);
+    CHECK_INT(reduce(problem_of(REDTUNE_ANY, 1, 0, 5, 0, 0), 0), 1);
+}
+
+static void larger_ones_go_in_pieces_of_outer_indices(void) {
+    NEED_GPU();
+    const bool small = device_is_simulated(&gpu);
+    CHECK((reduce(problem_of(REDTUNE_SUM, 6000, 700, 1, 0, 0), 0) > 1) == small);
+    CHECK((reduce(problem_of(REDTUNE_MAX, 5000, 700, 1, 801, 0), 4001) > 1) == small);
+    CHECK((reduce(problem_of(REDTUNE_ARGMIN, 180, 300, 70, 0, 0), 0) > 1) == small);
+    /* More bytes of results than of elements. */
+    CHECK((reduce(problem_of(REDTUNE_SUM, 900000, 1, 1, 0, 0), 0) > 1) == small);
+}
+
+static void rows_that_do_not_fit_are_combined(void) {
+    NEED_GPU();
+    if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any row of a test");
+    CHECK(reduce(problem_of(REDTUNE_SUM, 2, 3500000, 1, 0, 0), 0) > 2);
+    CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 3500000, 1, 3503001, 0), 70001) > 2);
+}
+
+static void columns_that_do_not_fit_are_refused(void) {
+    NEED_GPU();
+    if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
+    const redtune_problem problem = problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0);
+    static int64_t results[2000];
+    redtune_reading reading = {.count = 77};
+    supply from = {.count = 12000000};
+    const redtune_input input = {serve, &from};
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, sizeof results, &reading, &err),
+                REDTUNE_UNSUPPORTED, err, "take 12008000 bytes of the GPU's memory");
+    CHECK_CONTAINS(err.message, "sum of 2 x 6000 x 1000 i16 along axis 1");
+    CHECK_INT(reading.count, 77);
+    CHECK_INT(from.served, 0);
+}
+
+static void what_makes_no_sense_is_refused(void) {
+    NEED_GPU();
+    redtune_problem problem = problem_of(REDTUNE_SUM, 4, 10, 1, 0, 0);
+    int64_t results[4];
+    redtune_reading reading;
+    supply from = {.count = 39};
+    redtune_input input = {serve, &from};
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, 31, &reading, &err),
+                REDTUNE_INVALID, err, "its 4 results of i64 take 32 bytes, not 31");
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, 32, &reading, &err),
+                REDTUNE_INVALID, err, "its input ends after 39 elements, of 40");
+    problem.outer_step = 9;
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, 32, &reading, &err),
+                REDTUNE_UNSUPPORTED, err, "its outer indices overlap (outer_step 9, of 10");
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, NULL, results, 32, &reading, &err),
+                REDTUNE_INVALID, err, "NULL");
+    CHECK_FAILS(redtune_reduce_array(rt, NULL, &input, results, 32, &reading, &err),
+                REDTUNE_INVALID, err, "problem is NULL");
+    input.reserved[0] = 1;
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, 32, &reading, &err),
+                REDTUNE_UNSUPPORTED, err, "redtune_input");
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(arrays_of_any_extents_are_reduced),
+        FACT(arrays_without_elements_give_what_the_op_says),
+        FACT(larger_ones_go_in_pieces_of_outer_indices),
+        FACT(rows_that_do_not_fit_are_combined),
+        FACT(columns_that_do_not_fit_are_refused),
+        FACT(what_makes_no_sense_is_refused),
+    };
+    const redtune_options options = {.database = "/nowhere/tuning.db"};
+    redtune_status status = device_open(&gpu, &err);
+    if (!status) status = redtune_open(&options, &rt, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    redtune_close(rt);
+    device_close(&gpu);
+    return rc;
+}
