@@ -55,7 +55,7 @@ typedef struct redtune_counters {
     uint64_t reserved[8];
 } redtune_counters;
 
-/* Compiles one configuration and calls it once, on problem.count elements, on the simulated GPU of
+/* Compiles one configuration and calls it once, with the problem's extents, on the simulated GPU of
  * libredtune-sim.so, which counts what it does, with a cold L2. emission is as for redtune_emit.
  * Needs NVRTC, and no GPU. Fails with REDTUNE_LIBRARY where one of the libraries is missing, and
  * with REDTUNE_DEVICE where the kernel does what it must not, or the elements do not fit. */

@@ -47,10 +47,11 @@ static int print_counters(const redtune_emission *emission) {
     const redtune_problem *problem = &emission->problem;
     redtune_counters counters;
     redtune_error err;
+    char what[RDT_SHAPE_BYTES];
     if (redtune_count(emission, &counters, &err)) return rdt_message_fail(&err);
     rdt_table table = {.column_count = 3, .right = "lrl"};
-    printf("%s of %" PRIu64 " %s, once, on the %s\n%s\n\n", redtune_op_name(problem->op),
-           problem->count, redtune_dtype_name(problem->dtype), counters.gpu, counters.config);
+    rdt_shape_describe(what, problem, true);
+    printf("%s, once, on the %s\n%s\n\n", what, counters.gpu, counters.config);
     add_rows(&table, &counters);
     rdt_table_print(&table, stdout);
     return RDT_EXIT_DONE;
@@ -60,7 +61,6 @@ static int print_counters(const redtune_emission *emission) {
 
 static int run_emit(const rdt_options *options) {
     redtune_emission emission = {
-        .problem = rdt_options_problem(options, REDTUNE_F32, 1 << 20),
         .family = options->family,
         .config = options->config,
         .lines = options->lines,
@@ -71,9 +71,11 @@ static int run_emit(const rdt_options *options) {
         rdt_message_print("cannot use --gpu with --counters: the simulated GPU is what counts");
         return RDT_EXIT_MISUSED;
     }
+    redtune_error err;
+    if (rdt_options_problem(options, REDTUNE_F32, 1 << 20, &emission.problem, &err))
+        return rdt_message_fail(&err);
     if (options->counters) return print_counters(&emission);
     char *source = NULL;
-    redtune_error err;
     if (redtune_emit(&emission, &source, &err)) return rdt_message_fail(&err);
     fputs(source, stdout);
     redtune_free(source);

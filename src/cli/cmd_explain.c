@@ -75,8 +75,9 @@ static void add_differences(rdt_table *table, const redtune_explanation *found) 
 static void print_text(const redtune_explanation *found) {
     const redtune_info *info = &found->info;
     rdt_table table = {.column_count = 2, .right = "ll"};
-    printf("%s of %" PRIu64 " %s on %s\n", redtune_op_name(info->problem.op), info->problem.count,
-           redtune_dtype_name(info->problem.dtype), found->gpu.name);
+    char what[RDT_SHAPE_BYTES];
+    rdt_shape_describe(what, &info->problem, true);
+    printf("%s on %s\n", what, found->gpu.name);
     rdt_table_add(&table, "  uses");
     rdt_table_add(&table, "%s %s", info->family, info->config);
     rdt_table_add(&table, "  match");
@@ -123,7 +124,6 @@ static int run_explain(const rdt_options *options) {
         .device = options->device,
         .gpu = options->gpu,
         .shipped = options->shipped,
-        .problem = rdt_options_problem(options, REDTUNE_F32, 1 << 20),
     };
     redtune_explanation found;
     redtune_error err;
@@ -131,6 +131,8 @@ static int run_explain(const rdt_options *options) {
         rdt_message_print("cannot use --gpu with --device: name one GPU");
         return RDT_EXIT_MISUSED;
     }
+    if (rdt_options_problem(options, REDTUNE_F32, 1 << 20, &question.problem, &err))
+        return rdt_message_fail(&err);
     if (redtune_explain(&question, &found, &err)) {
         if (options->device) rdt_device_advise(options->device, &err);
         return rdt_message_fail(&err);

@@ -81,7 +81,7 @@ static int run_export(const rdt_options *options) {
         .gpu = options->gpu || options->winners ? options->gpu : "all",
         .op = options->op_count ? options->ops : NULL,
         .dtype = options->dtype_count ? options->dtypes : NULL,
-        .count = options->count_count ? options->counts[0] : 0,
+        .count = options->count,
         .winners = options->winners,
         .shipped = options->shipped,
         .own = !options->shipped,

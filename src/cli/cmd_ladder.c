@@ -344,7 +344,7 @@ static int run_ladder(const rdt_options *options) {
     redtune_error err;
     redtune_climb climb = {
         .dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE,
-        .count = options->count_count ? options->counts[0] : 0,
+        .count = options->count,
         .block = (int)(options->block < 1 << 16 ? options->block : 1 << 16),
         .one_block = options->one_block,
     };

@@ -39,7 +39,7 @@ static redtune_status check_options(const rdt_options *options, redtune_error *e
     if (options->csv && options->json)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot report: --csv and --json ask for two formats; give one");
-    if ((options->op_count || options->dtype_count) && !options->count_count)
+    if ((options->op_count || options->dtype_count) && !options->count)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot report: --op and --dtype choose a problem together with "
                                "--count; add it");
@@ -63,8 +63,8 @@ static int run_report(const rdt_options *options) {
                   : options->json ? REDTUNE_FORMAT_JSON
                                   : REDTUNE_FORMAT_HTML,
     };
-    if (options->count_count)
-        reporting.problem = rdt_options_problem(options, REDTUNE_DTYPE_NONE, 0);
+    if (!status && options->count)
+        status = rdt_options_problem(options, REDTUNE_DTYPE_NONE, 0, &reporting.problem, &err);
     if (!status) status = redtune_report(&reporting, &text, &err);
     if (!status) status = rdt_output_put(options->output, text, strlen(text), &err);
     redtune_free(text);

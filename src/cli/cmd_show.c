@@ -187,7 +187,7 @@ static int run_show(const rdt_options *options) {
         .shipped = options->shipped,
         .op = options->op_count ? options->ops : NULL,
         .dtype = options->dtype_count ? options->dtypes : NULL,
-        .count = options->count_count ? options->counts[0] : 0,
+        .count = options->count,
         .winners = !options->all,
     };
     redtune_error err;

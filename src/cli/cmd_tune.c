@@ -12,6 +12,7 @@
 #include "cli/message.h"
 #include "cli/meter.h"
 #include "cli/table.h"
+#include "cli/wanted.h"
 #include "redtune/tune.h"
 
 /* The one thing that a signal handler may touch. */
@@ -249,15 +250,17 @@ static int run_tune(const rdt_options *options) {
     redtune_error err;
     char device[16], local[16];
     const char *devices = NULL;
+    rdt_wanted wanted;
     if (choose_device(options, local, &devices, &err)) return rdt_message_fail(&err);
+    if (rdt_wanted_list(options, &wanted, &err)) return rdt_message_fail(&err);
     first_device(devices, device);
     redtune_tuning tuning = {
         .ops = options->ops,
         .op_count = options->op_count,
         .dtypes = options->dtypes,
         .dtype_count = options->dtype_count,
-        .counts = options->counts,
-        .count_count = options->count_count,
+        .counts = options->sizes.counts,
+        .count_count = options->sizes.count_count,
         .again = options->again,
         .effort = options->effort,
         .budget_s = options->budget_s,
@@ -271,15 +274,23 @@ static int run_tune(const rdt_options *options) {
         .progress = on_progress,
         .tuned = on_tuned,
         .user = &done,
+        .problems = wanted.problems,
+        .problem_count = wanted.problem_count,
+        .layouts = wanted.layouts,
     };
     catch_interrupts();
     rdt_meter_begin(&done.meter, options->quiet);
     redtune_status status = rdt_device_open(options, device, rdt_meter_log, &done.meter, &rt, &err);
-    if (status) return rdt_message_fail(&err);
-    status = redtune_tune(rt, &tuning, &err);
-    rdt_meter_clear(&done.meter);
-    int code = report_outcome(rt, options, &done, status, &err);
+    int code = RDT_EXIT_FAILED;
+    if (status) {
+        code = rdt_message_fail(&err);
+    } else {
+        status = redtune_tune(rt, &tuning, &err);
+        rdt_meter_clear(&done.meter);
+        code = report_outcome(rt, options, &done, status, &err);
+    }
     redtune_close(rt);
+    rdt_wanted_free(&wanted);
     free(done.results);
     return code;
 }
@@ -289,14 +300,23 @@ const rdt_command rdt_cmd_tune = {
     .bit = RDT_TUNE,
     .summary = "tunes reductions on a GPU, keeps every measurement, prints the winners",
     .details =
-        "Each problem is one op, dtype and size. Its candidates are compiled, checked against a\n"
-        "naive kernel and timed; each result is kept at once, so that a tune may be stopped and\n"
-        "started again. What is measured already is not measured again.\n"
+        "Each problem is one op, dtype and size, or shape. Its candidates are compiled, checked\n"
+        "against a naive kernel and timed; each result is kept at once, so that a tune may be\n"
+        "stopped and started again. What is measured already is not measured again.\n"
+        "\n"
+        "Without --op, --dtype, --size and shapes it tunes the sums of whole arrays, and then "
+        "those\n"
+        "of the rows and columns of matrices of f16, bf16 and f32. --op and --dtype alone name "
+        "whole\n"
+        "arrays; --axis 1 beside them rows, --axis 0 columns. Where shapes are named, --dtype is\n"
+        "f16,bf16,f32 unless it is given, and without --axis they are reduced whole.\n"
         "\n"
         "On the simulated GPU, where no sizes or dtypes are named, only 256, 512 and 1K elements\n"
         "of f32, f64 and i32 are tuned, which takes about a minute.\n"
         "\n"
         "For example: redtune --device 0 --dtype f32 --size 1K..1M,1000000\n"
+        "             redtune --device 0 --dtype f32 --rows 1K..1M --cols 16..64K --axis 1\n"
+        "             redtune --device 0 --op max --shape 64x512x512,1000x77 --axis 1\n"
         "\n"
         "The table gives microseconds per call with a cold L2 cache, the gain over the built-in\n"
         "default, and the share of the memory bus's peak.\n",

@@ -55,10 +55,11 @@ static int note_verified(void *user, const redtune_verified *each) {
         write_json(&self->json, each);
     else if (!each->holds)
         add_row(&self->table, each);
-    if (self->options->verbose)
-        rdt_message_print("%s of %" PRIu64 " %s: %s %s", redtune_op_name(each->problem.op),
-                          each->problem.count, redtune_dtype_name(each->problem.dtype),
-                          each->config, each->holds ? "holds" : "does not hold");
+    if (self->options->verbose) {
+        char what[RDT_SHAPE_BYTES];
+        rdt_shape_describe(what, &each->problem, true);
+        rdt_message_print("%s: %s %s", what, each->config, each->holds ? "holds" : "does not hold");
+    }
     return 0;
 }
 
@@ -80,8 +81,8 @@ static void advise_tune(const rdt_options *options) {
     if (options->op_count) snprintf(op, sizeof op, " --op %s", redtune_op_name(options->ops[0]));
     if (options->dtype_count)
         snprintf(dtype, sizeof dtype, " --dtype %s", redtune_dtype_name(options->dtypes[0]));
-    if (options->count_count) {
-        rdt_number_print_count(count, options->counts[0]);
+    if (options->count) {
+        rdt_number_print_count(count, options->count);
         snprintf(size, sizeof size, " --size %s", count);
     }
     rdt_message_print("nothing of this is known of this GPU model; redtune tune --device %s%s%s%s "
@@ -109,7 +110,7 @@ static redtune_status verify_sample(audit *self, redtune_verify_counts *counts,
     const redtune_verifying verifying = {
         .op = options->op_count ? options->ops : NULL,
         .dtype = options->dtype_count ? options->dtypes : NULL,
-        .count = options->count_count ? options->counts[0] : 0,
+        .count = options->count,
         .sample = options->all      ? 0
                   : options->sample ? options->sample
                                     : USUAL_SAMPLE,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli/number.h"
+#include "cli/shape.h"
 
 size_t rdt_json_utf8_bytes(const unsigned char *text) {
     static const struct {
@@ -81,6 +82,12 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     rdt_json_text(json, "dtype", redtune_dtype_name(problem->dtype));
     rdt_json_text(json, "value_dtype", redtune_dtype_name(problem->result));
     rdt_json_count(json, "count", problem->count);
+    const redtune_problem complete = rdt_shape_complete(problem);
+    rdt_json_text(json, "layout", rdt_shape_layout_name(problem));
+    rdt_json_count(json, "outer", complete.outer);
+    rdt_json_count(json, "inner", complete.inner);
+    rdt_json_count(json, "outer_step", complete.outer_step);
+    rdt_json_count(json, "step", complete.step);
 }
 
 void rdt_json_text(rdt_json *json, const char *name, const char *text) {

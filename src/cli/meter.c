@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "cli/message.h"
-#include "cli/number.h"
+#include "cli/shape.h"
 #include "redtune/tune.h"
 
-enum { BAR_CELLS = 10, LINE_BYTES = 256 };
+enum { BAR_CELLS = 10, LINE_BYTES = 400 };
 
 static const double redraw_s = 0.1;
 
@@ -60,14 +60,6 @@ static bool estimate_left(const rdt_meter *meter, double now, double *left_s) {
     return *left_s > 0;
 }
 
-/* "sum of 4K f32" */
-static void describe_problem(const redtune_problem *problem, char out[64]) {
-    char count[RDT_NUMBER_BYTES];
-    rdt_number_print_count(count, problem->count);
-    snprintf(out, 64, "%s of %s %s", redtune_op_name(problem->op), count,
-             redtune_dtype_name(problem->dtype));
-}
-
 /* ", 1 m 12 s left" */
 static void describe_left(double left_s, char out[48]) {
     uint64_t seconds = (uint64_t)(left_s + 0.5);
@@ -94,11 +86,11 @@ static size_t fill_bar(const rdt_meter *meter, const redtune_progress *progress)
  * "sum of 4K f32 on GPU 1" */
 static void compose(const rdt_meter *meter, const redtune_progress *progress, double now,
                     char line[LINE_BYTES]) {
-    char bar[BAR_CELLS + 1], problem[64], gpu[32] = "", best[48] = "", left[48] = "";
+    char bar[BAR_CELLS + 1], problem[RDT_SHAPE_BYTES], gpu[32] = "", best[48] = "", left[48] = "";
     double left_s;
     for (size_t i = 0; i < BAR_CELLS; i++) bar[i] = i < meter->bar_cells ? '#' : '-';
     bar[BAR_CELLS] = '\0';
-    describe_problem(progress->problem, problem);
+    rdt_shape_describe(problem, progress->problem, false);
     if (progress->device_count > 1) snprintf(gpu, sizeof gpu, " on GPU %s", progress->device);
     if (progress->best_gbps > 0)
         snprintf(best, sizeof best, ", best %.1f GB/s", progress->best_gbps);
@@ -143,8 +135,8 @@ void rdt_meter_finish(rdt_meter *meter, const redtune_tuned *result) {
     }
     meter->problem_s = now;
     if (meter->quiet || meter->rewrites) return;
-    char problem[64], gpu[160] = "", of[32] = "", gain[32] = "";
-    describe_problem(&result->problem, problem);
+    char problem[RDT_SHAPE_BYTES], gpu[160] = "", of[32] = "", gain[32] = "";
+    rdt_shape_describe(problem, &result->problem, false);
     describe_gpu(result, gpu);
     if (meter->problem_count) snprintf(of, sizeof of, "/%" PRIu64, meter->problem_count);
     if (result->default_ns > 0)

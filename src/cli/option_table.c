@@ -9,7 +9,7 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
                                redtune_error *err);
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
-    take_counts, take_format;
+    take_counts, take_format, take_shapes, take_axes;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -47,7 +47,7 @@ const rdt_option rdt_option_table[] = {
      "only of this reduction (default: all)"},
     {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtypes, MEMBER(dtypes),
      "only of these elements (default: all)"},
-    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(counts),
+    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(count),
      "only of this number of elements (default: all)"},
     {"device", 0, "N|sim", RDT_EXPLAIN, take_device, MEMBER(device),
      "this GPU of the machine, or the simulated one (default: 0)"},
@@ -58,19 +58,29 @@ const rdt_option rdt_option_table[] = {
     {"dtype", 0, "DTYPE", RDT_EMIT | RDT_EXPLAIN, take_dtypes, MEMBER(dtypes),
      "of the elements (default: f32)"},
     {"dtype", 0, "DTYPE", RDT_REPORT, take_dtypes, MEMBER(dtypes), "... its dtype (default: any),"},
-    {"count", 0, "COUNT", RDT_REPORT, take_count, MEMBER(counts),
+    {"count", 0, "COUNT", RDT_REPORT, take_count, MEMBER(count),
      "... its elements (default: the one with the greatest gain)"},
     {"csv", 0, NULL, RDT_REPORT, take_flag, MEMBER(csv), "the winners as CSV"},
     {"dtype", 0, "DTYPE", RDT_LADDER, take_dtypes, MEMBER(dtypes),
      "of the elements: i32, i64, f32 or f64 (default: f32)"},
     {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtypes, MEMBER(dtypes),
      "of a file of raw elements: i8 to u64, f16, bf16, f32 or f64"},
-    {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(counts),
+    {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(sizes),
      "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..1G)"},
-    {"count", 0, "COUNT", RDT_EXPLAIN, take_count, MEMBER(counts), "elements (default: 1M)"},
-    {"count", 0, "COUNT", RDT_EMIT, take_count, MEMBER(counts),
+    {"rows", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(rows),
+     "matrices with these numbers of rows, as for --size,"},
+    {"cols", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(cols), "... each with these of columns"},
+    {"shape", 0, "SHAPE,...", RDT_TUNE, take_shapes, MEMBER(shape), "arrays, such as 64x512x512"},
+    {"axis", 0, "AXIS,...", RDT_TUNE, take_axes, MEMBER(axes),
+     "reduce them along these axes: 1 each row, 0 each column; alone: of the default shapes"},
+    {"shape", 0, "SHAPE", RDT_EXPLAIN | RDT_EMIT, take_shapes, MEMBER(shape),
+     "or an array, such as 64x512x512, reduced"},
+    {"axis", 0, "AXIS,...", RDT_EXPLAIN | RDT_EMIT, take_axes, MEMBER(axes),
+     "... along these axes, from 0, or from the end: -1 (default: all)"},
+    {"count", 0, "COUNT", RDT_EXPLAIN, take_count, MEMBER(count), "elements (default: 1M)"},
+    {"count", 0, "COUNT", RDT_EMIT, take_count, MEMBER(count),
      "elements to render for, or to run on (default: 1M)"},
-    {"count", 0, "COUNT", RDT_LADDER, take_count, MEMBER(counts),
+    {"count", 0, "COUNT", RDT_LADDER, take_count, MEMBER(count),
      "elements to sum (default: 16M; on the simulated GPU 1M)"},
     {"block", 0, "THREADS", RDT_LADDER, take_number, MEMBER(block),
      "threads per block: 32 to 1024, a power of two, or 101 (default: 256)"},
@@ -266,15 +276,33 @@ static redtune_status take_dtypes(rdt_options *options, const rdt_option *row, c
 
 static redtune_status take_counts(rdt_options *options, const rdt_option *row, const char *value,
                                   redtune_error *err) {
-    redtune_status status =
-        rdt_number_read_counts(value, options->counts, &options->count_count, err);
+    rdt_sizes *sizes = (rdt_sizes *)(void *)((char *)options + row->offset);
+    redtune_status status = rdt_number_read_counts(value, sizes->counts, &sizes->count_count, err);
     if (status) rdt_message_within(err, "cannot use --%s", row->name);
     return status;
 }
 
 static redtune_status take_count(rdt_options *options, const rdt_option *row, const char *value,
                                  redtune_error *err) {
-    options->count_count = 1;
     return read_number(options, row, value,
                        "give elements from 1 to 2^60, such as 1000, 4K or 256M", err);
+}
+
+/* A list, or one array for an option of one. */
+static redtune_status take_shapes(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    const char *list = value;
+    rdt_shape_array shape;
+    bool more = strchr(row->argument, ',') != NULL;
+    redtune_status status = more ? REDTUNE_OK : rdt_shape_read(value, strlen(value), &shape, err);
+    while (!status && more) status = rdt_shape_read_next(&list, &shape, &more, err);
+    if (status) return rdt_message_within(err, "cannot use --%s", row->name);
+    options->shape = value;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_axes(rdt_options *options, const rdt_option *row, const char *value,
+                                redtune_error *err) {
+    redtune_status status = rdt_shape_read_axes(value, &options->axes, err);
+    return status ? rdt_message_within(err, "cannot use --%s", row->name) : REDTUNE_OK;
 }

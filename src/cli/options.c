@@ -134,13 +134,38 @@ redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char
     return REDTUNE_OK;
 }
 
-redtune_problem rdt_options_problem(const rdt_options *options, redtune_dtype dtype,
-                                    uint64_t count) {
-    return (redtune_problem){
+/* The extents: of --count, or of --shape along --axis. */
+static redtune_status read_extents(const rdt_options *options, uint64_t count,
+                                   redtune_problem *problem, redtune_error *err) {
+    const char *list = options->shape;
+    rdt_shape_array shape;
+    bool more;
+    if (list && options->count)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --count with --shape: the array has its elements");
+    if (!list && options->axes.count)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --axis without --shape: name the array that it is of, "
+                               "such as --shape 4096x4096");
+    problem->count = options->count ? options->count : count;
+    redtune_status status = rdt_shape_read_next(&list, &shape, &more, err);
+    if (status || !more) return status;
+    const redtune_dtype dtype = problem->dtype;
+    if (!dtype) problem->dtype = REDTUNE_F32; /* any one: the extents are the same */
+    status = rdt_shape_fold(&shape, &options->axes, problem, err);
+    problem->dtype = dtype;
+    return status;
+}
+
+redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
+                                   redtune_problem *out, redtune_error *err) {
+    redtune_problem problem = {
         .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
         .dtype = options->dtype_count ? options->dtypes[0] : dtype,
-        .count = options->count_count ? options->counts[0] : count,
     };
+    redtune_status status = read_extents(options, count, &problem, err);
+    if (!status) *out = problem;
+    return status;
 }
 
 /* ---- help ---------------------------------------------------------------------------------- */

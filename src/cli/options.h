@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include "cli/number.h"
+#include "cli/shape.h"
 #include "cli/shard.h"
 #include "redtune/tune.h"
 
@@ -29,22 +30,29 @@ enum {
 
 enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024 };
 
+typedef struct rdt_sizes {
+    uint64_t counts[RDT_NUMBER_COUNT_MAX];
+    size_t count_count;
+} rdt_sizes;
+
 /* The options as given. Zero and NULL: not given. */
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export;
+    const char *shape;    /* arrays with commas between, read once already */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
     size_t argument_count;
     redtune_op ops[RDT_OPTIONS_LIST_MAX];
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
-    uint64_t counts[RDT_NUMBER_COUNT_MAX];
-    size_t op_count, dtype_count, count_count;
+    size_t op_count, dtype_count;
+    rdt_sizes sizes, rows, cols;
+    rdt_axes axes;
     redtune_effort effort;
     double limit_s, budget_s;
-    uint64_t seed, sample, block, trace, jobs;
+    uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
-        quiet, verbose, help, version; /* how often they were given */
+        quiet, verbose, keepdims, help, version; /* how often they were given */
 } rdt_options;
 
 typedef struct rdt_option {
@@ -71,9 +79,11 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
                                  char *const words[], int word_count, bool help, rdt_options *out,
                                  redtune_error *err);
 
-/* The first op, dtype and size that were given; else the sum, and those that are given here. */
-redtune_problem rdt_options_problem(const rdt_options *options, redtune_dtype dtype,
-                                    uint64_t count);
+/* The problem of a command that is about one: the first op and dtype that were given, and the count
+ * or the array along its axes; else the sum, and those that are given here. REDTUNE_INVALID for
+ * options that do not go together. */
+redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
+                                   redtune_problem *out, redtune_error *err);
 
 /* Prints the options that the commands in bits have, one per line. */
 void rdt_options_print(unsigned bits, FILE *out);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/message.h"
-#include "cli/number.h"
+#include "cli/shape.h"
 
 enum {
     COLUMNS_MAX = 16,
@@ -40,11 +40,11 @@ void rdt_table_add_row(rdt_table *table, const char *const cells[]) {
 }
 
 void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem) {
-    char count[RDT_NUMBER_BYTES];
-    rdt_number_print_count(count, problem->count);
+    char shape[RDT_SHAPE_BYTES];
+    rdt_shape_print(shape, problem);
     rdt_table_add(table, "%s", redtune_op_name(problem->op));
     rdt_table_add(table, "%s", redtune_dtype_name(problem->dtype));
-    rdt_table_add(table, "%s", count);
+    rdt_table_add(table, "%s", shape);
 }
 
 static void add_known(rdt_table *table, double number, const char *unit, bool known) {

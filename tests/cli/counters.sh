@@ -17,6 +17,17 @@ counters_are_printed_alone() {
     [ "$(count transactions)" -le 133000 ] || fail "the loads do not coalesce"
 }
 
+# A matrix of 64 x 1000 f32 is 8000 transactions, whichever axis is reduced.
+counters_are_of_all_rows_and_columns() {
+    for axis in 0 1; do
+        run "$redtune" emit --shape 64x1000 --axis $axis --counters
+        want_exit 0
+        want_in_out "sum of 64x1000 f32 along axis $axis, once, on the redtune simulated GPU"
+        [ "$(count transactions)" -ge 8000 ] || fail "fewer transactions than the matrix has"
+        [ "$(count transactions)" -le 9000 ] || fail "the loads do not coalesce"
+    done
+}
+
 counters_follow_the_config() {
     run "$redtune" emit --count 64K --counters --config finish=two_pass
     want_exit 0
@@ -42,5 +53,6 @@ a_missing_simulator_is_named() {
     want_refused 1 "/nowhere/libredtune-sim.so"
 }
 
-check_run counters_are_printed_alone counters_follow_the_config counters_are_the_same_every_time \
+check_run counters_are_printed_alone counters_are_of_all_rows_and_columns \
+    counters_follow_the_config counters_are_the_same_every_time \
     a_missing_simulator_is_named

@@ -44,6 +44,36 @@ assert found["imported"] is False and found["templates_differ"] is False, found
 PY
 }
 
+arrays_are_folded_along_their_axes() {
+    facts shapes.db <<<"templates=here"
+    run "$redtune" explain --db shapes.db --shape 4Kx4096 --axis 1 --dtype f16
+    want_exit 0
+    want_in_out "sum of 4096x4096 f16 along axis 1 on Test H100"
+    want_in_out "uses   rows "
+    run "$redtune" explain --db shapes.db --shape 64x512x100 --axis -2 --json
+    want_exit 0
+    python3 - <<'PY' || fail "not the columns of 64 matrices"
+import json
+found = json.load(open("stdout"))
+assert found["layout"] == "columns", found
+assert [found[name] for name in ("count", "outer", "inner", "outer_step", "step")] == \
+    [512, 64, 100, 51200, 100], found
+PY
+    run "$redtune" explain --db shapes.db --shape 64x1024
+    want_exit 0
+    want_in_out "sum of 65536 f32 on Test H100"
+    run "$redtune" explain --shape 64x512x512 --axis 0,2
+    want_refused 1 "copy the array to a packed one with the reduced axes last"
+    run "$redtune" explain --shape 64x512 --axis 2
+    want_refused 2 "it has 2 dimensions and no axis 2"
+    run "$redtune" explain --axis 1
+    want_refused 2 "cannot use --axis without --shape"
+    run "$redtune" explain --shape 64x512 --count 4
+    want_refused 2 "cannot use --count with --shape"
+    run "$redtune" explain --shape 64x512,4x4 --axis 1
+    want_refused 2 "'64x512,4x4' is no array"
+}
+
 the_nearest_size_on_a_log_scale() {
     facts sizes.db <<'LINES'
 templates=here count=1048576 block=128
@@ -144,6 +174,6 @@ LINES
     want_refused 2 "cannot explain: nothing is measured in none.db yet"
 }
 
-check_run the_winner_of_the_size_itself the_nearest_size_on_a_log_scale \
-    a_measured_crossover_is_where_it_changes the_nearest_gpu what_came_from_elsewhere_is_said_so \
+check_run the_winner_of_the_size_itself arrays_are_folded_along_their_axes \
+    the_nearest_size_on_a_log_scale a_measured_crossover_is_where_it_changes the_nearest_gpu what_came_from_elsewhere_is_said_so \
     another_compiler_is_said_so a_database_of_the_system_counts a_question_without_an_answer

@@ -97,6 +97,28 @@ wrong_values_are_named() {
     refuses "emit --dtype f32,f64" "'f32,f64'"
 }
 
+shapes_that_make_no_sense_are_named() {
+    refuses "--size 1K --shape 4x4 --axis 1" "cannot use --size with --shape"
+    refuses "--size 1K --rows 4 --cols 4 --axis 1" "cannot use --size with --rows"
+    refuses "--size 1K --axis 1" "cannot use --size with --axis"
+    refuses "--shape 4x4 --rows 4 --cols 4 --axis 1" "cannot use --shape with --rows"
+    refuses "--rows 4 --axis 1" "cannot use --rows without --cols: a matrix has both"
+    refuses "--cols 4 --axis 1" "cannot use --cols without --rows: a matrix has both"
+    refuses "--rows 4 --cols 4" "without --axis: give --axis 1 to reduce each row"
+    refuses "--rows 4 --cols 4 --axis 2" "with --axis of other axes: give --axis 1"
+    refuses "--rows 4 --cols 4 --axis 0,1" "with --axis of other axes: give --axis 1"
+    refuses "--rows 4.. --cols 4 --axis 1" "cannot use --rows: '4..' is no size"
+    refuses "--axis 2" "cannot use --axis alone for other axes than 0"
+    refuses "--axis 0,1" "cannot use --axis alone for other axes than 0"
+    refuses "--axis x" "cannot use --axis: 'x' names no axes"
+    refuses "--shape 4x4,4xx4 --axis 1" "cannot use --shape: '4xx4' is no array"
+    refuses "--shape 4x4 --axis 2" "it has 2 dimensions and no axis 2"
+    refuses "--shape 4x4,4 --axis 1" "it has 1 dimensions and no axis 1"
+    refuses "--shape 4x4 --axis 1,-1" "axis -1 is named twice"
+    run "$redtune" tune --shape 4x4x4 --axis 0,2
+    want_refused 1 "reduce one axis after the other"
+}
+
 words_too_many_are_named() {
     refuses "tune 0" "cannot use '0': redtune tune takes only options"
     refuses "emit -- -x" "cannot use '-x'"
@@ -123,4 +145,5 @@ a_full_disk_is_noticed() {
 check_run help_lists_every_command every_command_has_help \
     help_lists_only_the_commands_own_options version_is_the_headers wrong_commands_are_named \
     wrong_options_are_named missing_values_are_named wrong_values_are_named \
+    shapes_that_make_no_sense_are_named \
     words_too_many_are_named messages_do_not_steer_the_terminal a_full_disk_is_noticed

@@ -23,8 +23,9 @@ typedef struct bench {
 /* Numbers as in tuning: a kernel that branches on them shall meet more than zeros. */
 static redtune_status fill_input(bench *self, const redtune_problem *problem, redtune_error *err) {
     rdt_test_data *data = NULL;
-    size_t element = redtune_dtype_bytes(problem->dtype), bytes = problem->count * element;
-    redtune_status status = rdt_test_data_create(problem, problem->count, &data, err);
+    size_t element = redtune_dtype_bytes(problem->dtype);
+    size_t reach = rdt_problem_reach(problem), bytes = reach * element;
+    redtune_status status = rdt_test_data_create(problem, reach, &data, err);
     if (status) return status;
     size_t period = data->period * element, first = period < bytes ? period : bytes;
     status = rdt_buffer_write(self->driver, self->input.address, data->elements, first,
@@ -45,10 +46,11 @@ static redtune_status clear(const bench *self, const rdt_buffer *buffer, redtune
 static redtune_status allocate_buffers(bench *self, const redtune_problem *problem, size_t l2_bytes,
                                        redtune_error *err) {
     const rdt_driver *driver = self->driver;
-    size_t bytes = problem->count * redtune_dtype_bytes(problem->dtype);
+    size_t bytes = rdt_problem_reach(problem) * redtune_dtype_bytes(problem->dtype);
+    size_t result_bytes = rdt_problem_results(problem) * redtune_dtype_bytes(problem->result);
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
     if (!status) status = rdt_buffer_create(driver, bytes, &self->input, err);
-    if (!status) status = rdt_buffer_create(driver, sizeof(redtune_value), &self->output, err);
+    if (!status) status = rdt_buffer_create(driver, result_bytes, &self->output, err);
     if (!status) status = rdt_buffer_create(driver, (size_t)RDT_SCRATCH_BYTES, &self->scratch, err);
     if (!status) status = rdt_buffer_create(driver, 2 * l2_bytes, &self->flush, err);
     if (!status) status = clear(self, &self->scratch, err);
@@ -56,10 +58,10 @@ static redtune_status allocate_buffers(bench *self, const redtune_problem *probl
     return status ? status : clear(self, &self->flush, err);
 }
 
-static redtune_status count_launches(const bench *self, uint64_t count, redtune_counters *out,
-                                     redtune_error *err) {
+static redtune_status count_launches(const bench *self, const redtune_problem *problem,
+                                     redtune_counters *out, redtune_error *err) {
     rdt_operands operands = {.input = self->input.address,
-                             .extents.count = count,
+                             .extents = rdt_problem_extents(problem),
                              .output = self->output.address,
                              .scratch = self->scratch.address};
     redtune_counters before, after;
@@ -100,7 +102,7 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
     redtune_status status = rdt_builder_create(NULL, &builder, err);
     if (!status) status = load_config(&self, builder, context, emission, problem, err);
     if (!status) status = allocate_buffers(&self, problem, context->facts.l2_bytes, err);
-    if (!status) status = count_launches(&self, problem->count, &counters, err);
+    if (!status) status = count_launches(&self, problem, &counters, err);
     if (!status) {
         rdt_text_copy(counters.config, sizeof counters.config, self.config);
         rdt_text_copy(counters.gpu, sizeof counters.gpu, context->facts.name);

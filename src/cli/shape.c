@@ -1,0 +1,154 @@
+/* Shape: arrays and axes as people write them, and the problems that they stand for. */
+#include "cli/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/message.h"
+#include "cli/number.h"
+
+enum { PITCH_BYTES = 80 };
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static redtune_status refuse_shape(const char *text, size_t length, redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "'%.*s' is no array; give its sizes with x between, such as 64x512x512 "
+                           "or 4Kx1M",
+                           (int)(length < 60 ? length : 60), text);
+}
+
+redtune_status rdt_shape_read(const char *text, size_t length, rdt_shape_array *out,
+                              redtune_error *err) {
+    rdt_shape_array shape = {.dimensions = 0};
+    const char *const end = text + length;
+    for (const char *at = text;; at++) {
+        const char *next = memchr(at, 'x', (size_t)(end - at));
+        uint64_t size;
+        if (!next) next = end;
+        if (shape.dimensions == RDT_SHAPE_DIMENSIONS_MAX ||
+            !rdt_number_read_count(at, (size_t)(next - at), &size))
+            return refuse_shape(text, length, err);
+        shape.sizes[shape.dimensions++] = (int64_t)size;
+        at = next;
+        if (at == end) break;
+    }
+    *out = shape;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_shape_read_next(const char **list, rdt_shape_array *out, bool *more,
+                                   redtune_error *err) {
+    const bool some = *list != NULL;
+    if (some) {
+        size_t length = strcspn(*list, ",");
+        redtune_status status = rdt_shape_read(*list, length, out, err);
+        if (status) return status;
+        *list = (*list)[length] ? *list + length + 1 : NULL;
+    }
+    *more = some;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_shape_read_axes(const char *list, rdt_axes *out, redtune_error *err) {
+    rdt_axes axes = {.count = 0};
+    for (const char *at = list;; at++) {
+        size_t sign = *at == '-', digits = strspn(at + sign, "0123456789");
+        if (!digits || digits > 3 || (at[sign + digits] && at[sign + digits] != ',') ||
+            axes.count == RDT_SHAPE_DIMENSIONS_MAX)
+            return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                   "'%.60s' names no axes; give numbers from 0, or from the end "
+                                   "below 0, such as 1, -1 or 0,1",
+                                   list);
+        axes.axis[axes.count++] = atoi(at);
+        at += sign + digits;
+        if (!*at) break;
+    }
+    *out = axes;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes,
+                              redtune_problem *problem, redtune_error *err) {
+    return redtune_problem_fold(problem, shape->sizes, NULL, shape->dimensions, axes->axis,
+                                axes->count, err);
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+redtune_problem rdt_shape_complete(const redtune_problem *problem) {
+    redtune_problem complete = *problem;
+    if (!complete.outer) complete.outer = 1;
+    if (!complete.inner) complete.inner = 1;
+    if (!complete.step) complete.step = complete.inner;
+    if (!complete.outer_step) complete.outer_step = complete.count * complete.inner;
+    return complete;
+}
+
+redtune_layouts rdt_shape_layout(const redtune_problem *problem) {
+    const redtune_problem complete = rdt_shape_complete(problem);
+    if (complete.inner > 1 || complete.step > 1) return REDTUNE_LAYOUT_COLUMNS;
+    return complete.outer > 1 ? REDTUNE_LAYOUT_ROWS : REDTUNE_LAYOUT_WHOLE;
+}
+
+const char *rdt_shape_layout_name(const redtune_problem *problem) {
+    switch (rdt_shape_layout(problem)) {
+    case REDTUNE_LAYOUT_ROWS: return "rows";
+    case REDTUNE_LAYOUT_COLUMNS: return "columns";
+    default: return "whole";
+    }
+}
+
+static void print_number(char out[RDT_NUMBER_BYTES], uint64_t number, bool in_full) {
+    if (in_full)
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, number);
+    else
+        rdt_number_print_count(out, number);
+}
+
+/* The steps of the axes before the last one, as far as a packed array has others: of the reduced
+ * axis, and of the outer one. */
+static void print_pitches(char out[PITCH_BYTES], const redtune_problem *of, bool in_full) {
+    char step[RDT_NUMBER_BYTES], outer_step[RDT_NUMBER_BYTES];
+    print_number(step, of->step, in_full);
+    print_number(outer_step, of->outer_step, in_full);
+    const bool steps = of->step != of->inner;
+    const bool outer_steps = of->outer > 1 && of->outer_step != of->count * of->inner;
+    *out = '\0';
+    if (steps || outer_steps)
+        snprintf(out, PITCH_BYTES, " pitch %s%s%s", outer_steps ? outer_step : "",
+                 steps && outer_steps ? "," : "", steps ? step : "");
+}
+
+/* The array, and the axis that is reduced; -1: it is whole. */
+static int print_array(char out[RDT_SHAPE_BYTES], const redtune_problem *of, bool in_full) {
+    char outer[RDT_NUMBER_BYTES], count[RDT_NUMBER_BYTES], inner[RDT_NUMBER_BYTES];
+    const redtune_layouts layout = rdt_shape_layout(of);
+    const bool several = of->outer > 1, columns = layout == REDTUNE_LAYOUT_COLUMNS;
+    print_number(outer, of->outer, in_full);
+    print_number(count, of->count, in_full);
+    print_number(inner, of->inner, in_full);
+    snprintf(out, RDT_SHAPE_BYTES, "%s%s%s%s%s", several ? outer : "", several ? "x" : "", count,
+             columns ? "x" : "", columns ? inner : "");
+    return layout == REDTUNE_LAYOUT_WHOLE ? -1 : several;
+}
+
+void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
+    const redtune_problem complete = rdt_shape_complete(problem);
+    char pitches[PITCH_BYTES];
+    print_pitches(pitches, &complete, false);
+    int axis = print_array(out, &complete, false);
+    size_t length = strlen(out);
+    if (axis >= 0) snprintf(out + length, RDT_SHAPE_BYTES - length, " axis %d%s", axis, pitches);
+}
+
+void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full) {
+    const redtune_problem complete = rdt_shape_complete(problem);
+    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES], along[32] = "";
+    print_pitches(pitches, &complete, in_full);
+    int axis = print_array(array, &complete, in_full);
+    if (axis >= 0) snprintf(along, sizeof along, " along axis %d", axis);
+    snprintf(out, RDT_SHAPE_BYTES, "%s of %.70s %s%s%s", redtune_op_name(problem->op), array,
+             redtune_dtype_name(problem->dtype), along, pitches);
+}

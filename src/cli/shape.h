@@ -1,0 +1,49 @@
+/* Shape: arrays and axes as people write them, and the problems that they stand for.
+ *
+ * "64x512x512" along axis 1 is one text for options, tables and progress lines: what a table prints
+ * may be typed again. Sizes have K, M and G as counts have. A problem of rows or columns is a
+ * matrix or, with both an outer and an inner extent, an array of three dimensions; the steps that
+ * are not those of a packed array follow as pitches. */
+#pragma once
+
+#include <stdbool.h>
+#include "redtune/tune.h"
+
+enum {
+    RDT_SHAPE_DIMENSIONS_MAX = 64, /* as redtune_problem_fold takes */
+    RDT_SHAPE_BYTES = 192,         /* room for any problem's text */
+};
+
+typedef struct rdt_shape_array {
+    int64_t sizes[RDT_SHAPE_DIMENSIONS_MAX];
+    size_t dimensions;
+} rdt_shape_array;
+
+typedef struct rdt_axes {
+    int axis[RDT_SHAPE_DIMENSIONS_MAX];
+    size_t count;
+} rdt_axes;
+
+/* The array in text[0..length), such as 64x512x512. REDTUNE_INVALID for anything else. */
+redtune_status rdt_shape_read(const char *text, size_t length, rdt_shape_array *out,
+                              redtune_error *err);
+/* Takes the next array off a list with commas between; *more is false once the list has ended. */
+redtune_status rdt_shape_read_next(const char **list, rdt_shape_array *out, bool *more,
+                                   redtune_error *err);
+/* Whole numbers with commas between, such as 0,2 or -1. */
+redtune_status rdt_shape_read_axes(const char *list, rdt_axes *out, redtune_error *err);
+
+/* Sets the problem's extents to those of the array along the axes; none: all of them. */
+redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes,
+                              redtune_problem *problem, redtune_error *err);
+
+/* The extents with what their zeros stand for in their place. */
+redtune_problem rdt_shape_complete(const redtune_problem *problem);
+redtune_layouts rdt_shape_layout(const redtune_problem *problem);
+/* "whole", "rows" or "columns". */
+const char *rdt_shape_layout_name(const redtune_problem *problem);
+
+/* "1M" of a whole array; "1Kx4K axis 1", "64x512x512 axis 1", "1000x1000 axis 1 pitch 1K". */
+void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem);
+/* "sum of 1M f32", "sum of 1Kx4K f32 along axis 1"; in_full: "sum of 1048576 f32". */
+void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full);

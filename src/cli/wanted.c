@@ -1,0 +1,136 @@
+/* Wanted: the problems that a tune's options ask for. */
+#include "cli/wanted.h"
+
+#include <stdlib.h>
+#include "cli/message.h"
+
+/* Of shapes for which no dtype is named: those in which models compute. */
+static const redtune_op usual_ops[] = {REDTUNE_SUM};
+static const redtune_dtype usual_dtypes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32};
+
+typedef struct listing {
+    const rdt_options *options;
+    redtune_op op; /* of what is added now */
+    redtune_dtype dtype;
+    redtune_problem *problems;
+    size_t count, capacity;
+} listing;
+
+/* ---- which options go together ------------------------------------------------------------- */
+
+static redtune_status refuse_pair(const char *a, const char *b, const char *reason,
+                                  redtune_error *err) {
+    return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s with --%s: %s", a, b, reason);
+}
+
+/* The axis of a matrix, 0 or 1; -1: another one, or several. */
+static int matrix_axis(const rdt_axes *axes) {
+    int axis = axes->count == 1 ? axes->axis[0] : 2;
+    if (axis < 0) axis += 2;
+    return axis == 0 || axis == 1 ? axis : -1;
+}
+
+static redtune_status check_together(const rdt_options *options, redtune_error *err) {
+    const bool rows = options->rows.count_count, cols = options->cols.count_count;
+    const bool axis = options->axes.count, sizes = options->sizes.count_count;
+    static const char whole[] = "--size is for whole arrays; name arrays with --shape";
+    static const char two[] = "a matrix is one kind of array; give one of the two";
+    if (sizes && options->shape) return refuse_pair("size", "shape", whole, err);
+    if (sizes && (rows || cols)) return refuse_pair("size", rows ? "rows" : "cols", whole, err);
+    if (sizes && axis) return refuse_pair("size", "axis", whole, err);
+    if (options->shape && (rows || cols))
+        return refuse_pair("shape", rows ? "rows" : "cols", two, err);
+    if (rows != cols)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --%s without --%s: a matrix has both",
+                               rows ? "rows" : "cols", rows ? "cols" : "rows");
+    if (rows && matrix_axis(&options->axes) < 0)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --rows and --cols with%s --axis%s: give --axis 1 to "
+                               "reduce each row, --axis 0 to reduce each column",
+                               axis ? "" : "out", axis ? " of other axes" : "");
+    if (axis && !rows && !options->shape && matrix_axis(&options->axes) < 0)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --axis alone for other axes than 0, the default shapes "
+                               "of columns, and 1, those of rows; name arrays with --shape");
+    return REDTUNE_OK;
+}
+
+/* ---- the shapes ---------------------------------------------------------------------------- */
+
+static redtune_status add_shape(listing *self, const rdt_shape_array *shape, redtune_error *err) {
+    redtune_problem problem = {.op = self->op, .dtype = self->dtype};
+    if (self->count == self->capacity) {
+        const size_t capacity = self->capacity ? 2 * self->capacity : 64;
+        redtune_problem *problems = realloc(self->problems, capacity * sizeof *problems);
+        if (!problems)
+            return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot tune: out of host memory");
+        self->problems = problems;
+        self->capacity = capacity;
+    }
+    redtune_status status = rdt_shape_fold(shape, &self->options->axes, &problem, err);
+    if (!status) self->problems[self->count++] = problem;
+    return status;
+}
+
+static redtune_status add_arrays(listing *self, redtune_error *err) {
+    const char *list = self->options->shape;
+    rdt_shape_array shape;
+    bool more;
+    redtune_status status = rdt_shape_read_next(&list, &shape, &more, err);
+    while (!status && more) {
+        status = add_shape(self, &shape, err);
+        if (!status) status = rdt_shape_read_next(&list, &shape, &more, err);
+    }
+    return status;
+}
+
+static redtune_status add_matrices(listing *self, redtune_error *err) {
+    const rdt_sizes *rows = &self->options->rows, *cols = &self->options->cols;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < rows->count_count * cols->count_count; i++) {
+        const rdt_shape_array shape = {{(int64_t)rows->counts[i / cols->count_count],
+                                        (int64_t)cols->counts[i % cols->count_count]},
+                                       2};
+        status = add_shape(self, &shape, err);
+    }
+    return status;
+}
+
+/* Every shape with every op and dtype. */
+static redtune_status cross_shapes(listing *self, redtune_error *err) {
+    const rdt_options *options = self->options;
+    const redtune_op *ops = options->op_count ? options->ops : usual_ops;
+    const redtune_dtype *dtypes = options->dtype_count ? options->dtypes : usual_dtypes;
+    const size_t op_count = options->op_count ? options->op_count : 1;
+    const size_t dtype_count =
+        options->dtype_count ? options->dtype_count : sizeof usual_dtypes / sizeof *usual_dtypes;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < op_count * dtype_count; i++) {
+        self->op = ops[i / dtype_count];
+        self->dtype = dtypes[i % dtype_count];
+        status = options->shape ? add_arrays(self, err) : add_matrices(self, err);
+    }
+    return status;
+}
+
+redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redtune_error *err) {
+    static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
+    const bool shapes = options->shape || options->rows.count_count;
+    const bool sizes = options->op_count || options->dtype_count || options->sizes.count_count;
+    listing self = {.options = options};
+    redtune_status status = check_together(options, err);
+    if (!status && shapes) status = cross_shapes(&self, err);
+    if (status) {
+        free(self.problems);
+        return status;
+    }
+    *out = (rdt_wanted){self.problems, self.count, REDTUNE_LAYOUT_WHOLE};
+    if (!shapes && options->axes.count)
+        out->layouts = by_axis[matrix_axis(&options->axes)];
+    else if (!shapes && !sizes)
+        out->layouts = REDTUNE_LAYOUT_WHOLE | REDTUNE_LAYOUT_ROWS | REDTUNE_LAYOUT_COLUMNS;
+    return REDTUNE_OK;
+}
+
+void rdt_wanted_free(rdt_wanted *wanted) { free(wanted->problems); }
