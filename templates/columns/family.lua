@@ -86,8 +86,8 @@ function family.default(p, d)
         block = 256, width = 1, vec = aligned_vec(p), unroll = 8, load = "no_allocate",
     }
     while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end
-    -- Short columns: more of them, with as many loads in flight.
-    while c.width < c.block and depth(c) >= 2 * p.count and strip(c) < p.inner do
+    -- Short columns: more of them with as many loads in flight, if there are more than enough.
+    while c.width < c.block and depth(c) >= 2 * p.count and sets(c, p) >= 4 * d.sm_count do
         c.width = 2 * c.width
     end
     while c.unroll > 1 and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
@@ -95,7 +95,7 @@ function family.default(p, d)
         c.block = c.block // 2
     end
     -- Small inputs: fewer loads for each of more blocks.
-    while c.unroll > 4 and sets(c, p) * (p.count // depth(c)) < 2 * d.sm_count do
+    while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < 2 * d.sm_count do
         c.unroll = c.unroll // 2
     end
     return limits.finished(c, p, d, sets(c, p), function(at) return splits(at, p, d) end)
