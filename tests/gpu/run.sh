@@ -78,6 +78,7 @@ for example in ops argmax graph threads pin; do
 done
 step sum_cudart "$build/examples/sum_cudart"
 step torch python3 "$here/torch_client.py" "$build/libredtune.so"
+step torch_axes python3 "$here/torch_axes.py" "$build/libredtune.so"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
 for tool in memcheck racecheck initcheck synccheck; do
