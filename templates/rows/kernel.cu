@@ -4,12 +4,16 @@
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
 //@ local parts = (op.narrow or op.word) and layout.words or vec
+//@ local held, shared = rows, finish ~= "single"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //
 // output[r] = @{formula}
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on, wherever
-// that is. Start it with @{block} threads per block, on any number of blocks.
+// that is. Start it with @{block} threads per block, on any number of blocks@{shared and ":" or "."}
+//@ if shared then
+// rows are shared by as many as there are for each.
+//@ end
 
 //@ include "lib/types.cu"
 typedef @{dtype.c} element;  // in memory
@@ -18,7 +22,8 @@ typedef @{acc.c} accumulator;
 
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 GROUP = @{lanes};  // threads per row
-constexpr u32 ROWS = BLOCK / GROUP;  // rows that a block takes at a time
+constexpr u32 GROUPS = BLOCK / GROUP;
+constexpr u32 ROWS = @{rows};  // rows that a group takes at a time
 constexpr u32 VEC = @{vec};  // elements per load
 constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
 constexpr u32 LANES = @{parts};  // accumulators per thread
@@ -53,68 +58,92 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
+//@ include "lib/splits.cu"
 //@ if lanes >= 32 then
 //@     include "lib/reduce_warp.cu"
 //@ end
-// Member 0 of each group returns the combination of the group's values. All threads of the block
-// call it, with turn = 0, 1, 0, 1, ...
-__device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn)
+// Member 0 of each group gets the combinations of the group's values. All threads of the block call it,
+// with turn = 0, 1, 0, 1, ...
+__device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn)
 {
 //@ if lanes < 32 then
     // Further members are given values of the next group, and theirs are not looked at.
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step < lanes then
-    a = combine(a, @{acc.shuffle("a", step)});
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++) a[r] = combine(a[r], @{acc.shuffle("a[r]", step)});
 //@         end
 //@     end
-    return a;
-//@ elseif lanes == 32 then
-    return reduce_warp(a);
 //@ else
-//@     local warps = lanes // 32
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++) a[r] = reduce_warp(a[r]);
+//@     if lanes > 32 then
+//@         local warps = lanes // 32
     // Two sets of values, so that one barrier does: who writes a set again has passed the barrier
     // of the other, before which all have read this one.
-    __shared__ accumulator warp_value[2][BLOCK / 32];
+    __shared__ accumulator warp_value[2][ROWS][BLOCK / 32];
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    a = reduce_warp(a);
-    if (lane == 0) warp_value[turn][warp] = a;
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++)
+        if (lane == 0) warp_value[turn][r][warp] = a[r];
     __syncthreads();
     if (warp % @{warps} == 0) {
-        a = lane < @{warps} ? warp_value[turn][warp + lane] : @{op.identity};
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step < warps then
-        a = combine(a, @{acc.shuffle("a", step)});
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            a[r] = lane < @{warps} ? warp_value[turn][r][warp + lane] : @{op.identity};
+//@         for _, step in ipairs { 16, 8, 4, 2, 1 } do
+//@             if step < warps then
+            a[r] = combine(a[r], @{acc.shuffle("a[r]", step)});
+//@             end
 //@         end
-//@     end
+        }
     }
-    return a;
+//@     end
 //@ end
 }
 
-// Each thread returns its share of the count elements from input on: tiles are its group's.
+// What a thread has of a row: the loads of a tile of its group, and where they end.
+struct progress {
+    u64 begin, body, stop, tile;
+    vector v[UNROLL];
+};
+
+// Starts with the `count` elements from input on. Loads are aligned: from body up to stop. The first
+// ones are on their way before anything is computed that they do not need.
+__device__ __forceinline__ void begin_row(progress &p, const element *input, u64 count,
+                                          const share &mine)
+{
+    p.begin = (u64)input;
+    const u64 end = p.begin + count * sizeof(element);
+    p.body = (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    p.stop = end / LOAD_BYTES * LOAD_BYTES;
+    p.tile = p.body + mine.split * TILE_BYTES;
+    load_tile(p.v, p.tile, p.stop);
+}
+
+// Each thread returns its share of what was started with: tiles are dealt round-robin to the splits.
 //@ if indexed then
-// The first of them has the index `origin`.
-__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count, u64 origin)
+// The first element has the index `origin`.
+__device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
+                                               const share &mine, u64 origin)
 //@ else
-__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
+__device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
+                                               const share &mine)
 //@ end
 {
-    // Loads are aligned: from body up to stop. The first ones are on their way before anything is
-    // computed that they do not need.
-    const u64 begin = (u64)input, end = begin + count * sizeof(element);
-    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
-    u64 tile = body;
-    vector v[UNROLL];
-    load_tile(v, tile, stop);
-
+    const u64 stop = p.stop;
+    u64 tile = p.tile;
+    vector(&v)[UNROLL] = p.v;
 //@ include "lib/begin_parts.cu"
     accumulator edge = @{op.identity};
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
-    const u64 head = (u32)(body - begin) / sizeof(element);
-    const u64 between = stop > body ? (stop - body) / sizeof(element) : 0;
+    const u64 head = (u32)(p.body - p.begin) / sizeof(element);
+    const u64 between = stop > p.body ? (stop - p.body) / sizeof(element) : 0;
     for (u64 i = member(); i < count - between; i += GROUP) {
+//@     if shared then
+        if (mine.split > 0) break;
+//@     end
         const u64 at = i < head ? i : i + between;
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at));
@@ -126,17 +155,18 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 
     while (tile < stop) {
 //@     include "lib/take_tile.cu"
-        tile += TILE_BYTES;
+        tile += mine.splits * TILE_BYTES;
         load_tile(v, tile, stop);
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
-    const u64 first = place_of(body, 0);
+    const u64 first = place_of(p.tile, 0);
     if (first < stop) {
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) {
-            const u64 place = first + (u64)part[j].load * GROUP * LOAD_BYTES;
-            const u64 index = origin + (place - begin) / sizeof(element) + j;
+            const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
+            const u64 place = first + tiles * mine.splits * TILE_BYTES + i * GROUP * LOAD_BYTES;
+            const u64 index = origin + (place - p.begin) / sizeof(element) + j;
             edge = combine(edge, candidate(part[j].x, index));
         }
     }
@@ -146,20 +176,40 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ end
 }
 
-// Likewise, of the row from input on.
-__device__ __forceinline__ accumulator reduce_row(const element *input, u64 count)
+// Each thread gets its shares of the rows from that one on, GROUPS apart. The loads of all are on their
+// way before one is used.
+__device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
+                                            const extents &e, const share &mine)
 {
 //@ if indexed then
     // A thread counts its loads in 32 bits: stretches keep it from running over.
     constexpr u64 STRETCH = 1ull << 31;
-    accumulator a = @{op.identity};
-    for (u64 at = 0; at < count; at += STRETCH) {
-        const u64 left = count - at;
-        a = combine(a, reduce_share(input + at, left < STRETCH ? left : STRETCH, at));
-    }
-    return a;
+    const u64 most = e.count < STRETCH ? e.count : STRETCH;
 //@ else
-    return reduce_share(input, count);
+    const u64 most = e.count;
+//@ end
+    progress p[ROWS];
+    const element *from[ROWS];
+    u64 count[ROWS];
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
+        from[r] = input + (row < e.outer ? row * e.outer_step : 0);
+        count[r] = row < e.outer ? most : 0;
+        begin_row(p[r], from[r], count[r], mine);
+    }
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++)
+        a[r] = end_row(p[r], from[r], count[r], mine@{indexed and ", 0" or ""});
+//@ if indexed then
+    for (u64 at = STRETCH; at < e.count; at += STRETCH) {
+        const u64 left = e.count - at < STRETCH ? e.count - at : STRETCH;
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            if (count[r] == 0) continue;
+            begin_row(p[r], from[r] + at, left, mine);
+            a[r] = combine(a[r], end_row(p[r], from[r] + at, left, mine, at));
+        }
+    }
 //@ end
 }
 
@@ -173,14 +223,39 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
     // A block's threads go on together, those too that have no row left.
+    constexpr u64 SET = GROUPS * ROWS;
     u32 turn = 0;
-    for (u64 first = (u64)blockIdx.x * ROWS; first < e.outer; first += (u64)gridDim.x * ROWS) {
-        const u64 row = first + threadIdx.x / GROUP;
-        const bool exists = row < e.outer;
-        const element *from = input + (exists ? row * e.outer_step : 0);
-        accumulator a = reduce_row(from, exists ? e.count : 0);
-        a = reduce_group(a, turn);
+    for (share mine = share_of((e.outer + SET - 1) / SET); mine.set < mine.sets;
+         mine.set += gridDim.x) {
+        const u64 row = mine.set * SET + threadIdx.x / GROUP;
+        accumulator a[ROWS];
+        reduce_rows(a, input, row, e, mine);
+//@ if finish == "poll" then
+        // The last split's threads take up what the others leave with their own.
+        const bool last = mine.split == mine.splits - 1;
+        for (u32 split = threadIdx.x; last && split < mine.split; split += BLOCK)
+            collect(a, scratch, number_of(mine, split));
+//@ end
+        reduce_group(a, turn);
         turn ^= 1;
-        if (exists && member() == 0) output[row] = @{op.finalize("a", "e.count")};
+//@ if finish == "poll" then
+        if (!last) {
+            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a);
+            return;
+        }
+//@ elseif finish == "ticket" then
+        if (mine.splits > 1) {
+            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a);
+            if (!draws_last(scratch, mine)) return;
+            a[0] = @{op.identity};
+            for (u32 split = threadIdx.x; split < mine.splits; split += BLOCK)
+                collect(a, scratch, number_of(mine, split));
+            reduce_group(a, turn);
+        }
+//@ end
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++)
+            if (row + r * GROUPS < e.outer && member() == 0)
+                output[row + r * GROUPS] = @{op.finalize("a[r]", "e.count")};
     }
 }

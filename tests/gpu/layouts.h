@@ -33,7 +33,7 @@ typedef struct shape {
 /* What a family is tested by. */
 typedef struct layout_test {
     const char *family;
-    const char *side; /* the parameter of threads that is at most the block */
+    uint64_t outer, inner; /* of a problem that the family serves */
     uint64_t count_max;
     int shapes; /* per kernel */
     /* large: on a simulated device, too; most kernels leave out the shapes of more elements. */
@@ -49,21 +49,20 @@ static uint64_t draw(uint64_t below) {
     return (state >> 33) % below;
 }
 
-static int64_t *value_of(const rdt_space *space, rdt_point *point, const char *name) {
-    return &point->value[rdt_space_find(space, name, (int)strlen(name))];
-}
-
 /* Any config that the family allows. */
-static rdt_point draw_point(const layout_test *test, redtune_dtype dtype) {
+static rdt_point draw_point(const redtune_problem *problem) {
     rdt_point point = {.family = family};
     const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
-    do {
+    const rdt_case at = {problem, &gpu.context->facts};
+    redtune_status status = REDTUNE_UNSUPPORTED;
+    while (status == REDTUNE_UNSUPPORTED) {
         for (int i = 0; i < space->param_count; i++) {
             const rdt_param *param = &space->param[i];
             point.value[i] = param->value[draw((uint64_t)param->value_count)];
         }
-    } while (*value_of(space, &point, test->side) > *value_of(space, &point, "block") ||
-             (size_t)*value_of(space, &point, "vec") * redtune_dtype_bytes(dtype) > 16);
+        status = rdt_codegen_check(shop.codegen, at, &point, &err);
+    }
+    check_that(!status, __FILE__, __LINE__, "%s", status ? err.message : "");
     return point;
 }
 
@@ -185,7 +184,7 @@ static void check_shape(subject *self, const rdt_test_data *data, const shape *a
 
 static void check_problem(const layout_test *test, const redtune_problem *problem, bool large) {
     rdt_test_data *data = NULL;
-    const rdt_point point = draw_point(test, problem->dtype);
+    const rdt_point point = draw_point(problem);
     subject self;
     CHECK_OK(rdt_test_data_create(problem, test->count_max, &data, &err), err);
     CHECK_OK(subject_open(&shop, problem, &point, &self, &err), err);
@@ -205,8 +204,9 @@ static void check_every_op_and_dtype(const layout_test *test) {
          op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++) /* the reference has */
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_DTYPE_NONE; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result,
-                                           test->count_max};
+                redtune_problem problem = {op->op,          dtype->dtype, (redtune_dtype)result,
+                                           test->count_max, NULL,         test->outer,
+                                           test->inner};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 check_problem(test, &problem, !device_is_simulated(&gpu) || kernels % 16 == 0);
                 if (check_state.failed) return;
@@ -218,14 +218,18 @@ static void check_every_op_and_dtype(const layout_test *test) {
 /* Holds the sums of these extents, whose first element is input[first], by a few kernels. */
 static void check_sums(const layout_test *test, const int32_t *input, size_t bytes, size_t first,
                        const shape *at) {
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, at->extents.count};
+    redtune_problem problem = {.op = REDTUNE_SUM,
+                               .dtype = REDTUNE_I32,
+                               .count = at->extents.count,
+                               .outer = test->outer,
+                               .inner = test->inner};
     rdt_buffer buffer = {0};
     subject self;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &buffer, &err), err);
     CHECK_OK(rdt_buffer_write(gpu.driver, buffer.address, input, bytes, gpu.stream, &err), err);
     for (int i = 0; i < 8 && !check_state.failed; i++) {
-        const rdt_point point = draw_point(test, REDTUNE_I32);
+        const rdt_point point = draw_point(&problem);
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         CHECK_OK(launch(&self, at, buffer.address + first * sizeof *input), err);
         check_results(&self, at, (const char *)(input + first));
@@ -242,9 +246,9 @@ typedef struct split_test {
 } split_test;
 
 /* Holds results that blocks share, each kernel in the scratch that the one before it left: `splits`
- * is of so many, then comes NULL for a config. */
-__attribute__((unused)) static void
-check_splits(const layout_test *test, const redtune_problem *problem, const split_test *splits) {
+ * end with NULL for a config. */
+static void check_splits_of(const layout_test *test, const redtune_problem *problem,
+                            const split_test *splits) {
     rdt_buffer scratch = {0};
     rdt_test_data *data = NULL;
     CHECK_OK(rdt_test_data_create(problem, test->count_max, &data, &err), err);
@@ -272,6 +276,22 @@ check_splits(const layout_test *test, const redtune_problem *problem, const spli
     }
     rdt_buffer_destroy(&scratch);
     rdt_test_data_destroy(data);
+}
+
+/* By a few ops, with accumulators of all sizes. */
+static void check_splits(const layout_test *test, const split_test *splits) {
+    static const redtune_problem problems[] = {
+        {REDTUNE_SUM, REDTUNE_I32},  {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_ARGMIN, REDTUNE_I8},
+        {REDTUNE_MEAN, REDTUNE_F16}, {REDTUNE_ANY, REDTUNE_U8},     {REDTUNE_PROD, REDTUNE_F64},
+    };
+    for (size_t i = 0; i < sizeof problems / sizeof *problems && !check_state.failed; i++) {
+        redtune_problem problem = problems[i];
+        problem.count = test->count_max;
+        problem.outer = test->outer;
+        problem.inner = test->inner;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        check_splits_of(test, &problem, splits);
+    }
 }
 
 /* Opens the GPU, runs the facts and closes it. */

@@ -38,7 +38,7 @@ static shape draw_shape(bool large) {
     return out;
 }
 
-static const layout_test test = {"columns", "width", COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
+static const layout_test test = {"columns", 1, 2, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
 static void every_op_of_every_dtype_is_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
@@ -61,17 +61,7 @@ static void blocks_share_columns(void) {
         {"block=32,width=16,vec=1,unroll=1,finish=poll,per_sm=16", {{257, 1, 16, 4112, 16}}},
         {NULL, {{0}}},
     };
-    static const redtune_problem problems[] = {
-        {REDTUNE_SUM, REDTUNE_I32},  {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_ARGMIN, REDTUNE_I8},
-        {REDTUNE_MEAN, REDTUNE_F16}, {REDTUNE_ANY, REDTUNE_U8},     {REDTUNE_PROD, REDTUNE_F64},
-    };
-    for (size_t i = 0; i < sizeof problems / sizeof *problems && !check_state.failed; i++) {
-        redtune_problem problem = problems[i];
-        problem.count = COUNT_MAX;
-        problem.inner = 2;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        check_splits(&test, &problem, splits);
-    }
+    check_splits(&test, splits);
 }
 
 /* Steps of so many elements less than 2^64 lead backwards; if they, or their products, were cut to

@@ -23,11 +23,30 @@ static shape draw_shape(bool large) {
     return out;
 }
 
-static const layout_test test = {"rows", "lanes", COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
+static const layout_test test = {"rows", 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
 static void every_op_of_every_dtype_is_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     check_every_op_and_dtype(&test);
+}
+
+/* Few blocks, and as many as there are tiles; more blocks than a block has threads; rows from any
+ * element on, so that the first and the last elements are beside whole vectors. */
+static void blocks_share_rows(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    static const split_test splits[] = {
+        {"block=32,lanes=32,vec=1,unroll=1,finish=poll,per_sm=16",
+         {{1027, 1, 1, 1027, 1}, {100, 2, 1, 107, 1}, {33, 1, 1, 33, 1}}},
+        {"block=32,lanes=32,vec=2,unroll=2,finish=ticket,per_sm=16",
+         {{1000, 5, 1, 1001, 1}, {257, 3, 1, 257, 1}, {1027, 1, 1, 1027, 1}}},
+        {"block=128,lanes=128,vec=2,unroll=1,finish=poll,per_sm=1",
+         {{1027, 2, 1, 1030, 1}, {700, 1, 1, 700, 1}}},
+        {"block=64,lanes=64,vec=1,unroll=4,finish=ticket,per_sm=8",
+         {{1027, 7, 1, 1027, 1}, {513, 2, 1, 513, 1}}},
+        {"block=32,lanes=32,vec=1,unroll=1,finish=poll,per_sm=16", {{1027, 2, 1, 1027, 1}}},
+        {NULL, {{0}}},
+    };
+    check_splits(&test, splits);
 }
 
 /* A step of so many elements less than 2^64 leads backwards; if it, or its product with the row's
@@ -43,6 +62,7 @@ static void steps_have_64_bits(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(blocks_share_rows),
         FACT(every_op_of_every_dtype_is_right),
         FACT(steps_have_64_bits),
     };
