@@ -20,6 +20,7 @@ import math
 import os
 import statistics
 import sys
+import warnings
 
 sys.dont_write_bytecode = True  # beside the sources
 import against_torch
@@ -69,6 +70,9 @@ def torch_reduce(case):
         "argmax": lambda x: torch.argmax(x, dim=case.axis),
         "norm2": lambda x: torch.linalg.vector_norm(x, dim=case.axis, dtype=into),
     }[case.op]
+
+
+warnings.filterwarnings("ignore", message="ExternalStream")  # its successor is CuPy 14's
 
 
 def cupy_reduce(case, out):
