@@ -30,11 +30,13 @@ typedef struct redtune_rows_query {
     const char *gpu;            /* as above; "all": every model */
     const redtune_op *op;       /* NULL: any */
     const redtune_dtype *dtype; /* NULL: any */
-    uint64_t count;             /* 0: any */
+    uint64_t count;             /* elements of a result; 0: any */
     int winners;                /* nonzero: the winners only */
     int shipped;                /* nonzero: those of the system's databases, too */
     int own;                    /* nonzero: without these, even where gpu names a model */
-    uint64_t reserved[8];
+    uint64_t outer, inner;      /* as in redtune_problem, whatever the steps; 0: any */
+    unsigned layouts;           /* redtune_layouts (tune.h), or'ed; 0: any */
+    uint64_t reserved[5];
 } redtune_rows_query;
 
 /* One measurement. Its strings live during the call. */

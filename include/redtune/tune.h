@@ -176,7 +176,7 @@ typedef struct redtune_verify_counts {
 typedef struct redtune_verifying {
     const redtune_op *op;       /* NULL: any */
     const redtune_dtype *dtype; /* NULL: any */
-    uint64_t count;             /* 0: any */
+    uint64_t count;             /* elements of a result; 0: any */
     uint64_t sample;            /* how many of them, drawn at random; 0: all */
     uint64_t seed;              /* the same seed and databases draw the same */
     const char *worker;         /* as in redtune_tuning, and so is limit_s */
@@ -185,7 +185,9 @@ typedef struct redtune_verifying {
      * call. */
     int (*each)(void *user, const redtune_verified *verified);
     void *user;
-    uint64_t reserved[8];
+    uint64_t outer, inner; /* as in redtune_problem, whatever the steps; 0: any */
+    unsigned layouts;      /* redtune_layouts, or'ed; 0: any */
+    uint64_t reserved[5];
 } redtune_verifying;
 
 /* Measures configs again, on rt's GPU, that have good measurements in the databases: verifies them

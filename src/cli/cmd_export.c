@@ -76,12 +76,18 @@ static redtune_status check_export(const rdt_options *options, const redtune_row
 }
 
 static int run_export(const rdt_options *options) {
+    rdt_options_filter filter;
+    redtune_error err;
+    if (rdt_options_read_filter(options, &filter, &err)) return rdt_message_fail(&err);
     const redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu || options->winners ? options->gpu : "all",
-        .op = options->op_count ? options->ops : NULL,
-        .dtype = options->dtype_count ? options->dtypes : NULL,
-        .count = options->count,
+        .op = filter.op,
+        .dtype = filter.dtype,
+        .count = filter.count,
+        .outer = filter.outer,
+        .inner = filter.inner,
+        .layouts = filter.layouts,
         .winners = options->winners,
         .shipped = options->shipped,
         .own = !options->shipped,
@@ -89,7 +95,6 @@ static int run_export(const rdt_options *options) {
     survey found;
     void *data = NULL;
     size_t bytes = 0;
-    redtune_error err;
     redtune_status status = check_export(options, &query, &found, &err);
     if (!status)
         status = redtune_export(&query,

@@ -181,16 +181,21 @@ static void tell_of_others(const listing *self) {
 
 static int run_show(const rdt_options *options) {
     listing self = {.options = options};
+    rdt_options_filter filter;
+    redtune_error err;
+    if (rdt_options_read_filter(options, &filter, &err)) return rdt_message_fail(&err);
     const redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu,
         .shipped = options->shipped,
-        .op = options->op_count ? options->ops : NULL,
-        .dtype = options->dtype_count ? options->dtypes : NULL,
-        .count = options->count,
+        .op = filter.op,
+        .dtype = filter.dtype,
+        .count = filter.count,
+        .outer = filter.outer,
+        .inner = filter.inner,
+        .layouts = filter.layouts,
         .winners = !options->all,
     };
-    redtune_error err;
     if (options->json) {
         self.out = rdt_json_open(stdout);
         rdt_json_begin(&self.out, "rows", '[');

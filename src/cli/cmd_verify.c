@@ -14,6 +14,7 @@ enum { USUAL_SAMPLE = 32 };
 
 typedef struct audit {
     const rdt_options *options;
+    rdt_options_filter filter;
     rdt_json json;
     rdt_table table; /* of what does not hold */
 } audit;
@@ -77,7 +78,8 @@ static void finish_json(audit *self, const redtune_verify_counts *counts, bool c
 
 /* The tune that would measure what was asked for. */
 static void advise_tune(const rdt_options *options) {
-    char op[48] = "", dtype[48] = "", size[48] = "", count[RDT_NUMBER_BYTES];
+    char op[48] = "", dtype[48] = "", size[48] = "", axis[96] = "", count[RDT_NUMBER_BYTES];
+    const char *shape = options->shape ? options->shape : "";
     if (options->op_count) snprintf(op, sizeof op, " --op %s", redtune_op_name(options->ops[0]));
     if (options->dtype_count)
         snprintf(dtype, sizeof dtype, " --dtype %s", redtune_dtype_name(options->dtypes[0]));
@@ -85,9 +87,15 @@ static void advise_tune(const rdt_options *options) {
         rdt_number_print_count(count, options->count);
         snprintf(size, sizeof size, " --size %s", count);
     }
-    rdt_message_print("nothing of this is known of this GPU model; redtune tune --device %s%s%s%s "
-                      "measures it",
-                      options->device ? options->device : "0", op, dtype, size);
+    if (options->axes.count) snprintf(axis, sizeof axis, " --axis %d", options->axes.axis[0]);
+    for (size_t i = 1; i < options->axes.count; i++) {
+        size_t length = strlen(axis);
+        snprintf(axis + length, sizeof axis - length, ",%d", options->axes.axis[i]);
+    }
+    rdt_message_print("nothing of this is known of this GPU model; redtune tune --device "
+                      "%s%s%s%s%s%.200s%s measures it",
+                      options->device ? options->device : "0", op, dtype, size,
+                      *shape ? " --shape " : "", shape, axis);
 }
 
 static void summarise_verified(const rdt_options *options, const redtune_verify_counts *counts) {
@@ -107,10 +115,14 @@ static void summarise_verified(const rdt_options *options, const redtune_verify_
 static redtune_status verify_sample(audit *self, redtune_verify_counts *counts,
                                     redtune_error *err) {
     const rdt_options *options = self->options;
+    const rdt_options_filter filter = self->filter;
     const redtune_verifying verifying = {
-        .op = options->op_count ? options->ops : NULL,
-        .dtype = options->dtype_count ? options->dtypes : NULL,
-        .count = options->count,
+        .op = filter.op,
+        .dtype = filter.dtype,
+        .count = filter.count,
+        .outer = filter.outer,
+        .inner = filter.inner,
+        .layouts = filter.layouts,
         .sample = options->all      ? 0
                   : options->sample ? options->sample
                                     : USUAL_SAMPLE,
@@ -136,6 +148,7 @@ static int run_verify(const rdt_options *options) {
         rdt_message_print("cannot use --sample with --all: name one");
         return RDT_EXIT_MISUSED;
     }
+    if (rdt_options_read_filter(options, &self.filter, &err)) return rdt_message_fail(&err);
     if (options->json) {
         self.json = rdt_json_open(stdout);
         rdt_json_begin(&self.json, "rows", '[');

@@ -168,6 +168,47 @@ redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dty
     return status;
 }
 
+int rdt_options_matrix_axis(const rdt_options *options) {
+    int axis = options->axes.count == 1 ? options->axes.axis[0] : 2;
+    if (axis < 0) axis += 2;
+    return axis == 0 || axis == 1 ? axis : -1;
+}
+
+redtune_status rdt_options_read_filter(const rdt_options *options, rdt_options_filter *out,
+                                       redtune_error *err) {
+    static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
+    rdt_options_filter filter = {
+        .op = options->op_count ? options->ops : NULL,
+        .dtype = options->dtype_count ? options->dtypes : NULL,
+    };
+    redtune_problem problem = {.dtype = REDTUNE_DTYPE_NONE};
+    const int axis = rdt_options_matrix_axis(options);
+    const bool axis_alone = options->axes.count && !options->shape;
+    if (axis_alone && options->count)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --count with --axis: it is for whole arrays; name the "
+                               "array with --shape");
+    if (axis_alone && axis < 0)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --axis alone for other axes than 0, all columns, and 1, "
+                               "all rows; name the array with --shape");
+    if (!axis_alone) {
+        redtune_status status = read_extents(options, 0, &problem, err);
+        if (status) return status;
+    }
+    if (axis_alone) {
+        filter.layouts = by_axis[axis];
+    } else if (problem.count) {
+        problem = rdt_shape_complete(&problem);
+        filter.layouts = rdt_shape_layout(&problem);
+        filter.count = problem.count;
+        filter.outer = problem.outer;
+        filter.inner = problem.inner;
+    }
+    *out = filter;
+    return REDTUNE_OK;
+}
+
 /* ---- help ---------------------------------------------------------------------------------- */
 
 void rdt_options_print(unsigned bits, FILE *out) {

@@ -85,5 +85,20 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
 redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
                                    redtune_problem *out, redtune_error *err);
 
+/* Which problems a command lists. Zero fields: any; of several ops or dtypes the first counts. */
+typedef struct rdt_options_filter {
+    const redtune_op *op;
+    const redtune_dtype *dtype;
+    uint64_t count, outer, inner;
+    unsigned layouts;
+} rdt_options_filter;
+
+/* --count is of whole arrays; --axis without --shape stands for all rows, 1, or all columns, 0. */
+redtune_status rdt_options_read_filter(const rdt_options *options, rdt_options_filter *out,
+                                       redtune_error *err);
+
+/* The axis of a matrix, 0 or 1; -1: another one, or several, or none. */
+int rdt_options_matrix_axis(const rdt_options *options);
+
 /* Prints the options that the commands in bits have, one per line. */
 void rdt_options_print(unsigned bits, FILE *out);

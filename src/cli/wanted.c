@@ -23,13 +23,6 @@ static redtune_status refuse_pair(const char *a, const char *b, const char *reas
     return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s with --%s: %s", a, b, reason);
 }
 
-/* The axis of a matrix, 0 or 1; -1: another one, or several. */
-static int matrix_axis(const rdt_axes *axes) {
-    int axis = axes->count == 1 ? axes->axis[0] : 2;
-    if (axis < 0) axis += 2;
-    return axis == 0 || axis == 1 ? axis : -1;
-}
-
 static redtune_status check_together(const rdt_options *options, redtune_error *err) {
     const bool rows = options->rows.count_count, cols = options->cols.count_count;
     const bool axis = options->axes.count, sizes = options->sizes.count_count;
@@ -44,12 +37,12 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --%s without --%s: a matrix has both",
                                rows ? "rows" : "cols", rows ? "cols" : "rows");
-    if (rows && matrix_axis(&options->axes) < 0)
+    if (rows && rdt_options_matrix_axis(options) < 0)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --rows and --cols with%s --axis%s: give --axis 1 to "
                                "reduce each row, --axis 0 to reduce each column",
                                axis ? "" : "out", axis ? " of other axes" : "");
-    if (axis && !rows && !options->shape && matrix_axis(&options->axes) < 0)
+    if (axis && !rows && !options->shape && rdt_options_matrix_axis(options) < 0)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --axis alone for other axes than 0, the default shapes "
                                "of columns, and 1, those of rows; name arrays with --shape");
@@ -127,7 +120,7 @@ redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redt
     }
     *out = (rdt_wanted){self.problems, self.count, REDTUNE_LAYOUT_WHOLE};
     if (!shapes && options->axes.count)
-        out->layouts = by_axis[matrix_axis(&options->axes)];
+        out->layouts = by_axis[rdt_options_matrix_axis(options)];
     else if (!shapes && !sizes)
         out->layouts = REDTUNE_LAYOUT_WHOLE | REDTUNE_LAYOUT_ROWS | REDTUNE_LAYOUT_COLUMNS;
     return REDTUNE_OK;

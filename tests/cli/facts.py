@@ -1,7 +1,8 @@
 """Makes a tuning database of given measurements: facts.py DATABASE <LINES
 
 The database is one of redtune's with nothing in it, or with rows to add to. A line names columns by
-"name=value", what it does not name is as below; GPUs are named by one letter."""
+"name=value", what it does not name is as below; GPUs are named by one letter. A config that is given
+is in place of what block and unroll say."""
 
 import shlex
 import sqlite3
@@ -17,7 +18,8 @@ GPUS = {
 USUAL = dict(op="sum", dtype="f32", result="f32", count=1048576, cache_state="cold", family="block",
              block=256, unroll=4, is_default=0, outcome="good", median_ns=3000.0, spread_ns=3.0,
              samples=31, place=None, cause=None, date=1700000000, gpu="H", machine="", driver=13000,
-             nvrtc=13000, templates="0" * 32, kernel="0123456789abcdef", imported=0)
+             nvrtc=13000, templates="0" * 32, kernel="0123456789abcdef", imported=0,
+             outer=1, inner=1, outer_step=0, step=0, config=None)
 
 
 def add(db, line):
@@ -37,15 +39,17 @@ def add(db, line):
     brought = None
     if row["imported"]:
         brought = db.execute("INSERT INTO import(source, date) VALUES('elsewhere.db', 0)").lastrowid
-    config = (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
-              "finish=poll,per_sm=4")
+    columns = row["inner"] > 1 or row["step"] > 1
+    layout = "columns" if columns else "rows" if row["outer"] > 1 else "whole"
+    config = row["config"] or (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
+                               "finish=poll,per_sm=4")
     db.execute("INSERT INTO measurement(gpu, origin, layout, ordering, outer, inner, outer_step,"
                " step, op, dtype, result, count, cache_state, family, config, kernel, is_default,"
                " outcome, median_ns, spread_ns, samples, place, cause, date, import)"
-               " SELECT g.id, o.id, 'whole', 'free', 1, 1, 0, 0, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
+               " SELECT g.id, o.id, ?, 'free', ?, ?, ?, ?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
                " FROM gpu AS g, origin AS o WHERE g.name = ? AND (o.machine, o.driver_version, o.nvrtc_version, o.templates)"
                " = (?,?,?,?)",
-               (row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
+               (layout, row["outer"], row["inner"], row["outer_step"], row["step"], row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
                 row["family"], config, row["kernel"], row["is_default"], row["outcome"], row["median_ns"],
                 row["spread_ns"], row["samples"], row["place"], row["cause"], row["date"], brought,
                 gpu[0]) + origin)

@@ -20,6 +20,11 @@ db.commit()' "$1"; }
     sed "s/templates=here/templates=$today/" | python3 "$here/facts.py" "$1"
 }
 
+# config_of SHAPE AXIS: the built-in default there.
+config_of() {
+    "$redtune" emit --shape "$1" --axis "$2" | sed -n '2s/^\/\/ //p'
+}
+
 # on_terminal FILE COMMAND...: runs it on a terminal of 80 columns, and writes what appears there,
 # but for the carriage returns, to FILE.
 on_terminal() {

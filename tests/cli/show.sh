@@ -87,6 +87,53 @@ LINES
     done
 }
 
+# Whole arrays, rows, columns, and the middle axis of an array.
+shapes_are_told_apart() {
+    local rows=$(config_of 1Kx4K 1) columns=$(config_of 4Kx1K 0)
+    facts shapes.db <<LINES
+templates=here count=4096 median_ns=2000
+templates=here count=4096 outer=1024 family=rows config=$rows median_ns=8192 is_default=1
+templates=here count=4096 outer=1024 outer_step=4100 family=rows config=$rows median_ns=8300
+templates=here count=4096 inner=1024 family=columns config=$columns median_ns=9000
+templates=here count=512 outer=64 inner=512 family=columns config=$columns median_ns=9500
+LINES
+    run "$redtune" show --db shapes.db
+    want_exit 0
+    # 4 M elements of 4 bytes in 8.192 us.
+    [ "$(awk 'length > 100' stdout)" = "" ] || fail "a line is longer than 100 columns"
+    out=$(tr -s ' ' <stdout)
+    for row in "sum f32 4K cold 2.00 8.2 " "sum f32 1Kx4K axis 1 cold 8.19 2048.0 1.00x 61.1 % rows" \
+        "sum f32 1Kx4K axis 1 pitch 4100 cold 8.30 " "sum f32 4Kx1K axis 0 cold 9.00 " \
+        "sum f32 64x512x512 axis 1 cold 9.50 7064.1 "; do
+        want_in_out "$row"
+    done
+    for command in show "export --format json"; do
+        # shellcheck disable=SC2086
+        count() { run "$redtune" $command --db shapes.db "${@:2}"; want_exit 0
+            [ "$(grep -c ' 4K \|x\|"count"' stdout)" = "$1" ] || fail "not $1 rows"; }
+        count 1 --count 4K
+        count 1 --shape 4096
+        count 2 --shape 1024x4096 --axis 1
+        count 1 --shape 4Kx1K --axis 0
+        count 1 --shape 64x512x512 --axis -2
+        count 2 --axis 1
+        count 2 --axis -2
+    done
+    run "$redtune" show --db shapes.db --json --shape 1Kx4K --axis 1
+    python3 - <<'PY' || fail "not the extents that were put in"
+import json
+names = "layout", "count", "outer", "inner", "outer_step", "step"
+found = [[row[name] for name in names] for row in json.load(open("stdout"))["rows"]]
+assert found == [["rows", 4096, 1024, 1, 4096, 1], ["rows", 4096, 1024, 1, 4100, 1]], found
+PY
+    run "$redtune" show --db shapes.db --axis 2
+    want_refused 2 "cannot use --axis alone for other axes than 0, all columns, and 1, all rows"
+    run "$redtune" show --db shapes.db --count 4K --axis 1
+    want_refused 2 "cannot use --count with --axis"
+    run "$redtune" verify --device sim --db shapes.db --count 4K --shape 4x4
+    want_refused 2 "cannot use --count with --shape"
+}
+
 json_is_the_same_on_a_terminal() {
     facts terminal.db <<<"templates=here"
     run "$redtune" show --json --db terminal.db
@@ -132,5 +179,5 @@ LINES
 }
 
 check_run winners_stand_in_a_table_for_each_gpu every_measurement_is_sorted_and_marked \
-    what_is_printed_fits_100_columns \
+    what_is_printed_fits_100_columns shapes_are_told_apart \
     json_is_the_same_on_a_terminal nothing_is_said_so layers_lie_one_over_another

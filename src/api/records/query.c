@@ -8,15 +8,16 @@
 #include "base/reserved.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
+#include "model/problem_filter.h"
 
 /* ---- which rows ------------------------------------------------------------------------------ */
 
 static bool is_wanted(const redtune_rows_query *query, const rdt_target *target,
                       const rdt_row *row) {
-    const redtune_problem *problem = &row->trial.problem;
-    return rdt_target_has(target, &row->gpu) && (!query->op || *query->op == problem->op) &&
-           (!query->dtype || *query->dtype == problem->dtype) &&
-           (!query->count || query->count == problem->count);
+    const rdt_problem_filter filter = {query->op,    query->dtype, query->layouts,
+                                       query->count, query->outer, query->inner};
+    return rdt_target_has(target, &row->gpu) &&
+           rdt_problem_filter_takes(&filter, &row->trial.problem);
 }
 
 static void drop_unwanted(rdt_rows *rows, const redtune_rows_query *query,
@@ -127,7 +128,8 @@ static void describe_row(const rdt_listing *self, const rdt_listed *each, redtun
     const rdt_row *row = each->row;
     const rdt_trial *trial = &row->trial;
     const rdt_origin *origin = &row->origin;
-    double bytes = (double)trial->problem.count * (double)redtune_dtype_bytes(trial->problem.dtype);
+    double bytes = (double)rdt_problem_elements(&trial->problem) *
+                   (double)redtune_dtype_bytes(trial->problem.dtype);
     *out = (redtune_row){
         .problem = trial->problem,
         .warm = trial->cache == RDT_CACHE_WARM,

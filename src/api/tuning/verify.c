@@ -5,6 +5,7 @@
 #include "api/runtime/recheck_session.h"
 #include "base/random.h"
 #include "base/reserved.h"
+#include "model/problem_filter.h"
 #include "model/winner.h"
 #include "redtune/tune.h"
 
@@ -40,11 +41,10 @@ typedef struct work {
 
 static bool is_to_verify(const work *self, const rdt_row *row) {
     const redtune_verifying *wanted = self->wanted;
-    const redtune_problem *problem = &row->trial.problem;
+    const rdt_problem_filter filter = {wanted->op,    wanted->dtype, wanted->layouts,
+                                       wanted->count, wanted->outer, wanted->inner};
     return rdt_facts_same_model(&row->gpu, &self->rt->context->facts) &&
-           (!wanted->op || *wanted->op == problem->op) &&
-           (!wanted->dtype || *wanted->dtype == problem->dtype) &&
-           (!wanted->count || wanted->count == problem->count);
+           rdt_problem_filter_takes(&filter, &row->trial.problem);
 }
 
 static redtune_status read_rows(work *self, redtune_error *err) {
