@@ -18,7 +18,7 @@ endforeach()
 
 # So that arrays take several pieces.
 if(TARGET test_gpu_array)
-    set_property(TEST sim.gpu.array APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_MEMORY=12M")
+    set_property(TEST sim.gpu.array APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_MEMORY=20M")
 endif()
 
 if(TARGET test_gpu_ladder)

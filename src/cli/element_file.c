@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/message.h"
-#include "cli/npy.h"
 
 static const char *shown_name(const rdt_element_file *input) {
     return strcmp(input->path, "-") ? input->path : "standard input";
@@ -121,6 +120,8 @@ static redtune_status open_npy(rdt_element_file *input, redtune_dtype raw_dtype,
     input->big_endian = npy.big_endian;
     input->is_bool = npy.kind == 'b';
     input->count = npy.count;
+    input->rank = npy.rank;
+    memcpy(input->shape, npy.shape, sizeof input->shape);
     input->left_bytes = npy.count * npy.item_bytes;
     if (!bytes_ahead(input, &held)) return REDTUNE_OK;
     if (held > input->left_bytes) return goes_on(err);

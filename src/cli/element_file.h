@@ -7,13 +7,15 @@
 #pragma once
 
 #include <stdbool.h>
-#include "redtune/redtune.h"
+#include "cli/npy.h"
 
 typedef struct rdt_element_file {
     const char *path; /* "-" is standard input */
     int file;
     redtune_dtype dtype;
-    uint64_t count;     /* elements; 0 where that is not known before the end */
+    uint64_t count;                   /* elements; 0 where that is not known before the end */
+    uint64_t shape[RDT_NPY_RANK_MAX]; /* of an .npy file */
+    size_t rank;
     bool is_npy;        /* then left_bytes counts down to the end of the array */
     bool fortran_order; /* of an .npy file with several dimensions */
     bool big_endian;    /* of an .npy file; what is read is in the host's order */

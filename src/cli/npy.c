@@ -2,10 +2,11 @@
 #include "cli/npy.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "cli/message.h"
 
-enum { DESCR_BYTES = 24, RANK_MAX = 64 };
+enum { DESCR_BYTES = 24, ALIGNMENT = 64 };
 
 static const uint64_t data_bytes_max = INT64_MAX;
 
@@ -101,12 +102,12 @@ static redtune_status take_dimension(cursor *in, uint64_t *size) {
 }
 
 /* A tuple: (), (3,), (3, 4), (3, 4,). A lone (3) is a number to Python, and refused. */
-static redtune_status take_shape(cursor *in, uint64_t shape[RANK_MAX], size_t *rank) {
+static redtune_status take_shape(cursor *in, uint64_t shape[RDT_NPY_RANK_MAX], size_t *rank) {
     bool comma = false;
     if (!take_character(in, '(')) return damaged(in, "'(', the shape");
     for (*rank = 0; !take_character(in, ')'); (*rank)++) {
         if (*rank && !comma) return damaged(in, "','");
-        if (*rank == RANK_MAX) return damaged(in, "at most 64 dimensions");
+        if (*rank == RDT_NPY_RANK_MAX) return damaged(in, "at most 64 dimensions");
         redtune_status status = take_dimension(in, &shape[*rank]);
         if (status) return status;
         comma = take_character(in, ',');
@@ -161,6 +162,8 @@ static redtune_status multiply_shape(const uint64_t *shape, size_t rank, rdt_npy
         count *= shape[i];
     }
     npy->count = count;
+    npy->rank = rank;
+    memcpy(npy->shape, shape, rank * sizeof *shape);
     return REDTUNE_OK;
 }
 
@@ -170,7 +173,7 @@ typedef struct fields {
     unsigned has;
     char descr[DESCR_BYTES];
     bool fortran_order;
-    uint64_t shape[RANK_MAX];
+    uint64_t shape[RDT_NPY_RANK_MAX];
     size_t rank;
 } fields;
 
@@ -218,4 +221,28 @@ redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, re
     if ((status = multiply_shape(found.shape, found.rank, &npy, err))) return status;
     *out = npy;
     return REDTUNE_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+size_t rdt_npy_write(redtune_dtype dtype, const uint64_t *shape, size_t rank, bool fortran_order,
+                     char out[RDT_NPY_WRITTEN_BYTES]) {
+    enum { BEFORE = 10 }; /* magic, version and the header's length */
+    const size_t bytes = redtune_dtype_bytes(dtype);
+    char *header = out + BEFORE;
+    const size_t room = RDT_NPY_WRITTEN_BYTES - BEFORE;
+    size_t length =
+        (size_t)snprintf(header, room, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (",
+                         bytes == 1 ? '|' : '<', redtune_dtype_name(dtype)[0], bytes,
+                         fortran_order ? "True" : "False");
+    for (size_t i = 0; i < rank; i++)
+        length +=
+            (size_t)snprintf(header + length, room - length, "%s%" PRIu64, i ? ", " : "", shape[i]);
+    length += (size_t)snprintf(header + length, room - length, "%s), }", rank == 1 ? "," : "");
+    while ((BEFORE + length + 1) % ALIGNMENT) header[length++] = ' ';
+    header[length++] = '\n';
+    memcpy(out, "\x93NUMPY\x01\x00", 8);
+    out[8] = (char)(length & 255);
+    out[9] = (char)(length >> 8);
+    return BEFORE + length;
 }

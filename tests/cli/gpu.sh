@@ -109,6 +109,85 @@ reduce_sums_raw_elements() {
     value 0 empty --dtype f64
 }
 
+# lines TEXT ARGUMENT...: redtune reduce prints these lines, with / for a line's end.
+lines() {
+    value "${1//\//$'\n'}" "${@:2}"
+}
+
+# 0 to 23 as 2 x 3 x 4, and the same array in Fortran order.
+reduce_goes_along_axes() {
+    { npy "'<i4'" "(2, 3, 4)"; integers 4 24; } >c.npy
+    { npy "'<i4'" "(2, 3, 4)" 1 True
+      for ((last = 0; last < 4; last++)); do
+          for ((middle = 0; middle < 3; middle++)); do
+              for ((first = 0; first < 2; first++)); do
+                  little_endian 4 $((12 * first + 4 * middle + last))
+              done
+          done
+      done; } >f.npy
+    for order in c f; do
+        lines "12 14 16 18/20 22 24 26/28 30 32 34" $order.npy --axis 0
+        lines "12 15 18 21/48 51 54 57" $order.npy --axis 1
+        lines "6 22 38/54 70 86" $order.npy --axis -1
+        lines "66/210" $order.npy --axis 1,2
+        lines "60/66/72/78" $order.npy --axis 0,1
+        lines "0 0 0 0/0 0 0 0" $order.npy --axis 1 --op argmin
+        lines "5.5/17.5" $order.npy --axis 2,1 --op mean
+        lines "276" $order.npy --axis 0,1,2
+        lines "60 66 72 78" $order.npy --axis 0,1 --keepdims
+        lines "12 15 18 21//48 51 54 57" $order.npy --axis 1 --keepdims
+    done
+    { npy "'|b1'" "(2, 2)"; printf '\1\0\1\1'; } >truths.npy
+    lines "1/1" truths.npy --axis 1 --op any
+    lines "2 1" truths.npy --axis 0 --keepdims
+    run "$redtune" reduce c.npy --axis 1 --json
+    want_exit 0
+    python3 - <<'PY' || fail "not the sums, with their shape"
+import json
+found = json.load(open("stdout"))
+assert found["shape"] == [2, 4] and found["values"] == [12, 15, 18, 21, 48, 51, 54, 57], found
+assert (found["layout"], found["count"], found["outer"], found["inner"]) == ("columns", 3, 2, 4), found
+PY
+}
+
+reduce_writes_arrays_that_it_reads() {
+    { npy "'<i4'" "(100, 7)"; integers 4 700; } >c.npy
+    run "$redtune" reduce c.npy --axis 0 -o sums.npy
+    want_exit 0
+    want_no_out
+    run "$redtune" reduce sums.npy
+    want_out 244650
+    "$redtune" reduce c.npy --axis 1 --op max -o - >piped.npy 2>stderr
+    run "$redtune" reduce piped.npy --op argmax
+    want_out 99
+    run "$redtune" reduce c.npy -o whole.npy
+    value 244650 whole.npy
+    python3 - <<'PY' || fail "not what NumPy would write"
+import ast, struct
+def read(name):
+    data = open(name, "rb").read()
+    size = struct.unpack("<H", data[8:10])[0]
+    assert data[:8] == b"\x93NUMPY\1\0" and (10 + size) % 64 == 0 and data[9 + size:10 + size] == b"\n", name
+    return ast.literal_eval(data[10:10 + size].decode()), data[10 + size:]
+head, data = read("sums.npy")
+assert head == {"descr": "<i8", "fortran_order": False, "shape": (7,)}, head
+assert struct.unpack("<7q", data) == tuple(34650 + 100 * i for i in range(7))
+head, data = read("whole.npy")
+assert head["shape"] == () and len(data) == 8, head
+head, data = read("piped.npy")
+assert head == {"descr": "<i4", "fortran_order": False, "shape": (100,)}, head
+PY
+}
+
+# NumPy has no bf16: its bits are the upper half of an f32's.
+reduce_writes_bf16_as_f32() {
+    { little_endian 2 $((0x3f80)); little_endian 2 $((0x4000)); } >raw
+    run "$redtune" reduce raw --dtype bf16 --shape 2x1 --axis 1 --op max -o wide.npy
+    want_exit 0
+    run "$redtune" reduce wide.npy --op sumsq
+    want_out 5
+}
+
 reduce_reads_standard_input() {
     { npy "'<i4'" "(1000,)"; integers 4 1000; } >i32.npy
     run_input i32.npy "$redtune" reduce -
@@ -154,5 +233,6 @@ have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run tune_ends_with_a_table tune_measures_nothing_twice quiet_tunes_in_silence \
     tune_writes_json interrupts_keep_what_was_measured no_such_device_is_named reduce_sums_files \
     reduce_takes_bool_and_big_endian_arrays reduce_takes_what_fits_as_one_piece \
-    reduce_sums_raw_elements reduce_reads_standard_input reduce_refuses_a_pipe_that_ends_early \
+    reduce_sums_raw_elements reduce_goes_along_axes \
+    reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input reduce_refuses_a_pipe_that_ends_early \
     reduce_says_more_when_asked doctor_finds_everything

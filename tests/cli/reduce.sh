@@ -95,8 +95,47 @@ places_in_fortran_order_are_refused() {
     done
 }
 
+# One order of an index only: that along the axis.
+places_along_several_axes_in_fortran_order_are_refused() {
+    { npy "'<i4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
+    refuses "its array is in Fortran order" fortran.npy --op argmin --axis 0,1
+}
+
+# refuses_usage "TEXT" ARGUMENT...
+refuses_usage() {
+    local text=$1
+    shift
+    run "$redtune" reduce "$@"
+    want_refused 2 "$text"
+}
+
+axes_that_are_not_there_are_named() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >matrix.npy
+    { npy "'<i4'" "(3,)"; integers 4 3; } >list.npy
+    integers 4 6 >raw
+    refuses_usage "cannot use --axis 2: the array has 2 dimensions" matrix.npy --axis 2
+    refuses_usage "cannot use --axis -2: the array has 1 dimension" list.npy --axis -2
+    refuses_usage "axis 1 is named twice" matrix.npy --axis 1,-1
+    refuses_usage "its .npy header has the array; leave --shape out" matrix.npy --shape 2x3
+    refuses_usage "raw elements have none; give their array" raw --dtype i32 --axis 0
+    refuses_usage "the array has 8 elements, the file 6 of i32" raw --dtype i32 --shape 2x4 --axis 0
+    { npy "'<i4'" "(2, 3, 2)"; integers 4 12; } >cube.npy
+    refuses "reduce one axis after the other" cube.npy --axis 0,2
+    { npy "'<i4'" "(2, 0)"; } >none.npy
+    refuses "there are no results" none.npy --axis 0
+}
+
+more_results_than_are_read_ask_for_a_file() {
+    { npy "'|u1'" "(65, 2)"; integers 1 130; } >many.npy
+    refuses_usage "cannot print 65 results, more than 64: write them to a file with -o" \
+        many.npy --axis 1
+    refuses_usage "both go to standard output" many.npy --axis 1 -o - --json
+}
+
 check_run what_is_no_file_is_named unreadable_files_are_named \
     files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
     arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
     damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
-    truths_have_the_ops_that_fit_them places_in_fortran_order_are_refused
+    truths_have_the_ops_that_fit_them places_in_fortran_order_are_refused \
+    places_along_several_axes_in_fortran_order_are_refused axes_that_are_not_there_are_named \
+    more_results_than_are_read_ask_for_a_file

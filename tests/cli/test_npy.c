@@ -184,6 +184,60 @@ static void random_damage_is_survived(void) {
     }
 }
 
+static void what_is_written_is_read(void) {
+    static const struct {
+        redtune_dtype dtype;
+        uint64_t shape[3];
+        size_t rank;
+        bool fortran_order;
+        const char *header;
+    } rows[] = {
+        {REDTUNE_F32,
+         {3, 4},
+         2,
+         false,
+         "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }"},
+        {REDTUNE_I64, {7}, 1, false, "{'descr': '<i8', 'fortran_order': False, 'shape': (7,), }"},
+        {REDTUNE_U8, {0}, 0, false, "{'descr': '|u1', 'fortran_order': False, 'shape': (), }"},
+        {REDTUNE_F16,
+         {1, 2, 3},
+         3,
+         true,
+         "{'descr': '<f2', 'fortran_order': True, 'shape': (1, 2, 3), }"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char out[RDT_NPY_WRITTEN_BYTES];
+        rdt_npy npy;
+        redtune_error err;
+        size_t prefix_bytes = 0, header_bytes = 0;
+        const size_t bytes =
+            rdt_npy_write(rows[i].dtype, rows[i].shape, rows[i].rank, rows[i].fortran_order, out);
+        const unsigned char *file = (const unsigned char *)out;
+        CHECK_INT(bytes % 64, 0);
+        CHECK(rdt_npy_match(file, bytes));
+        CHECK_OK(rdt_npy_prefix(file, &prefix_bytes, &err), err);
+        CHECK_OK(rdt_npy_length(file, prefix_bytes, &header_bytes, &err), err);
+        CHECK_INT(prefix_bytes + header_bytes, bytes);
+        CHECK(!memcmp(out + prefix_bytes, rows[i].header, strlen(rows[i].header)));
+        CHECK_OK(parse_bytes(out + prefix_bytes, header_bytes, &npy, &err), err);
+        CHECK_INT(npy.item_bytes, redtune_dtype_bytes(rows[i].dtype));
+        CHECK_INT(npy.fortran_order, rows[i].fortran_order);
+        CHECK_INT(npy.rank, rows[i].rank);
+        for (size_t k = 0; k < npy.rank; k++) CHECK_INT(npy.shape[k], rows[i].shape[k]);
+    }
+}
+
+/* The longest header there may be. */
+static void sixty_four_dimensions_fit(void) {
+    uint64_t shape[RDT_NPY_RANK_MAX];
+    char out[RDT_NPY_WRITTEN_BYTES];
+    for (size_t i = 0; i < RDT_NPY_RANK_MAX; i++) shape[i] = UINT64_MAX;
+    const size_t bytes = rdt_npy_write(REDTUNE_F32, shape, RDT_NPY_RANK_MAX, false, out);
+    CHECK(bytes <= sizeof out);
+    CHECK_INT(out[bytes - 1], '\n');
+    CHECK(strstr(out + 10, "18446744073709551615), }"));
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(parse_reads_what_numpy_writes),
@@ -194,6 +248,8 @@ int main(int argc, char **argv) {
         FACT(prefix_tells_the_versions),
         FACT(every_truncation_is_refused),
         FACT(random_damage_is_survived),
+        FACT(what_is_written_is_read),
+        FACT(sixty_four_dimensions_fit),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -118,18 +118,18 @@ static void arrays_without_elements_give_what_the_op_says(void) {
 static void larger_ones_go_in_pieces_of_outer_indices(void) {
     NEED_GPU();
     const bool small = device_is_simulated(&gpu);
-    CHECK((reduce(problem_of(REDTUNE_SUM, 6000, 700, 1, 0, 0), 0) > 1) == small);
-    CHECK((reduce(problem_of(REDTUNE_MAX, 5000, 700, 1, 801, 0), 4001) > 1) == small);
-    CHECK((reduce(problem_of(REDTUNE_ARGMIN, 180, 300, 70, 0, 0), 0) > 1) == small);
+    CHECK((reduce(problem_of(REDTUNE_SUM, 8000, 700, 1, 0, 0), 0) > 1) == small);
+    CHECK((reduce(problem_of(REDTUNE_MAX, 7000, 700, 1, 801, 0), 4001) > 1) == small);
+    CHECK((reduce(problem_of(REDTUNE_ARGMIN, 260, 300, 70, 0, 0), 0) > 1) == small);
     /* More bytes of results than of elements. */
-    CHECK((reduce(problem_of(REDTUNE_SUM, 900000, 1, 1, 0, 0), 0) > 1) == small);
+    CHECK((reduce(problem_of(REDTUNE_SUM, 1200000, 1, 1, 0, 0), 0) > 1) == small);
 }
 
 static void rows_that_do_not_fit_are_combined(void) {
     NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any row of a test");
-    CHECK(reduce(problem_of(REDTUNE_SUM, 2, 3500000, 1, 0, 0), 0) > 2);
-    CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 3500000, 1, 3503001, 0), 70001) > 2);
+    CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000000, 1, 0, 0), 0) > 2);
+    CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 6000000, 1, 6003001, 0), 70001) > 2);
 }
 
 static void columns_that_do_not_fit_are_refused(void) {

@@ -3,9 +3,9 @@
  * The elements come in the order of memory, so that the array is cut along its outer extent: a
  * piece is as many whole outer indices as the GPU has room for, reduced like any other memory of
  * the GPU's, and its results are the next ones of all. The host fills one staging buffer while the
- * other is copied. A row too long for the GPU's memory is an input of its own, which
- * redtune_reduce_input takes in pieces and combines. Columns have no such way: where a single outer
- * index does not fit, the array is refused. */
+ * other is copied. A whole array, or a row too long for the GPU's memory, is an input of its own,
+ * which redtune_reduce_input takes in pieces and combines. Columns have no such way: where a single
+ * outer index does not fit, the array is refused. */
 #include "api/runtime/plan.h"
 
 #include <inttypes.h>
@@ -60,9 +60,9 @@ static redtune_status too_large(const array_reading *self, uint64_t bytes, size_
                     what, bytes, free_bytes);
 }
 
-/* Half of the free memory is left for the plan and for others. per_piece is 0 for rows too long for
- * it. */
-static redtune_status choose_piece(array_reading *self, redtune_error *err) {
+/* Half of the free memory is left for the plan and for others. per_piece is 0 for what goes the way
+ * of redtune_reduce_input. */
+static redtune_status size_pieces(array_reading *self, redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
@@ -75,7 +75,8 @@ static redtune_status choose_piece(array_reading *self, redtune_error *err) {
     if (!self->index_elements) each = results;
     if (alone > room && (extents->inner > 1 || extents->step > 1))
         return too_large(self, alone, free_bytes, err);
-    self->per_piece = alone > room ? 0 : alone >= wanted ? 1 : 1 + (wanted - alone) / each;
+    const bool whole = rdt_problem_layout_of(extents) == RDT_LAYOUT_WHOLE;
+    self->per_piece = whole || alone > room ? 0 : alone >= wanted ? 1 : 1 + (wanted - alone) / each;
     if (self->per_piece > extents->outer) self->per_piece = extents->outer;
     return REDTUNE_OK;
 }
@@ -204,7 +205,7 @@ static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) 
     return status;
 }
 
-/* ---- rows that do not fit -------------------------------------------------------------------- */
+/* ---- rows as inputs of their own ------------------------------------------------------------ */
 
 /* The elements of one row, and then of what lies behind it. */
 typedef struct bounded {
@@ -295,7 +296,7 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
-    status = choose_piece(&self, err);
+    status = size_pieces(&self, err);
     if (!status) status = self.per_piece ? reduce_in_pieces(&self, err) : reduce_rows(&self, err);
     if (!status) *out = self.so_far;
     rdt_context_leave(rt->context, entered);

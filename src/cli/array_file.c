@@ -1,0 +1,100 @@
+/* Array file: an array in a file, reduced along its axes. */
+#include "cli/array_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "cli/message.h"
+
+redtune_status rdt_array_file_shape(const rdt_options *options, const rdt_element_file *input,
+                                    rdt_shape_array *out, redtune_error *err) {
+    rdt_shape_array shape = {.dimensions = input->rank};
+    const char *list = options->shape;
+    bool more = false;
+    uint64_t count = 1;
+    if (input->is_npy && options->shape)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --shape with %s: its .npy header has the array; leave "
+                               "--shape out",
+                               options->argument);
+    if (!input->is_npy && !options->shape)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot reduce %s along axes: raw elements have none; give their "
+                               "array, such as --shape 64x512",
+                               options->argument);
+    for (size_t i = 0; i < input->rank; i++) shape.sizes[i] = (int64_t)input->shape[i];
+    redtune_status status = rdt_shape_read_next(&list, &shape, &more, err);
+    if (status) return status;
+    for (size_t i = 0; more && i < shape.dimensions; i++)
+        if (__builtin_mul_overflow(count, (uint64_t)shape.sizes[i], &count)) count = UINT64_MAX;
+    if (more && input->count && count != input->count)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --shape %.200s with %s: the array has %" PRIu64
+                               " elements, the file %" PRIu64 " of %s",
+                               options->shape, options->argument, count, input->count,
+                               redtune_dtype_name(input->dtype));
+    *out = shape;
+    return REDTUNE_OK;
+}
+
+/* Which axes are reduced; none named: all. */
+static redtune_status mark_axes(const rdt_axes *axes, size_t rank,
+                                bool reduced[RDT_SHAPE_DIMENSIONS_MAX], redtune_error *err) {
+    for (size_t i = 0; i < rank; i++) reduced[i] = !axes->count;
+    for (size_t i = 0; i < axes->count; i++) {
+        const int axis = axes->axis[i];
+        const int at = axis < 0 ? axis + (int)rank : axis;
+        if (at < 0 || at >= (int)rank)
+            return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                   "cannot use --axis %d: the array has %zu dimension%s", axis,
+                                   rank, rank == 1 ? "" : "s");
+        if (reduced[at])
+            return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                   "cannot use --axis: axis %d is named twice", at);
+        reduced[at] = true;
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element_file *input,
+                                   redtune_problem *problem, rdt_results *results,
+                                   redtune_error *err) {
+    rdt_shape_array shape, folded;
+    bool reduced[RDT_SHAPE_DIMENSIONS_MAX];
+    rdt_axes axes = {.count = 0};
+    rdt_results found = {.count = 1, .fortran_order = input->fortran_order};
+    redtune_status status = rdt_array_file_shape(options, input, &shape, err);
+    if (!status) status = mark_axes(&options->axes, shape.dimensions, reduced, err);
+    if (status) return status;
+    folded = shape;
+    for (size_t i = 0; i < shape.dimensions; i++) {
+        const size_t at = input->fortran_order ? shape.dimensions - 1 - i : i;
+        folded.sizes[at] = shape.sizes[i];
+        if (reduced[i]) axes.axis[axes.count++] = (int)at;
+        if (!reduced[i]) found.count *= (uint64_t)shape.sizes[i];
+        if (!reduced[i] || options->keepdims)
+            found.shape[found.rank++] = reduced[i] ? 1 : (uint64_t)shape.sizes[i];
+    }
+    /* No axes would be all of them: so it is for an array of none, and it has one element. */
+    status = rdt_shape_fold(&folded, &axes, problem, err);
+    if (status && input->fortran_order)
+        return rdt_message_within(err, "in Fortran order, which counts its axes from the last one");
+    if (!status) status = redtune_problem_result(problem, &found.dtype, err);
+    if (!status) *results = found;
+    return status;
+}
+
+redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem,
+                                     rdt_element_file *input, rdt_results *results,
+                                     redtune_reading *reading, redtune_error *err) {
+    const redtune_input source = {.read = rdt_element_file_read, .user = input};
+    const uint64_t bytes = results->count * redtune_dtype_bytes(results->dtype);
+    results->values = malloc(bytes);
+    if (!results->values)
+        return rdt_message_set(err, REDTUNE_MEMORY, 0,
+                               "cannot hold the %" PRIu64 " results: cannot allocate %" PRIu64
+                               " bytes of host memory",
+                               results->count, bytes);
+    redtune_status status =
+        redtune_reduce_array(rt, problem, &source, results->values, bytes, reading, err);
+    return status ? status : rdt_element_file_finish(input, err);
+}
