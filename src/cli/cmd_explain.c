@@ -18,6 +18,9 @@ static const char *reason(const redtune_info *info) {
         return "nothing near was measured on this GPU model; this is of the "
                "nearest other";
     case REDTUNE_MATCH_PINNED: return "it was asked for";
+    case REDTUNE_MATCH_LIKE:
+        return "nothing near was measured for it on this GPU model; this is of another op or "
+               "dtype that moves the same bytes";
     default: return "nothing near was measured, so the built-in default serves";
     }
 }
@@ -39,14 +42,17 @@ static void add_time(rdt_table *table, const redtune_explanation *found) {
 
 static void add_origin(rdt_table *table, const redtune_explanation *found) {
     const redtune_info *info = &found->info;
-    char date[32] = "", count[RDT_NUMBER_BYTES];
+    char date[32] = "", count[RDT_NUMBER_BYTES], what[64] = "";
     time_t when = (time_t)info->date;
     struct tm parts;
     if (gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
     rdt_number_print_count(count, info->tuned_count);
+    if (info->match == REDTUNE_MATCH_LIKE)
+        snprintf(what, sizeof what, ", %s of %s", redtune_op_name(info->tuned_op),
+                 redtune_dtype_name(info->tuned_dtype));
     rdt_table_add(table, "  measured");
-    rdt_table_add(table, "%s on %s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date, info->gpu,
-                  count, *info->machine ? ", machine " : "", info->machine,
+    rdt_table_add(table, "%s on %s%s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date, info->gpu,
+                  what, count, *info->machine ? ", machine " : "", info->machine,
                   found->imported ? ", imported" : "", info->driver_version / 1000,
                   info->driver_version % 1000 / 10, info->nvrtc_version / 1000,
                   info->nvrtc_version % 1000 / 10);
@@ -99,7 +105,14 @@ static void print_explained(const redtune_explanation *found) {
     rdt_json_text(&json, "config", info->config);
     rdt_json_text(&json, "match", redtune_match_name(info->match));
     rdt_json_text(&json, "measured_gpu", info->gpu);
+    if (info->tuned_dtype) {
+        rdt_json_text(&json, "measured_op", redtune_op_name(info->tuned_op));
+        rdt_json_text(&json, "measured_dtype", redtune_dtype_name(info->tuned_dtype));
+    }
     rdt_json_count(&json, "measured_count", info->tuned_count);
+    rdt_json_count(&json, "measured_outer", info->tuned_outer);
+    rdt_json_count(&json, "measured_inner", info->tuned_inner);
+    rdt_json_count(&json, "measured_alignment", (uint64_t)info->tuned_alignment);
     rdt_json_real(&json, "median_ns", info->tuned_ns);
     rdt_json_real(&json, "default_ns", found->default_ns);
     rdt_json_truth(&json, "imported", found->imported);

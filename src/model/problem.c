@@ -234,6 +234,30 @@ bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *dom
            rdt_problem_reach(problem) <= domain->reach;
 }
 
+/* Values are compared, and bits combined, in 32 bits at least. */
+int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    const int compared = bytes > 4 ? (int)bytes : 4;
+    switch (rdt_op_find(problem->op)->result) {
+    case RDT_RESULT_SUM:
+    case RDT_RESULT_MEAN: return (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
+    case RDT_RESULT_INDEX: return 16; /* a key and an index of 8, aligned to that */
+    case RDT_RESULT_TRUTH: return 4;
+    case RDT_RESULT_COUNT: return 8;
+    case RDT_RESULT_SAME:
+    case RDT_RESULT_ABS:
+    case RDT_RESULT_BITS: return compared;
+    }
+    return compared;
+}
+
+bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b) {
+    return rdt_op_find(a->op)->indexed == rdt_op_find(b->op)->indexed && a->order == b->order &&
+           rdt_problem_layout(a) == rdt_problem_layout(b) &&
+           redtune_dtype_bytes(a->dtype) == redtune_dtype_bytes(b->dtype) &&
+           rdt_problem_accumulator_bytes(a) == rdt_problem_accumulator_bytes(b);
+}
+
 int rdt_problem_alignment(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     uint64_t steps = extents.outer > 1 ? extents.outer_step : 0;

@@ -68,6 +68,12 @@ typedef struct rdt_domain {
 rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count);
 void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem);
 bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *domain);
+/* Whether both move the same bytes in the same places where their extents are the same, so that
+ * what is fast for one is for the other, too: layout, order, whether the op looks for an index, and
+ * the bytes of elements and of accumulators. Each problem is alike itself. */
+bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b);
+/* Bytes of the accumulator that templates/ops.lua gives the op: what threads pass to each other. */
+int rdt_problem_accumulator_bytes(const redtune_problem *problem);
 /* Bytes, a power of two up to RDT_ALIGNMENT_MAX, that all steps between rows, or of columns between
  * elements and outer results, are multiples of: how much one load may take there. */
 enum { RDT_ALIGNMENT_MAX = 16 };

@@ -85,8 +85,30 @@ LINES
     explains sizes.db 512 "nearest size" --count 60M
     falls_back sizes.db --count 1000
     falls_back sizes.db --count 1G
-    falls_back sizes.db --op max --count 1M
+    falls_back sizes.db --op argmax --count 1M
     falls_back sizes.db --dtype f64 --count 1M
+}
+
+# Another op whose kernels move the same bytes: f32 in, and accumulators of 4 bytes.
+a_class_alike() {
+    facts alike.db <<'LINES'
+templates=here count=1048576 block=128
+templates=here count=4194304 block=512
+templates=here count=16777216 op=min block=64
+LINES
+    explains alike.db 128 like --op max --count 1M
+    want_in_out "on Test H100, sum of f32 at size 1M"
+    run "$redtune" explain --db alike.db --op max --count 16M --json
+    python3 - <<'PY' || fail "not the class it comes from"
+import json
+found = json.load(open("stdout"))
+assert (found["match"], found["measured_op"], found["measured_dtype"]) == ("like", "min", "f32"), found
+PY
+    explains alike.db 512 like --op max --count 3M
+    explains alike.db 64 like --op max --count 16M
+    explains alike.db 64 "nearest size" --op min --count 2M
+    falls_back alike.db --op argmax --count 1M
+    falls_back alike.db --op max --dtype f16 --count 1M
 }
 
 a_measured_crossover_is_where_it_changes() {
@@ -106,7 +128,7 @@ templates=here gpu=A block=32
 templates=here gpu=H block=128
 templates=here gpu=S block=64
 templates=here gpu=B block=1024
-templates=here gpu=L op=max block=256
+templates=here gpu=L op=argmax result=i64 block=256
 LINES
     # Its own architecture goes before the same bandwidth and multiprocessors.
     explains gpus.db 128 "nearest GPU" --gpu H200 --count 1M
@@ -114,14 +136,14 @@ LINES
     explains gpus.db 32 exact --gpu A100 --count 1M
     facts far.db <<'LINES'
 templates=here gpu=A block=32
-templates=here gpu=L op=max block=256
+templates=here gpu=L op=argmax result=i64 block=256
 LINES
     explains far.db 32 "nearest GPU" --gpu H200 --count 1M
     # A part of half the size does at half the size what the whole does.
     facts part.db <<'LINES'
 templates=here gpu=H count=1048576 block=128
 templates=here gpu=H count=2097152 block=512
-templates=here gpu=S op=max
+templates=here gpu=S op=argmax result=i64
 LINES
     explains part.db 512 "nearest GPU" --gpu part --count 1M
 }
@@ -175,5 +197,6 @@ LINES
 }
 
 check_run the_winner_of_the_size_itself arrays_are_folded_along_their_axes \
-    the_nearest_size_on_a_log_scale a_measured_crossover_is_where_it_changes the_nearest_gpu what_came_from_elsewhere_is_said_so \
+    the_nearest_size_on_a_log_scale a_class_alike a_measured_crossover_is_where_it_changes \
+    the_nearest_gpu what_came_from_elsewhere_is_said_so \
     another_compiler_is_said_so a_database_of_the_system_counts a_question_without_an_answer

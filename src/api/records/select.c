@@ -17,58 +17,92 @@ static redtune_status keep_winner(void *user, const rdt_standing *standing, redt
     return status;
 }
 
-static bool is_read(const rdt_winners *winners, const redtune_problem *problem) {
-    for (size_t i = 0; i < winners->class_count; i++)
-        if (rdt_problem_same_class(&winners->classes[i], problem)) return true;
-    return false;
+/* Which rows are read: those of the case's class, or those with its traffic on its GPU model. */
+typedef struct reading {
+    rdt_case at;
+    bool alike;
+} reading;
+
+static bool is_of_reading(const reading *self, const rdt_row *row) {
+    const redtune_problem *problem = &row->trial.problem;
+    if (!self->alike) return rdt_problem_same_class(problem, self->at.problem);
+    return row->trial.cache == RDT_CACHE_COLD &&
+           rdt_problem_same_traffic(problem, self->at.problem) &&
+           rdt_facts_same_model(self->at.facts, &row->gpu);
 }
 
-static redtune_status add_verified(rdt_rows *rows, const rdt_rows *verified,
-                                   const redtune_problem *problem, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; verified && !status && i < verified->count; i++)
-        if (rdt_problem_same_class(&verified->row[i].trial.problem, problem))
-            status = rdt_rows_add(rows, &verified->row[i], err);
-    return status;
-}
-
-static void drop_imported(rdt_rows *rows) {
+static void keep_of_reading(rdt_rows *rows, const reading *what, bool own) {
     size_t kept = 0;
     for (size_t i = 0; i < rows->count; i++)
-        if (!rows->row[i].trial.imported) rows->row[kept++] = rows->row[i];
+        if (is_of_reading(what, &rows->row[i]) && !(own && rows->row[i].trial.imported))
+            rows->row[kept++] = rows->row[i];
     rows->count = kept;
 }
 
-redtune_status rdt_select_read_winners(rdt_winners *winners, const rdt_winners_source *source,
-                                       const redtune_problem *problem, redtune_error *err) {
-    if (is_read(winners, problem)) return REDTUNE_OK;
-    size_t bytes = (winners->class_count + 1) * sizeof *winners->classes;
-    redtune_problem *classes = realloc(winners->classes, bytes);
-    if (!classes) return rdt_fail_memory(err, bytes);
-    winners->classes = classes;
-    const rdt_layers_wanted wanted = {.problem = problem,
+static redtune_status add_verified(rdt_rows *rows, const rdt_rows *verified, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; verified && !status && i < verified->count; i++)
+        status = rdt_rows_add(rows, &verified->row[i], err);
+    return status;
+}
+
+static redtune_status rank_wanted(const rdt_winners_source *source, const reading *what,
+                                  bool *incomplete, rdt_rows *winners, redtune_error *err) {
+    const rdt_layers_wanted wanted = {.problem = what->alike ? NULL : what->at.problem,
                                       .cache = RDT_CACHE_COLD,
                                       .contenders = true,
                                       .log = source->log,
-                                      .left_out = &winners->incomplete};
+                                      .left_out = incomplete};
     rdt_rows rows = {0};
-    const size_t before = winners->rows.count;
+    const size_t before = winners->count;
     redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
-    if (!status) status = add_verified(&rows, source->verified, problem, err);
-    if (source->own) drop_imported(&rows);
+    if (!status) status = add_verified(&rows, source->verified, err);
+    if (!status) keep_of_reading(&rows, what, source->own);
     if (!status) status = rdt_current_mark(source->codegen, &rows, err);
-    if (!status) status = rdt_rows_rank(&rows, keep_winner, &winners->rows, err);
+    if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);
-    if (status)
-        winners->rows.count = before;
-    else
-        classes[winners->class_count++] = *problem;
+    if (status) winners->count = before;
+    return status;
+}
+
+/* Notes what was read. */
+static redtune_status note_read(redtune_problem **list, size_t *count,
+                                const redtune_problem *problem, redtune_error *err) {
+    const size_t bytes = (*count + 1) * sizeof **list;
+    redtune_problem *longer = realloc(*list, bytes);
+    if (!longer) return rdt_fail_memory(err, bytes);
+    *list = longer;
+    longer[(*count)++] = *problem;
+    return REDTUNE_OK;
+}
+
+static redtune_status read_class(rdt_winners *winners, const rdt_winners_source *source,
+                                 rdt_case at, redtune_error *err) {
+    for (size_t i = 0; i < winners->class_count; i++)
+        if (rdt_problem_same_class(&winners->classes[i], at.problem)) return REDTUNE_OK;
+    redtune_status status = note_read(&winners->classes, &winners->class_count, at.problem, err);
+    if (status) return status;
+    status = rank_wanted(source, &(reading){at, false}, &winners->incomplete, &winners->rows, err);
+    if (status) winners->class_count--;
+    return status;
+}
+
+static redtune_status read_traffic(rdt_winners *winners, const rdt_winners_source *source,
+                                   rdt_case at, redtune_error *err) {
+    for (size_t i = 0; i < winners->traffic_count; i++)
+        if (rdt_problem_same_traffic(&winners->traffics[i], at.problem)) return REDTUNE_OK;
+    redtune_status status = note_read(&winners->traffics, &winners->traffic_count, at.problem, err);
+    if (status) return status;
+    status = rank_wanted(source, &(reading){at, true}, &winners->incomplete, &winners->alike, err);
+    if (status) winners->traffic_count--;
     return status;
 }
 
 void rdt_select_free_winners(rdt_winners *winners) {
     rdt_rows_free(&winners->rows);
+    rdt_rows_free(&winners->alike);
     free(winners->classes);
+    free(winners->traffics);
     *winners = (rdt_winners){0};
 }
 
@@ -89,76 +123,155 @@ static double gpu_distance(const rdt_facts *here, const rdt_facts *there) {
            log_distance(here->sm_count, there->sm_count);
 }
 
-/* A row says little of counts that are more powers of two away; the default is better then. */
-enum { COUNT_DISTANCE_MAX = 4 };
+/* A row says little of extents that are more powers of two away; the default is better then. */
+enum { DISTANCE_MAX = 4 };
 
-/* A GPU with twice the multiprocessors does at twice the count what this one does: counts are
+/* Bytes that neighbouring threads of a block load side by side at most: columns beyond them are
+ * other blocks' work, be they of the same outer result or of the next. */
+enum { STRIP_BYTES = 512 };
+
+/* How wide the loads along inner columns are, in powers of two; beyond a strip it hardly matters.
+ */
+static double width_of(uint64_t inner, double element_bytes) {
+    const double strips = (double)inner * element_bytes / STRIP_BYTES;
+    return strips <= 1 ? log2(strips) : log2(strips) / 8;
+}
+
+/* How far the extents of a row are from the problem's, in powers of two: the sum over the work that
+ * is one after another (elements of a result) and the work that is side by side (results), and, of
+ * columns, the width of loads. A whole array's work is all side by side.
+ *
+ * A GPU with twice the multiprocessors does twice the work side by side in the same time: that is
  * compared per multiprocessor. A config needs no translation beyond that, for what it says of the
  * grid is per multiprocessor, too. */
-static double count_distance(const rdt_facts *here, uint64_t count, const rdt_row *row) {
-    double scale = (double)here->sm_count / row->gpu.sm_count;
-    return log_distance((double)row->trial.problem.count * scale + 1, (double)count + 1);
+static double extents_distance(rdt_case at, const rdt_row *row) {
+    const double scale = (double)at.facts->sm_count / row->gpu.sm_count;
+    const redtune_problem *measured = &row->trial.problem;
+    const rdt_extents here = rdt_problem_extents(at.problem), there = rdt_problem_extents(measured);
+    const rdt_layout layout = rdt_problem_layout_of(&here);
+    if (layout == RDT_LAYOUT_WHOLE)
+        return log_distance((double)there.count * scale + 1, (double)here.count + 1);
+    double distance = log_distance((double)there.count + 1, (double)here.count + 1) +
+                      log_distance((double)there.outer * (double)there.inner * scale,
+                                   (double)here.outer * (double)here.inner);
+    const double bytes = (double)redtune_dtype_bytes(measured->dtype);
+    if (layout == RDT_LAYOUT_COLUMNS)
+        distance += fabs(width_of(there.inner, bytes) - width_of(here.inner, bytes));
+    return distance;
+}
+
+/* Whether a tune would look at the point here: it is not plainly wrong for the extents (one block
+ * for a gigabyte), or it is the default, which is measured in any case. */
+static bool is_candidate(rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
+    rdt_point baseline;
+    redtune_error ignored;
+    bool useful = false;
+    return (!rdt_codegen_is_point(codegen, at, RDT_SCOPE_USEFUL, point, &useful, &ignored) &&
+            useful) ||
+           (!rdt_codegen_default_of(codegen, at, point->family, &baseline, &ignored) &&
+            rdt_point_same(&baseline, point));
 }
 
 /* Whether the row's config may serve here: it is of these templates, right, and, where it was
- * measured elsewhere, not plainly wrong for the count (one block for a gigabyte). */
+ * measured elsewhere, worth measuring here. */
 static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_choice *choice) {
     redtune_error ignored;
-    if (rdt_point_read(rdt_codegen_spaces(codegen), row->trial.family, row->trial.config,
-                       &choice->point, &ignored) ||
-        rdt_codegen_check(codegen, at, &choice->point, &ignored))
-        return false;
-    bool useful = choice->match == REDTUNE_MATCH_EXACT;
-    return useful || (!rdt_codegen_is_point(codegen, at, RDT_SCOPE_USEFUL, &choice->point, &useful,
-                                            &ignored) &&
-                      useful);
+    return !rdt_point_read(rdt_codegen_spaces(codegen), row->trial.family, row->trial.config,
+                           &choice->point, &ignored) &&
+           !rdt_codegen_check(codegen, at, &choice->point, &ignored) &&
+           (choice->match == REDTUNE_MATCH_EXACT || is_candidate(codegen, at, &choice->point));
 }
+
+/* Where a row is from, the best first. */
+typedef enum origin { OWN, ALIKE, OTHER_GPU, NOWHERE } origin;
 
 /* How near a row is; of two the one with the smaller first difference. */
 typedef struct nearness {
-    double gpu, count;
+    origin origin;
+    double gpu;
+    bool other_alignment;
+    double extents;
+    bool other_steps;
+    int unlike; /* another class: how little it has in common */
     bool stale;
     int64_t age; /* the younger is the smaller */
+    const redtune_problem *measured;
 } nearness;
 
 static bool is_nearer(const nearness *a, const nearness *b) {
+    if (a->origin != b->origin) return a->origin < b->origin;
     if (a->gpu != b->gpu) return a->gpu < b->gpu;
-    if (a->count != b->count) return a->count < b->count;
+    if (a->other_alignment != b->other_alignment) return b->other_alignment;
+    if (a->extents != b->extents) return a->extents < b->extents;
+    if (a->other_steps != b->other_steps) return b->other_steps;
+    if (a->unlike != b->unlike) return a->unlike < b->unlike;
     if (a->stale != b->stale) return b->stale;
-    return a->age < b->age;
+    if (a->age != b->age) return a->age < b->age;
+    /* In whichever order the classes were read. */
+    return a->origin == ALIKE && rdt_problem_compare_class(a->measured, b->measured) < 0;
 }
 
-/* false: the row says nothing of this case. */
+/* Of classes with the same traffic: another kind of arithmetic matters most. */
+static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
+    const bool kinds = (rdt_dtype_find(a->dtype)->kind == RDT_KIND_FLOAT) !=
+                       (rdt_dtype_find(b->dtype)->kind == RDT_KIND_FLOAT);
+    return 4 * kinds + 2 * (a->dtype != b->dtype) +
+           (redtune_dtype_bytes(a->result) != redtune_dtype_bytes(b->result));
+}
+
+static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
+                        double gpu) {
+    if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
+    return gpu == 0 && rdt_problem_same_traffic(measured, problem) ? ALIKE : NOWHERE;
+}
+
+static redtune_match match_of(const nearness *near, const redtune_problem *problem) {
+    if (near->origin == OTHER_GPU) return REDTUNE_MATCH_GPU;
+    if (near->origin == ALIKE) return REDTUNE_MATCH_LIKE;
+    return rdt_problem_same(near->measured, problem) ? REDTUNE_MATCH_EXACT : REDTUNE_MATCH_SIZE;
+}
+
+/* false: the row says nothing of this case. A class that is read by itself may be among those
+ * alike, too, which changes nothing: its nearest row is the same. */
 static bool look_at(const rdt_row *row, rdt_case at, nearness *near, rdt_choice *choice) {
     const redtune_problem *measured = &row->trial.problem;
-    if (!rdt_problem_same_class(measured, at.problem) || row->trial.cache != RDT_CACHE_COLD)
-        return false;
-    near->gpu = gpu_distance(at.facts, &row->gpu);
-    near->count = count_distance(at.facts, at.problem->count, row);
+    const double gpu = gpu_distance(at.facts, &row->gpu);
+    if (gpu < 0 || row->trial.cache != RDT_CACHE_COLD) return false;
+    *near = (nearness){.origin = origin_of(measured, at.problem, gpu), .measured = measured};
+    if (near->origin == NOWHERE) return false;
+    near->gpu = gpu;
+    near->other_alignment = rdt_problem_alignment(measured) != rdt_problem_alignment(at.problem);
+    near->extents = extents_distance(at, row);
+    near->other_steps = gpu == 0 && rdt_problem_compare_extents(measured, at.problem) != 0;
+    near->unlike = unlikeness(measured, at.problem);
     near->stale = !row->current;
     near->age = -row->date;
-    *choice = (rdt_choice){
-        .row = row,
-        .match = near->gpu > 0                          ? REDTUNE_MATCH_GPU
-                 : measured->count == at.problem->count ? REDTUNE_MATCH_EXACT
-                                                        : REDTUNE_MATCH_SIZE,
-    };
-    return near->gpu >= 0 && near->count <= COUNT_DISTANCE_MAX;
+    *choice = (rdt_choice){.row = row, .match = match_of(near, at.problem)};
+    return near->extents <= DISTANCE_MAX;
+}
+
+/* The nearest of these and of the best so far; alike: of classes alike, else of the class itself.
+ */
+static void look_through(const rdt_rows *rows, bool alike, rdt_codegen *codegen, rdt_case at,
+                         nearness *nearest, rdt_choice *best) {
+    for (size_t i = 0; i < rows->count; i++) {
+        nearness near;
+        rdt_choice choice;
+        if (rdt_problem_same_class(&rows->row[i].trial.problem, at.problem) == alike ||
+            !look_at(&rows->row[i], at, &near, &choice) || !is_nearer(&near, nearest) ||
+            !usable(&rows->row[i], codegen, at, &choice))
+            continue;
+        *best = choice;
+        *nearest = near;
+    }
 }
 
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err) {
-    nearness nearest = {.gpu = INFINITY};
+    nearness nearest = {.origin = NOWHERE};
     rdt_choice best = {.row = NULL};
-    for (size_t i = 0; i < winners->rows.count; i++) {
-        nearness near;
-        rdt_choice choice;
-        if (!look_at(&winners->rows.row[i], at, &near, &choice)) continue;
-        if (!is_nearer(&near, &nearest) || !usable(&winners->rows.row[i], codegen, at, &choice))
-            continue;
-        best = choice;
-        nearest = near;
-    }
+    look_through(&winners->rows, false, codegen, at, &nearest, &best);
+    if (nearest.origin != OWN) look_through(&winners->alike, true, codegen, at, &nearest, &best);
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);
@@ -166,6 +279,21 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     }
     *out = best;
     return REDTUNE_OK;
+}
+
+redtune_status rdt_select_from(rdt_winners *winners, const rdt_winners_source *source, rdt_case at,
+                               rdt_choice *out, redtune_error *err) {
+    rdt_choice choice;
+    redtune_status status = read_class(winners, source, at, err);
+    if (!status) status = rdt_select(winners, source->codegen, at, &choice, err);
+    /* A database that was left out is not waited for again. */
+    if (!status && !winners->incomplete &&
+        (choice.match == REDTUNE_MATCH_GPU || choice.match == REDTUNE_MATCH_DEFAULT)) {
+        status = read_traffic(winners, source, at, err);
+        if (!status) status = rdt_select(winners, source->codegen, at, &choice, err);
+    }
+    if (!status) *out = choice;
+    return status;
 }
 
 const char *redtune_match_name(redtune_match match) {

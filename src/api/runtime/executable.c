@@ -63,14 +63,11 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
     self->hint = (rdt_hint){.problem = NULL};
     if (self->pin) {
         status = take_pin(self, codegen, at, &self->choice, err);
+    } else if (by == GROUNDS_NONE) {
+        status = rdt_select(&none, codegen, at, &self->choice, err);
     } else {
-        const rdt_winners *winners = by == GROUNDS_ALL             ? &rt->winners
-                                     : by == GROUNDS_MEASURED_HERE ? &rt->winners_here
-                                                                   : &none;
-        if (by != GROUNDS_NONE)
-            status = rdt_runtime_need_winners(rt, codegen, self->problem,
-                                              by == GROUNDS_MEASURED_HERE, err);
-        if (!status) status = rdt_select(winners, codegen, at, &self->choice, err);
+        status = rdt_runtime_select(rt, codegen, self->problem, by == GROUNDS_MEASURED_HERE,
+                                    &self->choice, err);
     }
     if (status) return status;
     tell(self, rdt_codegen_spaces(codegen));

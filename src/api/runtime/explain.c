@@ -74,10 +74,9 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
     if (!status) status = rdt_import_policy_find(REDTUNE_TRUST_VERIFIED, &trust, err);
     const rdt_winners_source source = {
         .layers = &self.layers, .codegen = self.codegen, .own = trust == REDTUNE_TRUST_NONE};
-    if (!status) status = rdt_select_read_winners(&self.winners, &source, &self.problem, err);
     if (!status)
-        status = rdt_select(&self.winners, self.codegen,
-                            (rdt_case){&self.problem, &self.target.facts}, &choice, err);
+        status = rdt_select_from(&self.winners, &source,
+                                 (rdt_case){&self.problem, &self.target.facts}, &choice, err);
     if (!status) {
         describe_choice(&self, &choice, out);
         out->to_verify = out->imported && trust == REDTUNE_TRUST_VERIFIED;

@@ -21,17 +21,18 @@ redtune_status rdt_runtime_read_choice(const char *variable, const char *const *
 }
 
 /* What is read while it is being written is of neither one nor the other. */
-redtune_status rdt_runtime_need_winners(redtune *rt, rdt_codegen *codegen,
-                                        const redtune_problem *problem, bool here_only,
-                                        redtune_error *err) {
+redtune_status rdt_runtime_select(redtune *rt, rdt_codegen *codegen, const redtune_problem *problem,
+                                  bool here_only, rdt_choice *out, redtune_error *err) {
     rdt_identity before, after;
     rdt_winners *winners = here_only ? &rt->winners_here : &rt->winners;
     const rdt_winners_source source = {&rt->layers, codegen, &rt->verified,
                                        here_only || rt->trust == REDTUNE_TRUST_NONE, &rt->log};
-    const size_t known = winners->class_count;
+    const size_t known = winners->class_count + winners->traffic_count;
     rdt_identity_of(rt->layers.path, rt->layers.count, before);
-    redtune_status status = rdt_select_read_winners(winners, &source, problem, err);
-    if (status || here_only || winners->class_count == known) return status;
+    redtune_status status =
+        rdt_select_from(winners, &source, (rdt_case){problem, &rt->context->facts}, out, err);
+    if (status || here_only || winners->class_count + winners->traffic_count == known)
+        return status;
     rdt_identity_of(rt->layers.path, rt->layers.count, after);
     bool same = !rt->winners.incomplete && !strcmp(before, after) &&
                 (!known || !strcmp(rt->winners_of, after));

@@ -34,11 +34,10 @@ struct redtune {
 redtune_status rdt_runtime_read_choice(const char *variable, const char *const *names,
                                        const char *known, int *out, redtune_error *err);
 
-/* Reads the winners of the problem's class, or those measured here alone, unless they are there;
- * the lock is held. */
-redtune_status rdt_runtime_need_winners(redtune *rt, rdt_codegen *codegen,
-                                        const redtune_problem *problem, bool here_only,
-                                        redtune_error *err);
+/* Chooses among all winners, or among those measured here alone; the lock is held, and the row of
+ * the choice lives as long. */
+redtune_status rdt_runtime_select(redtune *rt, rdt_codegen *codegen, const redtune_problem *problem,
+                                  bool here_only, rdt_choice *out, redtune_error *err);
 /* Forgets the winners that were read: plans made from now on use those of the databases then. */
 void rdt_runtime_forget_winners(redtune *rt);
 
