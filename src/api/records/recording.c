@@ -43,7 +43,7 @@ void rdt_recording_free(rdt_recording *recording) {
     *recording = (rdt_recording){0};
 }
 
-static int compare_problems(const void *a, const void *b) {
+static int compare_recorded(const void *a, const void *b) {
     const redtune_problem *x = &((const redtune_recorded *)a)->problem,
                           *y = &((const redtune_recorded *)b)->problem;
     int diff = rdt_problem_compare_class(x, y);
@@ -55,7 +55,7 @@ static int compare_costs(const void *a, const void *b) {
     const redtune_recorded *x = a, *y = b;
     if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
     if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
-    return compare_problems(a, b);
+    return compare_recorded(a, b);
 }
 
 /* How far a match is from the problem's own measurement. */
@@ -67,7 +67,7 @@ static int farness(redtune_match match) {
     return order[match];
 }
 
-static void join(redtune_recorded *into, const redtune_recorded *more) {
+static void join_calls(redtune_recorded *into, const redtune_recorded *more) {
     if (__builtin_add_overflow(into->calls, more->calls, &into->calls)) into->calls = UINT64_MAX;
     into->ns += more->ns;
     if (farness(more->match) > farness(into->match)) into->match = more->match;
@@ -78,10 +78,10 @@ static void settle(rdt_recording *recording) {
     redtune_recorded *entry = recording->entry;
     size_t kept = 0;
     if (!recording->count) return;
-    qsort(entry, recording->count, sizeof *entry, compare_problems);
+    qsort(entry, recording->count, sizeof *entry, compare_recorded);
     for (size_t i = 0; i < recording->count; i++) {
-        if (kept && !compare_problems(&entry[kept - 1], &entry[i]))
-            join(&entry[kept - 1], &entry[i]);
+        if (kept && !compare_recorded(&entry[kept - 1], &entry[i]))
+            join_calls(&entry[kept - 1], &entry[i]);
         else
             entry[kept++] = entry[i];
     }
@@ -150,7 +150,7 @@ static bool is_at_end(cursor *self) {
 }
 
 /* Names have no escapes. */
-static bool read_name(cursor *self, char out[NAME_BYTES]) {
+static bool read_quoted(cursor *self, char out[NAME_BYTES]) {
     size_t length = 0;
     if (!accept(self, '"')) return false;
     for (; *self->at != '"'; self->at++) {
@@ -163,7 +163,7 @@ static bool read_name(cursor *self, char out[NAME_BYTES]) {
     return true;
 }
 
-static bool read_number(cursor *self, uint64_t *out) {
+static bool read_uint64(cursor *self, uint64_t *out) {
     uint64_t number = 0;
     skip_spaces(self);
     const char *start = self->at;
@@ -179,12 +179,12 @@ static bool read_number(cursor *self, uint64_t *out) {
 static const char *read_member(cursor *self, said *out) {
     char name[NAME_BYTES];
     int i = 0;
-    if (!read_name(self, name) || !accept(self, ':')) return "it is no object of JSON";
+    if (!read_quoted(self, name) || !accept(self, ':')) return "it is no object of JSON";
     while (i < MEMBERS && strcmp(members[i].name, name) != 0) i++;
     if (i == MEMBERS) return "it has an unknown member";
     if (out->there[i]) return "it has a member twice";
     out->there[i] = true;
-    if (members[i].is_number ? read_number(self, &out->number[i]) : read_name(self, out->text[i]))
+    if (members[i].is_number ? read_uint64(self, &out->number[i]) : read_quoted(self, out->text[i]))
         return NULL;
     return members[i].is_number ? "it has a value that is no whole number of 64 bits"
                                 : "it has a value that is no name";
@@ -216,8 +216,8 @@ static bool find_match(const char *name, redtune_match *out) {
 }
 
 /* The text from line to end, which is a NUL in place of the newline. */
-static redtune_status read_line(const char *line, const char *end, redtune_recorded *out,
-                                redtune_error *err) {
+static redtune_status read_problem_line(const char *line, const char *end, redtune_recorded *out,
+                                        redtune_error *err) {
     cursor at = {line, end};
     said said = {{false}};
     redtune_recorded recorded = {.match = REDTUNE_MATCH_DEFAULT};
@@ -242,7 +242,7 @@ static redtune_status read_line(const char *line, const char *end, redtune_recor
     return status;
 }
 
-static void write_line(rdt_text *text, const redtune_recorded *recorded) {
+static void write_problem_line(rdt_text *text, const redtune_recorded *recorded) {
     const redtune_problem *problem = &recorded->problem;
     const rdt_extents extents = rdt_problem_extents(problem);
     const double most = 9e18; /* fits in 63 bits */
@@ -263,14 +263,14 @@ static bool is_first_line(const char *line, const char *end) {
     char name[NAME_BYTES];
     uint64_t version = 0;
     cursor at = {line, end};
-    return accept(&at, '{') && read_name(&at, name) && !strcmp(name, format_name) &&
-           accept(&at, ':') && read_number(&at, &version) && version == FORMAT_VERSION &&
+    return accept(&at, '{') && read_quoted(&at, name) && !strcmp(name, format_name) &&
+           accept(&at, ':') && read_uint64(&at, &version) && version == FORMAT_VERSION &&
            accept(&at, '}') && is_at_end(&at);
 }
 
 /* Adds the lines of the text, which ends with a NUL; one without lines is an empty recording. */
-static redtune_status read_lines(const char *path, char *text, size_t length,
-                                 rdt_recording *recording, redtune_error *err) {
+static redtune_status read_all_lines(const char *path, char *text, size_t length,
+                                     rdt_recording *recording, redtune_error *err) {
     size_t number = 0;
     for (char *line = text; line < text + length; number++) {
         char *end = memchr(line, '\n', (size_t)(text + length - line));
@@ -281,7 +281,7 @@ static redtune_status read_lines(const char *path, char *text, size_t length,
         if (!number && !is_first_line(line, end))
             status = rdt_fail(err, REDTUNE_INVALID, 0, "it is not {\"%s\":%d}", format_name,
                               FORMAT_VERSION);
-        if (!status && number) status = read_line(line, end, &recorded, err);
+        if (!status && number) status = read_problem_line(line, end, &recorded, err);
         if (!status && number) status = rdt_recording_add(recording, &recorded, err);
         if (status)
             return rdt_fail_within(err, status, "cannot read the recording %.300s: line %zu", path,
@@ -291,11 +291,12 @@ static redtune_status read_lines(const char *path, char *text, size_t length,
     return REDTUNE_OK;
 }
 
-static redtune_status read_file(const char *path, rdt_recording *recording, redtune_error *err) {
+static redtune_status read_recording(const char *path, rdt_recording *recording,
+                                     redtune_error *err) {
     char *text = NULL;
     size_t length = 0;
     redtune_status status = rdt_file_read(path, RDT_RECORDING_BYTES_MAX, &text, &length, err);
-    if (!status) status = read_lines(path, text, length, recording, err);
+    if (!status) status = read_all_lines(path, text, length, recording, err);
     free(text);
     return status;
 }
@@ -308,7 +309,7 @@ redtune_status redtune_recording_read(const char *path, redtune_recorded **probl
                         !path       ? "path"
                         : !problems ? "problems"
                                     : "count");
-    redtune_status status = read_file(path, &recording, err);
+    redtune_status status = read_recording(path, &recording, err);
     if (status) {
         rdt_recording_free(&recording);
         return status;
@@ -321,7 +322,7 @@ redtune_status redtune_recording_read(const char *path, redtune_recorded **probl
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static redtune_status cannot_write(const char *path, int code, redtune_error *err) {
+static redtune_status cannot_record(const char *path, int code, redtune_error *err) {
     return rdt_fail(err, REDTUNE_FILE, code, "cannot write the recording %.300s: %s", path,
                     rdt_locale_reason(code));
 }
@@ -332,7 +333,7 @@ static redtune_status lock_file(const char *path, int *out, redtune_error *err) 
     for (int i = 0; i < LOCK_TRIES; i++) {
         struct stat locked, named;
         int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (file < 0) return cannot_write(path, errno, err);
+        if (file < 0) return cannot_record(path, errno, err);
         bool mine = !flock(file, LOCK_EX | LOCK_NB);
         if (mine && !fstat(file, &locked) && !stat(path, &named) && locked.st_ino == named.st_ino &&
             locked.st_dev == named.st_dev) {
@@ -348,11 +349,11 @@ static redtune_status lock_file(const char *path, int *out, redtune_error *err) 
                     path);
 }
 
-static redtune_status write_all(int file, const char *path, const rdt_text *text,
-                                redtune_error *err) {
+static redtune_status write_text(int file, const char *path, const rdt_text *text,
+                                 redtune_error *err) {
     for (size_t done = 0; done < text->length;) {
         ssize_t count = write(file, text->data + done, text->length - done);
-        if (count < 0 && errno != EINTR) return cannot_write(path, errno, err);
+        if (count < 0 && errno != EINTR) return cannot_record(path, errno, err);
         if (count > 0) done += (size_t)count;
     }
     return REDTUNE_OK;
@@ -369,12 +370,12 @@ static redtune_status replace_file(const char *path, int old, const rdt_text *te
         return rdt_fail_memory(err, text->length);
     }
     int file = mkostemp(name.data, O_CLOEXEC);
-    redtune_status status = file < 0 ? cannot_write(path, errno, err) : REDTUNE_OK;
+    redtune_status status = file < 0 ? cannot_record(path, errno, err) : REDTUNE_OK;
     if (!status && !fstat(old, &info) && fchmod(file, info.st_mode & 0777))
-        status = cannot_write(path, errno, err);
-    if (!status) status = write_all(file, path, text, err);
-    if (file >= 0 && close(file) && !status) status = cannot_write(path, errno, err);
-    if (!status && rename(name.data, path)) status = cannot_write(path, errno, err);
+        status = cannot_record(path, errno, err);
+    if (!status) status = write_text(file, path, text, err);
+    if (file >= 0 && close(file) && !status) status = cannot_record(path, errno, err);
+    if (!status && rename(name.data, path)) status = cannot_record(path, errno, err);
     if (status && file >= 0) unlink(name.data);
     rdt_text_free(&name);
     return status;
@@ -387,13 +388,13 @@ redtune_status rdt_recording_merge(const char *path, const rdt_recording *record
     int file = -1;
     redtune_status status = rdt_file_make_folder_of(path, err);
     if (!status) status = lock_file(path, &file, err);
-    if (!status) status = read_file(path, &all, err);
+    if (!status) status = read_recording(path, &all, err);
     for (size_t i = 0; !status && i < recording->count; i++)
         status = rdt_recording_add(&all, &recording->entry[i], err);
     settle(&all);
     if (all.count > RDT_RECORDING_PROBLEMS_MAX) all.count = RDT_RECORDING_PROBLEMS_MAX;
     rdt_text_addf(&text, "{\"%s\":%d}\n", format_name, FORMAT_VERSION);
-    for (size_t i = 0; i < all.count; i++) write_line(&text, &all.entry[i]);
+    for (size_t i = 0; i < all.count; i++) write_problem_line(&text, &all.entry[i]);
     if (!status) status = replace_file(path, file, &text, err);
     if (file >= 0) close(file);
     rdt_text_free(&text);
