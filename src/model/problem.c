@@ -212,14 +212,14 @@ uint64_t rdt_problem_reach(const redtune_problem *problem) {
     return elements;
 }
 
-static void raise(uint64_t *most, uint64_t value) {
+static void keep_most(uint64_t *most, uint64_t value) {
     if (*most < value) *most = value;
 }
 
 void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem) {
-    raise(&domain->count, problem->count);
-    raise(&domain->results, rdt_problem_results(problem));
-    raise(&domain->reach, rdt_problem_reach(problem));
+    keep_most(&domain->count, problem->count);
+    keep_most(&domain->results, rdt_problem_results(problem));
+    keep_most(&domain->reach, rdt_problem_reach(problem));
 }
 
 rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count) {

@@ -79,10 +79,16 @@ static redtune_status ask(const rdt_judge *judge, const rdt_question *questions,
 
 redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
                                 redtune_value *answers, redtune_error *err) {
-    redtune_status status = ask(judge, questions, count, err);
-    return status ? status
-                  : rdt_buffer_read(judge->driver, answers, judge->answers.address,
-                                    count * sizeof *answers, judge->stream, err);
+    redtune_status status = REDTUNE_OK;
+    for (size_t first = 0; !status && first < count; first += RDT_JUDGE_QUESTIONS) {
+        const size_t left = count - first;
+        const size_t now = left < RDT_JUDGE_QUESTIONS ? left : RDT_JUDGE_QUESTIONS;
+        status = ask(judge, questions + first, now, err);
+        if (!status)
+            status = rdt_buffer_read(judge->driver, answers + first, judge->answers.address,
+                                     now * sizeof *answers, judge->stream, err);
+    }
+    return status;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */

@@ -69,6 +69,6 @@ void rdt_judge_forget(rdt_judged *judged);
 rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count);
 /* The same with this element in the place of number `at` of them. */
 void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *element);
-/* Answers up to RDT_JUDGE_QUESTIONS. Waits. */
+/* Answers them, RDT_JUDGE_QUESTIONS at a time. Waits. */
 redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
                                 redtune_value *answers, redtune_error *err);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include "tuner/measure/verify.h"
+#include "tuner/measure/verify_shapes.h"
 
 struct rdt_kernel_set {
     const rdt_test_buffers *buffers;
@@ -13,13 +14,17 @@ struct rdt_kernel_set {
     rdt_launch flush_launch;
 };
 
-/* Makes the kernel that flushes: the built-in default for a problem as large as the flush buffer.
- */
+/* Makes the kernel that flushes: the built-in default for a whole array as large as the flush
+ * buffer. */
 static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem *problem,
                                  redtune_error *err) {
     rdt_codegen *codegen = kernels->maker.codegen;
-    redtune_problem flush = *problem;
-    flush.count = kernels->buffers->flush.bytes / redtune_dtype_bytes(problem->dtype);
+    const redtune_problem flush = {
+        .op = problem->op,
+        .dtype = problem->dtype,
+        .result = problem->result,
+        .count = kernels->buffers->flush.bytes / redtune_dtype_bytes(problem->dtype),
+    };
     rdt_case at = {&flush, &kernels->buffers->context->facts};
     rdt_point point;
     redtune_status status = rdt_codegen_default(codegen, at, &point, err);
@@ -75,6 +80,13 @@ static bool survivable(const redtune_error *error) {
            (error->status == REDTUNE_DEVICE && error->code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
+static redtune_status verify_edges(const rdt_test_buffers *buffers, const redtune_problem *problem,
+                                   const rdt_kernel *kernel, const rdt_launch *launch,
+                                   redtune_error *err) {
+    return buffers->is_whole ? rdt_verify_edges(buffers, problem, kernel, launch, err)
+                             : rdt_verify_shapes_edges(buffers, problem, kernel, launch, err);
+}
+
 /* Compiles, loads and checks. A failure that is the candidate's own ends up in the entry. */
 static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem *problem,
                                  const rdt_launch *launch, rdt_kernel_set_entry *entry,
@@ -83,8 +95,7 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
     redtune_status status = kernels->maker.make(kernels->maker.user, problem, &entry->point, launch,
                                                 &entry->copies[0], &entry->error);
     if (!status) {
-        status =
-            rdt_verify_edges(kernels->buffers, problem, entry->copies[0], launch, &entry->error);
+        status = verify_edges(kernels->buffers, problem, entry->copies[0], launch, &entry->error);
         entry->outcome = status == REDTUNE_WRONG ? RDT_OUTCOME_WRONG
                          : status                ? RDT_OUTCOME_FAULTED
                                                  : RDT_OUTCOME_GOOD;

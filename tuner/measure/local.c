@@ -5,13 +5,15 @@
 #include <string.h>
 #include "tuner/measure/measure.h"
 #include "tuner/measure/verify.h"
+#include "tuner/measure/verify_shapes.h"
 
 struct rdt_local {
     rdt_local_parts parts;
     rdt_domain domain;
     rdt_test_buffers *buffers; /* NULL until the first use */
     rdt_kernel_set *kernels;   /* likewise */
-    rdt_expected expected;     /* of what is timed */
+    rdt_expected expected;     /* of what is timed, of whole arrays */
+    rdt_answers answers;       /* of rows and columns */
     size_t first;              /* of the current part of the batch */
     bool spoilt;  /* a kernel gave a wrong result, and may have written where it should not */
     bool gave_up; /* the clocks stayed down however often samples were taken again */
@@ -26,6 +28,7 @@ enum { RETAKES_MAX = 3 };
 enum { CAREFUL = 15 };
 
 static void drop_all(rdt_local *self) {
+    rdt_answers_forget(&self->answers);
     rdt_kernel_set_destroy(self->kernels);
     rdt_test_buffers_close(self->buffers);
     self->kernels = NULL;
@@ -43,9 +46,11 @@ static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_e
     if (!self->buffers)
         status = rdt_test_buffers_open(self->parts.context, &self->domain, self->parts.memory_bytes,
                                        &self->parts.maker, &self->buffers, err);
-    if (status || self->kernels) return status;
-    return rdt_kernel_set_create(self->buffers, &self->parts.maker, batch->problem, &self->kernels,
-                                 err);
+    if (!status && !self->kernels)
+        status = rdt_kernel_set_create(self->buffers, &self->parts.maker, batch->problem,
+                                       &self->kernels, err);
+    if (status || self->buffers->is_whole) return status;
+    return rdt_answers_need(&self->answers, self->buffers, batch->problem, err);
 }
 
 static rdt_verdict verdict_of(rdt_outcome outcome, const redtune_error *why) {
@@ -91,14 +96,17 @@ static redtune_status get_kernel(const rdt_local *self, const rdt_batch *batch, 
     return status;
 }
 
-static redtune_status verify_one(const rdt_local *self, const rdt_batch *batch, size_t i,
+static redtune_status verify_one(rdt_local *self, const rdt_batch *batch, size_t i,
                                  rdt_verdict *verdict, redtune_error *err) {
     rdt_kernel_set_entry *entry;
     redtune_error why;
     redtune_status status = get_kernel(self, batch, i, &entry, verdict, err);
     if (status || verdict->outcome != RDT_OUTCOME_GOOD) return status;
-    status = rdt_verify_count(self->buffers, batch->problem, entry->copies[0],
-                              &batch->candidates[i].launch, &why);
+    const rdt_kernel *kernel = entry->copies[0];
+    const rdt_launch *launch = &batch->candidates[i].launch;
+    status = self->buffers->is_whole
+                 ? rdt_verify_count(self->buffers, batch->problem, kernel, launch, &why)
+                 : rdt_verify_shapes_extents(&self->answers, kernel, launch, &why);
     return take_failure(status, &why, verdict, err);
 }
 
@@ -134,7 +142,7 @@ typedef struct timing {
 
 /* Records the candidate's calls in all variants, unless it is not good. With more than one variant
  * all copies of its kernel are called, which a quick look is not worth. */
-static redtune_status open_one(const rdt_local *self, const timing *timing, size_t i,
+static redtune_status open_one(rdt_local *self, const timing *timing, size_t i,
                                redtune_error *err) {
     const rdt_batch *batch = timing->batch;
     const rdt_candidate *each = &batch->candidates[i];
@@ -151,6 +159,7 @@ static redtune_status open_one(const rdt_local *self, const timing *timing, size
         .copies = entry->copies,
         .copy_count = 1,
         .launch = &each->launch,
+        .answers = self->buffers->is_whole ? NULL : &self->answers,
     };
     if (timing->variants > 1)
         what.copy_count = rdt_kernel_set_copy(self->kernels, batch->problem, &each->launch, entry);
@@ -168,13 +177,13 @@ static redtune_status open_one(const rdt_local *self, const timing *timing, size
 static redtune_status take_turn(const rdt_local *local, timing *self, int j, redtune_error *err) {
     for (size_t i = 0; i < self->batch->count; i++) {
         double *sample = &self->sample_ns[i * (size_t)self->samples + (size_t)j];
-        const rdt_measurement *opened =
-            self->opened[i * self->variants + (size_t)j % self->variants];
+        rdt_measurement *opened = self->opened[i * self->variants + (size_t)j % self->variants];
         self->at = i;
         *sample = 0;
         if (!opened) continue;
         tell_at(local, i);
-        redtune_status status = rdt_measure_sample(opened, sample, err);
+        const bool is_last = j + (int)self->variants >= self->samples;
+        redtune_status status = rdt_measure_sample(opened, is_last, sample, err);
         if (status) return status;
     }
     return REDTUNE_OK;
@@ -202,12 +211,14 @@ static redtune_status take_turns(rdt_local *self, timing *timing, redtune_error 
 /* Compares what the last sample of each measurement gave. */
 static redtune_status check_timed(rdt_local *self, const timing *timing, redtune_error *err) {
     const size_t opened = timing->batch->count * timing->variants;
-    const size_t each = RDT_MEASURE_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+    const size_t each =
+        self->buffers->is_whole ? RDT_MEASURE_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES : 0;
     unsigned char *results = malloc(opened * each + 1);
     if (!results) return rdt_fail_memory(err, opened * each + 1);
-    redtune_status status =
-        rdt_buffer_read(self->buffers->driver, results, self->buffers->timed.address, opened * each,
-                        self->buffers->stream, err);
+    redtune_status status = REDTUNE_OK;
+    if (each)
+        status = rdt_buffer_read(self->buffers->driver, results, self->buffers->timed.address,
+                                 opened * each, self->buffers->stream, err);
     for (size_t i = 0; !status && i < opened; i++) {
         redtune_error why;
         rdt_verdict *verdict = &timing->verdicts[i / timing->variants];
@@ -261,7 +272,8 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
     if (status) return status;
     timing.opened = calloc(opened + 1, sizeof *timing.opened);
     if (!timing.opened) return rdt_fail_memory(err, opened * sizeof *timing.opened);
-    status = rdt_test_buffers_clear_timed(self->buffers, opened * RDT_MEASURE_OUTPUTS, err);
+    if (self->buffers->is_whole)
+        status = rdt_test_buffers_clear_timed(self->buffers, opened * RDT_MEASURE_OUTPUTS, err);
     for (size_t i = 0; !status && i < batch->count; i++) {
         timing.at = i;
         tell_at(self, i);

@@ -24,12 +24,20 @@ struct rdt_measurement {
     int scratches;          /* likewise */
     bool exact;             /* the results are known exactly */
     bool alone; /* else: the kernel was also called alone; if neither, no call overlaps another */
+    /* Of rows and columns: the calls take turns through `outputs` of so many bytes; and a sample of
+     * what the last calls left in each, those of the graph and those made alone. */
+    uint64_t outputs, output_bytes;
+    unsigned char *kept, *kept_alone;
 };
 
 static int choose_calls(const rdt_measured *what) {
-    const uint64_t count = what->problem->count;
+    const redtune_problem *problem = what->problem;
     double peak = rdt_facts_peak_gbps(&what->buffers->context->facts); /* bytes per ns */
-    double bytes = (double)count * (double)redtune_dtype_bytes(what->problem->dtype);
+    double bytes =
+        (double)rdt_problem_elements(problem) * (double)redtune_dtype_bytes(problem->dtype);
+    if (what->answers)
+        bytes +=
+            (double)rdt_problem_results(problem) * (double)redtune_dtype_bytes(problem->result);
     double call_ns = CALL_NS + (peak > 0 ? bytes / peak : 0);
     int calls = (int)(RDT_TEST_BUFFERS_INTERVAL_NS / call_ns) + 1;
     return calls < RDT_TEST_BUFFERS_CALLS_MAX ? calls : RDT_TEST_BUFFERS_CALLS_MAX;
@@ -44,11 +52,11 @@ static void choose_places(rdt_measurement *self) {
     const rdt_test_buffers *buffers = self->what.buffers;
     const bool warm = self->what.cache == RDT_CACHE_WARM;
     const size_t element = redtune_dtype_bytes(self->what.problem->dtype);
-    const uint64_t count = self->what.problem->count, unit = ALIGNMENT_BYTES / element;
+    const uint64_t reach = rdt_problem_reach(self->what.problem), unit = ALIGNMENT_BYTES / element;
     self->calls = choose_calls(&self->what);
-    self->stride = (count + unit - 1) / unit * unit;
+    self->stride = (reach + unit - 1) / unit * unit;
     self->scratches = warm ? RDT_TEST_BUFFERS_SCRATCHES : 1;
-    const uint64_t all = count ? 1 + (buffers->dense.count - count) / self->stride : 1;
+    const uint64_t all = reach ? 1 + (buffers->dense.count - reach) / self->stride : 1;
     uint64_t most = (uint64_t)self->calls;
     if (warm) {
         const uint64_t bytes = self->stride * element;
@@ -59,7 +67,23 @@ static void choose_places(rdt_measurement *self) {
     self->inputs = all < most ? all : most;
     self->first = (uint64_t)self->what.variant * self->inputs;
     if (self->first + self->inputs > all) self->first = all - self->inputs;
-    if (!warm && count && self->inputs < (uint64_t)self->calls) self->calls = (int)self->inputs;
+    if (!warm && reach && self->inputs < (uint64_t)self->calls) self->calls = (int)self->inputs;
+}
+
+/* As many outputs as calls, if there is room. */
+static void choose_outputs(rdt_measurement *self) {
+    const redtune_problem *problem = self->what.problem;
+    const uint64_t calls = (uint64_t)self->calls;
+    self->output_bytes = rdt_sample_output_bytes(rdt_problem_results(problem), problem->result);
+    self->outputs = self->what.buffers->results.bytes / self->output_bytes;
+    if (self->outputs > calls) self->outputs = calls;
+}
+
+static CUdeviceptr output_of(const rdt_measurement *self, int i) {
+    const rdt_measured *what = &self->what;
+    if (!what->answers) return what->outputs + (size_t)i * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+    return what->buffers->results.address + (uint64_t)i % self->outputs * self->output_bytes +
+           RDT_SAMPLE_GUARD_BYTES;
 }
 
 static uint64_t input_of(const rdt_measurement *self, int i) {
@@ -73,8 +97,8 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
     return (rdt_operands){
         .input = what->buffers->dense.buffer.address +
                  input_of(self, i) * self->stride * redtune_dtype_bytes(what->problem->dtype),
-        .extents.count = what->problem->count,
-        .output = what->outputs + (size_t)i * RDT_TEST_BUFFERS_OUTPUT_BYTES,
+        .extents = rdt_problem_extents(what->problem),
+        .output = output_of(self, i),
         .scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES,
         .chained = i > 0, /* as reductions that a program captures one after the other */
     };
@@ -117,11 +141,12 @@ redtune_status rdt_measure_open(const rdt_measured *what, rdt_measurement **out,
     self->what = *what;
     self->exact = what->problem->count <= what->buffers->dense.data->count_max;
     choose_places(self);
+    if (what->answers) choose_outputs(self);
     self->alone = !self->exact && what->launch->overlap && self->calls > 1;
     redtune_status status = record_graph(self, err);
     /* The first replay pays for uploading the graph, which is not the kernel's time. */
     if (!status) status = rdt_graph_replay(self->graph, what->buffers->stream, err);
-    if (!status && self->alone) status = call_alone(self, err);
+    if (!status && self->alone && !what->answers) status = call_alone(self, err);
     if (status)
         rdt_measure_close(self);
     else
@@ -132,22 +157,108 @@ redtune_status rdt_measure_open(const rdt_measured *what, rdt_measurement **out,
 void rdt_measure_close(rdt_measurement *self) {
     if (!self) return;
     rdt_graph_destroy(self->graph);
+    free(self->kept);
+    free(self->kept_alone);
     free(self);
 }
 
-redtune_status rdt_measure_sample(const rdt_measurement *self, double *sample_ns,
+/* ---- the results of rows and columns --------------------------------------------------------- */
+
+static redtune_status poison_results(const rdt_measurement *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->what.buffers;
+    CUresult rc =
+        buffers->driver->memset_d8_async(buffers->results.address, RDT_TEST_BUFFERS_POISON,
+                                         self->outputs * self->output_bytes, buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+}
+
+/* The first of the calls behind which none has the same output. */
+static int first_kept(const rdt_measurement *self) { return self->calls - (int)self->outputs; }
+
+static redtune_status keep_results(const rdt_measurement *self, unsigned char **kept,
+                                   redtune_error *err) {
+    const rdt_test_buffers *buffers = self->what.buffers;
+    const rdt_sample *sample = &self->what.answers->sample[RDT_LOOK_TIMED];
+    const size_t each = rdt_sample_gathered_bytes(sample), all = self->outputs * each;
+    redtune_status status = REDTUNE_OK;
+    if (!*kept) *kept = malloc(all);
+    if (!*kept) return rdt_fail_memory(err, all);
+    for (int i = first_kept(self); !status && i < self->calls; i++) {
+        const size_t at = (size_t)(i - first_kept(self)) * each;
+        status = rdt_sample_gather(sample, buffers->driver, output_of(self, i),
+                                   buffers->samples.address + at, buffers->stream, err);
+    }
+    return status ? status
+                  : rdt_buffer_read(buffers->driver, *kept, buffers->samples.address, all,
+                                    buffers->stream, err);
+}
+
+/* The same calls, each alone. */
+static redtune_status keep_alone(rdt_measurement *self, redtune_error *err) {
+    const rdt_measured *what = &self->what;
+    redtune_status status = poison_results(self, err);
+    for (int i = first_kept(self); !status && i < self->calls; i++) {
+        rdt_operands operands = choose_operands(self, i);
+        operands.chained = false;
+        status =
+            rdt_kernel_launch(what->copies[0], what->launch, operands, what->buffers->stream, err);
+    }
+    return status ? status : keep_results(self, &self->kept_alone, err);
+}
+
+/* What the calls should give is what they gave alone. */
+static void take_alone(const rdt_measurement *self, int i, redtune_value *values) {
+    const rdt_sample *sample = &self->what.answers->sample[RDT_LOOK_TIMED];
+    const size_t bytes = redtune_dtype_bytes(self->what.problem->result);
+    const size_t at = (size_t)(i - first_kept(self)) * rdt_sample_gathered_bytes(sample);
+    for (size_t k = 0; k < sample->count; k++) {
+        values[k].u64 = 0;
+        memcpy(&values[k], self->kept_alone + at + RDT_SAMPLE_GUARD_BYTES + k * bytes, bytes);
+    }
+}
+
+static redtune_status check_results(const rdt_measurement *self, redtune_error *err) {
+    rdt_answers *answers = self->what.answers;
+    const rdt_sample *sample = &answers->sample[RDT_LOOK_TIMED];
+    const size_t each = rdt_sample_gathered_bytes(sample);
+    redtune_value alone[RDT_ANSWERS_TIMED_MAX];
+    const redtune_value *expected = alone;
+    redtune_status status = REDTUNE_OK;
+    for (int i = first_kept(self); !status && i < self->calls; i++) {
+        char which[80];
+        snprintf(which, sizeof which, ", in call %d of %d one after the other", i + 1, self->calls);
+        if (self->alone)
+            take_alone(self, i, alone);
+        else
+            status = rdt_answers_get(answers, RDT_LOOK_TIMED, input_of(self, i) * self->stride,
+                                     &expected, err);
+        if (!status)
+            status = rdt_sample_check(
+                sample, which, self->kept + (size_t)(i - first_kept(self)) * each, expected, err);
+    }
+    return status;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+redtune_status rdt_measure_sample(rdt_measurement *self, bool is_last, double *sample_ns,
                                   redtune_error *err) {
     const rdt_test_buffers *buffers = self->what.buffers;
+    const bool keeps = is_last && self->what.answers && (self->exact || self->alone);
     /* The flush, or the replay that fills the cache, also keeps the GPU busy until the timed work
      * is queued, so that the host's time for queueing it is not in the interval. */
-    redtune_status status = self->what.cache == RDT_CACHE_WARM
-                                ? rdt_graph_replay(self->graph, buffers->stream, err)
-                                : rdt_kernel_set_flush(self->what.kernels, err);
+    redtune_status status = keeps ? poison_results(self, err) : REDTUNE_OK;
+    if (!status)
+        status = self->what.cache == RDT_CACHE_WARM
+                     ? rdt_graph_replay(self->graph, buffers->stream, err)
+                     : rdt_kernel_set_flush(self->what.kernels, err);
     double elapsed_ns = 0;
     if (!status) status = rdt_timer_start(&buffers->timer, buffers->stream, err);
     if (!status) status = rdt_graph_replay(self->graph, buffers->stream, err);
     if (!status) status = rdt_timer_stop(&buffers->timer, buffers->stream, err);
     if (!status) status = rdt_timer_read(&buffers->timer, &elapsed_ns, err);
+    if (!status && keeps) status = keep_results(self, &self->kept, err);
+    if (!status && keeps && self->alone) status = keep_alone(self, err);
     if (!status) *sample_ns = elapsed_ns / self->calls;
     return status;
 }
@@ -194,6 +305,7 @@ redtune_status rdt_measure_check(const rdt_measurement *self, rdt_expected *expe
                                  const unsigned char *results, redtune_error *err) {
     const redtune_problem *problem = self->what.problem;
     if (!self->exact && !self->alone) return REDTUNE_OK;
+    if (self->what.answers) return self->kept ? check_results(self, err) : REDTUNE_OK;
     redtune_status status = self->alone ? REDTUNE_OK : need_expected(self, expected, err);
     if (status) return status;
     for (int i = 0; i < self->calls; i++) {

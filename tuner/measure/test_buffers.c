@@ -8,6 +8,8 @@
 #include "model/scalar.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"
+#include "tuner/measure/axis.h"
+#include "tuner/measure/sample.h"
 
 enum {
     SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */
@@ -32,16 +34,45 @@ redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t 
     return REDTUNE_OK;
 }
 
+static bool has_one_result(const redtune_problem *problem) {
+    return rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE;
+}
+
+/* Bytes beside test data and, of rows and columns, results. */
+static uint64_t fixed_bytes(const rdt_facts *facts, const redtune_problem *problem) {
+    const redtune_dtype dtype = problem->dtype;
+    const uint64_t all = flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES;
+    if (has_one_result(problem)) return all + rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
+    return all + rdt_axis_bytes(dtype) + RDT_TEST_BUFFERS_STAGE_BYTES +
+           RDT_TEST_BUFFERS_SAMPLES_BYTES;
+}
+
+/* Bytes of outputs of rows and columns: one of so many results, or those of many small shapes. */
+static uint64_t results_bytes(const redtune_problem *problem, uint64_t results) {
+    const uint64_t bytes = rdt_sample_output_bytes(results, problem->result);
+    if (has_one_result(problem)) return 0;
+    return bytes > RDT_TEST_BUFFERS_STAGE_BYTES ? bytes : RDT_TEST_BUFFERS_STAGE_BYTES;
+}
+
 /* Elements of test data that fit into so much memory beside all else. */
-static uint64_t room_for_data(const rdt_facts *facts, uint64_t bytes, redtune_dtype dtype) {
-    uint64_t fixed = flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES +
-                     rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
-    return bytes > fixed ? (bytes - fixed) / redtune_dtype_bytes(dtype) : 0;
+static uint64_t room_for_data(const rdt_facts *facts, uint64_t bytes,
+                              const redtune_problem *problem, uint64_t results) {
+    const uint64_t other = fixed_bytes(facts, problem) + results_bytes(problem, results);
+    return bytes > other ? (bytes - other) / redtune_dtype_bytes(problem->dtype) : 0;
+}
+
+uint64_t rdt_test_buffers_bytes(const rdt_facts *facts, const redtune_problem *problem) {
+    const uint64_t pools = problem->count > rdt_test_data_dense_max(problem) ? 2 : 1;
+    const uint64_t elements = pools * (rdt_problem_reach(problem) + SPARE_ELEMENTS);
+    return fixed_bytes(facts, problem) + results_bytes(problem, rdt_problem_results(problem)) +
+           elements * redtune_dtype_bytes(problem->dtype);
 }
 
 uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
                                        const redtune_problem *problem) {
-    uint64_t room = room_for_data(facts, bytes, problem->dtype);
+    const redtune_problem whole = {
+        .op = problem->op, .dtype = problem->dtype, .result = problem->result};
+    uint64_t room = room_for_data(facts, bytes, &whole, 1);
     uint64_t largest = room > SPARE_ELEMENTS ? room - SPARE_ELEMENTS : 0;
     if (largest > rdt_test_data_dense_max(problem))
         largest = room / 2 - SPARE_ELEMENTS; /* two pools */
@@ -50,13 +81,22 @@ uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
 
 bool rdt_test_buffers_fit(const rdt_facts *facts, uint64_t free_bytes,
                           const redtune_problem *problem) {
-    return rdt_problem_reach(problem) <= rdt_test_buffers_count_max(facts, free_bytes, problem);
+    return free_bytes >= FREE_BYTES_MIN &&
+           rdt_test_buffers_bytes(facts, problem) <= free_bytes - FREE_BYTES_MIN;
 }
 
 uint64_t rdt_test_buffers_count_max(const rdt_facts *facts, uint64_t free_bytes,
                                     const redtune_problem *problem) {
     uint64_t bytes = free_bytes > FREE_BYTES_MIN ? free_bytes - FREE_BYTES_MIN : 0;
     return rdt_test_buffers_count_within(facts, bytes, problem);
+}
+
+/* A prime, as rdt_axis wants it, that is no longer than what there is. */
+static uint64_t choose_period(const rdt_pool *pool) {
+    static const uint32_t primes[] = {1048573, 524287, 131071, 65521, 16381, 4093, 0};
+    const uint32_t *prime = primes;
+    while (*prime > pool->data->period || *prime > pool->count) prime++;
+    return *prime;
 }
 
 /* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
@@ -67,6 +107,7 @@ static redtune_status fill_pool(rdt_test_buffers *buffers, rdt_pool *pool, uint6
     redtune_status status = rdt_test_data_create(&buffers->problem, exact, &pool->data, err);
     if (!status) status = rdt_buffer_create(buffers->driver, count * element, &pool->buffer, err);
     if (status) return status;
+    if (!buffers->is_whole) pool->data->period = choose_period(pool);
     uint64_t first = pool->data->period < count ? pool->data->period : count;
     status = rdt_buffer_write(buffers->driver, pool->buffer.address, pool->data->elements,
                               first * element, buffers->stream, err);
@@ -92,31 +133,39 @@ static uint64_t rotated_elements(const rdt_test_buffers *buffers) {
 }
 
 /* Elements of the dense pool, beside the spare ones: as many inputs as can be told apart. */
-static uint64_t dense_elements(const rdt_test_buffers *buffers, uint64_t count_max,
+static uint64_t dense_elements(const rdt_test_buffers *buffers, const rdt_domain *domain,
                                uint64_t bytes) {
-    uint64_t elements = rotated_elements(buffers), all = RDT_TEST_BUFFERS_CALLS_MAX * count_max;
+    const uint64_t reach = domain->reach;
+    uint64_t elements = rotated_elements(buffers), all = RDT_TEST_BUFFERS_CALLS_MAX * reach;
     if (elements > all) elements = all;
     if (bytes) {
-        uint64_t room = room_for_data(&buffers->context->facts, bytes, buffers->dtype);
+        uint64_t room =
+            room_for_data(&buffers->context->facts, bytes, &buffers->problem, domain->results);
         uint64_t others = SPARE_ELEMENTS; /* and those of the sparse pool, if there is one */
-        if (count_max > rdt_test_data_dense_max(&buffers->problem))
-            others += count_max + SPARE_ELEMENTS;
+        if (domain->count > rdt_test_data_dense_max(&buffers->problem))
+            others += reach + SPARE_ELEMENTS;
         room = room > others ? room - others : 0;
         if (elements > room) elements = room;
     }
-    return elements > count_max ? elements : count_max;
+    return elements > reach ? elements : reach;
 }
 
-static redtune_status fill_pools(rdt_test_buffers *buffers, uint64_t count_max, uint64_t bytes,
-                                 redtune_error *err) {
-    uint64_t dense_exact = rdt_test_data_dense_max(&buffers->problem);
-    uint64_t elements = dense_elements(buffers, count_max, bytes);
-    redtune_status status = fill_pool(
-        buffers, &buffers->dense, elements < dense_exact ? elements + SPARE_ELEMENTS : dense_exact,
-        elements + SPARE_ELEMENTS, err);
-    if (!status && count_max > dense_exact)
-        status = fill_pool(buffers, &buffers->sparse, count_max + SPARE_ELEMENTS,
-                           count_max + SPARE_ELEMENTS, err);
+static redtune_status fill_pools(rdt_test_buffers *buffers, const rdt_domain *domain,
+                                 uint64_t bytes, redtune_error *err) {
+    const uint64_t dense_exact = rdt_test_data_dense_max(&buffers->problem);
+    const uint64_t elements = dense_elements(buffers, domain, bytes);
+    /* Elements of one result: all, or those of the longest shape, which may be a small one. */
+    uint64_t exact = elements;
+    if (!buffers->is_whole) {
+        exact = RDT_TEST_BUFFERS_STAGE_BYTES / redtune_dtype_bytes(buffers->dtype);
+        if (exact < domain->count) exact = domain->count;
+    }
+    redtune_status status = fill_pool(buffers, &buffers->dense,
+                                      exact < dense_exact ? exact + SPARE_ELEMENTS : dense_exact,
+                                      elements + SPARE_ELEMENTS, err);
+    if (!status && domain->count > dense_exact)
+        status = fill_pool(buffers, &buffers->sparse, domain->count + SPARE_ELEMENTS,
+                           domain->reach + SPARE_ELEMENTS, err);
     return status;
 }
 
@@ -131,12 +180,17 @@ static redtune_status create_zeroed(const rdt_test_buffers *buffers, size_t byte
 static redtune_status open_output(rdt_test_buffers *buffers, redtune_error *err) {
     enum { RESULTS_BYTES = RDT_TEST_BUFFERS_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES };
     redtune_status status =
-        rdt_buffer_create(buffers->driver, RESULTS_BYTES + 16, &buffers->output, err);
+        rdt_buffer_create(buffers->driver, RESULTS_BYTES + 32, &buffers->output, err);
+    const redtune_value decider = rdt_test_data_decider(&buffers->problem);
+    const size_t element = redtune_dtype_bytes(buffers->dtype);
+    buffers->decider = buffers->output.address + RESULTS_BYTES + 16;
+    if (!status)
+        status = rdt_buffer_write(buffers->driver, buffers->decider, &decider, element,
+                                  buffers->stream, err);
     if (status || !rdt_scalar_is_float(buffers->dtype)) return status;
     redtune_value nan = rdt_scalar_from_real(buffers->dtype, (double)NAN);
     buffers->nan = buffers->output.address + RESULTS_BYTES;
-    return rdt_buffer_write(buffers->driver, buffers->nan, &nan,
-                            redtune_dtype_bytes(buffers->dtype), buffers->stream, err);
+    return rdt_buffer_write(buffers->driver, buffers->nan, &nan, element, buffers->stream, err);
 }
 
 static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
@@ -152,6 +206,25 @@ static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
                                       buffers->one_hot.window, &buffers->neutral, err);
 }
 
+/* One call's output; if there is no limit to memory those of more calls, up to what L2 has no room
+ * for. */
+static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *domain,
+                                   uint64_t bytes, redtune_error *err) {
+    const uint64_t one = rdt_sample_output_bytes(domain->results, buffers->problem.result);
+    const uint64_t most = flush_bytes(&buffers->context->facts);
+    uint64_t all = results_bytes(&buffers->problem, domain->results);
+    uint64_t rotated = RDT_TEST_BUFFERS_CALLS_MAX * one;
+    if (rotated > most) rotated = most;
+    if (!bytes && all < rotated) all = rotated;
+    redtune_status status = rdt_buffer_create(buffers->driver, all, &buffers->results, err);
+    if (!status)
+        status =
+            rdt_buffer_create(buffers->driver, RDT_TEST_BUFFERS_STAGE_BYTES, &buffers->stage, err);
+    return status ? status
+                  : rdt_buffer_create(buffers->driver, RDT_TEST_BUFFERS_SAMPLES_BYTES,
+                                      &buffers->samples, err);
+}
+
 redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domain *domain,
                                      uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
                                      redtune_error *err) {
@@ -161,6 +234,7 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domai
     buffers->driver = context->driver;
     buffers->problem = domain->problem;
     buffers->dtype = domain->problem.dtype;
+    buffers->is_whole = has_one_result(&domain->problem);
     redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
     if (!status)
         status = rdt_judge_open(context, &buffers->problem, maker, buffers->stream, &buffers->judge,
@@ -170,8 +244,10 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domai
         status = create_zeroed(buffers, flush_bytes(&context->facts), &buffers->flush, err);
     if (!status) status = open_output(buffers, err);
     if (!status) status = create_zeroed(buffers, SCRATCHES_BYTES, &buffers->scratch, err);
-    if (!status) status = fill_pools(buffers, domain->reach, bytes, err);
-    if (!status) status = open_hot(buffers, err);
+    if (!status) status = fill_pools(buffers, domain, bytes, err);
+    if (!status)
+        status =
+            buffers->is_whole ? open_hot(buffers, err) : open_results(buffers, domain, bytes, err);
     if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
     if (status)
         rdt_test_buffers_close(buffers);
@@ -201,6 +277,9 @@ void rdt_test_buffers_close(rdt_test_buffers *buffers) {
     rdt_judge_forget(&buffers->neutral);
     rdt_one_hot_destroy(&buffers->one_hot);
     rdt_judge_close(buffers->judge);
+    rdt_buffer_destroy(&buffers->stage);
+    rdt_buffer_destroy(&buffers->results);
+    rdt_buffer_destroy(&buffers->samples);
     rdt_buffer_destroy(&buffers->flush);
     rdt_buffer_destroy(&buffers->output);
     rdt_buffer_destroy(&buffers->timed);

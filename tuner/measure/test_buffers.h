@@ -26,6 +26,10 @@ enum {
     RDT_TEST_BUFFERS_CALLS_MAX = 32,
     RDT_TEST_BUFFERS_INTERVAL_NS = 60000,
     RDT_TEST_BUFFERS_SCRATCHES = 4,
+    /* Of rows and columns: the inputs of small shapes, their outputs at the least, and samples of
+     * results. */
+    RDT_TEST_BUFFERS_STAGE_BYTES = 1 << 20,
+    RDT_TEST_BUFFERS_SAMPLES_BYTES = 1 << 17,
 };
 
 typedef struct rdt_test_buffers {
@@ -33,17 +37,22 @@ typedef struct rdt_test_buffers {
     const rdt_driver *driver;
     redtune_problem problem; /* of the class */
     redtune_dtype dtype;
+    bool is_whole;       /* one result of each problem; else several */
     rdt_pool dense;      /* no zeros: what is timed, and verified where its results are exact */
     rdt_pool sparse;     /* exact results of any count in use; empty where dense has them */
-    rdt_one_hot one_hot; /* windows up to RDT_TEST_BUFFERS_HOT_BYTES long */
-    rdt_judged neutral;  /* the elements of such a window, but for the decider */
+    rdt_one_hot one_hot; /* of whole arrays: windows up to RDT_TEST_BUFFERS_HOT_BYTES long */
+    rdt_judged neutral;  /* likewise: the elements of such a window, but for the decider */
+    rdt_buffer stage;    /* of rows and columns, as are the next two */
+    rdt_buffer results;  /* outputs with their guards (sample.h) */
+    rdt_buffer samples;  /* of what they hold */
     rdt_judge *judge;
     rdt_buffer flush;  /* read to push everything else out of L2; written, it would leave L2 full of
                         * data that the timed kernel has to wait for until it is in memory */
     rdt_buffer output; /* RDT_TEST_BUFFERS_OUTPUTS of them */
     rdt_buffer timed;  /* the outputs of timed calls, as many as were needed yet */
     CUdeviceptr nan;   /* a NaN of the dtype, where it has one; in output, behind the results */
-    rdt_buffer scratch; /* RDT_TEST_BUFFERS_SCRATCHES times RDT_SCRATCH_BYTES */
+    CUdeviceptr decider; /* likewise, in every dtype */
+    rdt_buffer scratch;  /* RDT_TEST_BUFFERS_SCRATCHES times RDT_SCRATCH_BYTES */
     CUstream stream;
     rdt_timer timer;
 } rdt_test_buffers;
@@ -51,7 +60,9 @@ typedef struct rdt_test_buffers {
 /* Device memory that nobody uses. */
 redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t *bytes,
                                            redtune_error *err);
-/* Whether so much free memory has room for test buffers for the problem. */
+/* Device memory that test buffers for the problem take at the least. */
+uint64_t rdt_test_buffers_bytes(const rdt_facts *facts, const redtune_problem *problem);
+/* Whether so much free memory has room for that, and for others. */
 bool rdt_test_buffers_fit(const rdt_facts *facts, uint64_t free_bytes,
                           const redtune_problem *problem);
 /* The largest count of whole arrays of the problem's dtype that test buffers can hold in so much

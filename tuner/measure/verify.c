@@ -1,4 +1,4 @@
-/* Verify: whether a kernel gives the exact result, before it may be timed.
+/* Verify: whether a kernel of whole arrays gives the exact result, before it may be timed.
  *
  * A check is an input, a count and the expected result. All checks of a kernel are launched before
  * any result is read. Each output has poison behind it, which must survive, and the scratch must
@@ -125,13 +125,8 @@ static redtune_status compare(const subject *self, const check *each, const unsi
     return rdt_verify_wrong(self->problem, each->count, which, output, &each->expected, err);
 }
 
-/* Counters and words of scratch have to be zero again, as far as the launches reached. */
-static redtune_status check_scratch(const subject *self, redtune_error *err) {
-    const rdt_test_buffers *buffers = self->buffers;
-    uint64_t most = 0;
-    for (size_t i = 0; i < self->count; i++)
-        if (self->checks[i].count > most) most = self->checks[i].count;
-    size_t blocks = rdt_launch_blocks(&self->launch, most);
+redtune_status rdt_verify_scratch(const rdt_test_buffers *buffers, size_t blocks,
+                                  redtune_error *err) {
     size_t bytes = RDT_SCRATCH_WORDS_OFFSET + blocks * RDT_SCRATCH_WORDS_BYTES;
     unsigned char *scratch = malloc(bytes);
     if (!scratch) return rdt_fail_memory(err, bytes);
@@ -145,6 +140,14 @@ static redtune_status check_scratch(const subject *self, redtune_error *err) {
                               i, scratch[i]);
     free(scratch);
     return status;
+}
+
+/* As far as the launches reached. */
+static redtune_status check_scratch(const subject *self, redtune_error *err) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->checks[i].count > most) most = self->checks[i].count;
+    return rdt_verify_scratch(self->buffers, rdt_launch_blocks(&self->launch, most), err);
 }
 
 /* Before the kernel under test runs, which may write where it should not. */

@@ -1,4 +1,4 @@
-/* Verify: whether a kernel gives the exact result, before it may be timed. */
+/* Verify: whether a kernel of whole arrays gives the exact result, before it may be timed. */
 #pragma once
 
 #include "gpu/kernel.h"
@@ -14,6 +14,11 @@ bool rdt_verify_same(redtune_dtype result,
 redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, const char *which,
                                 const unsigned char output[RDT_TEST_BUFFERS_OUTPUT_BYTES],
                                 const redtune_value *expected, redtune_error *err);
+
+/* REDTUNE_WRONG unless counters and words of scratch are zero again, which so many blocks may have
+ * used. */
+redtune_status rdt_verify_scratch(const rdt_test_buffers *buffers, size_t blocks,
+                                  redtune_error *err);
 
 /* Runs the kernel at counts around its own boundaries (warp, tile, grid), from aligned and
  * unaligned starts: once for each kernel. REDTUNE_WRONG names the first wrong result;

@@ -1,0 +1,69 @@
+/* Answers: what results of one problem of rows or columns should be over its test data. */
+#include "tuner/measure/answers.h"
+
+#include <stdlib.h>
+
+redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffers,
+                                const redtune_problem *problem, redtune_error *err) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    const bool is_exact = extents.count <= buffers->dense.data->count_max;
+    if (self->buffers && rdt_problem_same(&self->problem, problem)) return REDTUNE_OK;
+    rdt_answers_forget(self);
+    self->pool = is_exact ? &buffers->dense : &buffers->sparse;
+    redtune_status status =
+        rdt_axis_open(buffers, self->pool, extents.count > 1 ? extents.step : 1, &self->axis, err);
+    if (status) return status;
+    self->buffers = buffers;
+    self->problem = *problem;
+    rdt_sample_choose(problem, RDT_SAMPLE_RUNS_MAX, 64, &self->sample[RDT_LOOK_VERIFIED]);
+    /* There are many timed calls, and each run is a copy. */
+    rdt_sample_choose(problem, 4, RDT_ANSWERS_TIMED_MAX / 4, &self->sample[RDT_LOOK_TIMED]);
+    return REDTUNE_OK;
+}
+
+void rdt_answers_forget(rdt_answers *self) {
+    for (size_t i = 0; i < self->set_count; i++) free(self->set[i].values);
+    rdt_axis_close(&self->axis);
+    self->set_count = 0;
+    self->buffers = NULL;
+}
+
+rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {
+    const rdt_extents extents = rdt_problem_extents(&self->problem);
+    const uint64_t place = r / extents.inner * extents.outer_step + r % extents.inner;
+    return rdt_axis_question(&self->axis, first + place, extents.count);
+}
+
+static redtune_status ask_set(const rdt_answers *self, rdt_answer_set *set, redtune_error *err) {
+    const rdt_sample *sample = &self->sample[set->look];
+    rdt_question *questions = malloc(sample->count * sizeof *questions);
+    set->values = malloc(sample->count * sizeof *set->values);
+    redtune_status status = REDTUNE_OK;
+    if (!questions || !set->values)
+        status = rdt_fail_memory(err, sample->count * sizeof *questions);
+    for (size_t i = 0; !status && i < sample->count; i++)
+        questions[i] = rdt_answers_question(self, set->first, rdt_sample_result(sample, i));
+    if (!status)
+        status = rdt_judge_answer(self->buffers->judge, questions, sample->count, set->values, err);
+    free(questions);
+    return status;
+}
+
+redtune_status rdt_answers_get(rdt_answers *self, rdt_look look, uint64_t first,
+                               const redtune_value **out, redtune_error *err) {
+    rdt_answer_set set = {look, first, NULL};
+    for (size_t i = 0; i < self->set_count; i++)
+        if (self->set[i].look == look && self->set[i].first == first) {
+            *out = self->set[i].values;
+            return REDTUNE_OK;
+        }
+    if (self->set_count == RDT_ANSWERS_SETS_MAX) free(self->set[--self->set_count].values);
+    redtune_status status = ask_set(self, &set, err);
+    if (status) {
+        free(set.values);
+        return status;
+    }
+    *out = set.values;
+    self->set[self->set_count++] = set;
+    return REDTUNE_OK;
+}

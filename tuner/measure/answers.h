@@ -1,0 +1,42 @@
+/* Answers: what results of one problem of rows or columns should be over its test data, each asked
+ * for once: all candidates and timed calls are held against the same. */
+#pragma once
+
+#include "tuner/measure/axis.h"
+#include "tuner/measure/sample.h"
+
+/* Which results are looked at: of a candidate that is verified, or of each of many timed calls. */
+typedef enum rdt_look { RDT_LOOK_VERIFIED, RDT_LOOK_TIMED, RDT_LOOKS } rdt_look;
+
+enum {
+    RDT_ANSWERS_SETS_MAX = 128,  /* of inputs: more than verifying and timing one problem has */
+    RDT_ANSWERS_TIMED_MAX = 128, /* results that are looked at of a timed call */
+};
+
+typedef struct rdt_answer_set {
+    rdt_look look;
+    uint64_t first; /* the input's first element, in the pool */
+    redtune_value *values;
+} rdt_answer_set;
+
+/* Valid when zeroed: of no problem. */
+typedef struct rdt_answers {
+    const rdt_test_buffers *buffers;
+    redtune_problem problem;
+    const rdt_pool *pool; /* that has exact results of its count */
+    rdt_axis axis;
+    rdt_sample sample[RDT_LOOKS];
+    rdt_answer_set set[RDT_ANSWERS_SETS_MAX];
+    size_t set_count;
+} rdt_answers;
+
+/* Makes them those of this problem, unless they are. */
+redtune_status rdt_answers_need(rdt_answers *answers, const rdt_test_buffers *buffers,
+                                const redtune_problem *problem, redtune_error *err);
+void rdt_answers_forget(rdt_answers *answers);
+
+/* What is result r of the problem whose first element is the pool's number `first`? */
+rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, uint64_t r);
+/* What the results of a sample should be, for as long as the answers are of this problem. */
+redtune_status rdt_answers_get(rdt_answers *answers, rdt_look look, uint64_t first,
+                               const redtune_value **out, redtune_error *err);

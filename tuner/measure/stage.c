@@ -1,0 +1,207 @@
+/* Stage: inputs of small shapes, side by side on the GPU, for a kernel to be verified with. */
+#include "tuner/measure/stage.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/scalar.h"
+
+enum { ALIGNMENT_BYTES = 16, GAP_ELEMENTS = 64 /* around a shape */ };
+
+static size_t element_bytes(const rdt_stage *self) {
+    return redtune_dtype_bytes(self->buffers->dtype);
+}
+
+redtune_status rdt_stage_create(const rdt_test_buffers *buffers, rdt_stage **out,
+                                redtune_error *err) {
+    rdt_stage *self = calloc(1, sizeof *self);
+    char *elements = malloc(RDT_TEST_BUFFERS_STAGE_BYTES);
+    if (!self || !elements) {
+        free(self);
+        free(elements);
+        return rdt_fail_memory(err, sizeof *self + RDT_TEST_BUFFERS_STAGE_BYTES);
+    }
+    self->buffers = buffers;
+    self->elements = elements;
+    self->used = GAP_ELEMENTS;
+    *out = self;
+    return REDTUNE_OK;
+}
+
+void rdt_stage_destroy(rdt_stage *self) {
+    if (!self) return;
+    free(self->elements);
+    free(self);
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
+
+/* What stands in for an element of contents number `number`, if anything does. */
+static bool choose_plant(const rdt_stage *self, size_t number, redtune_value *out) {
+    const redtune_problem *problem = &self->buffers->problem;
+    const bool hides = rdt_test_data_hides(problem);
+    const bool is_float = rdt_scalar_is_float(problem->dtype);
+    const size_t kind = number % 4;
+    if (kind == 3 && is_float)
+        *out = rdt_scalar_from_real(problem->dtype, (double)NAN);
+    else if (kind && hides)
+        *out = rdt_test_data_decider(problem);
+    else
+        return false;
+    return true;
+}
+
+static void add_contents(rdt_stage *self, const rdt_staged *shape, const uint64_t *borders,
+                         size_t border_count) {
+    const uint64_t count = shape->extents.count, period = self->buffers->dense.judged.period;
+    for (size_t i = 0; i < shape->content_count; i++) {
+        const size_t number = shape->content + i;
+        rdt_content *content = &self->content[number];
+        *content = (rdt_content){.first = (number + 1) * 7919 % period, .planted_at = -1};
+        if (count && choose_plant(self, self->shape_count + i, &content->planted))
+            content->planted_at = (int64_t)(borders[(number / 2) % border_count] % count);
+    }
+}
+
+bool rdt_stage_add(rdt_stage *self, const rdt_extents *extents, uint64_t misaligned,
+                   const uint64_t *borders, size_t border_count) {
+    const redtune_dtype result = self->buffers->problem.result;
+    const uint64_t unit = ALIGNMENT_BYTES / element_bytes(self);
+    const uint64_t all = RDT_TEST_BUFFERS_STAGE_BYTES / element_bytes(self);
+    const uint64_t results = extents->outer * extents->inner;
+    const uint64_t shift = self->shape_count % 4 * redtune_dtype_bytes(result);
+    const uint64_t output_bytes = rdt_sample_output_bytes(results + 4, result);
+    uint64_t span = 0;
+    rdt_staged shape = {
+        .extents = *extents,
+        .offset = (self->used + unit - 1) / unit * unit + misaligned % unit,
+        .output = self->output_used + RDT_SAMPLE_GUARD_BYTES + shift,
+        .content = self->content_count,
+        .content_count = results < RDT_STAGE_CONTENTS ? results : RDT_STAGE_CONTENTS,
+    };
+    if (!rdt_problem_span(extents, all, &span) || shape.offset + span + GAP_ELEMENTS > all ||
+        self->output_used + output_bytes > self->buffers->results.bytes ||
+        extents->count > self->buffers->dense.data->count_max ||
+        self->shape_count == RDT_STAGE_SHAPES_MAX)
+        return false;
+    add_contents(self, &shape, borders, border_count);
+    self->content_count += shape.content_count;
+    self->used = shape.offset + span + GAP_ELEMENTS;
+    self->output_used += output_bytes;
+    self->shape[self->shape_count++] = shape;
+    return true;
+}
+
+/* ---- setting --------------------------------------------------------------------------------- */
+
+/* Asked for before the kernel under test runs, which may write where it should not. */
+static redtune_status ask_contents(rdt_stage *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    const size_t count = self->content_count;
+    rdt_question *questions = malloc((count + 1) * sizeof *questions);
+    redtune_value *answers = malloc((count + 1) * sizeof *answers);
+    redtune_status status = REDTUNE_OK;
+    if (!questions || !answers) status = rdt_fail_memory(err, (count + 1) * sizeof *questions);
+    for (size_t i = 0; !status && i < self->shape_count; i++)
+        for (size_t k = 0; k < self->shape[i].content_count; k++) {
+            const size_t number = self->shape[i].content + k;
+            const rdt_content *content = &self->content[number];
+            questions[number] = rdt_judge_question(&buffers->dense.judged, content->first,
+                                                   self->shape[i].extents.count);
+            if (content->planted_at >= 0)
+                rdt_judge_plant(&questions[number], (uint64_t)content->planted_at,
+                                &content->planted);
+        }
+    if (!status) status = rdt_judge_answer(buffers->judge, questions, count, answers, err);
+    for (size_t i = 0; !status && i < count; i++) self->content[i].expected = answers[i];
+    free(questions);
+    free(answers);
+    return status;
+}
+
+static void fill_poison(rdt_stage *self) {
+    const redtune_problem *problem = &self->buffers->problem;
+    const size_t element = element_bytes(self), all = self->used * element;
+    redtune_value poison = rdt_test_data_decider(problem);
+    if (rdt_scalar_is_float(problem->dtype) && !rdt_test_data_hides(problem))
+        poison = rdt_scalar_from_real(problem->dtype, (double)NAN);
+    memcpy(self->elements, &poison, element);
+    for (size_t done = element; done < all; done *= 2)
+        memcpy(self->elements + done, self->elements, done < all - done ? done : all - done);
+}
+
+static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t r) {
+    const size_t element = element_bytes(self);
+    const rdt_extents *extents = &shape->extents;
+    const rdt_pool *pool = &self->buffers->dense;
+    const rdt_content *content = &self->content[shape->content + r % RDT_STAGE_CONTENTS];
+    const uint64_t place = r / extents->inner * extents->outer_step + r % extents->inner;
+    const size_t stride = extents->step * element;
+    const char *from = pool->data->elements;
+    char *to = self->elements + (shape->offset + place) * element;
+    for (uint64_t e = 0, at = content->first; e < extents->count; e++, at++) {
+        if (at == pool->judged.period) at = 0;
+        memcpy(to + e * stride, from + at * element, element);
+    }
+    if (content->planted_at >= 0)
+        memcpy(to + (uint64_t)content->planted_at * stride, &content->planted, element);
+}
+
+redtune_status rdt_stage_set(rdt_stage *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    redtune_status status = ask_contents(self, err);
+    if (status) return status;
+    fill_poison(self);
+    for (size_t i = 0; i < self->shape_count; i++) {
+        const rdt_staged *shape = &self->shape[i];
+        for (uint64_t r = 0; r < shape->extents.outer * shape->extents.inner; r++)
+            fill_result(self, shape, r);
+    }
+    status = rdt_buffer_write(buffers->driver, buffers->stage.address, self->elements,
+                              self->used * element_bytes(self), buffers->stream, err);
+    if (status) return status;
+    CUresult rc = buffers->driver->memset_d8_async(
+        buffers->results.address, RDT_TEST_BUFFERS_POISON, self->output_used, buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static redtune_status check_shape(const rdt_stage *self, const rdt_staged *shape,
+                                  const unsigned char *outputs, redtune_value *expected,
+                                  redtune_error *err) {
+    rdt_sample sample = {.problem = self->buffers->problem, .run_count = 1};
+    const rdt_extents *extents = &shape->extents;
+    char which[48];
+    sample.problem.count = extents->count;
+    sample.problem.outer = extents->outer;
+    sample.problem.inner = extents->inner;
+    sample.problem.outer_step = extents->outer_step;
+    sample.problem.step = extents->step;
+    sample.count = sample.run[0].count = extents->outer * extents->inner;
+    for (size_t r = 0; r < sample.count; r++)
+        expected[r] = self->content[shape->content + r % RDT_STAGE_CONTENTS].expected;
+    snprintf(which, sizeof which, " at offset %" PRIu64,
+             shape->offset % (ALIGNMENT_BYTES / element_bytes(self)));
+    return rdt_sample_check(&sample, which, outputs + shape->output - RDT_SAMPLE_GUARD_BYTES,
+                            expected, err);
+}
+
+redtune_status rdt_stage_check(const rdt_stage *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    const size_t results = self->output_used / redtune_dtype_bytes(buffers->problem.result);
+    unsigned char *outputs = malloc(self->output_used + 1);
+    redtune_value *expected = malloc((results + 1) * sizeof *expected);
+    redtune_status status = REDTUNE_OK;
+    if (!outputs || !expected) status = rdt_fail_memory(err, self->output_used);
+    if (!status)
+        status = rdt_buffer_read(buffers->driver, outputs, buffers->results.address,
+                                 self->output_used, buffers->stream, err);
+    for (size_t i = 0; !status && i < self->shape_count; i++)
+        status = check_shape(self, &self->shape[i], outputs, expected, err);
+    free(outputs);
+    free(expected);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Stage: inputs of small shapes, side by side on the GPU, for a kernel to be verified with.
+ *
+ * Result r of a shape has the contents of number r % RDT_STAGE_CONTENTS, which are elements of the
+ * dense pool from some place on, one of which may be replaced by what decides or by a NaN. Between
+ * and around the elements of a shape lies poison: it would decide, too, or is a NaN, and so shows
+ * in any result that it gets into. */
+#pragma once
+
+#include "tuner/measure/sample.h"
+#include "tuner/measure/test_buffers.h"
+
+enum {
+    RDT_STAGE_SHAPES_MAX = 32,
+    /* Prime: results that a kernel mixes up are not often of the same contents. */
+    RDT_STAGE_CONTENTS = 127,
+};
+
+/* What a result's elements are, and what it should be. */
+typedef struct rdt_content {
+    uint64_t first;     /* in the dense pool */
+    int64_t planted_at; /* -1: nothing is */
+    redtune_value planted;
+    redtune_value expected;
+} rdt_content;
+
+typedef struct rdt_staged {
+    rdt_extents extents; /* complete */
+    uint64_t offset;     /* of its first element, in elements of the stage */
+    uint64_t output;     /* of its first result, in bytes of the results */
+    size_t content, content_count;
+} rdt_staged;
+
+typedef struct rdt_stage {
+    const rdt_test_buffers *buffers;
+    char *elements; /* of the whole stage, in host memory */
+    uint64_t used, output_used;
+    rdt_staged shape[RDT_STAGE_SHAPES_MAX];
+    size_t shape_count, content_count;
+    rdt_content content[RDT_STAGE_SHAPES_MAX * RDT_STAGE_CONTENTS];
+} rdt_stage;
+
+redtune_status rdt_stage_create(const rdt_test_buffers *buffers, rdt_stage **out,
+                                redtune_error *err);
+/* stage may be NULL. */
+void rdt_stage_destroy(rdt_stage *stage);
+
+/* Adds a shape of complete extents, whose first element is `misaligned` elements behind a 16-byte
+ * boundary. What is planted goes by the elements' numbers in `borders`. false: there is no room. */
+bool rdt_stage_add(rdt_stage *stage, const rdt_extents *extents, uint64_t misaligned,
+                   const uint64_t *borders, size_t border_count);
+/* Asks what the results should be, puts the inputs on the GPU and poison in place of results. */
+redtune_status rdt_stage_set(rdt_stage *stage, redtune_error *err);
+/* Reads what a kernel made of all shapes; REDTUNE_WRONG names the first wrong result. */
+redtune_status rdt_stage_check(const rdt_stage *stage, redtune_error *err);

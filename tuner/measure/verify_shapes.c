@@ -1,0 +1,301 @@
+/* Verify shapes: whether a kernel of rows or columns gives the exact results, before it may be
+ * timed.
+ *
+ * Small shapes are staged side by side (stage.h), so that all of a kernel's are one upload and one
+ * download. Counts lie around its tile, results around what a block makes at a time. At a problem's
+ * own extents the input is the pool, and a sample of the results is looked at. */
+#include "tuner/measure/verify_shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "tuner/measure/stage.h"
+#include "tuner/measure/verify.h"
+
+/* Blocks that may have used scratch. */
+static size_t scratch_blocks(const rdt_launch *launch, const rdt_extents *extents) {
+    const uint32_t blocks = rdt_launch_grid(launch, extents);
+    return blocks < RDT_BLOCKS_MAX ? blocks : RDT_BLOCKS_MAX;
+}
+
+/* A wrong kernel's leavings would make the next one wrong, too. */
+static void clean_scratch(const rdt_test_buffers *buffers) {
+    buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
+                                     buffers->stream);
+}
+
+/* ---- small shapes ---------------------------------------------------------------------------- */
+
+/* Numbers of elements at which loads, warps, tiles and the parts of a split begin and end. */
+enum { BORDERS = 14 };
+
+static void list_borders(uint64_t tile, uint64_t count, uint64_t borders[BORDERS]) {
+    const uint64_t all[BORDERS] = {0,        count - 1, tile,      tile - 1, count / 2,
+                                   1,        31,        32,        2 * tile, 2 * tile - 1,
+                                   tile / 2, 15,        count / 3, count - 2};
+    for (int i = 0; i < BORDERS; i++) borders[i] = all[i];
+}
+
+/* A shape of so many elements and results: of rows, or of columns for one to three outer indices.
+ * Steps are packed or an odd number of elements more; or multiples of 16 elements. */
+static rdt_extents make_shape(rdt_layout layout, uint64_t count, uint64_t results, size_t number,
+                              bool aligned) {
+    static const uint64_t gaps[] = {0, 1, 0, 5, 2, 16, 3};
+    const uint64_t gap = gaps[number % (sizeof gaps / sizeof *gaps)];
+    const bool columns = layout == RDT_LAYOUT_COLUMNS;
+    rdt_extents shape = {.count = count, .outer = results, .inner = 1, .step = 1};
+    if (columns) {
+        shape.outer = 1 + number % 3;
+        shape.inner = results;
+        shape.step = results + gap;
+        if (aligned) shape.step = (shape.step + 15) / 16 * 16;
+    }
+    shape.outer_step = count * shape.step + (columns ? number % 2 * 3 : gap);
+    if (aligned) shape.outer_step = (shape.outer_step + 15) / 16 * 16;
+    if (!shape.outer_step) shape.outer_step = 1;
+    return shape;
+}
+
+/* Adds it with as many of the results as there is room for. */
+static void stage_shape(rdt_stage *stage, const rdt_launch *launch, uint64_t count,
+                        uint64_t results, size_t number, bool aligned) {
+    enum { SHARE = RDT_TEST_BUFFERS_STAGE_BYTES / 8 };
+    const redtune_problem *problem = &stage->buffers->problem;
+    const rdt_layout layout = rdt_problem_layout(problem);
+    const uint64_t most = SHARE / redtune_dtype_bytes(problem->dtype);
+    uint64_t borders[BORDERS];
+    list_borders(launch->tile, count, borders);
+    for (;; results = (results + 1) / 2) {
+        const rdt_extents shape = make_shape(layout, count, results, number, aligned);
+        const bool is_small = results == 1 || shape.outer * shape.outer_step <= most;
+        if (is_small && rdt_stage_add(stage, &shape, aligned ? 0 : number % 8, borders, BORDERS))
+            return;
+        if (results == 1) return;
+    }
+}
+
+static void stage_shapes(rdt_stage *stage, const rdt_launch *launch) {
+    const uint64_t tile = launch->tile, each = launch->results ? launch->results : 1;
+    const uint64_t counts[] = {1,        2,        tile - 1,     tile,         tile + 1,
+                               33,       0,        2 * tile + 1, 5 * tile + 7, 3,
+                               2 * tile, 7 * tile, 17 * tile + 5};
+    const uint64_t results[] = {each + 1, 2 * each + 1,    each, 3,
+                                1,        each + each / 2, 2,    each > 1 ? each - 1 : 5};
+    enum { COUNTS = sizeof counts / sizeof *counts, RESULTS = sizeof results / sizeof *results };
+    for (size_t i = 0; i < COUNTS; i++)
+        stage_shape(stage, launch, counts[i], results[i % RESULTS], i, false);
+    for (size_t i = 0; i < COUNTS; i++)
+        stage_shape(stage, launch, counts[i], results[(i + 3) % RESULTS], i, true);
+}
+
+/* Every other shape is launched as if there were room for few blocks, which then take several tiles
+ * each where blocks share results. */
+enum { EDGE_BLOCKS = 7 };
+
+static redtune_status run_shapes(const rdt_stage *stage, const rdt_kernel *kernel,
+                                 const rdt_launch *launch, redtune_error *err) {
+    const rdt_test_buffers *buffers = stage->buffers;
+    redtune_status status = REDTUNE_OK;
+    rdt_launch few = *launch;
+    size_t blocks = 1;
+    if (few.blocks_max > EDGE_BLOCKS) few.blocks_max = EDGE_BLOCKS;
+    for (size_t i = 0; !status && i < stage->shape_count; i++) {
+        const rdt_staged *shape = &stage->shape[i];
+        const rdt_launch *how = i % 2 ? &few : launch;
+        const rdt_operands operands = {
+            .input = buffers->stage.address + shape->offset * redtune_dtype_bytes(buffers->dtype),
+            .extents = shape->extents,
+            .output = buffers->results.address + shape->output,
+            .scratch = buffers->scratch.address,
+        };
+        const size_t used = scratch_blocks(how, &shape->extents);
+        if (blocks < used) blocks = used;
+        status = rdt_kernel_launch(kernel, how, operands, buffers->stream, err);
+    }
+    if (!status) status = rdt_stage_check(stage, err);
+    return status ? status : rdt_verify_scratch(buffers, blocks, err);
+}
+
+redtune_status rdt_verify_shapes_edges(const rdt_test_buffers *buffers,
+                                       const redtune_problem *problem, const rdt_kernel *kernel,
+                                       const rdt_launch *launch, redtune_error *err) {
+    (void)problem; /* the buffers are of its class */
+    rdt_stage *stage = NULL;
+    redtune_status status = rdt_stage_create(buffers, &stage, err);
+    if (status) return status;
+    stage_shapes(stage, launch);
+    status = rdt_stage_set(stage, err);
+    if (!status) status = run_shapes(stage, kernel, launch, err);
+    if (status == REDTUNE_WRONG) clean_scratch(buffers);
+    rdt_stage_destroy(stage);
+    return status;
+}
+
+/* ---- a problem's own extents ----------------------------------------------------------------- */
+
+enum { PLANTS_MAX = 16, SHIFTS = 2 };
+
+/* An element that decides in the place of another, in one result of the sample. */
+typedef struct plant {
+    uint64_t result;
+    CUdeviceptr place;
+    rdt_question question;
+    redtune_value expected;
+} plant;
+
+typedef struct inspection {
+    rdt_answers *answers;
+    const rdt_kernel *kernel;
+    const rdt_launch *launch;
+    plant plants[PLANTS_MAX];
+    size_t plant_count;
+} inspection;
+
+/* Whether no element is of two results. */
+static bool is_disjoint(const rdt_extents *at) {
+    const uint64_t along = (at->count - 1) * at->step, across = (at->outer - 1) * at->outer_step;
+    return (at->step >= at->inner && at->outer_step >= along + at->inner) ||
+           (at->outer_step >= at->inner && at->step >= across + at->inner);
+}
+
+static bool has_plant(const inspection *self, uint64_t result) {
+    for (size_t i = 0; i < self->plant_count; i++)
+        if (self->plants[i].result == result) return true;
+    return false;
+}
+
+/* Over the sample's results from the first to the last, and in each at another border. */
+static void add_plants(inspection *self, uint64_t first) {
+    const rdt_answers *answers = self->answers;
+    const rdt_sample *sample = &answers->sample[RDT_LOOK_VERIFIED];
+    const rdt_extents extents = rdt_problem_extents(&answers->problem);
+    const redtune_value decider = rdt_test_data_decider(&answers->problem);
+    const size_t element = redtune_dtype_bytes(answers->problem.dtype);
+    const size_t count = sample->count < PLANTS_MAX ? sample->count : PLANTS_MAX;
+    uint64_t borders[BORDERS];
+    if (!extents.count || !is_disjoint(&extents) || !rdt_test_data_hides(&answers->problem)) return;
+    list_borders(self->launch->tile, extents.count, borders);
+    for (size_t i = 0; i < count; i++) {
+        const size_t chosen = count > 1 ? i * (sample->count - 1) / (count - 1) : 0;
+        const uint64_t r = rdt_sample_result(sample, chosen);
+        if (has_plant(self, r)) continue;
+        plant *each = &self->plants[self->plant_count++];
+        each->result = r;
+        const uint64_t at = borders[i % BORDERS] % extents.count;
+        const uint64_t place =
+            r / extents.inner * extents.outer_step + r % extents.inner + at * extents.step;
+        each->place = answers->pool->buffer.address + (first + place) * element;
+        each->question = rdt_answers_question(answers, first, r);
+        rdt_judge_plant(&each->question, at, &decider);
+    }
+}
+
+static redtune_status ask_plants(inspection *self, redtune_error *err) {
+    rdt_question questions[PLANTS_MAX];
+    redtune_value answers[PLANTS_MAX];
+    for (size_t i = 0; i < self->plant_count; i++) questions[i] = self->plants[i].question;
+    redtune_status status =
+        rdt_judge_answer(self->answers->buffers->judge, questions, self->plant_count, answers, err);
+    for (size_t i = 0; !status && i < self->plant_count; i++) self->plants[i].expected = answers[i];
+    return status;
+}
+
+/* Puts the plants in their places, or, once they were there, back what was there before. What they
+ * replace is kept where whole arrays have their outputs. */
+static redtune_status exchange_plants(const inspection *self, bool back, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->answers->buffers;
+    const size_t element = redtune_dtype_bytes(buffers->dtype);
+    CUresult rc = CUDA_SUCCESS;
+    for (size_t i = 0; !rc && i < self->plant_count; i++) {
+        const CUdeviceptr place = self->plants[i].place;
+        const CUdeviceptr saved = buffers->output.address + (i + 1) * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+        if (!back) rc = buffers->driver->memcpy_dtod_async(saved, place, element, buffers->stream);
+        if (!rc)
+            rc = buffers->driver->memcpy_dtod_async(place, back ? saved : buffers->decider, element,
+                                                    buffers->stream);
+    }
+    return rdt_driver_check(buffers->driver, rc, err, "place test elements");
+}
+
+/* Runs the kernel over the pool from its element number `first` on, and gathers the sample. */
+static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr to,
+                             redtune_error *err) {
+    const rdt_answers *answers = self->answers;
+    const rdt_test_buffers *buffers = answers->buffers;
+    const redtune_problem *problem = &answers->problem;
+    const size_t element = redtune_dtype_bytes(problem->dtype);
+    const rdt_operands operands = {
+        .input = answers->pool->buffer.address + first * element,
+        .extents = rdt_problem_extents(problem),
+        .output = buffers->results.address + RDT_SAMPLE_GUARD_BYTES,
+        .scratch = buffers->scratch.address,
+    };
+    CUresult rc = buffers->driver->memset_d8_async(
+        buffers->results.address, RDT_TEST_BUFFERS_POISON,
+        rdt_sample_output_bytes(rdt_problem_results(problem), problem->result), buffers->stream);
+    redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    if (!status)
+        status = rdt_kernel_launch(self->kernel, self->launch, operands, buffers->stream, err);
+    return status ? status
+                  : rdt_sample_gather(&answers->sample[RDT_LOOK_VERIFIED], buffers->driver,
+                                      operands.output, to, buffers->stream, err);
+}
+
+/* A result may be in several of the sample's runs. */
+static void expect_plant(const rdt_sample *sample, const plant *each, redtune_value *expected) {
+    for (size_t i = 0; i < sample->run_count; expected += sample->run[i++].count) {
+        const rdt_run *run = &sample->run[i];
+        if (each->result >= run->first && each->result - run->first < run->count)
+            expected[each->result - run->first] = each->expected;
+    }
+}
+
+/* What was gathered first is as it should be, and what came second, with the plants, too. */
+static redtune_status compare_runs(const inspection *self, const redtune_value *const wanted[],
+                                   const unsigned char *gathered, redtune_error *err) {
+    const rdt_sample *sample = &self->answers->sample[RDT_LOOK_VERIFIED];
+    redtune_value *planted = malloc(sample->count * sizeof *planted);
+    if (!planted) return rdt_fail_memory(err, sample->count * sizeof *planted);
+    memcpy(planted, wanted[1], sample->count * sizeof *planted);
+    for (size_t i = 0; i < self->plant_count; i++) expect_plant(sample, &self->plants[i], planted);
+    redtune_status status = rdt_sample_check(sample, "", gathered, wanted[0], err);
+    if (!status)
+        status = rdt_sample_check(sample, " at offset 1",
+                                  gathered + rdt_sample_gathered_bytes(sample), planted, err);
+    free(planted);
+    return status;
+}
+
+static redtune_status run_both(const inspection *self, const redtune_value *const wanted[],
+                               redtune_error *err) {
+    const rdt_answers *answers = self->answers;
+    const rdt_test_buffers *buffers = answers->buffers;
+    const size_t bytes = rdt_sample_gathered_bytes(&answers->sample[RDT_LOOK_VERIFIED]);
+    const rdt_extents extents = rdt_problem_extents(&answers->problem);
+    unsigned char *gathered = malloc(SHIFTS * bytes);
+    if (!gathered) return rdt_fail_memory(err, SHIFTS * bytes);
+    redtune_status status = run_at(self, 0, buffers->samples.address, err);
+    if (!status) status = exchange_plants(self, false, err);
+    if (!status) status = run_at(self, 1, buffers->samples.address + bytes, err);
+    if (!status) status = exchange_plants(self, true, err);
+    if (!status)
+        status = rdt_buffer_read(buffers->driver, gathered, buffers->samples.address,
+                                 SHIFTS * bytes, buffers->stream, err);
+    if (!status) status = compare_runs(self, wanted, gathered, err);
+    free(gathered);
+    return status ? status
+                  : rdt_verify_scratch(buffers, scratch_blocks(self->launch, &extents), err);
+}
+
+redtune_status rdt_verify_shapes_extents(rdt_answers *answers, const rdt_kernel *kernel,
+                                         const rdt_launch *launch, redtune_error *err) {
+    inspection self = {.answers = answers, .kernel = kernel, .launch = launch};
+    const redtune_value *wanted[SHIFTS];
+    redtune_status status = REDTUNE_OK;
+    for (uint64_t i = 0; !status && i < SHIFTS; i++)
+        status = rdt_answers_get(answers, RDT_LOOK_VERIFIED, i, &wanted[i], err);
+    add_plants(&self, 1);
+    if (!status && self.plant_count) status = ask_plants(&self, err);
+    if (!status) status = run_both(&self, wanted, err);
+    if (status == REDTUNE_WRONG) clean_scratch(answers->buffers);
+    return status;
+}
