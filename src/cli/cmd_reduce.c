@@ -46,8 +46,13 @@ static void print_json(const rdt_options *options, const rdt_element_file *input
 static void explain(const redtune_problem *problem, const rdt_element_file *input,
                     const redtune_reading *reading) {
     const redtune_info *info = &reading->info;
-    char tuned[RDT_NUMBER_BYTES], what[RDT_SHAPE_BYTES];
-    rdt_number_print_count(tuned, info->tuned_count);
+    char tuned[RDT_SHAPE_BYTES], what[RDT_SHAPE_BYTES];
+    const redtune_problem at = {.op = info->tuned_op,
+                                .dtype = info->tuned_dtype,
+                                .count = info->tuned_count,
+                                .outer = info->tuned_outer,
+                                .inner = info->tuned_inner};
+    rdt_shape_describe(tuned, &at, false);
     rdt_shape_describe(what, problem, true);
     rdt_message_print("%s in %llu piece%s: %.2f us on the GPU, %.1f GB/s", what,
                       (unsigned long long)reading->pieces, reading->pieces == 1 ? "" : "s",
@@ -58,8 +63,8 @@ static void explain(const redtune_problem *problem, const rdt_element_file *inpu
         rdt_message_print("%s %s, the built-in default: nothing like it is tuned here",
                           info->family, info->config);
     else
-        rdt_message_print("%s %s, match: %s, tuned at %s elements on %s", info->family,
-                          info->config, redtune_match_name(info->match), tuned, info->gpu);
+        rdt_message_print("%s %s, match: %s, tuned for the %s on %s", info->family, info->config,
+                          redtune_match_name(info->match), tuned, info->gpu);
 }
 
 static redtune_status reduce_whole(const rdt_options *options, const redtune_problem *problem,

@@ -11,6 +11,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/meter.h"
+#include "cli/plane.h"
 #include "cli/table.h"
 #include "cli/wanted.h"
 #include "redtune/tune.h"
@@ -97,28 +98,47 @@ static redtune_device_info model_of(const redtune_tuned *result) {
     return gpu;
 }
 
-/* A table for each model, whose results follow each other, under the same header whichever GPU it
- * is. */
-static void print_tables(const redtune *rt, const outcome *done) {
+/* The lines of a model's results, in a table, and then its planes, whose results have no lines of
+ * their own unless there is to be more said. */
+static void print_model(const redtune_tuned *results, size_t count, bool all) {
     static const char *const titles[] = {"op",   "dtype", "size",   "us",    "GB/s",
                                          "gain", "peak",  "family", "config"};
     rdt_table table = {.column_count = sizeof titles / sizeof *titles, .right = "llrrrrrll"};
-    redtune_device_info opened, last = {.major = 0};
-    redtune_device_get(rt, &opened);
-    for (size_t i = 0; i < done->result_count; i++) {
-        redtune_device_info model = model_of(&done->results[i]);
-        if (!rdt_table_is_same_gpu(&model, &last)) {
-            rdt_table_print(&table, stdout);
-            if (i) puts("");
-            rdt_table_print_gpu(&model, stdout);
-            printf(", driver for CUDA %d.%d\n\n", opened.driver_version / 1000,
-                   opened.driver_version % 1000 / 10);
-            rdt_table_add_row(&table, titles);
+    size_t lines = 0;
+    for (size_t first = 0, of_class; first < count; first += of_class) {
+        of_class = rdt_plane_class(results + first, count - first);
+        const bool plane = !all && rdt_plane_is_worth(results + first, of_class);
+        for (size_t i = first; i < first + of_class; i++) {
+            if (plane && rdt_plane_takes(&results[i])) continue;
+            if (!lines++) rdt_table_add_row(&table, titles);
+            add_result(&table, &results[i]);
         }
-        add_result(&table, &done->results[i]);
-        last = model;
     }
     rdt_table_print(&table, stdout);
+    for (size_t first = 0, of_class; first < count; first += of_class) {
+        of_class = rdt_plane_class(results + first, count - first);
+        if (!rdt_plane_is_worth(results + first, of_class)) continue;
+        if (lines++) puts("");
+        rdt_plane_print(results + first, of_class, stdout);
+    }
+}
+
+/* Each model's results, which follow each other, under the same header whichever GPU it is. */
+static void print_tables(const redtune *rt, const outcome *done, bool all) {
+    redtune_device_info opened;
+    redtune_device_get(rt, &opened);
+    for (size_t first = 0, end; first < done->result_count; first = end) {
+        const redtune_device_info model = model_of(&done->results[first]);
+        for (end = first + 1; end < done->result_count; end++) {
+            const redtune_device_info next = model_of(&done->results[end]);
+            if (!rdt_table_is_same_gpu(&model, &next)) break;
+        }
+        if (first) puts("");
+        rdt_table_print_gpu(&model, stdout);
+        printf(", driver for CUDA %d.%d\n\n", opened.driver_version / 1000,
+               opened.driver_version % 1000 / 10);
+        print_model(&done->results[first], end - first, all);
+    }
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -190,7 +210,7 @@ static int report_outcome(const redtune *rt, const rdt_options *options, const o
     if (options->json)
         write_tune_json(rt, done, status == REDTUNE_OK);
     else if (done->result_count)
-        print_tables(rt, done);
+        print_tables(rt, done, options->verbose);
     fflush(stdout); /* before the messages, should both go to one place */
     if (done->out_of_memory) {
         rdt_message_print("cannot hold the results: out of host memory; what was measured is kept "
@@ -319,6 +339,8 @@ const rdt_command rdt_cmd_tune = {
         "             redtune --device 0 --op max --shape 64x512x512,1000x77 --axis 1\n"
         "\n"
         "The table gives microseconds per call with a cold L2 cache, the gain over the built-in\n"
-        "default, and the share of the memory bus's peak.\n",
+        "default, and the share of the memory bus's peak. Where rows or columns of many matrices\n"
+        "were tuned, it is a line for each number of rows and a column for each of columns, in\n"
+        "percent of the peak; -v prints them one by one, too.\n",
     .run = run_tune,
 };

@@ -1,0 +1,113 @@
+/* How the results of many matrices look as one table. */
+#include "check.h"
+#include "cli/plane.h"
+
+enum { SIDE = 4 };
+static redtune_tuned results[SIDE * SIDE + 2];
+
+/* Sums of the rows of matrices of 4^i rows and 16 * 4^k columns, but for the largest. */
+static size_t fill(void) {
+    size_t count = 0;
+    for (int i = 0; i < SIDE; i++)
+        for (int k = 0; k < SIDE; k++) {
+            if (i == SIDE - 1 && k == SIDE - 1) continue;
+            results[count] = (redtune_tuned){
+                .problem = {.dtype = REDTUNE_F32,
+                            .result = REDTUNE_F32,
+                            .count = UINT64_C(16) << 2 * k,
+                            .outer = UINT64_C(64) << 2 * i},
+                .family = "rows",
+                .config = "lanes=1",
+                .median_ns = 1000,
+                .default_ns = 1000 * (1 + i),
+                .gbps = 10 * (i + k),
+                .peak_gbps = 100,
+            };
+            if (k == 3) strcpy(results[count].family, "block");
+            if (k > 1) strcpy(results[count].config, "lanes=32");
+            count++;
+        }
+    return count;
+}
+
+static void printed(size_t count, char out[2048]) {
+    FILE *file = tmpfile();
+    CHECK(file);
+    if (!file) return;
+    rdt_plane_print(results, count, file);
+    rewind(file);
+    out[fread(out, 1, 2047, file)] = '\0';
+    fclose(file);
+}
+
+static void matrices_are_a_table(void) {
+    char text[2048];
+    const size_t count = fill();
+    CHECK_INT(rdt_plane_class(results, count), count);
+    CHECK(rdt_plane_is_worth(results, count));
+    printed(count, text);
+    /* The gains are 1, 2, 3 and 4, the last of them three times. */
+    CHECK_TEXT(text,
+               "sum of f32 along axis 1, 15 matrices: percent of the bus's peak\n"
+               "\n"
+               "rows x  16  64  256  1K\n"
+               "    64   0  10   20  30\n"
+               "   256  10  20   30  40\n"
+               "    1K  20  30   40  50\n"
+               "    4K  30  40   50   .\n"
+               "\n"
+               "  gain over the default: 2.13x, the geometric mean; at most 4.00x, 4Kx16 axis 1\n"
+               "  winners: rows 12, block 3; 3 configs\n");
+}
+
+static void columns_are_by_rows_and_columns_too(void) {
+    char text[2048];
+    const size_t count = fill();
+    for (size_t i = 0; i < count; i++) {
+        redtune_problem *problem = &results[i].problem;
+        problem->inner = problem->outer;
+        problem->outer = 0;
+        results[i].peak_gbps = 0;
+    }
+    printed(count, text);
+    CHECK_CONTAINS(text, "sum of f32 along axis 0, 15 matrices: GB/s\n\n"
+                         "rows x  64  256  1K  4K\n"
+                         "    16   0   10  20  30\n");
+}
+
+static void what_is_no_grid_stays_lines(void) {
+    size_t count = fill();
+    CHECK(!rdt_plane_is_worth(results, 8));
+    for (size_t i = 0; i < count; i++) results[i].problem.outer += i;
+    CHECK(!rdt_plane_is_worth(results, count)); /* every number of rows another one */
+    count = fill();
+    for (size_t i = 0; i < count; i++) results[i].problem.outer_step = 5000;
+    CHECK(!rdt_plane_takes(&results[0]));
+    CHECK(!rdt_plane_is_worth(results, count));
+    results[0].problem = (redtune_problem){.count = 8, .outer = 2, .inner = 3};
+    CHECK(!rdt_plane_takes(&results[0]));
+    results[0].problem = (redtune_problem){.count = 8};
+    CHECK(!rdt_plane_takes(&results[0]));
+}
+
+static void a_class_ends_where_another_begins(void) {
+    const size_t count = fill();
+    results[5].problem.dtype = REDTUNE_F16;
+    CHECK_INT(rdt_plane_class(results, count), 5);
+    fill();
+    strcpy(results[7].gpu, "another");
+    CHECK_INT(rdt_plane_class(results, count), 7);
+    fill();
+    results[3].problem.inner = 2;
+    CHECK_INT(rdt_plane_class(results, count), 3);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(matrices_are_a_table),
+        FACT(columns_are_by_rows_and_columns_too),
+        FACT(what_is_no_grid_stays_lines),
+        FACT(a_class_ends_where_another_begins),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
