@@ -11,9 +11,14 @@
 #include "redtune/records.h"
 
 static const char *reason(const redtune_info *info) {
+    const bool whole = rdt_shape_layout(&info->problem) == REDTUNE_LAYOUT_WHOLE;
     switch (info->match) {
-    case REDTUNE_MATCH_EXACT: return "measured on this GPU model at this size";
-    case REDTUNE_MATCH_SIZE: return "measured on this GPU model, and of those the nearest size";
+    case REDTUNE_MATCH_EXACT:
+        return whole ? "measured on this GPU model at this size"
+                     : "measured on this GPU model at this shape";
+    case REDTUNE_MATCH_SIZE:
+        return whole ? "measured on this GPU model, and of those the nearest size"
+                     : "measured on this GPU model, and of those the nearest shape";
     case REDTUNE_MATCH_GPU:
         return "nothing near was measured on this GPU model; this is of the "
                "nearest other";
@@ -42,18 +47,21 @@ static void add_time(rdt_table *table, const redtune_explanation *found) {
 
 static void add_origin(rdt_table *table, const redtune_explanation *found) {
     const redtune_info *info = &found->info;
-    char date[32] = "", count[RDT_NUMBER_BYTES], what[64] = "";
+    char date[32] = "", shape[RDT_SHAPE_BYTES], what[64] = "";
+    const redtune_problem measured = {
+        .count = info->tuned_count, .outer = info->tuned_outer, .inner = info->tuned_inner};
+    const bool whole = rdt_shape_layout(&measured) == REDTUNE_LAYOUT_WHOLE;
     time_t when = (time_t)info->date;
     struct tm parts;
     if (gmtime_r(&when, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
-    rdt_number_print_count(count, info->tuned_count);
+    rdt_shape_print(shape, &measured);
     if (info->match == REDTUNE_MATCH_LIKE)
         snprintf(what, sizeof what, ", %s of %s", redtune_op_name(info->tuned_op),
                  redtune_dtype_name(info->tuned_dtype));
     rdt_table_add(table, "  measured");
-    rdt_table_add(table, "%s on %s%s at size %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date, info->gpu,
-                  what, count, *info->machine ? ", machine " : "", info->machine,
-                  found->imported ? ", imported" : "", info->driver_version / 1000,
+    rdt_table_add(table, "%s on %s%s at %s %s%s%s%s, CUDA %d.%d, NVRTC %d.%d", date, info->gpu,
+                  what, whole ? "size" : "shape", shape, *info->machine ? ", machine " : "",
+                  info->machine, found->imported ? ", imported" : "", info->driver_version / 1000,
                   info->driver_version % 1000 / 10, info->nvrtc_version / 1000,
                   info->nvrtc_version % 1000 / 10);
     add_line(table, "in", found->database);

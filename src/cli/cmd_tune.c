@@ -34,6 +34,7 @@ static void catch_interrupts(void) {
 
 typedef struct outcome {
     rdt_meter meter;
+    const rdt_wanted *wanted;
     redtune_tuned *results; /* by index */
     size_t result_count, capacity;
     bool out_of_memory;
@@ -165,6 +166,18 @@ static void write_tuned(rdt_json *json, const redtune_tuned *result) {
     rdt_json_end(json, '}');
 }
 
+static void write_recorded(rdt_json *json, const outcome *done) {
+    const rdt_wanted_gain gain =
+        rdt_wanted_compare(done->wanted, done->results, done->result_count);
+    rdt_json_begin(json, "recorded", '{');
+    rdt_json_count(json, "problems", gain.known);
+    rdt_json_count(json, "calls", gain.calls);
+    rdt_json_real(json, "before_ns", gain.before_ns);
+    rdt_json_real(json, "now_ns", gain.now_ns);
+    rdt_json_count(json, "unknown", gain.unknown);
+    rdt_json_end(json, '}');
+}
+
 static void write_tune_json(const redtune *rt, const outcome *done, bool complete) {
     redtune_device_info device;
     redtune_device_get(rt, &device);
@@ -184,6 +197,7 @@ static void write_tune_json(const redtune *rt, const outcome *done, bool complet
     rdt_json_begin(&json, "results", '[');
     for (size_t i = 0; i < done->result_count; i++) write_tuned(&json, &done->results[i]);
     rdt_json_end(&json, ']');
+    if (done->wanted->recorded) write_recorded(&json, done);
     rdt_json_end(&json, '}');
 }
 
@@ -203,6 +217,21 @@ static void summarise(const redtune *rt, const outcome *done) {
                       "%" PRIu64 " failed; kept in %s",
                       done->result_count, done->result_count == 1 ? "" : "s", known, measured,
                       measured == 1 ? "" : "s", failed, redtune_database_path(rt));
+}
+
+/* The lines for what programs ran: what they gain by this tune. */
+static void summarise_recorded(const outcome *done) {
+    const rdt_wanted_gain gain =
+        rdt_wanted_compare(done->wanted, done->results, done->result_count);
+    if (gain.known)
+        rdt_message_print("recorded: %zu problem%s, %" PRIu64
+                          " calls: %.3f ms before, %.3f ms now, "
+                          "%.2fx as fast",
+                          gain.known, gain.known == 1 ? "" : "s", gain.calls, gain.before_ns / 1e6,
+                          gain.now_ns / 1e6, gain.before_ns / gain.now_ns);
+    if (gain.unknown)
+        rdt_message_print("recorded: %zu problem%s whose time before is not known", gain.unknown,
+                          gain.unknown == 1 ? "" : "s");
 }
 
 static int report_outcome(const redtune *rt, const rdt_options *options, const outcome *done,
@@ -226,6 +255,7 @@ static int report_outcome(const redtune *rt, const rdt_options *options, const o
     }
     if (status) return rdt_message_fail(err);
     if (!options->quiet) summarise(rt, done);
+    if (!options->quiet && options->recorded) summarise_recorded(done);
     return RDT_EXIT_DONE;
 }
 
@@ -271,6 +301,7 @@ static int run_tune(const rdt_options *options) {
     char device[16], local[16];
     const char *devices = NULL;
     rdt_wanted wanted;
+    done.wanted = &wanted;
     if (choose_device(options, local, &devices, &err)) return rdt_message_fail(&err);
     if (rdt_wanted_list(options, &wanted, &err)) return rdt_message_fail(&err);
     first_device(devices, device);
@@ -337,6 +368,8 @@ const rdt_command rdt_cmd_tune = {
         "For example: redtune --device 0 --dtype f32 --size 1K..1M,1000000\n"
         "             redtune --device 0 --dtype f32 --rows 1K..1M --cols 16..64K --axis 1\n"
         "             redtune --device 0 --op max --shape 64x512x512,1000x77 --axis 1\n"
+        "             REDTUNE_RECORD=runs.jsonl ./program; redtune --device 0 --recorded "
+        "runs.jsonl\n"
         "\n"
         "The table gives microseconds per call with a cold L2 cache, the gain over the built-in\n"
         "default, and the share of the memory bus's peak. Where rows or columns of many matrices\n"

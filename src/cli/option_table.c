@@ -116,6 +116,8 @@ const rdt_option rdt_option_table[] = {
      "with the #line directives that the compiler is given"},
     {"counters", 0, NULL, RDT_EMIT, take_flag, MEMBER(counters),
      "print what it does on the simulated GPU instead of the source"},
+    {"recorded", 0, "FILE", RDT_TUNE, take_string, MEMBER(recorded),
+     "what programs noted there with REDTUNE_RECORD=FILE, the costliest first"},
     {"effort", 0, "EFFORT", RDT_TUNE, take_effort, MEMBER(effort),
      "quick, standard or exhaustive (default: standard)"},
     {"budget", 0, "TIME", RDT_TUNE, take_seconds, MEMBER(budget_s),

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "cli/message.h"
+#include "redtune/tools.h"
 
 /* Of shapes for which no dtype is named: those in which models compute. */
 static const redtune_op usual_ops[] = {REDTUNE_SUM};
@@ -107,18 +108,99 @@ static redtune_status cross_shapes(listing *self, redtune_error *err) {
     return status;
 }
 
+/* ---- what programs ran --------------------------------------------------------------------- */
+
+static redtune_status refuse_beside_recorded(const rdt_options *options, redtune_error *err) {
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {{"op", options->op_count},
+                  {"dtype", options->dtype_count},
+                  {"size", options->sizes.count_count},
+                  {"rows", options->rows.count_count},
+                  {"cols", options->cols.count_count},
+                  {"shape", options->shape},
+                  {"axis", options->axes.count}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].given)
+            return refuse_pair(others[i].name, "recorded", "the recording names the problems", err);
+    return REDTUNE_OK;
+}
+
+static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
+                                    redtune_error *err) {
+    rdt_wanted wanted = {.layouts = 0};
+    redtune_status status = refuse_beside_recorded(options, err);
+    if (!status)
+        status =
+            redtune_recording_read(options->recorded, &wanted.recorded, &wanted.problem_count, err);
+    if (status) return status;
+    if (!wanted.problem_count) {
+        redtune_free(wanted.recorded);
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot tune what %.300s recorded: there is nothing in it; what "
+                               "programs ran was served by measurements of its very own, or they "
+                               "have not ended yet",
+                               options->recorded);
+    }
+    wanted.problems = malloc(wanted.problem_count * sizeof *wanted.problems);
+    if (!wanted.problems) {
+        redtune_free(wanted.recorded);
+        return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot tune: out of host memory");
+    }
+    for (size_t i = 0; i < wanted.problem_count; i++)
+        wanted.problems[i] = wanted.recorded[i].problem;
+    *out = wanted;
+    return REDTUNE_OK;
+}
+
+static bool is_same(const redtune_problem *x, const redtune_problem *y) {
+    const redtune_problem a = rdt_shape_complete(x), b = rdt_shape_complete(y);
+    return a.op == b.op && a.dtype == b.dtype && a.result == b.result && a.count == b.count &&
+           a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
+           (a.outer == 1 || a.outer_step == b.outer_step);
+}
+
+/* What one call took: of the built-in default the tune has just measured it. 0: unknown. */
+static double time_before(const redtune_recorded *recorded, const redtune_tuned *now) {
+    if (recorded->match == REDTUNE_MATCH_DEFAULT && now->default_ns > 0) return now->default_ns;
+    return recorded->calls ? recorded->ns / (double)recorded->calls : 0;
+}
+
+rdt_wanted_gain rdt_wanted_compare(const rdt_wanted *wanted, const redtune_tuned *results,
+                                   size_t result_count) {
+    rdt_wanted_gain gain = {.known = 0};
+    for (size_t i = 0; wanted->recorded && i < wanted->problem_count; i++) {
+        const redtune_recorded *recorded = &wanted->recorded[i];
+        size_t at = 0;
+        while (at < result_count && !is_same(&results[at].problem, &recorded->problem)) at++;
+        if (at == result_count) continue;
+        const double before_ns = time_before(recorded, &results[at]);
+        if (!(before_ns > 0)) gain.unknown++;
+        if (!(before_ns > 0)) continue;
+        gain.known++;
+        gain.calls += recorded->calls;
+        gain.before_ns += before_ns * (double)recorded->calls;
+        gain.now_ns += results[at].median_ns * (double)recorded->calls;
+    }
+    return gain;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
 redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redtune_error *err) {
     static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
     const bool shapes = options->shape || options->rows.count_count;
     const bool sizes = options->op_count || options->dtype_count || options->sizes.count_count;
     listing self = {.options = options};
+    if (options->recorded) return list_recorded(options, out, err);
     redtune_status status = check_together(options, err);
     if (!status && shapes) status = cross_shapes(&self, err);
     if (status) {
         free(self.problems);
         return status;
     }
-    *out = (rdt_wanted){self.problems, self.count, REDTUNE_LAYOUT_WHOLE};
+    *out = (rdt_wanted){self.problems, self.count, REDTUNE_LAYOUT_WHOLE, NULL};
     if (!shapes && options->axes.count)
         out->layouts = by_axis[rdt_options_matrix_axis(options)];
     else if (!shapes && !sizes)
@@ -126,4 +208,7 @@ redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redt
     return REDTUNE_OK;
 }
 
-void rdt_wanted_free(rdt_wanted *wanted) { free(wanted->problems); }
+void rdt_wanted_free(rdt_wanted *wanted) {
+    free(wanted->problems);
+    redtune_free(wanted->recorded);
+}

@@ -58,6 +58,33 @@ no_such_device_is_named() {
     want_refused 2 "99"
 }
 
+# Of two problems the time before is known: the default's, which is measured, and 10 ms.
+tune_says_what_the_recorded_gain() {
+    cat >runs.jsonl <<'LINES'
+{"redtune_recording":1}
+{"op":"sum","dtype":"f32","count":320,"calls":10,"ns":10000000,"match":"nearest size"}
+{"op":"max","dtype":"f32","count":320,"calls":5,"ns":0,"match":"default"}
+{"op":"min","dtype":"f32","count":320,"calls":5,"ns":0,"match":"like"}
+LINES
+    run "$redtune" --recorded runs.jsonl --effort quick
+    want_exit 0
+    [ "$(grep -c '^\(sum\|max\|min\) .* 320 ' stdout)" -eq 3 ] || fail "not three rows"
+    want_in_err "recorded: 2 problems, 15 calls: 10.0"
+    want_in_err "x as fast"
+    want_in_err "recorded: 1 problem whose time before is not known"
+    run "$redtune" --recorded runs.jsonl --effort quick --json
+    want_exit 0
+    python3 - <<'PY' || fail "not what the recorded gain"
+import json
+found = json.load(open("stdout"))
+recorded = found["recorded"]
+by_op = {result["op"]: result for result in found["results"]}
+assert (recorded["problems"], recorded["calls"], recorded["unknown"]) == (2, 15, 1), recorded
+assert abs(recorded["before_ns"] - 1e7 - 5 * by_op["max"]["default_ns"]) < 1, recorded
+assert abs(recorded["now_ns"] - 10 * by_op["sum"]["median_ns"] - 5 * by_op["max"]["median_ns"]) < 1
+PY
+}
+
 # value WANTED ARGUMENT...: redtune reduce prints this value and nothing else.
 value() {
     local wanted=$1
@@ -230,9 +257,9 @@ doctor_finds_everything() {
 }
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
-check_run tune_ends_with_a_table tune_measures_nothing_twice quiet_tunes_in_silence \
-    tune_writes_json interrupts_keep_what_was_measured no_such_device_is_named reduce_sums_files \
-    reduce_takes_bool_and_big_endian_arrays reduce_takes_what_fits_as_one_piece \
-    reduce_sums_raw_elements reduce_goes_along_axes \
-    reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input reduce_refuses_a_pipe_that_ends_early \
-    reduce_says_more_when_asked doctor_finds_everything
+check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_recorded_gain \
+    quiet_tunes_in_silence tune_writes_json interrupts_keep_what_was_measured \
+    no_such_device_is_named reduce_sums_files reduce_takes_bool_and_big_endian_arrays \
+    reduce_takes_what_fits_as_one_piece reduce_sums_raw_elements reduce_goes_along_axes \
+    reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input \
+    reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked doctor_finds_everything

@@ -119,6 +119,17 @@ shapes_that_make_no_sense_are_named() {
     want_refused 1 "reduce one axis after the other"
 }
 
+recordings_name_the_problems() {
+    echo '{"redtune_recording":1}' >empty
+    for option in "--op sum" "--dtype f32" "--size 1K" "--shape 4x4" "--axis 1" "--rows 4"; do
+        refuses "--recorded empty $option" "with --recorded: the recording names the problems"
+    done
+    run "$redtune" --recorded empty
+    want_refused 1 "cannot tune what empty recorded: there is nothing in it"
+    run "$redtune" --recorded no/such
+    want_refused 1 "no/such"
+}
+
 words_too_many_are_named() {
     refuses "tune 0" "cannot use '0': redtune tune takes only options"
     refuses "emit -- -x" "cannot use '-x'"
@@ -145,5 +156,5 @@ a_full_disk_is_noticed() {
 check_run help_lists_every_command every_command_has_help \
     help_lists_only_the_commands_own_options version_is_the_headers wrong_commands_are_named \
     wrong_options_are_named missing_values_are_named wrong_values_are_named \
-    shapes_that_make_no_sense_are_named \
+    shapes_that_make_no_sense_are_named recordings_name_the_problems \
     words_too_many_are_named messages_do_not_steer_the_terminal a_full_disk_is_noticed
