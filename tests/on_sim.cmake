@@ -9,8 +9,9 @@ function(redtune_sim_test_of name)
     set_tests_properties(sim.${name} PROPERTIES COST 100 TIMEOUT 900)
 endfunction()
 
-foreach(module judge kernels evaluator evaluator_shapes ops floats ladder large accumulate api array captures columns
-         columns_api first_result graphs host_cost overlap rows rows_api runtime scratch start)
+foreach(module judge kernels evaluator evaluator_shapes shape_times ops floats ladder large accumulate
+         api array captures columns columns_api first_result graphs host_cost overlap rows rows_api
+         runtime scratch start)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})
     endif()

@@ -39,10 +39,12 @@ static void drop_all(rdt_local *self) {
 /* The test buffers and the kernel set. */
 static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!rdt_problem_is_within(batch->problem, &self->domain))
+    if (!rdt_problem_same_class(batch->problem, &self->domain.problem))
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot try a problem that is larger than the evaluator was made for");
-    if (self->spoilt) drop_all(self);
+                        "cannot try a problem of another class than the evaluator was made for");
+    const bool is_within = rdt_problem_is_within(batch->problem, &self->domain);
+    if (self->spoilt || !is_within) drop_all(self);
+    if (!is_within) rdt_problem_widen(&self->domain, batch->problem);
     if (!self->buffers)
         status = rdt_test_buffers_open(self->parts.context, &self->domain, self->parts.memory_bytes,
                                        &self->parts.maker, &self->buffers, err);

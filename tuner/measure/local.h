@@ -18,7 +18,8 @@ typedef struct rdt_local_parts {
     void *at_user;
 } rdt_local_parts;
 
-/* An evaluator for the problems of the domain, which is good for as long as *local is. It takes GPU
+/* An evaluator for the problems of the domain, which is good for as long as *local is. A larger
+ * problem widens the domain: all that was made for it is made anew. It takes GPU
  * memory on its first use only, and the place of the one in *local, which may be NULL: the test
  * data of two classes might not fit the GPU's memory. */
 redtune_status rdt_local_replace(rdt_local **local, const rdt_local_parts *parts,

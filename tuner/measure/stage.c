@@ -132,6 +132,24 @@ static void fill_poison(rdt_stage *self) {
         memcpy(self->elements + done, self->elements, done < all - done ? done : all - done);
 }
 
+/* One loop for each size of elements: a copy of a known size is one instruction. */
+#define COPY_APART(bytes)                                                                          \
+    for (uint64_t i = 0; i < count; i++) memcpy(to + i * stride, from + i * (bytes), (bytes))
+
+/* Copies neighbours to places so many bytes apart. */
+static void copy_apart(char *to, size_t stride, const char *from, uint64_t count, size_t bytes) {
+    if (stride == bytes)
+        memcpy(to, from, count * bytes);
+    else if (bytes == 1)
+        COPY_APART(1);
+    else if (bytes == 2)
+        COPY_APART(2);
+    else if (bytes == 4)
+        COPY_APART(4);
+    else
+        COPY_APART(8);
+}
+
 static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t r) {
     const size_t element = element_bytes(self);
     const rdt_extents *extents = &shape->extents;
@@ -141,9 +159,10 @@ static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t
     const size_t stride = extents->step * element;
     const char *from = pool->data->elements;
     char *to = self->elements + (shape->offset + place) * element;
-    for (uint64_t e = 0, at = content->first; e < extents->count; e++, at++) {
-        if (at == pool->judged.period) at = 0;
-        memcpy(to + e * stride, from + at * element, element);
+    for (uint64_t e = 0, at = content->first, length; e < extents->count; e += length, at = 0) {
+        const uint64_t left = extents->count - e, period = pool->judged.period;
+        length = left < period - at ? left : period - at;
+        copy_apart(to + e * stride, stride, from + at * element, length, element);
     }
     if (content->planted_at >= 0)
         memcpy(to + (uint64_t)content->planted_at * stride, &content->planted, element);
