@@ -337,9 +337,10 @@ REDTUNE_API redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d
                                                void *d_out, struct CUstream_st *stream,
                                                redtune_error *err);
 
-/* The same, through a table of plans inside rt, one per class and powers of two of problem->count,
- * outer and inner. The first call for one creates its plan, unless redtune_prepare has; within a
- * capture that is REDTUNE_UNPREPARED, and the capture goes on. problem->config must be NULL. */
+/* The same, through a table of plans inside rt, one per class, powers of two of problem->count,
+ * outer and inner, and alignment of the steps. The first call for one creates its plan, unless
+ * redtune_prepare has; within a capture that is REDTUNE_UNPREPARED, and the capture goes on.
+ * problem->config must be NULL. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
                                           const void *d_in, void *d_out, struct CUstream_st *stream,
                                           redtune_error *err);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include "api/runtime/plan_table.h"
+#include "model/problem.h"
 
 enum { OPS = 40, DTYPES = 13, POWERS = 65, THREADS = 4 };
 
@@ -106,6 +107,96 @@ static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
     rdt_plan_table_clear(&table);
 }
 
+/* ---- alignment ------------------------------------------------------------------------------- */
+
+static redtune_problem resolved_of(redtune_dtype dtype, uint64_t outer, uint64_t count,
+                                   uint64_t inner, uint64_t outer_step, uint64_t step) {
+    redtune_problem problem = {.dtype = dtype,
+                               .count = count,
+                               .outer = outer,
+                               .inner = inner,
+                               .outer_step = outer_step,
+                               .step = step};
+    if (rdt_problem_resolve(&problem, &problem, &err)) problem.count = UINT64_MAX;
+    return problem;
+}
+
+static bool share_a_plan(const redtune_problem *a, const redtune_problem *b) {
+    redtune_plan *got = NULL;
+    bool found = !rdt_plan_table_add(&table, a, plan_at(0, 0, 1), false, &got, &err) &&
+                 rdt_plan_table_find(&table, b) == got;
+    rdt_plan_table_clear(&table);
+    return found;
+}
+
+/* 1001 and 1003 f32 are aligned to 4 bytes, 1002 to 8, 1004 and 1008 to 16. */
+static void steps_of_another_alignment_have_a_plan_of_their_own(void) {
+    const redtune_problem rows[] = {
+        resolved_of(REDTUNE_F32, 64, 1001, 1, 0, 0), resolved_of(REDTUNE_F32, 64, 1003, 1, 0, 0),
+        resolved_of(REDTUNE_F32, 64, 1002, 1, 0, 0), resolved_of(REDTUNE_F32, 64, 1004, 1, 0, 0),
+        resolved_of(REDTUNE_F32, 64, 1008, 1, 0, 0)};
+    const redtune_problem pitched = resolved_of(REDTUNE_F32, 64, 1001, 1, 1004, 0);
+    const redtune_problem columns = resolved_of(REDTUNE_F32, 1, 100, 1001, 0, 0);
+    const redtune_problem wide = resolved_of(REDTUNE_F32, 1, 100, 1001, 0, 1024);
+    const redtune_problem batch = resolved_of(REDTUNE_F32, 2, 100, 1024, 0, 0);
+    const redtune_problem uneven = resolved_of(REDTUNE_F32, 2, 100, 1024, 102401, 0);
+    CHECK(share_a_plan(&rows[0], &rows[1]) && share_a_plan(&rows[3], &rows[4]));
+    CHECK(!share_a_plan(&rows[0], &rows[2]) && !share_a_plan(&rows[0], &rows[3]));
+    CHECK(!share_a_plan(&rows[2], &rows[3]));
+    CHECK(share_a_plan(&pitched, &rows[3]) && !share_a_plan(&pitched, &rows[0]));
+    CHECK(!share_a_plan(&columns, &wide) && !share_a_plan(&batch, &uneven));
+    /* A whole array has no steps, whatever is written. */
+    redtune_problem whole = resolved_of(REDTUNE_F32, 1, 1001, 1, 0, 0), written = whole;
+    written.outer = written.inner = written.step = 1;
+    written.outer_step = 1003;
+    CHECK(share_a_plan(&whole, &written));
+}
+
+/* Each problem of a key has the same typical one, which is of that key. */
+static void the_plan_does_not_depend_on_which_problem_came_first(void) {
+    static const uint64_t extents[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 1000, 1001, 1002, 1004, 4096};
+    static const uint64_t steps[] = {0, 1, 2, 3, 4, 6, 8, 16, 24, 999, 1024, 5000000};
+    enum { EXTENTS = sizeof extents / sizeof *extents, STEPS = sizeof steps / sizeof *steps };
+    static const redtune_dtype dtypes[] = {REDTUNE_I8, REDTUNE_F16, REDTUNE_F32, REDTUNE_F64};
+    int tried = 0;
+    for (int i = 0; i < EXTENTS * EXTENTS * EXTENTS * STEPS * STEPS; i += 7) {
+        int rest = i;
+        const uint64_t outer = extents[rest % EXTENTS],
+                       count = extents[(rest /= EXTENTS) % EXTENTS];
+        const uint64_t inner = extents[(rest /= EXTENTS) % EXTENTS];
+        const uint64_t outer_step = steps[(rest /= EXTENTS) % STEPS], step = steps[rest / STEPS];
+        const redtune_problem problem =
+            resolved_of(dtypes[i % 4], outer, count, inner, outer_step, step);
+        if (problem.count == UINT64_MAX) continue;
+        redtune_problem typical = rdt_plan_table_typical(&problem), same = typical;
+        CHECK_OK(rdt_problem_resolve(&typical, &typical, &err), err);
+        CHECK_INT(rdt_problem_alignment(&typical), rdt_problem_alignment(&problem));
+        CHECK(rdt_problem_layout(&typical) == rdt_problem_layout(&problem));
+        CHECK(share_a_plan(&problem, &typical) && share_a_plan(&problem, &same));
+        const redtune_problem again = rdt_plan_table_typical(&typical);
+        CHECK(rdt_problem_same(&again, &same) || !rdt_problem_compare_extents(&again, &same));
+        tried++;
+    }
+    CHECK(tried > 50000);
+}
+
+/* Rows that overlap may be more elements side by side than there are bytes of memory. */
+static void a_plan_for_overlapping_rows_can_be_made(void) {
+    const uint64_t many = UINT64_C(1) << 31;
+    const redtune_problem several[] = {
+        resolved_of(REDTUNE_F32, many, many, 1, 1, 0),
+        resolved_of(REDTUNE_F32, many, many, 2, 4, 8),
+        resolved_of(REDTUNE_F64, many, many, 1, 3, 5),
+        resolved_of(REDTUNE_I8, 1 << 20, 1, many - 1, 1, 1),
+    };
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
+        CHECK(several[i].count != UINT64_MAX);
+        redtune_problem typical = rdt_plan_table_typical(&several[i]);
+        CHECK_OK(rdt_problem_resolve(&typical, &typical, &err), err);
+        CHECK(share_a_plan(&several[i], &typical));
+    }
+}
+
 static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = {.count = 1024};
@@ -177,6 +268,9 @@ int main(int argc, char **argv) {
         FACT(usual_extents_written_out_find_the_same_plan),
         FACT(rows_share_a_plan_up_to_the_next_power_of_two),
         FACT(columns_share_a_plan_up_to_the_next_power_of_two),
+        FACT(steps_of_another_alignment_have_a_plan_of_their_own),
+        FACT(the_plan_does_not_depend_on_which_problem_came_first),
+        FACT(a_plan_for_overlapping_rows_can_be_made),
         FACT(counts_share_a_plan_up_to_the_next_power_of_two),
         FACT(enumerators_that_are_none_find_nothing),
         FACT(threads_that_add_one_key_get_one_plan),

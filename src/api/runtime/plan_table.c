@@ -1,14 +1,15 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and by the powers of two
- * of its count, outer and inner. */
+/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, by the powers of two of
+ * its count, outer and inner, and by the alignment of its steps. */
 #include "api/runtime/plan_table.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include "base/fail.h"
+#include "model/problem.h"
 
-/* Of two: the bits of these. */
+/* Of two: the bits of these. alignment is in bytes; 0: no steps. */
 typedef struct powers {
-    int count, outer, inner;
+    int count, outer, inner, alignment;
 } powers;
 
 typedef struct rdt_plan_entry {
@@ -28,14 +29,31 @@ uint64_t rdt_plan_table_count(uint64_t count) {
 /* Zero and one mean the same. */
 static uint64_t above_one(uint64_t extent) { return extent > 1 ? extent : 0; }
 
-static powers powers_of(const redtune_problem *problem) {
-    return (powers){power_of(problem->count), power_of(above_one(problem->outer)),
-                    power_of(above_one(problem->inner))};
-}
-
-/* Steps are as good as each other, where there is one. */
+/* Steps are as good as each other in one alignment, where there is one. */
 static bool is_of_columns(const redtune_problem *problem) {
     return problem->inner > 1 || problem->step > 1;
+}
+
+/* rdt_problem_alignment of what the caller wrote, for each call. */
+static int alignment_of(const redtune_problem *problem) {
+    static const unsigned char element_bytes[] = {
+#define ENTRY(dtype, name, bytes, kind, accumulator, exact_bits) [dtype] = bytes,
+        RDT_DTYPE_LIST(ENTRY)
+#undef ENTRY
+    };
+    const bool columns = is_of_columns(problem);
+    if ((!columns && problem->outer < 2) || (unsigned)problem->dtype >= sizeof element_bytes)
+        return 0;
+    const uint64_t inner = above_one(problem->inner) ? problem->inner : 1;
+    uint64_t steps = columns ? (problem->step ? problem->step : inner) : 0;
+    if (problem->outer > 1)
+        steps |= problem->outer_step ? problem->outer_step : problem->count * inner;
+    return __builtin_ctzll(steps * element_bytes[problem->dtype] | RDT_ALIGNMENT_MAX);
+}
+
+static powers powers_of(const redtune_problem *problem) {
+    return (powers){power_of(problem->count), power_of(above_one(problem->outer)),
+                    power_of(above_one(problem->inner)), alignment_of(problem)};
 }
 
 /* Odd factors, so that neighbours in any part of the key lie apart. */
@@ -43,7 +61,8 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_pro
     const powers powers = powers_of(problem);
     unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->dtype * 1303 +
                     (unsigned)problem->result * 27191 + (unsigned)powers.count +
-                    (unsigned)powers.outer * 71 + (unsigned)powers.inner * 4583;
+                    (unsigned)powers.outer * 71 + (unsigned)powers.inner * 4583 +
+                    (unsigned)powers.alignment * 337;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
@@ -52,7 +71,8 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, pow
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
            entry->powers.count == powers.count && entry->powers.outer == powers.outer &&
-           entry->powers.inner == powers.inner && is_of_columns(key) == is_of_columns(problem);
+           entry->powers.inner == powers.inner && entry->powers.alignment == powers.alignment &&
+           is_of_columns(key) == is_of_columns(problem);
 }
 
 static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
@@ -66,6 +86,48 @@ redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *
         find_entry(atomic_load_explicit(bucket_of(table, problem), memory_order_acquire), problem);
     return entry ? entry->plan : NULL;
 }
+
+/* ---- the problem that a plan is made for ----------------------------------------------------- */
+
+/* The least step from `least` on whose alignment is that of `unit` elements, a power of two; at the
+ * greatest alignment any multiple of them will do. */
+static uint64_t step_from(uint64_t least, uint64_t unit, bool any_multiple) {
+    if (any_multiple) return (least + unit - 1) / unit * unit;
+    const uint64_t odd = 2 * unit;
+    return least > unit ? (least - unit + odd - 1) / odd * odd + unit : unit;
+}
+
+static void set_steps(redtune_problem *typical, uint64_t unit, bool any_multiple, bool packed) {
+    const bool columns = is_of_columns(typical);
+    const uint64_t inner = above_one(typical->inner), count = typical->count ? typical->count : 1;
+    typical->step = typical->outer_step = 0;
+    if (columns) typical->step = step_from(inner ? (packed ? inner : 1) : 2, unit, any_multiple);
+    if (typical->outer > 1 && !packed)
+        typical->outer_step = columns ? unit : step_from(1, unit, any_multiple);
+    else if (typical->outer > 1)
+        typical->outer_step =
+            columns ? typical->step * count : step_from(count, unit, any_multiple);
+}
+
+redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
+    const int alignment = rdt_problem_alignment(resolved);
+    const uint64_t unit = (uint64_t)alignment / redtune_dtype_bytes(resolved->dtype);
+    const uint64_t most = rdt_problem_count_max(resolved->dtype);
+    const bool any_multiple = alignment == RDT_ALIGNMENT_MAX;
+    redtune_problem typical = *resolved;
+    uint64_t elements = 0;
+    typical.count = rdt_plan_table_count(resolved->count);
+    typical.outer = rdt_plan_table_count(resolved->outer);
+    typical.inner = rdt_plan_table_count(resolved->inner);
+    set_steps(&typical, unit, any_multiple, true);
+    const rdt_extents extents = rdt_problem_extents(&typical);
+    /* Results that share elements may be more than fit side by side. */
+    if (!rdt_problem_span(&extents, most, &elements))
+        set_steps(&typical, unit, any_multiple, false);
+    return typical;
+}
+
+/* ---- adding and clearing --------------------------------------------------------------------- */
 
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
                                   redtune_plan *plan, bool owns, redtune_plan **out,

@@ -1,5 +1,5 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class and by the powers of two
- * of its count and outer.
+/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, by the powers of two of
+ * its count, outer and inner, and by the alignment of its steps.
  *
  * A bucket is the head of a chain of entries. An entry is filled in before it is published, never
  * changes afterwards, and is freed with the table only. So readers take no lock: finding a plan
@@ -30,6 +30,8 @@ redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *
                                   redtune_error *err);
 /* Destroys the plans and empties the table, which nobody else uses. */
 void rdt_plan_table_clear(rdt_plan_table *table);
-/* The count that the plan is made for: the key's power of two, so that the plan does not depend on
- * which count came first. */
+/* The problem that the plan is made for, so that it does not depend on which of its key came first:
+ * the key's powers of two, packed as closely as its alignment allows. The problem is resolved. */
+redtune_problem rdt_plan_table_typical(const redtune_problem *resolved);
+/* The count of it. */
 uint64_t rdt_plan_table_count(uint64_t count);

@@ -35,13 +35,8 @@ static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
                                const redtune_problem *resolved, redtune_plan **out,
                                redtune_error *err) {
     redtune_plan *plan = find_plan(rt, resolved), *made = NULL;
-    redtune_problem typical = *resolved;
+    const redtune_problem typical = rdt_plan_table_typical(resolved);
     redtune_status status = REDTUNE_OK;
-    typical.count = rdt_plan_table_count(resolved->count);
-    typical.outer = rdt_plan_table_count(resolved->outer);
-    typical.inner = rdt_plan_table_count(resolved->inner);
-    typical.outer_step = 0; /* a plan serves any, with the next */
-    typical.step = typical.inner < 2 && resolved->step > 1 ? 2 : 0;
     if (!plan) {
         status = redtune_plan_create(rt, &typical, &made, err);
         if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, true, &plan, err);
