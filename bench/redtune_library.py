@@ -50,7 +50,8 @@ class Options(ctypes.Structure):
         ("trust", ctypes.c_int),
         ("verify_s", ctypes.c_double),
         ("worker", ctypes.c_char_p),
-        ("reserved", ctypes.c_uint64 * 8),
+        ("record", ctypes.c_char_p),
+        ("reserved", ctypes.c_uint64 * 7),
     ]
 
 

@@ -248,7 +248,11 @@ typedef struct redtune_options {
      * or does not end cannot spoil this context: the redtune command, or what redtune_tuning.worker
      * may be. A worker takes about half a second to start. */
     const char *worker;
-    uint64_t reserved[8];
+    /* A file that notes which problems plans ran without a measurement of their own, and how often,
+     * for redtune_recording_read (redtune/tune.h). redtune_close writes it, so that a program that
+     * ends without has recorded nothing. NULL: $REDTUNE_RECORD, and without that none. */
+    const char *record;
+    uint64_t reserved[7];
 } redtune_options;
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs

@@ -46,6 +46,7 @@ static redtune_counters counters;
 static redtune_import_counts report;
 static redtune_verify_counts verified;
 static char *text, source[256];
+static redtune_recorded *recorded;
 static void *data;
 static size_t bytes;
 static uint64_t removed;
@@ -197,6 +198,9 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X("op", redtune_report(&(redtune_reporting){.problem = no_op}, &text, &err))                   \
     X("dtype", redtune_report(&(redtune_reporting){.problem = no_dtype}, &text, &err))             \
     X("found is NULL", redtune_diagnose(NULL, NULL, NULL, &count, &err))                           \
+    X("path is NULL", redtune_recording_read(NULL, &recorded, &bytes, &err))                       \
+    X("problems is NULL", redtune_recording_read("/nowhere", NULL, &bytes, &err))                  \
+    X("count is NULL", redtune_recording_read("/nowhere", &recorded, NULL, &err))                  \
     X("count is NULL", redtune_device_count(NULL, &err))                                           \
     X(NULL, redtune_op_name(NONE) || redtune_dtype_name(NONE) || redtune_dtype_bytes(NONE))        \
     X(NULL, strcmp(redtune_status_name(NONE), "unknown"))                                          \

@@ -73,8 +73,7 @@ static void join_calls(redtune_recorded *into, const redtune_recorded *more) {
     if (farness(more->match) > farness(into->match)) into->match = more->match;
 }
 
-/* Joins entries of one problem, and sorts them by their cost. */
-static void settle(rdt_recording *recording) {
+void rdt_recording_settle(rdt_recording *recording) {
     redtune_recorded *entry = recording->entry;
     size_t kept = 0;
     if (!recording->count) return;
@@ -314,7 +313,7 @@ redtune_status redtune_recording_read(const char *path, redtune_recorded **probl
         rdt_recording_free(&recording);
         return status;
     }
-    settle(&recording);
+    rdt_recording_settle(&recording);
     *problems = recording.entry;
     *count = recording.count;
     return REDTUNE_OK;
@@ -391,7 +390,7 @@ redtune_status rdt_recording_merge(const char *path, const rdt_recording *record
     if (!status) status = read_recording(path, &all, err);
     for (size_t i = 0; !status && i < recording->count; i++)
         status = rdt_recording_add(&all, &recording->entry[i], err);
-    settle(&all);
+    rdt_recording_settle(&all);
     if (all.count > RDT_RECORDING_PROBLEMS_MAX) all.count = RDT_RECORDING_PROBLEMS_MAX;
     rdt_text_addf(&text, "{\"%s\":%d}\n", format_name, FORMAT_VERSION);
     for (size_t i = 0; i < all.count; i++) write_problem_line(&text, &all.entry[i]);

@@ -15,6 +15,8 @@ typedef struct rdt_recording {
 /* Adds calls of a problem, which is resolved; it may be there already. */
 redtune_status rdt_recording_add(rdt_recording *recording, const redtune_recorded *recorded,
                                  redtune_error *err);
+/* Joins the calls of each problem, and sorts the problems by what they cost, the most first. */
+void rdt_recording_settle(rdt_recording *recording);
 void rdt_recording_free(rdt_recording *recording);
 
 /* Adds what the recording has to what the file has, and puts a new file in its place at once, which

@@ -49,7 +49,11 @@ static void tell(const making *self, const rdt_spaces *spaces) {
     *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
     info->problem.config = NULL;
     rdt_point_write(spaces, &self->choice.point, info->family, info->config);
-    if (self->choice.row) rdt_convert_origin(self->choice.row, info);
+    self->executable->measured = (redtune_problem){.count = 0};
+    if (self->choice.row) {
+        rdt_convert_origin(self->choice.row, info);
+        self->executable->measured = self->choice.row->trial.problem;
+    }
     rdt_point_format(spaces, &self->choice.point, self->executable->text);
 }
 

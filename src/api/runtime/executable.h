@@ -7,6 +7,7 @@ typedef struct rdt_executable {
     rdt_kernel *kernel;
     rdt_launch launch;
     redtune_info info;
+    redtune_problem measured;        /* at which the config won; dtype 0: none */
     char text[RDT_POINT_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
 } rdt_executable;
 

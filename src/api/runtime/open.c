@@ -62,6 +62,16 @@ static redtune_status take_machine(redtune *rt, const char *label, redtune_error
     return REDTUNE_OK;
 }
 
+/* A program that names a file means that one; what the environment names may be unfit for it. */
+static redtune_status take_record(redtune *rt, const char *chosen, redtune_error *err) {
+    const char *variable = getenv("REDTUNE_RECORD");
+    redtune_error why;
+    if (chosen) return rdt_recorder_open(chosen, &rt->recorder, err);
+    if (variable && *variable && rdt_recorder_open(variable, &rt->recorder, &why))
+        rdt_log_write(&rt->log, REDTUNE_LOG_WARNING, "nothing is recorded: %s", why.message);
+    return REDTUNE_OK;
+}
+
 static redtune_status fill(redtune *rt, const redtune_options *options, redtune_error *err) {
     const char *pin = getenv("REDTUNE_CONFIG");
     bool entered = false;
@@ -77,6 +87,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     /* A program that names a database means that one; else it runs without, if it must. */
     rt->layers.lenient = !options->database;
     if (!status) status = rdt_layers_check(&rt->layers, err);
+    if (!status) status = take_record(rt, options->record, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);
@@ -124,6 +135,7 @@ void redtune_close(redtune *rt) {
         rdt_context_restore(rt->context, mode);
         rdt_context_leave(rt->context, entered);
     }
+    rdt_recorder_close(rt->recorder, &rt->log);
     rdt_builder_destroy(rt->builder);
     rdt_context_close(rt->context);
     rdt_select_free_winners(&rt->winners);

@@ -63,6 +63,9 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     resolved.config = NULL; /* the caller's */
     plan->problem = resolved;
     atomic_init(&plan->now, plan->first);
+    /* What is pinned, or a part of something, is nothing to tune. */
+    if (rt->recorder && !accumulates && plan->first->info.match != REDTUNE_MATCH_PINNED)
+        plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
     return REDTUNE_OK;
@@ -76,6 +79,10 @@ redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, 
 void redtune_plan_destroy(redtune_plan *plan) {
     if (!plan) return;
     if (plan->threaded) pthread_join(plan->thread, NULL);
+    const rdt_executable *served = rdt_plan_executable(plan);
+    rdt_recorder_add(plan->rt->recorder, plan->tally,
+                     &(rdt_served){&plan->problem, &served->measured, served->info.match,
+                                   served->info.tuned_ns});
     rdt_executable_destroy(plan->rt, plan->first);
     rdt_executable_destroy(plan->rt, plan->later);
     free(plan);
@@ -213,6 +220,8 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
                          : run_here(plan, executable, &places, operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
+    if (__builtin_expect(plan->tally != NULL, 0) && !status)
+        rdt_recorder_count(plan->tally, &extents);
     return status;
 }
 

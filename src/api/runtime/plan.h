@@ -11,6 +11,7 @@ struct redtune_plan {
     _Atomic(const rdt_executable *) now; /* first, or later once that is there */
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */
+    rdt_tally *tally;              /* of its runs; NULL: they are not recorded */
     bool accumulates;              /* d_out of a run is an accumulator, as in model/launch.h */
     pthread_t thread;              /* that makes later */
     bool threaded;

@@ -20,6 +20,7 @@ typedef struct cached_plan {
     char kernel[RDT_HASH_TEXT_BYTES]; /* its key */
     rdt_launch launch;
     redtune_info info;
+    redtune_problem measured;
     char text[RDT_POINT_TEXT_BYTES];
     nvrtc_file nvrtc; /* when the kernel was found */
 } cached_plan;
@@ -105,6 +106,7 @@ bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_execut
         executable->kernel = kernel;
         executable->launch = stored->launch;
         executable->info = stored->info;
+        executable->measured = stored->measured;
         memcpy(executable->text, stored->text, sizeof executable->text);
     }
     free(data);
@@ -119,6 +121,7 @@ void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
     made.launch = executable->launch;
     made.launch.overlap = made.launch.overlap && !executable->kernel->no_overlap;
     made.info = executable->info;
+    made.measured = executable->measured;
     rdt_text_copy(made.kernel, sizeof made.kernel, executable->kernel->key);
     memcpy(made.text, executable->text, sizeof made.text);
     rdt_builder_compiler_path(rt->builder, made.nvrtc.path, sizeof made.nvrtc.path);

@@ -6,6 +6,7 @@
 #include "api/records/identity.h"
 #include "api/records/select.h"
 #include "api/runtime/plan_table.h"
+#include "api/runtime/recorder.h"
 #include "api/runtime/workspace.h"
 
 struct redtune {
@@ -21,6 +22,7 @@ struct redtune {
     double verify_s;          /* what verifying one of them may take */
     char machine[64];         /* the label that measurements are stored with */
     char *worker;             /* the program that does it; NULL: this process */
+    rdt_recorder *recorder;   /* NULL: nothing is recorded */
     pthread_mutex_t lock;     /* guards what follows, down to plans */
     rdt_winners winners;      /* read when a class is first asked for */
     rdt_winners winners_here; /* of what was measured here alone */
