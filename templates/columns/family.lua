@@ -17,7 +17,8 @@ family.params = {
     { name = "width", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256 },
       doc = "threads side by side, over neighbouring columns" },
     { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
-    { name = "unroll", values = { 1, 2, 4, 8, 16 }, doc = "independent loads in flight per thread" },
+    { name = "unroll", values = { 1, 2, 4, 8, 16 },
+      doc = "independent loads in flight per thread" },
     limits.load,
     limits.finish,
     limits.per_sm,
@@ -41,6 +42,13 @@ local function splits(c, p, d)
     return limits.splits(c, p, d, sets(c, p), (p.count + depth(c) - 1) // depth(c), strip(c))
 end
 
+-- Of the values that a block's threads combine.
+local function shared_bytes(c, p, d)
+    local rows = c.width < 32 and c.block // 32 or c.block // c.width
+    return c.width == c.block and 0
+        or math.max(rows * strip(c), c.block) * limits.accumulator_bytes(p, d)
+end
+
 -- Loads of more columns are not aligned in each row: one element each takes their place.
 local function aligned_vec(p)
     local steps = p.inner | (p.count > 1 and p.step or 0) | (p.outer > 1 and p.outer_step or 0)
@@ -57,6 +65,15 @@ function family.allowed(c, p, d)
     if c.width > c.block then
         return false, "width=%d, and block=%d: threads side by side are of one block", c.width,
             c.block
+    end
+    if c.finish ~= "single" and c.width == c.block then
+        return false, "finish=%s has several threads along the axis: add width=%d", c.finish,
+            c.block // 2
+    end
+    local bytes = shared_bytes(c, p, d)
+    if bytes > d.shared_bytes_per_block then
+        return false, "block=%d, width=%d, vec=%d take %d bytes of shared memory, of %d", c.block,
+            c.width, c.vec, bytes, d.shared_bytes_per_block
     end
     return limits.allowed(c, p, d)
 end
@@ -94,8 +111,10 @@ function family.default(p, d)
     while c.block > math.max(32, c.width) and c.block // c.width >= 2 * p.count do
         c.block = c.block // 2
     end
+    while shared_bytes(c, p, d) > d.shared_bytes_per_block do c.width = c.width // 2 end
     -- Small inputs: fewer loads for each of more blocks.
-    while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < 2 * d.sm_count do
+    local least = 2 * d.sm_count
+    while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
         c.unroll = c.unroll // 2
     end
     return limits.finished(c, p, d, sets(c, p), function(at) return splits(at, p, d) end)

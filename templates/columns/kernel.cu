@@ -4,22 +4,19 @@
 //@ local acc = op.acc
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
-//@ local parts, held = vec, vec
+//@ local parts = vec
 //@ local depth = block // width
 //@ local acc_bytes = acc.halves > 2 and 16 or 4 * acc.halves
-//@ local shared = finish ~= "single"
-//@ local round = vec
-//@ while round > 1 and block * round * acc_bytes > 16 << 10 do round = round // 2 end
+//@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "columns" with
 // @{config}
 //
 // output[o * inner + i] = @{formula}
-// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i], for
-// n = count elements e, wherever that is. Start it with @{block} threads per block, on any number of
-//@ if finish == "single" then
-// blocks.
-//@ else
-// blocks: strips of @{width * vec} columns are shared by as many blocks as there are for each.
+// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
+// for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
+// number of blocks@{shared and ":" or "."}
+//@ if shared then
+// strips of @{width * vec} columns are shared by as many as there are for each.
 //@ end
 
 //@ include "lib/types.cu"
@@ -62,14 +59,6 @@ __device__ __forceinline__ u32 along()
     return threadIdx.x / WIDTH;
 }
 
-//@ if shared then
-// Where in scratch the values of that split of the strip are that belong to this thread's columns.
-__device__ __forceinline__ u32 place_of(const share &mine, u32 split)
-{
-    return number_of(mine, split) * STRIP + across() * VEC;
-}
-
-//@ end
 // A strip is whole if each thread's columns are neighbours that all exist, or none does, and one
 // load at a multiple of its bytes brings VEC of them. In other strips a thread's columns are WIDTH
 // apart, so that the threads' loads of one element each lie side by side.
@@ -88,8 +77,8 @@ __device__ __forceinline__ @{single.word.c} load_single(const element *from)
 }
 
 //@ end
-// One element of each of this thread's columns of the strip that has so many; `from` is that of the
-// first.
+// One element of each of this thread's columns of the strip that has so many; `from` is that of
+// the first.
 template <bool WHOLE>
 __device__ __forceinline__ vector load_columns(const element *from, u32 columns)
 {
@@ -112,14 +101,15 @@ __device__ __forceinline__ vector load_columns(const element *from, u32 columns)
     return load_vector((u64)(from + column_of<WHOLE>(0)));
 }
 
-// Combines this thread's share of its columns with a. Of the `count` elements from `from` on, tiles are
-// dealt round-robin to the splits; a thread takes those DEPTH apart.
+// Combines this thread's share of its columns with a. Of the `count` elements from `from` on,
+// tiles are dealt round-robin to the splits; a thread takes those DEPTH apart.
 //@ if indexed then
 // The first of them has the index `origin`.
 //@ end
 template <bool WHOLE>
 __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const element *from, u64 count,
-                                             u64 step, u32 columns, const share &mine@{indexed and ", u64 origin" or ""})
+                                             u64 step, u32 columns,
+                                             const share &mine@{origin})
 {
     constexpr u32 LOADS = WHOLE ? UNROLL : UNROLL > VEC ? UNROLL / VEC : 1;
     constexpr u64 TILE = LOADS * DEPTH;
@@ -147,8 +137,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 //@ end
     }
     if (e < count) {
-        // What is left of a tile. The first element stands in for those that are not there: loads under
-        // conditions would take twice the registers.
+        // What is left of a tile. The first element stands in for those that are not there: loads
+        // under conditions would take twice the registers.
         const u32 left = count - e;
         vector v[LOADS];
 #pragma unroll
@@ -174,12 +164,17 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 }
 
 //@ if depth > 1 then
-//@     local unit = math.max(32, width)
-constexpr u32 ROUND = @{round};  // columns per thread that shared memory has room for
+// The threads' values meet in shared memory: of each column so many, from as many rows of threads,
+// those of a warp combined before.
+//@     local warps = block // 32
+constexpr u32 ROWS = WIDTH < 32 ? BLOCK / 32 : DEPTH;
+constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;
 
-// Those threads that are first along the reduced axis get the combinations over all of them. All
-// threads of the block call it.
-__device__ __forceinline__ void reduce_depth(accumulator (&a)[VEC])
+static_assert(SHARED * sizeof(accumulator) <= 49152, "");
+
+// Leaves in shared memory what this thread has of its columns.
+template <bool WHOLE>
+__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC])
 {
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step >= width then
@@ -187,40 +182,57 @@ __device__ __forceinline__ void reduce_depth(accumulator (&a)[VEC])
     for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{acc.shuffle("a[j]", step)});
 //@         end
 //@     end
-//@     if block > unit then
-    // The upper half of the threads that are left hand theirs to the lower half. A thread does so
-    // once in a round, so that one barrier per halving does, and one between rounds.
-    __shared__ accumulator shared[ROUND][BLOCK];
-    const u32 thread = threadIdx.x;
-#pragma unroll
-    for (u32 first = 0; first < VEC; first += ROUND) {
-        __syncthreads();
-//@         local half = block // 2
-//@         while half >= unit do
-        if (thread >= @{half} && thread < @{2 * half}) {
-#pragma unroll
-            for (u32 j = 0; j < ROUND; j++) shared[j][thread] = a[first + j];
-        }
-        __syncthreads();
-        if (thread < @{half}) {
-#pragma unroll
-            for (u32 j = 0; j < ROUND; j++)
-                a[first + j] = combine(a[first + j], shared[j][thread + @{half}]);
-        }
-//@             half = half // 2
-//@         end
-    }
+//@     if width < 32 then
+    if (threadIdx.x % 32 >= WIDTH) return;
+    const u32 row = threadIdx.x / 32;
+//@     else
+    const u32 row = along();
 //@     end
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + column_of<WHOLE>(j)] = a[j];
 }
 
-//@ end
-// Makes the results of a strip of so many columns, from element 0 of the first on, or hands on what
-// this block has of them.
-template <bool WHOLE>
-__device__ __forceinline__ void reduce_strip(const element *from, const extents &e, u32 columns,
-                                             @{result.c} *output, const share &mine, void *scratch)
+// The combination of all rows' values of that column, in the order of the rows.
+__device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column)
 {
-    accumulator a[VEC];
+    accumulator a = shared[column];
+#pragma unroll
+    for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]);
+    return a;
+}
+
+//@     if shared then
+//@         local unit = math.max(32, width * vec)
+constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each
+
+// The first group's threads get the combinations of all groups' values. All threads of the block
+// call it, behind a barrier if shared memory was in use.
+__device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumulator a)
+{
+//@         for _, step in ipairs { 16, 8, 4, 2, 1 } do
+//@             if step >= width * vec then
+    a = combine(a, @{acc.shuffle("a", step)});
+//@             end
+//@         end
+//@         if block > unit then
+    const u32 group = threadIdx.x / @{unit}, column = threadIdx.x % @{unit};
+    if (column < STRIP) shared[group * STRIP + column] = a;
+    __syncthreads();
+    if (threadIdx.x < STRIP) {
+#pragma unroll
+        for (u32 i = 1; i < @{block // unit}; i++) a = combine(a, shared[i * STRIP + threadIdx.x]);
+    }
+//@         end
+    return a;
+}
+
+//@     end
+//@ end
+// This thread's share of the strip of so many columns, from element 0 of the first on.
+template <bool WHOLE>
+__device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
+                                               const extents &e, u32 columns, const share &mine)
+{
 #pragma unroll
     for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
 //@ if indexed then
@@ -233,41 +245,83 @@ __device__ __forceinline__ void reduce_strip(const element *from, const extents 
 //@ else
     reduce_share<WHOLE>(a, from, e.count, e.step, columns, mine);
 //@ end
-//@ if finish == "poll" then
-    // The last split's threads take up what the others leave with their own.
-    const bool last = mine.split == mine.splits - 1;
-    for (u32 split = along(); last && split < mine.split; split += DEPTH)
-        collect(a, scratch, place_of(mine, split));
-//@ end
-//@ if depth > 1 then
-    reduce_depth(a);
-//@ end
-//@ if finish == "poll" then
-    if (!last) {
-        if (along() == 0) leave(scratch, place_of(mine, mine.split), a);
-        return;
-    }
-//@ elseif finish == "ticket" then
-    if (mine.splits > 1) {
-        if (along() == 0) leave(scratch, place_of(mine, mine.split), a);
-        if (!draws_last(scratch, mine)) return;
+}
+
+//@ if depth == 1 then
+//@     local store = math.max(1, math.min(vec, 16 // result.bytes))
+struct alignas(@{store * result.bytes}) stored {
+    @{result.c} value[@{store}];
+};
+
+// Writes this thread's results: neighbours together, where that is aligned.
+template <bool WHOLE>
+__device__ __forceinline__ void write_columns(@{result.c} *output, const accumulator (&a)[VEC],
+                                              u64 count, u32 columns)
+{
+    if (WHOLE && (u64)output % sizeof(stored) == 0) {
+        if (column_of<WHOLE>(0) >= columns) return;
 #pragma unroll
-        for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
-        for (u32 split = along(); split < mine.splits; split += DEPTH)
-            collect(a, scratch, place_of(mine, split));
-//@     if depth > 1 then
-        reduce_depth(a);
-//@     end
-    }
-//@ end
-    if (along() > 0) return;
+        for (u32 j = 0; j < VEC; j += @{store}) {
+            stored s;
 #pragma unroll
-    for (u32 j = 0; j < VEC; j++) {
-        const u32 column = column_of<WHOLE>(j);
-        if (column < columns) output[column] = @{op.finalize("a[j]", "e.count")};
+            for (u32 i = 0; i < @{store}; i++) s.value[i] = @{op.finalize("a[j + i]", "count")};
+            *(stored *)(output + column_of<WHOLE>(j)) = s;
+        }
+    } else {
+#pragma unroll
+        for (u32 j = 0; j < VEC; j++) {
+            const u32 column = column_of<WHOLE>(j);
+            if (column < columns) output[column] = @{op.finalize("a[j]", "count")};
+        }
     }
 }
 
+//@ else
+// Makes the results of a strip from what its threads have in shared memory, or hands on what this
+// block has of it. All threads of the block call it, behind a barrier.
+__device__ __forceinline__ void finish_strip(accumulator *shared, const share &mine, void *scratch,
+                                             @{result.c} *output, u64 count, u32 columns)
+{
+//@     if shared then
+    if (mine.splits > 1) {
+        const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
+//@         if finish == "poll" then
+        const u32 end = first + mine.split * step;
+        if (mine.split < mine.splits - 1) {
+            for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
+                leave(scratch, end + c, load_column(shared, c));
+            return;
+        }
+//@         else
+        const u32 end = first + mine.splits * step;
+        for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
+            leave(scratch, first + mine.split * step + c, load_column(shared, c));
+        if (!draws_last(scratch, mine)) return;
+//@         end
+        const u32 group = threadIdx.x / STRIP % GROUPS;
+        for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
+            accumulator a = @{op.identity};
+//@         if finish == "poll" then
+            if (group == 0) a = load_column(shared, c);
+//@         end
+            collect(a, scratch, first + group * step + c, GROUPS * step, end + c);
+//@         if block > width * vec then
+            __syncthreads();
+            a = reduce_groups(shared, a);
+            if (group > 0) return;
+//@         end
+            if (c < columns) output[c] = @{op.finalize("a", "count")};
+        }
+        return;
+    }
+//@     end
+    for (u32 c = threadIdx.x; c < STRIP && c < columns; c += BLOCK) {
+        const accumulator a = load_column(shared, c);
+        output[c] = @{op.finalize("a", "count")};
+    }
+}
+
+//@ end
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
 {
@@ -282,6 +336,9 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
 //@ end
+//@ if depth > 1 then
+    __shared__ alignas(16) accumulator shared[SHARED];
+//@ end
     const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 o = e.outer > 1 ? mine.set / strips : 0, first = (mine.set - o * strips) * STRIP;
@@ -289,13 +346,26 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         const u32 columns = left < STRIP ? left : STRIP;
         const element *from = input + o * e.outer_step + first;
         @{result.c} *to = output + o * e.inner + first;
-//@ if vec > 1 then
-        if (aligned && columns % VEC == 0)
-            reduce_strip<true>(from, e, columns, to, mine, scratch);
-        else
-            reduce_strip<false>(from, e, columns, to, mine, scratch);
-//@ else
-        reduce_strip<true>(from, e, columns, to, mine, scratch);
+//@ local kinds = vec > 1 and { "true", "false" } or { "true" }
+//@ for _, whole in ipairs(kinds) do
+//@     if vec > 1 then
+        @{whole == "true" and "if (aligned && columns % VEC == 0)" or "else"} {
+//@     else
+        {
+//@     end
+            accumulator a[VEC];
+            reduce_columns<@{whole}>(a, from, e, columns, mine);
+//@     if depth == 1 then
+            write_columns<@{whole}>(to, a, e.count, columns);
+//@     else
+            store_columns<@{whole}>(shared, a);
+//@     end
+        }
+//@ end
+//@ if depth > 1 then
+        __syncthreads();
+        finish_strip(shared, mine, scratch, to, e.count, columns);
+        __syncthreads();
 //@ end
     }
 }

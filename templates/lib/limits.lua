@@ -26,18 +26,35 @@ limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
 limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
     doc = "blocks per multiprocessor at most, if they share results" }
 
+-- The accumulators' halves, by op, dtype and result: rules ask for thousands of configs.
+local known = {}
+
+local function halves_of(p, d)
+    local of_op = known[p.op] or {}
+    local of_dtype = of_op[p.dtype] or {}
+    known[p.op], of_op[p.dtype] = of_op, of_dtype
+    if not of_dtype[p.result] then
+        local op = p.op.make { dtype = p.dtype, result = p.result, arch = 10 * d.major + d.minor }
+        of_dtype[p.result] = op.acc.halves
+    end
+    return of_dtype[p.result]
+end
+
+function limits.accumulator_bytes(p, d)
+    local halves = halves_of(p, d)
+    return halves > 2 and 16 or 4 * halves
+end
+
 -- Blocks of a launch with splits at most, each of which leaves so many values in scratch.
 local function blocks_max(c, p, d, values)
     if c.finish == "single" then return 1 end
-    local op = p.op.make { dtype = p.dtype, result = p.result, arch = 10 * d.major + d.minor }
-    local halves = op.acc.halves
-    local room = c.finish == "poll" and d.words_bytes // (8 * halves)
-        or d.slots_bytes // (halves > 2 and 16 or 4 * halves)
+    local room = c.finish == "poll" and d.words_bytes // (8 * halves_of(p, d))
+        or d.slots_bytes // limits.accumulator_bytes(p, d)
     return math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room // values))
 end
 
--- Blocks that wait for others at most: half of the multiprocessors, so that there is room for those
--- they wait for in whatever order blocks start.
+-- Blocks that wait for others at most: half of the multiprocessors, so that there is room for
+-- those they wait for in whatever order blocks start.
 local function waiting_max(c, d)
     return c.finish == "poll" and math.max(1, d.sm_count // 2) or nil
 end
@@ -82,7 +99,7 @@ end
 -- enough threads that the loads in flight fill the memory's pipeline.
 function limits.finished(c, p, d, sets, splits)
     c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
-    c.per_sm = math.min(16, math.max(1, 1024 // c.block))
+    c.per_sm = math.min(16, math.max(1, 512 // c.block))
     if sets < 4 * d.sm_count and splits(c) > 1 then return c end
     c.finish, c.per_sm = "single", 1
     return c

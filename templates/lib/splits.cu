@@ -1,7 +1,5 @@
 //@ -- Several blocks that make one set of results, each of a split of their elements, and how they
-//@ -- meet: by the parameter finish. `held` is how many values a thread holds for its block.
-constexpr u32 HELD = @{held};
-
+//@ -- meet: by the parameter finish.
 // Which of the sets of results that blocks make a block makes, from which of the splits of their
 // elements.
 struct share {
@@ -9,9 +7,10 @@ struct share {
     u32 splits, split;
 };
 
-// Where there are two blocks for each set, all are shared by as many. Block b takes split b / sets:
-// those that read side by side start together, and those of the last split after all others. So these
-// may wait for the others, which have multiprocessors already. There is no set for what is left over.
+// Where there are two blocks for each set, all are shared by as many. Block b takes split b /
+// sets: those that read side by side start together, and those of the last split after all others.
+// So these may wait for the others, which have multiprocessors already. There is no set for what
+// is left over.
 __device__ __forceinline__ share share_of(u64 sets)
 {
 //@ if finish == "single" then
@@ -31,66 +30,83 @@ __device__ __forceinline__ u32 number_of(const share &mine, u32 split)
 }
 
 //@ end
-//@ if finish == "poll" then
-//@     local at_once = held
-//@     while at_once * acc.halves > 16 and at_once > 1 do at_once = at_once // 2 end
-//@     include "lib/flagged_words.cu"
-constexpr u32 AT_ONCE = @{at_once};  // values that a thread waits for at a time
+//@ if shared then
+//@     local at_once = math.max(1, 8 // acc.halves)
+constexpr u32 AT_ONCE = @{at_once};  // values that a thread asks for at a time
 
-// A thread hands over its values, which are those from number `first` on of its launch.
-__device__ __forceinline__ void leave(void *scratch, u32 first, const accumulator (&a)[HELD])
+//@ end
+//@ if finish == "poll" then
+//@     include "lib/flagged_words.cu"
+// A thread hands over a value, which is the one of that number of its launch.
+__device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 {
-#pragma unroll
-    for (u32 j = 0; j < HELD; j++) publish(words_of(scratch, first + j), a[j]);
+    publish(words_of(scratch, number), a);
 }
 
-// Waits for the values from number `first` on, and combines a with them. All words are asked for
-// before one is looked at.
-__device__ __forceinline__ void collect(accumulator (&a)[HELD], void *scratch, u32 first)
+// Combines a with the values of every step-th number up to that of the end, once they are there.
+// All words are asked for before one is looked at.
+__device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
+                                        u32 end)
 {
-#pragma unroll
-    for (u32 begin = 0; begin < HELD; begin += AT_ONCE) {
-        u64 *from = words_of(scratch, first + begin);
-        u64 word[AT_ONCE * WORDS];
+    for (; number < end; number += AT_ONCE * step) {
+        u64 word[AT_ONCE][WORDS];
         u64 flags;
         do {
+            flags = 1ull << 32;
 #pragma unroll
-            for (u32 i = 0; i < AT_ONCE * WORDS; i++) word[i] = load_word(from + i);
-            flags = word[0];
+            for (u32 i = 0; i < AT_ONCE; i++)
 #pragma unroll
-            for (u32 i = 1; i < AT_ONCE * WORDS; i++) flags &= word[i];
+                for (u32 k = 0; k < WORDS; k++) {
+                    const u32 n = number + i * step < end ? number + i * step : number;
+                    word[i][k] = load_word(words_of(scratch, n) + k);
+                }
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; i++)
+#pragma unroll
+                for (u32 k = 0; k < WORDS; k++) flags &= word[i][k];
         } while (flags >> 32 == 0);
 #pragma unroll
-        for (u32 i = 0; i < AT_ONCE * WORDS; i++) store_word(from + i, 0);
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            if (number + i * step >= end) break;
 #pragma unroll
-        for (u32 j = 0; j < AT_ONCE; j++) {
-//@     for i = 0, acc.halves - 1 do
-            const u32 half@{i} = (u32)word[j * WORDS + @{i}];
+            for (u32 k = 0; k < WORDS; k++)
+                store_word(words_of(scratch, number + i * step) + k, 0);
+//@     for k = 0, acc.halves - 1 do
+            const u32 half@{k} = (u32)word[i][@{k}];
 //@     end
-            a[begin + j] = combine(a[begin + j], @{acc.join("half")});
+            a = combine(a, @{acc.join("half")});
         }
     }
 }
 
 //@ elseif finish == "ticket" then
 //@     include "lib/slots.cu"
-// A thread leaves its values, which are those from number `first` on of its launch.
-__device__ __forceinline__ void leave(void *scratch, u32 first, const accumulator (&a)[HELD])
+// A thread leaves a value, which is the one of that number of its launch.
+__device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 {
-#pragma unroll
-    for (u32 j = 0; j < HELD; j++) partials(scratch)[first + j] = a[j];
+    partials(scratch)[number] = a;
 }
 
-// Combines a with the values from number `first` on.
-__device__ __forceinline__ void collect(accumulator (&a)[HELD], void *scratch, u32 first)
+// Combines a with the values of every step-th number up to that of the end.
+__device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
+                                        u32 end)
 {
+    for (; number < end; number += AT_ONCE * step) {
+        accumulator value[AT_ONCE];
 #pragma unroll
-    for (u32 j = 0; j < HELD; j++)
-        a[j] = combine(a[j], @{acc.reload("partials(scratch) + first + j")});
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            const u32 n = number + i * step < end ? number + i * step : number;
+            value[i] = @{acc.reload("partials(scratch) + n")};
+        }
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++)
+            if (number + i * step < end) a = combine(a, value[i]);
+    }
 }
 
-// Whether all other blocks of the set have left their values. All threads of the block call it, after
-// they have left theirs. A set has a counter in the place of its words, which atomicInc leaves at zero.
+// Whether all other blocks of the set have left their values. All threads of the block call it,
+// after they have left theirs. A set has a counter in the place of its words, which atomicInc
+// leaves at zero.
 __device__ __forceinline__ bool draws_last(void *scratch, const share &mine)
 {
     __shared__ bool last;

@@ -4,13 +4,13 @@
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
 //@ local parts = (op.narrow or op.word) and layout.words or vec
-//@ local held, shared = rows, finish ~= "single"
+//@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //
-// output[r] = @{formula}
-// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on, wherever
-// that is. Start it with @{block} threads per block, on any number of blocks@{shared and ":" or "."}
+// output[r] = @{formula} for each of `outer` rows r: n = count elements side by side from input[r
+// * outer_step] on, wherever that is. Start it with @{block} threads per block, on any number of
+// blocks@{shared and ":" or "."}
 //@ if shared then
 // rows are shared by as many as there are for each.
 //@ end
@@ -62,8 +62,8 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 //@ if lanes >= 32 then
 //@     include "lib/reduce_warp.cu"
 //@ end
-// Member 0 of each group gets the combinations of the group's values. All threads of the block call it,
-// with turn = 0, 1, 0, 1, ...
+// Member 0 of each group gets the combinations of the group's values. All threads of the block
+// call it, with turn = 0, 1, 0, 1, ...
 __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn)
 {
 //@ if lanes < 32 then
@@ -108,28 +108,29 @@ struct progress {
     vector v[UNROLL];
 };
 
-// Starts with the `count` elements from input on. Loads are aligned: from body up to stop. The first
-// ones are on their way before anything is computed that they do not need.
+// Starts with the `count` elements from input on. Loads are aligned: from body up to stop, which
+// are the row's ends if it is ALIGNED. The first ones are on their way before anything is computed
+// that they do not need.
+template <bool ALIGNED>
 __device__ __forceinline__ void begin_row(progress &p, const element *input, u64 count,
                                           const share &mine)
 {
     p.begin = (u64)input;
     const u64 end = p.begin + count * sizeof(element);
-    p.body = (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    p.stop = end / LOAD_BYTES * LOAD_BYTES;
+    p.body = ALIGNED ? p.begin : (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    p.stop = ALIGNED ? end : end / LOAD_BYTES * LOAD_BYTES;
     p.tile = p.body + mine.split * TILE_BYTES;
     load_tile(p.v, p.tile, p.stop);
 }
 
-// Each thread returns its share of what was started with: tiles are dealt round-robin to the splits.
+// Each thread returns its share of what was started with: tiles are dealt round-robin to the
+// splits.
 //@ if indexed then
 // The first element has the index `origin`.
-__device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
-                                               const share &mine, u64 origin)
-//@ else
-__device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
-                                               const share &mine)
 //@ end
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
+                                               const share &mine@{origin})
 {
     const u64 stop = p.stop;
     u64 tile = p.tile;
@@ -140,7 +141,7 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(p.body - p.begin) / sizeof(element);
     const u64 between = stop > p.body ? (stop - p.body) / sizeof(element) : 0;
-    for (u64 i = member(); i < count - between; i += GROUP) {
+    for (u64 i = member(); !ALIGNED && i < count - between; i += GROUP) {
 //@     if shared then
         if (mine.split > 0) break;
 //@     end
@@ -176,8 +177,9 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 //@ end
 }
 
-// Each thread gets its shares of the rows from that one on, GROUPS apart. The loads of all are on their
-// way before one is used.
+// Each thread gets its shares of the rows from that one on, GROUPS apart. The loads of all are on
+// their way before one is used.
+template <bool ALIGNED>
 __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
                                             const extents &e, const share &mine)
 {
@@ -195,19 +197,19 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
     for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
         from[r] = input + (row < e.outer ? row * e.outer_step : 0);
         count[r] = row < e.outer ? most : 0;
-        begin_row(p[r], from[r], count[r], mine);
+        begin_row<ALIGNED>(p[r], from[r], count[r], mine);
     }
 #pragma unroll
     for (u32 r = 0; r < ROWS; r++)
-        a[r] = end_row(p[r], from[r], count[r], mine@{indexed and ", 0" or ""});
+        a[r] = end_row<ALIGNED>(p[r], from[r], count[r], mine@{indexed and ", 0" or ""});
 //@ if indexed then
     for (u64 at = STRETCH; at < e.count; at += STRETCH) {
         const u64 left = e.count - at < STRETCH ? e.count - at : STRETCH;
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++) {
             if (count[r] == 0) continue;
-            begin_row(p[r], from[r] + at, left, mine);
-            a[r] = combine(a[r], end_row(p[r], from[r] + at, left, mine, at));
+            begin_row<ALIGNED>(p[r], from[r] + at, left, mine);
+            a[r] = combine(a[r], end_row<ALIGNED>(p[r], from[r] + at, left, mine, at));
         }
     }
 //@ end
@@ -223,33 +225,45 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
     // A block's threads go on together, those too that have no row left.
+//@ if vec > 1 then
+    const u64 steps = (e.outer > 1 ? e.outer_step : 0) | e.count;
+    const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
+//@ end
     constexpr u64 SET = GROUPS * ROWS;
     u32 turn = 0;
     for (share mine = share_of((e.outer + SET - 1) / SET); mine.set < mine.sets;
          mine.set += gridDim.x) {
         const u64 row = mine.set * SET + threadIdx.x / GROUP;
         accumulator a[ROWS];
-        reduce_rows(a, input, row, e, mine);
+//@ if vec > 1 then
+        if (aligned)
+            reduce_rows<true>(a, input, row, e, mine);
+        else
+            reduce_rows<false>(a, input, row, e, mine);
+//@ else
+        reduce_rows<true>(a, input, row, e, mine);
+//@ end
 //@ if finish == "poll" then
         // The last split's threads take up what the others leave with their own.
         const bool last = mine.split == mine.splits - 1;
-        for (u32 split = threadIdx.x; last && split < mine.split; split += BLOCK)
-            collect(a, scratch, number_of(mine, split));
+        if (last)
+            collect(a[0], scratch, number_of(mine, threadIdx.x), BLOCK * (u32)mine.sets,
+                    number_of(mine, mine.split));
 //@ end
         reduce_group(a, turn);
         turn ^= 1;
 //@ if finish == "poll" then
         if (!last) {
-            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a);
+            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a[0]);
             return;
         }
 //@ elseif finish == "ticket" then
         if (mine.splits > 1) {
-            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a);
+            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a[0]);
             if (!draws_last(scratch, mine)) return;
             a[0] = @{op.identity};
-            for (u32 split = threadIdx.x; split < mine.splits; split += BLOCK)
-                collect(a, scratch, number_of(mine, split));
+            collect(a[0], scratch, number_of(mine, threadIdx.x), BLOCK * (u32)mine.sets,
+                    number_of(mine, mine.splits));
             reduce_group(a, turn);
         }
 //@ end
