@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
+#include "oracle_shape.h"
 
 const rdt_facts oracle_h200 = {
     .name = "NVIDIA H200",
@@ -260,6 +261,8 @@ static double fit_of(const oracle *self, const redtune_problem *problem,
 
 double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                        const rdt_candidate *candidate) {
+    if (rdt_problem_layout(problem) != RDT_LAYOUT_WHOLE)
+        return oracle_shape_ns(self, problem, candidate) * name_factor(self, &candidate->point);
     if (!self->record)
         return model_ns(self, problem, cache, candidate) * fit_of(self, problem, candidate) *
                name_factor(self, &candidate->point);

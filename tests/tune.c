@@ -2,6 +2,8 @@
 #include "tune.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include "api/tuning/shape_grid.h"
 
 rdt_codegen *tune_codegen;
 
@@ -9,7 +11,7 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
     (void)err;
     tune *self = user;
     for (size_t i = 0; i < count; i++)
-        self->elsewhere += trials[i].problem.count != self->told.count;
+        self->elsewhere += !rdt_problem_same_extents(&trials[i].problem, &self->told);
     self->stored += count;
     return REDTUNE_OK;
 }
@@ -38,6 +40,22 @@ void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int hig
     }
 }
 
+static int compare_extents(const void *a, const void *b) {
+    return rdt_problem_compare_extents(a, b);
+}
+
+void tune_begin_shapes(tune *self, oracle oracle, redtune_dtype dtype, bool rows) {
+    rdt_shape shapes[RDT_SHAPE_GRID_MAX];
+    const size_t count = rdt_shape_grid_make(redtune_dtype_bytes(dtype), rows, false, shapes);
+    *self = (tune){.oracle = oracle, .seed = 1};
+    for (size_t i = 0; i < count; i++) {
+        redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, shapes[i].count};
+        *(rows ? &problem.outer : &problem.inner) = shapes[i].results;
+        rdt_problem_resolve(&problem, &self->problems[self->count++], NULL);
+    }
+    qsort(self->problems, self->count, sizeof *self->problems, compare_extents);
+}
+
 redtune_status tune_run(tune *self) {
     rdt_evaluator evaluator = oracle_evaluator(&self->oracle);
     self->sink = (rdt_sink){self, store, progress, tuned, NULL};
@@ -46,7 +64,7 @@ redtune_status tune_run(tune *self) {
     self->sweep.facts = self->oracle.facts;
     self->sweep.problems = self->problems;
     self->sweep.count = self->count;
-    self->sweep.strategy = rdt_strategy_find(self->effort);
+    self->sweep.strategy = rdt_strategy_find(self->effort, rdt_problem_layout(self->problems));
     self->sweep.seed = self->seed;
     self->sweep.sink = &self->sink;
     return rdt_sweep_run(&self->sweep, &self->err);

@@ -5,7 +5,7 @@
 #include "tuner/search/sweep.h"
 #include "redtune/tune.h"
 
-enum { TUNE_PROBLEMS_MAX = 32 };
+enum { TUNE_PROBLEMS_MAX = 128 };
 
 /* A tune of one class, and what came of it. */
 typedef struct tune {
@@ -28,6 +28,8 @@ extern rdt_codegen *tune_codegen;
 
 /* Sums of 2^low to 2^high elements, doubling. */
 void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int high);
+/* The default shapes, of rows or else of columns. */
+void tune_begin_shapes(tune *self, oracle oracle, redtune_dtype dtype, bool rows);
 redtune_status tune_run(tune *self);
 void tune_end(tune *self);
 /* What the trial's point takes on its problem, without noise. */

@@ -8,6 +8,8 @@
 typedef struct rdt_entry {
     rdt_candidate candidate; /* its launch is found when it is asked for */
     bool is_default;
+    bool lent; /* it has won at a similar problem; a shape's only (tuner/search/lent.h), as below */
+    bool lost; /* it was tried at similar problems, and was far behind at all of them */
     bool verified; /* its outcome is known */
     bool tried;    /* it has been measured, or failed, or is not worth it: it was wrong before */
     rdt_outcome outcome;

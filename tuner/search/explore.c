@@ -2,6 +2,7 @@
 #include "tuner/search/explore.h"
 
 #include <stdlib.h>
+#include "tuner/search/explore_shape.h"
 #include "tuner/search/explorer.h"
 #include "tuner/search/neighbours.h"
 #include "tuner/search/probe.h"
@@ -191,6 +192,8 @@ static void prepare_kernels(const rdt_candidates *candidates, const rdt_values *
 }
 
 redtune_status rdt_explore_prepare(const rdt_search *search, redtune_error *err) {
+    if (search->similar_count && search->strategy->explore == rdt_explore_shape)
+        return rdt_explore_shape_prepare(search, err);
     rdt_values values = {{{{0}}}};
     rdt_candidates candidates;
     redtune_status status = rdt_candidates_open(search, NULL, 0, &candidates, err);

@@ -1,6 +1,7 @@
 /* Explorer: an exploration under way, and how it chooses what to measure next. */
 #include "tuner/search/explorer.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include "tuner/search/neighbours.h"
 
@@ -124,6 +125,48 @@ void rdt_explorer_propose_neighbours(rdt_explorer *self, size_t index) {
         rdt_neighbours_each(self->candidates->spaces, &each->candidate.point, n, propose, self);
     }
     if (self->proposed_count) rdt_explorer_prepare_neighbours(self, index);
+}
+
+typedef struct step {
+    rdt_explorer *explorer;
+    const rdt_point *from;
+} step;
+
+/* The entry of the point's kind nearest to it that has the value of the parameter in which the
+ * point differs from where the step began; -1: none. */
+static long find_nearest(const rdt_candidates *candidates, const rdt_point *from,
+                         const rdt_point *point) {
+    const uint64_t kind = rdt_neighbours_kind(candidates->spaces, point);
+    long nearest = rdt_candidates_find(candidates, point);
+    int least = INT_MAX, i = 0;
+    if (nearest >= 0) return nearest;
+    while (from->value[i] == point->value[i]) i++;
+    for (size_t k = 0; k < candidates->count; k++) {
+        const rdt_entry *each = &candidates->entry[k];
+        if (each->kind != kind || each->candidate.point.value[i] != point->value[i]) continue;
+        const int steps =
+            rdt_neighbours_distance(candidates->spaces, &each->candidate.point, point);
+        if (steps >= least) continue;
+        least = steps;
+        nearest = (long)k;
+    }
+    return nearest;
+}
+
+static void propose_nearest(void *user, const rdt_point *point) {
+    const step *self = user;
+    const rdt_candidates *candidates = self->explorer->candidates;
+    const long at = find_nearest(candidates, self->from, point);
+    if (at >= 0 && !candidates->entry[at].lost)
+        propose(self->explorer, &candidates->entry[at].candidate.point);
+}
+
+void rdt_explorer_propose_steps(rdt_explorer *self, size_t index) {
+    rdt_entry *each = &self->candidates->entry[index];
+    step step = {self, &each->candidate.point};
+    if (each->expanded[0]) return;
+    each->expanded[0] = true;
+    rdt_neighbours_each(self->candidates->spaces, step.from, 0, propose_nearest, &step);
 }
 
 /* Whether entry `at` of the ranked is the best of its kind. */

@@ -28,6 +28,9 @@ void rdt_explorer_propose_random(rdt_explorer *self, size_t wanted);
 /* Proposes the neighbours of an entry that were not proposed before: those a step away, and only
  * when there are none of them, those further off. */
 void rdt_explorer_propose_neighbours(rdt_explorer *self, size_t index);
+/* Proposes what is a step away from the entry: where that is no point, the nearest one that has the
+ * parameter's other value. What has lost at similar problems is left out. */
+void rdt_explorer_propose_steps(rdt_explorer *self, size_t index);
 /* Lets the evaluator make the kernels of an entry's neighbours, while others are measured. */
 void rdt_explorer_prepare_neighbours(const rdt_explorer *self, size_t index);
 /* Measures what was proposed. */

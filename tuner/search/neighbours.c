@@ -1,6 +1,8 @@
 /* Neighbours: the points that are a step or two from a point. */
 #include "tuner/search/neighbours.h"
 
+#include <stdlib.h>
+
 bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i, int steps,
                          rdt_point *out) {
     const rdt_param *param = &rdt_point_space(spaces, point)->param[i];
@@ -9,6 +11,16 @@ bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i
     *out = *point;
     out->value[i] = param->value[at];
     return true;
+}
+
+int rdt_neighbours_distance(const rdt_spaces *spaces, const rdt_point *a, const rdt_point *b) {
+    const rdt_space *space = rdt_point_space(spaces, a);
+    int steps = 0;
+    for (int i = 0; i < space->param_count; i++)
+        if (!rdt_space_param_is_named(&space->param[i]))
+            steps += abs(rdt_space_param_find(&space->param[i], a->value[i]) -
+                         rdt_space_param_find(&space->param[i], b->value[i]));
+    return steps;
 }
 
 uint64_t rdt_neighbours_kind(const rdt_spaces *spaces, const rdt_point *point) {

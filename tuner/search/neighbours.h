@@ -19,6 +19,9 @@ void rdt_neighbours_each(const rdt_spaces *spaces, const rdt_point *point, int n
 bool rdt_neighbours_step(const rdt_spaces *spaces, const rdt_point *point, int i, int steps,
                          rdt_point *out);
 
+/* How many steps of numbers two points of a family are apart; names do not count. */
+int rdt_neighbours_distance(const rdt_spaces *spaces, const rdt_point *a, const rdt_point *b);
+
 /* The same number for points whose families and values that have names agree, another for others.
  */
 uint64_t rdt_neighbours_kind(const rdt_spaces *spaces, const rdt_point *point);

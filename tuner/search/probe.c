@@ -22,16 +22,6 @@ static const double wrong_margin = 0.90;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* How many steps of numbers two points of a family are apart; names do not count. */
-static int distance(const rdt_space *space, const rdt_point *a, const rdt_point *b) {
-    int steps = 0;
-    for (int i = 0; i < space->param_count; i++)
-        if (!rdt_space_param_is_named(&space->param[i]))
-            steps += abs(rdt_space_param_find(&space->param[i], a->value[i]) -
-                         rdt_space_param_find(&space->param[i], b->value[i]));
-    return steps;
-}
-
 /* The open entry nearest to the point among those of its names; the count if the point itself was
  * tried, or there is none. */
 static size_t find_nearest(const rdt_candidates *candidates, const rdt_point *point) {
@@ -44,7 +34,7 @@ static size_t find_nearest(const rdt_candidates *candidates, const rdt_point *po
         const rdt_entry *each = &candidates->entry[i];
         if (each->tried || each->probed || each->kind != kind) continue;
         const int steps =
-            distance(rdt_point_space(candidates->spaces, point), &each->candidate.point, point);
+            rdt_neighbours_distance(candidates->spaces, &each->candidate.point, point);
         if (steps >= least) continue;
         least = steps;
         nearest = i;

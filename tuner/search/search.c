@@ -3,10 +3,15 @@
 
 #include <stdlib.h>
 #include "tuner/search/candidates.h"
+#include "tuner/search/lent.h"
+#include "tuner/search/plane.h"
 
-/* The best `keep` good entries, and behind them, if none of them is a default, the best default. */
+/* The best `keep` good entries, and behind them, if none of them is a default, the best default. At
+ * a shape, of those that may gain there. */
 static size_t narrow(const rdt_candidates *candidates, size_t keep, size_t *indices) {
     size_t good = rdt_candidates_rank(candidates, indices), first = 0;
+    if (rdt_plane_has(candidates->search->problem) && candidates->search->strategy->exact.least)
+        good = rdt_lent_prefer(candidates, indices, good);
     if (keep >= good) return good;
     while (first < good && !candidates->entry[indices[first]].is_default) first++;
     if (first >= keep && first < good) indices[keep++] = indices[first];

@@ -19,7 +19,7 @@ typedef struct rdt_similar {
     int shift;
 } rdt_similar;
 
-enum { RDT_SIMILAR_MAX = 4 };
+enum { RDT_SIMILAR_MAX = 6 };
 
 typedef struct rdt_search {
     const rdt_evaluator *evaluator;

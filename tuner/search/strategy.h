@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "codegen/codegen.h"
+#include "model/problem.h"
 #include "redtune/tune.h"
 
 struct rdt_candidates;
@@ -36,8 +37,8 @@ typedef struct rdt_strategy {
     rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
 } rdt_strategy;
 
-/* NULL for an unknown effort. */
-const rdt_strategy *rdt_strategy_find(redtune_effort effort);
+/* For problems of the layout; NULL for an unknown effort. */
+const rdt_strategy *rdt_strategy_find(redtune_effort effort, rdt_layout layout);
 /* Samples of the last round: a winner has been timed so often. */
 int rdt_strategy_samples(const rdt_strategy *strategy);
 

@@ -1,4 +1,5 @@
-/* Sweep: the problems of one class, searched by size from the smallest up.
+/* Sweep: the problems of one class, searched by size from the smallest up, shapes by the bytes of
+ * their input (tuner/search/plane.h).
  *
  * Each search is seeded by the best configs nearby: the same size in the other cache state, the
  * same size of a class like it, the next smaller and the next larger size that are known. A
@@ -15,10 +16,14 @@
 #include <string.h>
 #include "model/winner.h"
 #include "tuner/search/crossover.h"
+#include "tuner/search/crossover_shapes.h"
 #include "tuner/search/explore.h"
 #include "tuner/search/candidates.h"
+#include "tuner/search/plane.h"
 #include "tuner/search/probe.h"
 #include "tuner/search/second_pass.h"
+#include "tuner/search/second_pass_shapes.h"
+#include "tuner/search/similar.h"
 
 /* ---- the sink of the searches ---------------------------------------------------------------- */
 
@@ -109,15 +114,31 @@ redtune_status rdt_sweep_find(const rdt_sweep *self, const redtune_problem *prob
     return status;
 }
 
+bool rdt_sweep_has_searched(const rdt_search *search) {
+    const int last = rdt_strategy_samples(search->strategy);
+    bool explored = false, ended = false;
+    for (size_t i = 0; i < search->known->count; i++) {
+        const rdt_trial *each = &search->known->trial[i];
+        if (!rdt_problem_same_extents(&each->problem, search->problem)) continue;
+        explored = explored || each->samples == search->strategy->samples;
+        ended = ended || each->samples >= last;
+    }
+    return explored && ended;
+}
+
 /* Whether a search of this strategy, or of a more thorough one, has been through the problem: its
  * last round, and as many candidates as it explores. */
 static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
                                   redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
+    const bool explores_all = !strategy->exact.least;
     rdt_candidates candidates;
-    *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
-    if (!*out || (strategy->exact.least && finding->points >= strategy->exact.least))
+    if (rdt_plane_has(search->problem) && !explores_all) {
+        *out = rdt_sweep_has_searched(search);
         return REDTUNE_OK;
+    }
+    *out = finding->found && finding->winner.samples >= rdt_strategy_samples(strategy);
+    if (!*out || (!explores_all && finding->points >= strategy->exact.least)) return REDTUNE_OK;
     redtune_status status = rdt_candidates_open(search, NULL, 0, &candidates, err);
     if (status) return status;
     *out = finding->points >= candidates.count;
@@ -125,62 +146,39 @@ static redtune_status is_complete(const rdt_search *search, const rdt_finding *f
     return REDTUNE_OK;
 }
 
-/* The nearest searched problem below, or above; NULL: not found. */
-static const redtune_problem *find_nearest(const rdt_trials *trials, const redtune_problem *problem,
-                                           bool above) {
-    enum { SEARCHED = 13 }; /* trials: where there are fewer, only some configs were measured */
-    const int side = above ? 1 : -1;
-    const redtune_problem *nearest = NULL;
-    for (size_t i = 0; i < trials->count; i++) {
-        const redtune_problem *each = &trials->trial[i].problem;
-        if (side * rdt_problem_compare_extents(each, problem) <= 0 ||
-            (nearest && side * rdt_problem_compare_extents(each, nearest) >= 0))
-            continue;
-        if (rdt_trials_at(trials, each) >= SEARCHED) nearest = each;
-    }
-    return nearest;
-}
-
 /* ---- searching ------------------------------------------------------------------------------- */
 
-/* problem: NULL: nothing is added. */
-static void add_similar(rdt_search *search, const rdt_trials *trials,
-                        const redtune_problem *problem, int shift) {
-    if (problem && rdt_trials_at(trials, problem))
-        search->similar[search->similar_count++] = (rdt_similar){trials, *problem, shift};
+/* The index of the problem whose turn it is. */
+static size_t problem_at(const rdt_sweep *self, size_t turn) {
+    return self->order ? self->order[turn] : turn;
 }
 
 /* The search of a problem, with all that is known around it. */
 static rdt_search search_of(rdt_sweep *self, size_t problem, rdt_cache_state cache) {
-    const redtune_problem *here = &self->problems[problem];
-    const rdt_trials *same = &self->known[cache], *other = &self->known[!cache];
-    rdt_search search = rdt_sweep_search(self, here, cache);
-    search.verified = other;
-    search.sizes = same;
-    if (cache == RDT_CACHE_WARM) add_similar(&search, other, here, 0);
-    add_similar(&search, &self->alike[cache], here, 0);
-    add_similar(&search, same, find_nearest(same, here, false), 1);
-    add_similar(&search, same, find_nearest(same, here, true), -1);
+    rdt_search search = rdt_sweep_search(self, &self->problems[problem], cache);
+    search.verified = &self->known[!cache];
+    search.sizes = search.known;
+    rdt_similar_find(self, &search);
     return search;
 }
 
 /* Lets the evaluator make any kernel of this problem and of the next, if there are more to
  * come: most are wanted at one size or another (on an H200 699 of 768), and nobody should wait for
  * them. */
-static redtune_status prepare_sizes(rdt_sweep *self, size_t problem, redtune_error *err) {
+static redtune_status prepare_sizes(rdt_sweep *self, size_t turn, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!self->evaluator->prepare || problem + 1 >= self->count) return REDTUNE_OK;
-    for (size_t i = problem; !status && i <= problem + 1; i++) {
-        rdt_search search = rdt_sweep_search(self, &self->problems[i], RDT_CACHE_COLD);
-        search.sizes = search.known;
+    if (!self->evaluator->prepare || turn + 1 >= self->count) return REDTUNE_OK;
+    for (size_t i = turn; !status && i <= turn + 1; i++) {
+        rdt_search search = search_of(self, problem_at(self, i), RDT_CACHE_COLD);
+        if (!self->order) search.similar_count = 0;
         status = rdt_explore_prepare(&search, err);
     }
     return status;
 }
 
-static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_state cache,
+static redtune_status search_problem(rdt_sweep *self, size_t turn, rdt_cache_state cache,
                                      rdt_finding *out, redtune_error *err) {
-    const rdt_search search = search_of(self, problem, cache);
+    const rdt_search search = search_of(self, problem_at(self, turn), cache);
     bool complete = false;
     redtune_status status = rdt_sweep_find(self, search.problem, cache, out, err);
     if (!status) status = is_complete(&search, out, &complete, err);
@@ -189,46 +187,63 @@ static redtune_status search_problem(rdt_sweep *self, size_t problem, rdt_cache_
         const bool stop = pass_progress(self, search.problem, "known", 0, 0, out->winner.median_ns);
         return stop ? rdt_fail_interrupted(err, "tuning") : REDTUNE_OK;
     }
-    if (cache == RDT_CACHE_COLD) status = prepare_sizes(self, problem, err);
+    if (cache == RDT_CACHE_COLD) status = prepare_sizes(self, turn, err);
     if (!status) status = rdt_search_run(&search, &out->now, err);
     return status ? status : rdt_sweep_find(self, search.problem, cache, out, err);
 }
 
 size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {
     uint64_t element = redtune_dtype_bytes(problem->dtype);
+    if (rdt_plane_has(problem)) return 1;
     return problem->count <= rdt_facts_warm_bytes(facts) / element ? RDT_CACHE_STATES : 1;
 }
 
-static size_t searches_left(const rdt_sweep *self, size_t problem, size_t state) {
+static size_t searches_left(const rdt_sweep *self, size_t turn, size_t state) {
     size_t searches = self->searches_after;
-    for (size_t i = problem; i < self->count; i++)
-        searches += rdt_sweep_searches(self->facts, &self->problems[i]);
+    for (size_t i = turn; i < self->count; i++)
+        searches += rdt_sweep_searches(self->facts, &self->problems[problem_at(self, i)]);
     return searches - state;
 }
 
 static redtune_status search_each(rdt_sweep *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < self->count; i++) {
-        const size_t states = rdt_sweep_searches(self->facts, &self->problems[i]);
+        const size_t problem = problem_at(self, i);
+        const size_t states = rdt_sweep_searches(self->facts, &self->problems[problem]);
         rdt_finding found[RDT_CACHE_STATES] = {{0}};
         for (size_t state = 0; !status && state < states; state++) {
             if (self->budget) rdt_budget_share(self->budget, searches_left(self, i, state));
             status = search_problem(self, i, (rdt_cache_state)state, &found[state], err);
             if (status || i + 1 == self->count) continue;
-            const rdt_search next = search_of(self, i + 1, (rdt_cache_state)state);
+            const rdt_search next =
+                search_of(self, problem_at(self, i + 1), (rdt_cache_state)state);
             status = rdt_probe_prepare(&next, err);
         }
-        if (!status) self->sink->tuned(self->sink->user, i, found, false);
+        if (!status) self->sink->tuned(self->sink->user, problem, found, false);
     }
     return status;
 }
 
-redtune_status rdt_sweep_run(rdt_sweep *self, redtune_error *err) {
-    redtune_status status = search_each(self, err);
-    return status ? status : rdt_sweep_join(self, err);
+static redtune_status join(rdt_sweep *self, redtune_error *err) {
+    const bool shapes = self->order != NULL;
+    redtune_status status =
+        shapes ? rdt_second_pass_shapes(self, err) : rdt_second_pass_run(self, err);
+    if (status) return status;
+    return shapes ? rdt_crossover_shapes(self, err) : rdt_crossover_run(self, err);
 }
 
-redtune_status rdt_sweep_join(rdt_sweep *self, redtune_error *err) {
-    redtune_status status = rdt_second_pass_run(self, err);
-    return status ? status : rdt_crossover_run(self, err);
+/* In the order of the sweep. */
+static redtune_status run(rdt_sweep *self, bool searches, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    if (self->count && rdt_plane_has(self->problems))
+        status = rdt_plane_order(self->problems, self->count, &self->order, err);
+    if (!status && searches) status = search_each(self, err);
+    if (!status) status = join(self, err);
+    free(self->order);
+    self->order = NULL;
+    return status;
 }
+
+redtune_status rdt_sweep_run(rdt_sweep *self, redtune_error *err) { return run(self, true, err); }
+
+redtune_status rdt_sweep_join(rdt_sweep *self, redtune_error *err) { return run(self, false, err); }

@@ -8,7 +8,7 @@ typedef struct rdt_sweep {
     const rdt_evaluator *evaluator;
     rdt_codegen *codegen;
     const rdt_facts *facts;          /* of the GPU behind the evaluator */
-    const redtune_problem *problems; /* of one class, resolved, by count */
+    const redtune_problem *problems; /* of one class, resolved, by extents */
     size_t count;
     const rdt_strategy *strategy;
     uint64_t seed;
@@ -20,6 +20,7 @@ typedef struct rdt_sweep {
     size_t searches_after; /* of the tune, beside this sweep's: they share the budget */
     const rdt_sink *sink;
     rdt_sink searches; /* the sweep's own, here and below: the sink of its searches */
+    size_t *order;     /* in which shapes are searched; NULL: the problems' */
     bool warned_of_others, warned_of_clocks;
 } rdt_sweep;
 
@@ -35,6 +36,9 @@ redtune_status rdt_sweep_join(rdt_sweep *sweep, redtune_error *err);
 /* For the sweep's other files: a search of it, as far as it is the same for all problems. */
 rdt_search rdt_sweep_search(rdt_sweep *sweep, const redtune_problem *problem,
                             rdt_cache_state cache);
+/* Whether a search has been through the shape: something was explored there, and there was a last
+ * round. It takes as few candidates as suffice. */
+bool rdt_sweep_has_searched(const rdt_search *search);
 /* Finds what is known of the problem by now; out->now stays. */
 redtune_status rdt_sweep_find(const rdt_sweep *sweep, const redtune_problem *problem,
                               rdt_cache_state cache, rdt_finding *out, redtune_error *err);

@@ -1,16 +1,20 @@
 /* Values: what a search does with each value of the parameters whose values have names. */
 #include "tuner/search/values.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model/winner.h"
 #include "tuner/search/neighbours.h"
+#include "tuner/search/plane.h"
 
 enum {
-    DOUBLINGS = 3, /* sizes further apart than that say nothing of each other */
+    DOUBLINGS = 3,       /* sizes further apart than that say nothing of each other */
+    CLOSE_DOUBLINGS = 2, /* shapes: a step of the default grid */
     CLOSE = 4, /* times as many elements: what ties at sizes closer than that is not tried again */
     LARGEST = 36,
-    POWERS = 3 /* the default is asked for at 2^0, 2^3, ... elements */
+    POWERS = 3,      /* the default is asked for at 2^0, 2^3, ... elements */
+    SHAPE_POWERS = 5 /* likewise, of elements and of results */
 };
 
 /* Times the best without the value: a smaller gain does not pay for exploring. Of two tunes of an
@@ -46,12 +50,10 @@ typedef struct setting {
 
 /* ---- the default's --------------------------------------------------------------------------- */
 
-static redtune_status mark_default(const rdt_search *search, uint64_t count, rdt_values *out,
-                                   redtune_error *err) {
-    redtune_problem problem = *search->problem;
+static redtune_status mark_default(const rdt_search *search, redtune_problem problem,
+                                   rdt_values *out, redtune_error *err) {
     rdt_point defaults[RDT_FAMILY_MAX];
     size_t families = 0;
-    problem.count = count;
     redtune_status status = rdt_codegen_defaults(
         search->codegen, (rdt_case){&problem, search->facts}, defaults, &families, err);
     for (size_t f = 0; !status && f < families; f++) {
@@ -62,6 +64,34 @@ static redtune_status mark_default(const rdt_search *search, uint64_t count, rdt
         }
     }
     return status == REDTUNE_UNSUPPORTED ? REDTUNE_OK : status; /* no family serves this size */
+}
+
+/* Over the plane, packed: the problem's own steps are looked at beside. */
+static redtune_status mark_shapes(const rdt_search *search, uint64_t count, rdt_values *out,
+                                  redtune_error *err) {
+    redtune_problem problem = *search->problem;
+    const bool columns = rdt_problem_layout(&problem) == RDT_LAYOUT_COLUMNS;
+    uint64_t *results = columns ? &problem.inner : &problem.outer;
+    redtune_status status = REDTUNE_OK;
+    problem.count = count;
+    problem.outer_step = problem.step = 0;
+    for (int power = 1; !status && power <= LARGEST; power += SHAPE_POWERS) {
+        *results = UINT64_C(1) << power;
+        status = mark_default(search, problem, out, err);
+    }
+    return status;
+}
+
+static redtune_status mark_defaults(const rdt_search *search, rdt_values *out, redtune_error *err) {
+    const bool shapes = rdt_plane_has(search->problem);
+    redtune_status status = shapes ? mark_default(search, *search->problem, out, err) : REDTUNE_OK;
+    for (int power = 0; !status && power <= LARGEST; power += shapes ? SHAPE_POWERS : POWERS) {
+        redtune_problem problem = *search->problem;
+        problem.count = UINT64_C(1) << power;
+        status = shapes ? mark_shapes(search, problem.count, out, err)
+                        : mark_default(search, problem, out, err);
+    }
+    return status;
 }
 
 static uint64_t up(uint64_t count) {
@@ -83,14 +113,10 @@ static int compare(const void *a, const void *b) {
 static bool is_near(uint64_t a, uint64_t b) { return a <= up(b) && b <= up(a); }
 
 static bool are_near(const redtune_problem *a, const redtune_problem *b) {
-    return is_near(a->count, b->count) && is_near(rdt_problem_results(a), rdt_problem_results(b));
+    return rdt_plane_has(a) ? rdt_plane_distance(a, b) <= DOUBLINGS : is_near(a->count, b->count);
 }
 
 static bool is_close(uint64_t a, uint64_t b) { return a < CLOSE * b && b < CLOSE * a; }
-
-static bool are_close(const redtune_problem *a, const redtune_problem *b) {
-    return is_close(a->count, b->count) && is_close(rdt_problem_results(a), rdt_problem_results(b));
-}
 
 /* Of each point at each problem near this one the trial that counts: at `only`, or, where that is
  * NULL, at all but this one itself. */
@@ -164,6 +190,26 @@ static effect effect_of(const known *at, size_t count, const setting *setting) {
     return careful && gains && with->median_ns < without->median_ns - noise_ns ? WON : TIED;
 }
 
+/* At the nearest shapes that have the setting; of two as near, by the one where it does better. */
+static effect nearest_shape_effect(const evidence *all, const redtune_problem *problem,
+                                   const setting *setting) {
+    effect found = UNTRIED;
+    double nearest = HUGE_VAL;
+    for (size_t first = 0, end; first < all->count; first = end) {
+        const redtune_problem *at = &all->known[first].trial->problem;
+        const double distance = rdt_plane_distance(problem, at);
+        for (end = first + 1; end < all->count; end++)
+            if (!rdt_problem_same_extents(&all->known[end].trial->problem, at)) break;
+        if (distance > nearest) continue;
+        effect here = effect_of(&all->known[first], end - first, setting);
+        if (here == TIED && distance <= CLOSE_DOUBLINGS) here = LOST; /* there is nothing to gain */
+        if (here == UNTRIED || (distance == nearest && here < found)) continue;
+        nearest = distance;
+        found = here;
+    }
+    return found;
+}
+
 /* At the nearest size below the problem's that has the setting, or at or above it. */
 static effect nearest_effect(const evidence *all, const redtune_problem *problem, bool above,
                              const setting *setting) {
@@ -175,7 +221,8 @@ static effect nearest_effect(const evidence *all, const redtune_problem *problem
         if ((rdt_problem_compare_extents(at, problem) >= 0) != above || (above && found != UNTRIED))
             continue;
         effect here = effect_of(&all->known[first], end - first, setting);
-        if (here == TIED && are_close(at, problem)) here = LOST; /* there is nothing to gain */
+        if (here == TIED && is_close(at->count, problem->count))
+            here = LOST; /* there is nothing to gain */
         if (here != UNTRIED) found = here;
     }
     return found;
@@ -188,6 +235,7 @@ static rdt_use use_near(const evidence *all, const redtune_problem *problem,
                                   [LOST] = RDT_USE_OUT,
                                   [TIED] = RDT_USE_TIED,
                                   [WON] = RDT_USE_IN};
+    if (rdt_plane_has(problem)) return use[nearest_shape_effect(all, problem, setting)];
     effect below = nearest_effect(all, problem, false, setting);
     effect above = nearest_effect(all, problem, true, setting);
     return use[below > above ? below : above];
@@ -218,8 +266,7 @@ redtune_status rdt_values_classify(const rdt_search *search, rdt_values *out, re
     const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
     history all = {.sizes = {0}};
     redtune_status status = gather_all(search, &all, err);
-    for (int power = 0; !status && power <= LARGEST; power += POWERS)
-        status = mark_default(search, UINT64_C(1) << power, out, err);
+    if (!status) status = mark_defaults(search, out, err);
     for (int f = 0; !status && f < spaces->count; f++)
         for (int i = 0; i < spaces->space[f].param_count; i++)
             classify_param(search, &all, f, i, out->of[f][i]);

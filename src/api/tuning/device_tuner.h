@@ -25,7 +25,6 @@ typedef struct rdt_device_tuner {
     size_t tuner_count;           /* device tuners that share the problems */
     rdt_session_log *session_log; /* of all of them */
     const redtune_tuning *wanted;
-    const rdt_strategy *strategy;
     rdt_budget budget;
     rdt_event_queue *events;
     const rdt_log *log; /* takes what spoils the measurements */

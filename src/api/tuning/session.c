@@ -128,7 +128,6 @@ static redtune_status run_ranges(device_worker *self, redtune_error *err) {
         .tuner_count = self->queue->tuner_count,
         .session_log = &self->queue->session_log,
         .wanted = wanted,
-        .strategy = rdt_strategy_find(wanted->effort),
         .events = &self->session->events,
         .log = &self->session->log,
         .open_evaluator = open_evaluator,

@@ -23,7 +23,7 @@ static redtune_status check_tuning(const redtune *rt, const redtune_tuning *want
                         "cannot tune layouts 0x%x: give redtune_layouts, or'ed, or 0 for whole "
                         "arrays",
                         wanted->layouts);
-    if (!rdt_strategy_find(wanted->effort))
+    if (!rdt_strategy_find(wanted->effort, RDT_LAYOUT_WHOLE))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot tune: unknown effort %d",
                         (int)wanted->effort);
     if (wanted->jobs > RDT_JOBS_MAX)

@@ -1,0 +1,163 @@
+/* Crossovers between shapes: in each direction of a plane, between two neighbours with different
+ * winners.
+ *
+ * All ends come first, then the middles: what is measured at an end decides on the middles alone,
+ * by so few samples that no winner there changes. So a tune that goes on after a stop chooses the
+ * same middles. A middle is searched from both winners: what fits an end exactly may not fit there.
+ */
+#include "tuner/search/crossover_shapes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "model/winner.h"
+#include "tuner/search/candidates.h"
+#include "tuner/search/plane.h"
+#include "tuner/search/similar.h"
+
+enum {
+    END_SAMPLES = 7,     /* of another shape's winner: less than half of a last round's */
+    SHAPES_A_MIDDLE = 2, /* the plane's, for each middle at most */
+};
+
+/* What the other winner costs at an end, as a share: less gains nothing. */
+static const double worth_gaining = 0.02;
+
+/* Two neighbours, by their indices, and their winners. */
+typedef struct crossing {
+    size_t end[2];
+    rdt_axis axis;
+    rdt_point winner[2];
+    double gain; /* what the better of the two gains at the ends together, as a share of the time */
+} crossing;
+
+typedef struct crossings {
+    crossing *crossing;
+    size_t count;
+} crossings;
+
+static rdt_search search_at(rdt_sweep *sweep, const redtune_problem *problem) {
+    rdt_search search = rdt_sweep_search(sweep, problem, RDT_CACHE_COLD);
+    search.stage = "crossover";
+    return search;
+}
+
+/* Measures both winners at an end, and the defaults; gives what came of the winners. */
+static redtune_status measure(rdt_sweep *sweep, const crossing *at, const redtune_problem *problem,
+                              rdt_trial side[2], redtune_error *err) {
+    const rdt_search search = search_at(sweep, problem);
+    rdt_candidates candidates = {.entry = NULL};
+    redtune_status status = rdt_candidates_open(&search, at->winner, 2, &candidates, err);
+    if (!status)
+        status = rdt_candidates_measure(&candidates, NULL, candidates.count, END_SAMPLES, err);
+    for (int i = 0; !status && i < 2; i++) {
+        const long index = rdt_candidates_find(&candidates, &at->winner[i]);
+        const rdt_entry *entry = index >= 0 ? &candidates.entry[index] : &(rdt_entry){.samples = 0};
+        side[i] = (rdt_trial){.median_ns = entry->median_ns,
+                              .spread_ns = entry->spread_ns,
+                              .samples = entry->samples};
+    }
+    rdt_candidates_close(&candidates);
+    return status;
+}
+
+/* The share of the time that `own` gains over `other`; 0 within noise, and all where that is no
+ * candidate. */
+static double gain_of(const rdt_trial *own, const rdt_trial *other) {
+    if (!own->samples || !other->samples) return own->samples ? 1 : 0;
+    const double gain_ns = other->median_ns - own->median_ns;
+    return gain_ns > rdt_winner_noise_ns(own, other) ? gain_ns / own->median_ns : 0;
+}
+
+static redtune_status measure_ends(rdt_sweep *sweep, crossing *at, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    at->gain = 0;
+    for (int i = 0; !status && i < 2; i++) {
+        rdt_trial side[2] = {{.samples = 0}};
+        status = measure(sweep, at, &sweep->problems[at->end[i]], side, err);
+        const double gain = status ? 0 : gain_of(&side[i], &side[!i]);
+        if (gain >= worth_gaining) at->gain += gain;
+    }
+    return status;
+}
+
+/* The winner of each problem; found[i]: it has one. */
+static redtune_status find_winners(rdt_sweep *sweep, rdt_point *winners, bool *found,
+                                   redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < sweep->count; i++) {
+        const rdt_search search = search_at(sweep, &sweep->problems[i]);
+        const rdt_similar here = {search.known, sweep->problems[i], 0};
+        status = rdt_similar_winner(&search, &here, &winners[i], &found[i], err);
+    }
+    return status;
+}
+
+/* Every two neighbours with different winners; room for RDT_AXES of each problem. */
+static void list(const rdt_sweep *sweep, const rdt_point *winners, const bool *found,
+                 crossings *out) {
+    for (size_t i = 0; i < sweep->count; i++)
+        for (int axis = 0; axis < RDT_AXES; axis++) {
+            const long next = rdt_plane_next(sweep->problems, sweep->count, i, (rdt_axis)axis);
+            if (next < 0 || !found[i] || !found[next] ||
+                rdt_point_same(&winners[i], &winners[next]))
+                continue;
+            out->crossing[out->count++] = (crossing){.end = {i, (size_t)next},
+                                                     .axis = (rdt_axis)axis,
+                                                     .winner = {winners[i], winners[next]}};
+        }
+}
+
+static int compare_gains(const void *a, const void *b) {
+    const crossing *x = a, *y = b;
+    if (x->gain != y->gain) return x->gain > y->gain ? -1 : 1;
+    if (x->end[0] != y->end[0]) return x->end[0] < y->end[0] ? -1 : 1;
+    return (int)x->axis - (int)y->axis;
+}
+
+static redtune_status search_middle(rdt_sweep *sweep, const crossing *at,
+                                    const redtune_problem *middle, redtune_error *err) {
+    rdt_search search = search_at(sweep, middle);
+    rdt_search_count measured;
+    if (rdt_sweep_has_searched(&search)) return REDTUNE_OK;
+    for (int i = 0; i < 2; i++)
+        search.similar[search.similar_count++] =
+            (rdt_similar){search.known, sweep->problems[at->end[i]], i ? -1 : 1};
+    redtune_status status = rdt_search_run(&search, &measured, err);
+    return status == REDTUNE_WRONG ? REDTUNE_OK : status; /* no candidate is good there */
+}
+
+static redtune_status search_middles(rdt_sweep *sweep, const crossings *all, redtune_error *err) {
+    size_t left = (sweep->count + SHAPES_A_MIDDLE - 1) / SHAPES_A_MIDDLE;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < all->count && left && all->crossing[i].gain > 0; i++) {
+        const crossing *each = &all->crossing[i];
+        redtune_problem middle;
+        if (!rdt_plane_middle(&sweep->problems[each->end[0]], &sweep->problems[each->end[1]],
+                              each->axis, &middle))
+            continue;
+        status = search_middle(sweep, each, &middle, err);
+        left--;
+    }
+    return status;
+}
+
+redtune_status rdt_crossover_shapes(rdt_sweep *sweep, redtune_error *err) {
+    const size_t count = sweep->count;
+    rdt_point *winners = calloc(count + 1, sizeof *winners);
+    bool *found = calloc(count + 1, sizeof *found);
+    crossings all = {.crossing = calloc(count * RDT_AXES + 1, sizeof *all.crossing)};
+    redtune_status status = winners && found && all.crossing
+                                ? find_winners(sweep, winners, found, err)
+                                : rdt_fail_memory(err, count * RDT_AXES * sizeof *all.crossing);
+    if (!status) list(sweep, winners, found, &all);
+    for (size_t i = 0; !status && i < all.count; i++)
+        status = measure_ends(sweep, &all.crossing[i], err);
+    if (!status) {
+        qsort(all.crossing, all.count, sizeof *all.crossing, compare_gains);
+        status = search_middles(sweep, &all, err);
+    }
+    free(all.crossing);
+    free(found);
+    free(winners);
+    return status;
+}
