@@ -77,8 +77,8 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
     tell(self, rdt_codegen_spaces(codegen));
     const rdt_row *row = self->choice.row;
     if (row && row->trial.imported && rt->trust == REDTUNE_TRUST_VERIFIED)
-        self->hint = (rdt_hint){self->problem, self->choice.match, row->trial.problem.count,
-                                self->choice.point};
+        self->hint =
+            (rdt_hint){self->problem, self->choice.match, row->trial.problem, self->choice.point};
     self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
     return REDTUNE_OK;
 }

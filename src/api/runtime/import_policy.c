@@ -51,7 +51,46 @@ static uint64_t round_down(uint64_t count) {
     return power;
 }
 
-/* Chooses the count. */
+static void take_extents(redtune_problem *problem, const redtune_problem *from) {
+    problem->count = from->count;
+    problem->outer = from->outer;
+    problem->inner = from->inner;
+    problem->outer_step = from->outer_step;
+    problem->step = from->step;
+}
+
+/* The largest power of two below. */
+static uint64_t less_than(uint64_t extent) { return round_down(extent - 1); }
+
+/* Takes elements from the problem until the memory has room for it, of the same layout: results
+ * side by side first, since as many as a GPU has threads tell as much as more. false: it has none.
+ */
+static bool shrink(redtune_problem *problem, const rdt_facts *facts, uint64_t bytes) {
+    const uint64_t outer_least = rdt_problem_layout(problem) == RDT_LAYOUT_ROWS ? 2 : 1;
+    if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE) {
+        problem->count = rdt_test_buffers_count_within(facts, bytes, problem);
+        if (problem->count) problem->count = round_down(problem->count);
+        return problem->count > 0;
+    }
+    while (rdt_test_buffers_bytes(facts, problem) > bytes) {
+        if (problem->outer > outer_least)
+            problem->outer = less_than(problem->outer);
+        else if (problem->count > 1)
+            problem->count = less_than(problem->count);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Whether the memory has room for all of it. */
+static bool has_room(const redtune_problem *problem, const rdt_facts *facts, uint64_t bytes) {
+    if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE)
+        return problem->count <= rdt_test_buffers_count_within(facts, bytes, problem);
+    return rdt_test_buffers_bytes(facts, problem) <= bytes;
+}
+
+/* Chooses the extents. */
 static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error *err) {
     const rdt_context *context = self->session.rt->context;
     uint64_t free_bytes = 0;
@@ -59,18 +98,15 @@ static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error
     if (status) return status;
     self->problem = *hint->problem;
     self->problem.config = NULL;
-    self->problem.count = hint->match == REDTUNE_MATCH_GPU ? hint->problem->count : hint->count;
-    self->session.memory_bytes = free_bytes / MEMORY_SHARE;
-    uint64_t most =
-        rdt_test_buffers_count_within(&context->facts, self->session.memory_bytes, &self->problem);
-    if (self->problem.count <= most) return REDTUNE_OK;
-    if (!most)
+    if (hint->match != REDTUNE_MATCH_GPU) take_extents(&self->problem, &hint->measured);
+    const uint64_t bytes = self->session.memory_bytes = free_bytes / MEMORY_SHARE;
+    if (has_room(&self->problem, &context->facts, bytes)) return REDTUNE_OK;
+    if (!shrink(&self->problem, &context->facts, bytes))
         return rdt_fail(err, REDTUNE_MEMORY, 0,
                         "%" PRIu64 " bytes of GPU memory are free, and a quarter is too little",
                         free_bytes);
-    self->problem.count = round_down(most);
     self->is_less = true;
-    return REDTUNE_OK;
+    return rdt_problem_resolve(&self->problem, &self->problem, err);
 }
 
 /* Whether a call may take thousands of times what the default takes: one block for a gigabyte. */
@@ -78,7 +114,7 @@ static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
     uint64_t element = redtune_dtype_bytes(self->problem.dtype);
     rdt_case at = {&self->problem, &self->session.rt->context->facts};
     bool useful = false;
-    return self->problem.count > ANY_BYTES_MAX / element &&
+    return rdt_problem_elements(&self->problem) > ANY_BYTES_MAX / element &&
            (rdt_codegen_is_point(self->session.codegen, at, RDT_SCOPE_USEFUL, &hint->point, &useful,
                                  NULL) ||
             !useful);
@@ -95,7 +131,7 @@ static bool is_known(const attempt *self, const rdt_hint *hint) {
         !rdt_history_read(database, self->session.codegen, &self->session.rt->context->facts,
                           &self->problem, RDT_CACHE_COLD, &known, NULL))
         for (size_t i = 0; i < known.count; i++)
-            found |= known.trial[i].problem.count == self->problem.count &&
+            found |= !rdt_problem_compare_extents(&known.trial[i].problem, &self->problem) &&
                      !strcmp(known.trial[i].family, family) &&
                      !strcmp(known.trial[i].config, config);
     rdt_trials_free(&known);
@@ -146,7 +182,8 @@ static void report_found(const attempt *self, const rdt_rechecked *found) {
         const rdt_trial *trial = &found->trials[i];
         if (trial->outcome == RDT_OUTCOME_GOOD)
             rdt_log_write(log, REDTUNE_LOG_INFO, "verified %s: %.2f us at %" PRIu64 " elements%s",
-                          trial->config, trial->median_ns / 1e3, trial->problem.count,
+                          trial->config, trial->median_ns / 1e3,
+                          rdt_problem_elements(&trial->problem),
                           trial->is_default ? ", the default" : "");
         else
             rdt_log_write(log, REDTUNE_LOG_WARNING, "%s is out, as an import had it: %s: %s",
@@ -196,7 +233,7 @@ redtune_status rdt_import_policy_verify(redtune *rt, rdt_codegen *codegen, const
     if (hopeless)
         rdt_log_write(&rt->log, REDTUNE_LOG_INFO,
                       "an imported config is not worth measuring at %" PRIu64 " elements",
-                      self.problem.count);
+                      rdt_problem_elements(&self.problem));
     else if (!(self.is_less && is_known(&self, hint)))
         status = try_out(&self, hint, left_s, err);
     if (!status) *decided = !self.is_less && !hopeless;
