@@ -127,8 +127,8 @@ typedef struct redtune_reporting {
     const char *device;   /* "0", "1", ... or "sim": it is about this GPU, measured or not */
     const char *gpu;      /* else a model's name, as for redtune_rows_each */
     int shipped;          /* nonzero: a model of the system's databases */
-    /* Whose candidates are shown: op, count, and dtype if it is not zero. A count of 0: the problem
-     * with the greatest gain, of those that most candidates were tried for. */
+    /* Whose candidates are shown: op, count, outer and inner, and dtype if it is not zero. A count
+     * of 0: the problem with the greatest gain, of those that most candidates were tried for. */
     redtune_problem problem;
     const redtune_step *steps; /* of the ladder, as redtune_ladder gives them; may be NULL */
     size_t step_count;

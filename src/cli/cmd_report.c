@@ -39,10 +39,11 @@ static redtune_status check_options(const rdt_options *options, redtune_error *e
     if (options->csv && options->json)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot report: --csv and --json ask for two formats; give one");
-    if ((options->op_count || options->dtype_count) && !options->count)
+    if ((options->op_count || options->dtype_count || options->axes.count) && !options->count &&
+        !options->shape)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot report: --op and --dtype choose a problem together with "
-                               "--count; add it");
+                               "cannot report: --op, --dtype and --axis choose a problem together "
+                               "with --count or --shape; add it");
     return REDTUNE_OK;
 }
 
@@ -63,7 +64,7 @@ static int run_report(const rdt_options *options) {
                   : options->json ? REDTUNE_FORMAT_JSON
                                   : REDTUNE_FORMAT_HTML,
     };
-    if (!status && options->count)
+    if (!status && (options->count || options->shape))
         status = rdt_options_problem(options, REDTUNE_DTYPE_NONE, 0, &reporting.problem, &err);
     if (!status) status = redtune_report(&reporting, &text, &err);
     if (!status) status = rdt_output_put(options->output, text, strlen(text), &err);
@@ -77,7 +78,8 @@ const rdt_command rdt_cmd_report = {
     .summary = "writes what was measured as one HTML page, a table or JSON; needs no GPU",
     .details =
         "The page opens offline and needs no script: bandwidth over size, the gain over the\n"
-        "default, every candidate of one problem by parameter, where the winners change, the "
+        "default, maps of rows and columns of matrices, every candidate of one problem by "
+        "parameter, where the winners change, the "
         "table\n"
         "of winners with their origin, noise and throttling. It tells of one GPU model: this\n"
         "machine's, else the one measured last. With --device it tells of that GPU, on which the\n"

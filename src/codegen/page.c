@@ -71,8 +71,16 @@ static void set_problem(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "dtype");
     lua_pushstring(state, redtune_dtype_name(problem->result));
     lua_setfield(state, -2, "result");
-    set_integer(state, "count", problem->count);
-    set_real(state, "bytes", (double)problem->count * (double)redtune_dtype_bytes(problem->dtype));
+    const rdt_extents extents = rdt_problem_extents(problem);
+    lua_pushstring(state, rdt_problem_layout_name(rdt_problem_layout_of(&extents)));
+    lua_setfield(state, -2, "layout");
+    set_integer(state, "count", extents.count);
+    set_integer(state, "outer", extents.outer);
+    set_integer(state, "inner", extents.inner);
+    set_integer(state, "outer_step", extents.outer_step);
+    set_integer(state, "step", extents.step);
+    set_real(state, "bytes",
+             (double)rdt_problem_elements(problem) * (double)redtune_dtype_bytes(problem->dtype));
 }
 
 /* A config is text, and its parameters, of which only those that read as such are listed. */

@@ -127,6 +127,41 @@ function chart.spread(p, best_ns, most)
     return svg(height, ("time by %s"):format(p.name), parts)
 end
 
+-- A map of matrices: a line of cells for each number of rows, a column for each of columns. plane as
+-- digest.plane gives it; cell(point) gives a cell's text, the strength of its colour from 0 to 1, the
+-- colour's class, and what it says more.
+function chart.plane(plane, label, cell)
+    local row, top, left = 18, 18, 46
+    local wide = (WIDTH - left - 2) / #plane.cols
+    local parts = {}
+    local function add(part) parts[#parts + 1] = part end
+    for k, col in ipairs(plane.cols) do
+        if wide >= 24 or k % 2 == 1 then
+            add(text(left + (k - 0.5) * wide, 12, "mid note", number.count(col)))
+        end
+    end
+    for i, size in ipairs(plane.rows) do
+        local y = top + (i - 1) * row
+        add(text(left - 5, y + 13, "end note", number.count(size)))
+        for k, col in ipairs(plane.cols) do
+            local point = plane.at[size][col]
+            if point then
+                local shown, strength, class, note = cell(point)
+                local x = left + (k - 1) * wide
+                local opacity = math.max(math.min(strength, 1), 0) * 0.88 + 0.08
+                add(('<rect class="cell %s" x="%s" y="%s" width="%s" height="%d" fill-opacity="%.2f">'
+                    .. '<title>%s</title></rect>'):format(class, at(x), at(y), at(wide - 1), row - 1,
+                                                          opacity, note))
+                if wide >= 16 then
+                    add(text(x + wide / 2 - 0.5, y + 13, opacity > 0.6 and "mid tiny over"
+                             or "mid tiny", shown))
+                end
+            end
+        end
+    end
+    return svg(top + row * #plane.rows + 2, label, parts)
+end
+
 -- Horizontal bars: rows of { label, value, note, class }.
 function chart.bars(rows, label, most)
     local row, left = 24, 84

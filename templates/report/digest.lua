@@ -1,4 +1,6 @@
 -- What a report's numbers come to: its points in classes, and figures over all of them.
+local number = require "report/number"
+
 local digest = {}
 
 -- What no row may exceed, however absurd its times: everything drawn from it stays finite.
@@ -35,13 +37,27 @@ function digest.title(class)
                                  class.usual_result and "" or " into " .. class.result)
 end
 
--- The points by op, dtype and result, each class with its cold points and its warm ones.
+-- "1M" of a whole array, "1Kx4K axis 1" of a matrix, as the command prints them.
+function digest.size(point)
+    if point.layout == "whole" then return number.count(point.count) end
+    local columns, several = point.layout == "columns", point.outer > 1
+    local text = (several and number.count(point.outer) .. "x" or "") .. number.count(point.count)
+        .. (columns and "x" .. number.count(point.inner) or "") .. " axis " .. (several and 1 or 0)
+    local steps = {}
+    if several and point.outer_step ~= point.count * point.inner then
+        steps[1] = number.count(point.outer_step)
+    end
+    if point.step ~= point.inner then steps[#steps + 1] = number.count(point.step) end
+    return text .. (#steps > 0 and " pitch " .. table.concat(steps, ",") or "")
+end
+
+-- The points by op, dtype, result and layout, each class with its cold points and its warm ones.
 function digest.classes(points)
     local classes, last = {}, nil
     for _, point in ipairs(points) do
         if not last or last.op ~= point.op or last.dtype ~= point.dtype
-            or last.result ~= point.result then
-            last = { op = point.op, dtype = point.dtype, result = point.result,
+            or last.result ~= point.result or last.layout ~= point.layout then
+            last = { op = point.op, dtype = point.dtype, result = point.result, layout = point.layout,
                      usual_result = point.usual_result, cold = {}, warm = {} }
             classes[#classes + 1] = last
         end
@@ -53,7 +69,45 @@ end
 
 -- Whether the size is no power of two, as those at which a tune looks for where winners change.
 function digest.is_uneven(point)
-    return point.count & (point.count - 1) ~= 0
+    return point.layout == "whole" and point.count & (point.count - 1) ~= 0
+end
+
+-- The classes of whole arrays, and those of rows and columns.
+function digest.by_layout(classes)
+    local whole, along = {}, {}
+    for _, class in ipairs(classes) do
+        local list = class.layout == "whole" and whole or along
+        list[#list + 1] = class
+    end
+    return whole, along
+end
+
+-- Rows and columns of the packed matrix that a point is of; nil for any other array.
+local function matrix(point)
+    if point.step ~= point.inner then return nil end
+    if point.layout == "columns" then
+        if point.outer > 1 then return nil end
+        return point.count, point.inner
+    end
+    if point.outer_step ~= point.count then return nil end
+    return point.outer, point.count
+end
+
+-- The matrices among the points: their numbers of rows and of columns, ascending and at most so
+-- many, and the point at each, as at[row][column].
+function digest.plane(points, most)
+    local at, rows, cols, seen = {}, {}, {}, {}
+    for _, point in ipairs(points) do
+        local row, col = matrix(point)
+        if row then
+            if not at[row] then at[row] = {} rows[#rows + 1] = row end
+            if not seen[col] then seen[col] = true cols[#cols + 1] = col end
+            at[row][col] = point
+        end
+    end
+    table.sort(rows)
+    table.sort(cols)
+    return { at = at, rows = digest.thin(rows, most), cols = digest.thin(cols, most) }
 end
 
 function digest.median(values)

@@ -100,7 +100,8 @@ static void problems_are_counted_alike(void) {
     warm.is_default = true;
     CHECK_OK(put(&warm, 1), err);
     CHECK_OK(report(page), err);
-    CHECK_CONTAINS(text, "<b>9</b><span>problems, each an op, a dtype and a size, with a cold or");
+    CHECK_CONTAINS(
+        text, "<b>9</b><span>problems, each an op, a dtype and a size or shape, with a cold or");
     CHECK_CONTAINS(text, "geometric mean of 9 problems</span>");
     CHECK(!strstr(text, "Sizes in italics"));
     between.problem.count = 1448;

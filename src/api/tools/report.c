@@ -5,6 +5,7 @@
 #include "api/records/convert.h"
 #include "base/reserved.h"
 #include "codegen/page.h"
+#include "model/problem_filter.h"
 #include "redtune/tools.h"
 
 /* What competes for one problem in one cache state. */
@@ -155,6 +156,13 @@ static bool shows_more(const rdt_report_point *a, const rdt_report_point *b, uin
 static redtune_status choose_problem(gathering *self, redtune_error *err) {
     rdt_report *report = &self->report;
     const redtune_problem *asked = &self->wanted->problem;
+    const rdt_extents of = rdt_problem_extents(asked);
+    const rdt_problem_filter filter = {.op = &asked->op,
+                                       .dtype = asked->dtype ? &asked->dtype : NULL,
+                                       .layouts = 1u << rdt_problem_layout_of(&of),
+                                       .count = of.count,
+                                       .outer = of.outer,
+                                       .inner = of.inner};
     bool any = !asked->count;
     size_t chosen = report->point_count;
     uint64_t most = 0;
@@ -162,18 +170,22 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
         if (report->point[i].configs > most) most = report->point[i].configs;
     for (size_t i = 0; i < report->point_count; i++) {
         const rdt_report_point *point = &report->point[i];
-        const redtune_problem *problem = &point->winner.problem;
-        if (!any && (problem->op != asked->op || problem->count != asked->count ||
-                     (asked->dtype && problem->dtype != asked->dtype)))
-            continue;
+        if (!any && !rdt_problem_filter_takes(&filter, &point->winner.problem)) continue;
         if (chosen == report->point_count || shows_more(point, &report->point[chosen], most))
             chosen = i;
     }
-    if (chosen == report->point_count && !any)
+    if (chosen == report->point_count && !any && of.outer == 1 && of.inner == 1)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot show the candidates for %s of %llu elements: the database has no "
                         "such problem; redtune show lists those that it has",
-                        redtune_op_name(asked->op), (unsigned long long)asked->count);
+                        redtune_op_name(asked->op), (unsigned long long)of.count);
+    if (chosen == report->point_count && !any)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot show the candidates for %s of %llu x %llu x %llu elements along "
+                        "axis 1: the database has no such problem; redtune show lists those that "
+                        "it has",
+                        redtune_op_name(asked->op), (unsigned long long)of.outer,
+                        (unsigned long long)of.count, (unsigned long long)of.inner);
     report->shown = chosen;
     return REDTUNE_OK;
 }
