@@ -7,13 +7,22 @@
 #include "tuner/search/lent.h"
 
 #include <stdlib.h>
+#include "tuner/search/plane.h"
 #include "tuner/search/similar.h"
+
+enum { LOSES_WITHIN = 2 }; /* doublings */
 
 /* Times the time of the best that is lent: the few samples of two equal configs differ by that. */
 static const double worth_margin = 0.98;
 
 /* Times the best time of as few samples there. */
 static const double far_margin = 1.10;
+
+/* Whether what has lost there loses here, too: a step of the default grid away, as aligned. */
+static bool tells_losers(const redtune_problem *here, const redtune_problem *there) {
+    return rdt_plane_distance(here, there) <= LOSES_WITHIN &&
+           rdt_problem_alignment(here) == rdt_problem_alignment(there);
+}
 
 /* Whether each entry was near the best at a similar problem, or far behind it. */
 static void mark_lost(rdt_candidates *self, const rdt_similar *similar, bool *near) {
@@ -45,7 +54,8 @@ redtune_status rdt_lent_mark(rdt_candidates *self, redtune_error *err) {
     for (size_t i = 0; !status && i < search->similar_count; i++) {
         rdt_point point;
         bool found = false;
-        mark_lost(self, &search->similar[i], near);
+        if (tells_losers(search->problem, &search->similar[i].problem))
+            mark_lost(self, &search->similar[i], near);
         status = rdt_similar_winner(search, &search->similar[i], &point, &found, err);
         const long at = found ? rdt_candidates_find(self, &point) : -1;
         if (at >= 0) self->entry[at].lent = true;
