@@ -94,14 +94,20 @@ static redtune_status put_measurement(const redtune_problem *problem, double med
     return status;
 }
 
+static redtune_problem shapes[SHAPES];
+
+static void fill_shapes(void) {
+    const redtune_problem several[SHAPES] = {
+        of(0, 30000, 0, 0),  of(64, 100, 0, 0),    of(65, 100, 0, 0), of(64, 104, 0, 0),
+        of(64, 100, 0, 128), of(2, 9999, 0, 0),    of(0, 100, 64, 0), of(0, 100, 68, 0),
+        of(7, 20, 100, 0),   of(7, 20, 100, 2048),
+    };
+    memcpy(shapes, several, sizeof shapes);
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 static void ten_shapes_are_recorded_and_read_back(void) {
-    const redtune_problem shapes[SHAPES] = {
-        of(0, 30000, 0, 0),  of(64, 100, 0, 0),    of(65, 100, 0, 0), of(64, 101, 0, 0),
-        of(64, 100, 0, 128), of(2, 9999, 0, 0),    of(0, 100, 64, 0), of(0, 100, 65, 0),
-        of(7, 20, 100, 0),   of(7, 20, 100, 2048),
-    };
     CHECK(begin());
     for (int i = 0; i < SHAPES; i++)
         for (int k = 0; k <= i; k++) CHECK_OK(reduce(&shapes[i]), err);
@@ -120,6 +126,23 @@ static void ten_shapes_are_recorded_and_read_back(void) {
     CHECK_OK(end(), err);
     CHECK_INT(found_count, SHAPES);
     CHECK_INT(find(&shapes[0])->calls, 2);
+}
+
+/* Most share the keys of the plan table: each is served by its own measurement all the same, in the
+ * next process, too, which finds the plans in the cache. */
+static void once_they_are_measured_none_is_recorded(void) {
+    for (int i = 0; i < SHAPES; i++) CHECK_OK(put_measurement(&shapes[i], 1000 + i), err);
+    for (int process = 0; process < 2; process++) {
+        CHECK(begin());
+        CHECK_OK(redtune_prepare(rt, shapes, SHAPES / 2, &err), err);
+        for (int i = 1; i < 3 * SHAPES; i++) CHECK_OK(reduce(&shapes[1 + i % (SHAPES - 1)]), err);
+        const redtune_problem other = of(66, 100, 0, 0);
+        CHECK_OK(reduce(&other), err);
+        CHECK_OK(end(), err);
+        CHECK_INT(found_count, 1);
+        CHECK(find(&other));
+    }
+    remove(database);
 }
 
 /* One plan serves all, and counts so many of them apart; the others count for its own problem. */
@@ -254,6 +277,7 @@ static void a_file_of_something_else_is_refused(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(ten_shapes_are_recorded_and_read_back),
+        FACT(once_they_are_measured_none_is_recorded),
         FACT(extents_beyond_a_plans_tally_count_for_its_own),
         FACT(calls_of_several_threads_are_all_counted),
         FACT(what_is_measured_is_not_recorded),
@@ -266,6 +290,7 @@ int main(int argc, char **argv) {
     snprintf(file, sizeof file, "%s/record", folder);
     snprintf(database, sizeof database, "%s/tuning.db", folder);
     setenv("XDG_CACHE_HOME", folder, 1);
+    fill_shapes();
     int failed = 1;
     if (adder_open(&with, ELEMENTS, &err) ||
         rdt_buffer_create(with.gpu.driver, RESULT_BYTES, &results, &err))

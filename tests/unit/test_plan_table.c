@@ -30,8 +30,8 @@ static void each_key_finds_its_own_plan(void) {
             for (int power = 0; power < POWERS; power++) {
                 redtune_problem problem = problem_at(op, dtype, power);
                 CHECK(!rdt_plan_table_find(&table, &problem));
-                CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(op, dtype, power), false,
-                                            &got, &err),
+                CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(op, dtype, power), NULL,
+                                            false, &got, &err),
                          err);
                 CHECK(got == plan_at(op, dtype, power));
             }
@@ -50,7 +50,7 @@ static void each_key_finds_its_own_plan(void) {
 static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
     redtune_plan *got = NULL;
     const redtune_problem whole = problem_at(0, 0, 10);
-    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
     redtune_problem other[4] = {whole, whole, whole, whole};
     other[0].outer = other[1].inner = other[2].step = 2;
     other[3].order = (redtune_order)1;
@@ -64,7 +64,7 @@ static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem rows = problem_at(0, 0, 10);
     rows.outer = 64;
-    CHECK_OK(rdt_plan_table_add(&table, &rows, plan_at(0, 0, 10), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &rows, plan_at(0, 0, 10), NULL, false, &got, &err), err);
     rows.outer = 127;
     rows.outer_step = 4096;
     CHECK(rdt_plan_table_find(&table, &rows) == plan_at(0, 0, 10));
@@ -76,7 +76,7 @@ static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
 static void usual_extents_written_out_find_the_same_plan(void) {
     redtune_plan *got = NULL;
     redtune_problem whole = problem_at(0, 0, 10);
-    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
     whole.outer = whole.inner = whole.step = 1;
     whole.outer_step = whole.count;
     CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
@@ -89,8 +89,8 @@ static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_problem columns = problem_at(0, 0, 10), strided = columns;
     columns.inner = 64;
     strided.step = 3;
-    CHECK_OK(rdt_plan_table_add(&table, &columns, plan_at(0, 0, 10), false, &got, &err), err);
-    CHECK_OK(rdt_plan_table_add(&table, &strided, plan_at(0, 0, 11), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &columns, plan_at(0, 0, 10), NULL, false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &strided, plan_at(0, 0, 11), NULL, false, &got, &err), err);
     columns.inner = columns.step = 127;
     CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
     columns.outer = 1;
@@ -123,7 +123,7 @@ static redtune_problem resolved_of(redtune_dtype dtype, uint64_t outer, uint64_t
 
 static bool share_a_plan(const redtune_problem *a, const redtune_problem *b) {
     redtune_plan *got = NULL;
-    bool found = !rdt_plan_table_add(&table, a, plan_at(0, 0, 1), false, &got, &err) &&
+    bool found = !rdt_plan_table_add(&table, a, plan_at(0, 0, 1), NULL, false, &got, &err) &&
                  rdt_plan_table_find(&table, b) == got;
     rdt_plan_table_clear(&table);
     return found;
@@ -197,10 +197,33 @@ static void a_plan_for_overlapping_rows_can_be_made(void) {
     }
 }
 
+/* One problem of the key has a plan of its own, however its extents are written. */
+static void a_problem_with_a_plan_of_its_own_finds_that(void) {
+    redtune_problem measured = resolved_of(REDTUNE_F32, 64, 100, 1, 0, 0), written = measured;
+    const redtune_problem other = resolved_of(REDTUNE_F32, 65, 100, 1, 0, 0);
+    const redtune_problem pitched = resolved_of(REDTUNE_F32, 64, 100, 1, 104, 0);
+    rdt_plan_own own = {.extents = {rdt_problem_extents(&measured)}, .count = 1}, *found = NULL;
+    redtune_plan *got = NULL;
+    written.inner = written.step = 1;
+    written.outer_step = 100;
+    CHECK_OK(rdt_plan_table_add(&table, &other, plan_at(0, 0, 1), &own, false, &got, &err), err);
+    CHECK(rdt_plan_table_find(&table, &other) == plan_at(0, 0, 1));
+    CHECK(rdt_plan_table_find(&table, &pitched) == plan_at(0, 0, 1));
+    CHECK(!rdt_plan_table_find(&table, &measured)); /* not made yet */
+    CHECK(rdt_plan_table_find_key(&table, &measured, &found) == plan_at(0, 0, 1) && found == &own);
+    CHECK(!rdt_plan_table_place(&own, &other) && !rdt_plan_table_place(NULL, &other));
+    atomic_store(rdt_plan_table_place(&own, &measured), plan_at(0, 0, 2));
+    CHECK(rdt_plan_table_find(&table, &measured) == plan_at(0, 0, 2));
+    CHECK(rdt_plan_table_find(&table, &written) == plan_at(0, 0, 2));
+    CHECK(rdt_plan_table_find(&table, &other) == plan_at(0, 0, 1));
+    CHECK(rdt_plan_table_same_key(&measured, &other) && rdt_plan_table_same_key(&pitched, &other));
+    rdt_plan_table_clear(&table);
+}
+
 static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = {.count = 1024};
-    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), NULL, false, &got, &err), err);
     problem.count = 2047;
     CHECK(rdt_plan_table_find(&table, &problem) == got);
     problem.count = 2048;
@@ -217,7 +240,7 @@ static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
 static void enumerators_that_are_none_find_nothing(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = problem_at(1, 1, 1);
-    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), NULL, false, &got, &err), err);
     for (int shift = 5; shift < 32; shift++) {
         redtune_problem none = problem;
         none.op = (redtune_op)((unsigned)problem.op + (1u << shift));
@@ -240,7 +263,7 @@ static void *add_all(void *user) {
         for (int power = 0; power < POWERS; power++) {
             redtune_problem problem = problem_at(op, 1, power);
             redtune_plan *got = NULL, *none = NULL;
-            if (rdt_plan_table_add(&table, &problem, plan_at(op, thread, power), false, &got,
+            if (rdt_plan_table_add(&table, &problem, plan_at(op, thread, power), NULL, false, &got,
                                    NULL) ||
                 rdt_plan_table_find(&table, &problem) != got)
                 return NULL;
@@ -271,6 +294,7 @@ int main(int argc, char **argv) {
         FACT(steps_of_another_alignment_have_a_plan_of_their_own),
         FACT(the_plan_does_not_depend_on_which_problem_came_first),
         FACT(a_plan_for_overlapping_rows_can_be_made),
+        FACT(a_problem_with_a_plan_of_its_own_finds_that),
         FACT(counts_share_a_plan_up_to_the_next_power_of_two),
         FACT(enumerators_that_are_none_find_nothing),
         FACT(threads_that_add_one_key_get_one_plan),

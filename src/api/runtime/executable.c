@@ -57,6 +57,29 @@ static void tell(const making *self, const rdt_spaces *spaces) {
     rdt_point_format(spaces, &self->choice.point, self->executable->text);
 }
 
+static void add_own(rdt_executable *executable, const rdt_extents *extents) {
+    for (size_t i = 0; i < executable->own_count; i++)
+        if (!memcmp(&executable->own[i], extents, sizeof *extents)) return;
+    if (executable->own_count < RDT_PLAN_OWN_MAX)
+        executable->own[executable->own_count++] = *extents;
+}
+
+/* Notes the problems of the same key in the plan table that were measured on this GPU: each may
+ * have another winner. Those of whole arrays differ by less than a doubling. What is still to be
+ * verified waits for the plan of such a problem. */
+static void list_own(const making *self, const rdt_winners *winners) {
+    const redtune_problem *problem = self->problem;
+    for (size_t i = 0; rdt_problem_layout(problem) != RDT_LAYOUT_WHOLE && i < winners->rows.count;
+         i++) {
+        const rdt_row *row = &winners->rows.row[i];
+        const rdt_extents extents = rdt_problem_extents(&row->trial.problem);
+        if (rdt_facts_same_model(&self->rt->context->facts, &row->gpu) &&
+            rdt_plan_table_same_key(&row->trial.problem, problem) &&
+            rdt_problem_compare_extents(&row->trial.problem, problem) != 0)
+            add_own(self->executable, &extents);
+    }
+}
+
 /* Chooses by what is known; the lock is held. Says in hint what has to be verified. */
 static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
                                 redtune_error *err) {
@@ -70,8 +93,10 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
     } else if (by == GROUNDS_NONE) {
         status = rdt_select(&none, codegen, at, &self->choice, err);
     } else {
-        status = rdt_runtime_select(rt, codegen, self->problem, by == GROUNDS_MEASURED_HERE,
-                                    &self->choice, err);
+        const bool here_only = by == GROUNDS_MEASURED_HERE;
+        status = rdt_runtime_select(rt, codegen, self->problem, here_only, &self->choice, err);
+        self->executable->own_count = 0;
+        if (!status) list_own(self, here_only ? &rt->winners_here : &rt->winners);
     }
     if (status) return status;
     tell(self, rdt_codegen_spaces(codegen));

@@ -7,6 +7,9 @@ typedef struct rdt_executable {
     rdt_kernel *kernel;
     rdt_launch launch;
     redtune_info info;
+    /* Others of its key in the plan table that have measurements of their very own. */
+    rdt_extents own[RDT_PLAN_OWN_MAX];
+    size_t own_count;
     redtune_problem measured;        /* at which the config won; dtype 0: none */
     char text[RDT_POINT_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
 } rdt_executable;

@@ -21,6 +21,8 @@ typedef struct cached_plan {
     rdt_launch launch;
     redtune_info info;
     redtune_problem measured;
+    rdt_extents own[RDT_PLAN_OWN_MAX];
+    size_t own_count;
     char text[RDT_POINT_TEXT_BYTES];
     nvrtc_file nvrtc; /* when the kernel was found */
 } cached_plan;
@@ -88,8 +90,8 @@ static bool is_whole(const cached_plan *stored, size_t bytes) {
     return bytes == sizeof *stored && ends(stored->kernel, sizeof stored->kernel) &&
            ends(stored->text, sizeof stored->text) &&
            ends(stored->nvrtc.path, sizeof stored->nvrtc.path) && stored->launch.tile &&
-           stored->launch.threads && stored->launch.blocks_max &&
-           stored->launch.blocks_max <= RDT_BLOCKS_MAX;
+           stored->own_count <= RDT_PLAN_OWN_MAX && stored->launch.threads &&
+           stored->launch.blocks_max && stored->launch.blocks_max <= RDT_BLOCKS_MAX;
 }
 
 bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *executable) {
@@ -107,6 +109,8 @@ bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_execut
         executable->launch = stored->launch;
         executable->info = stored->info;
         executable->measured = stored->measured;
+        executable->own_count = stored->own_count;
+        memcpy(executable->own, stored->own, sizeof executable->own);
         memcpy(executable->text, stored->text, sizeof executable->text);
     }
     free(data);
@@ -122,6 +126,8 @@ void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
     made.launch.overlap = made.launch.overlap && !executable->kernel->no_overlap;
     made.info = executable->info;
     made.measured = executable->measured;
+    made.own_count = executable->own_count;
+    memcpy(made.own, executable->own, sizeof made.own);
     rdt_text_copy(made.kernel, sizeof made.kernel, executable->kernel->key);
     memcpy(made.text, executable->text, sizeof made.text);
     rdt_builder_compiler_path(rt->builder, made.nvrtc.path, sizeof made.nvrtc.path);

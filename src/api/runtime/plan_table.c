@@ -16,7 +16,8 @@ typedef struct rdt_plan_entry {
     redtune_problem key; /* as the caller wrote it */
     powers powers;
     redtune_plan *plan;
-    bool owns; /* the plan */
+    rdt_plan_own *own; /* NULL: none */
+    bool owns;         /* both */
     struct rdt_plan_entry *next;
 } plan_entry;
 
@@ -81,10 +82,37 @@ static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem)
     return entry;
 }
 
-redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem) {
+redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
+                                      rdt_plan_own **own) {
     const plan_entry *entry =
         find_entry(atomic_load_explicit(bucket_of(table, problem), memory_order_acquire), problem);
+    *own = entry ? entry->own : NULL;
     return entry ? entry->plan : NULL;
+}
+
+_Atomic(redtune_plan *) *rdt_plan_table_place(rdt_plan_own *own, const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    for (size_t i = 0; own && i < own->count; i++) {
+        const rdt_extents *each = &own->extents[i];
+        if (each->count == extents.count && each->outer == extents.outer &&
+            each->inner == extents.inner && each->step == extents.step &&
+            (each->outer_step == extents.outer_step || extents.outer < 2))
+            return &own->plan[i];
+    }
+    return NULL;
+}
+
+redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem) {
+    rdt_plan_own *own = NULL;
+    redtune_plan *plan = rdt_plan_table_find_key(table, problem, &own);
+    if (!own) return plan;
+    _Atomic(redtune_plan *) *place = rdt_plan_table_place(own, problem);
+    return place ? atomic_load_explicit(place, memory_order_acquire) : plan;
+}
+
+bool rdt_plan_table_same_key(const redtune_problem *a, const redtune_problem *b) {
+    const plan_entry entry = {.key = *a, .powers = powers_of(a)};
+    return has_key(&entry, b, powers_of(b));
 }
 
 /* ---- the problem that a plan is made for ----------------------------------------------------- */
@@ -130,27 +158,42 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
 /* ---- adding and clearing --------------------------------------------------------------------- */
 
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
-                                  redtune_plan *plan, bool owns, redtune_plan **out,
-                                  redtune_error *err) {
+                                  redtune_plan *plan, rdt_plan_own *own, bool owns,
+                                  redtune_plan **out, redtune_error *err) {
     _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
+    if (!made && owns) free(own);
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    *made = (plan_entry){*problem, powers_of(problem), plan, owns,
-                         atomic_load_explicit(bucket, memory_order_acquire)};
+    *made = (plan_entry){.key = *problem,
+                         .powers = powers_of(problem),
+                         .plan = plan,
+                         .own = own,
+                         .owns = owns,
+                         .next = atomic_load_explicit(bucket, memory_order_acquire)};
     do {
         found = find_entry(made->next, problem);
     } while (!found && !atomic_compare_exchange_weak(bucket, &made->next, made));
     *out = found ? found->plan : plan;
+    if (found && owns) free(own);
     if (found) free(made);
     return REDTUNE_OK;
+}
+
+static void free_entry(plan_entry *entry) {
+    for (size_t i = 0; entry->owns && entry->own && i < entry->own->count; i++)
+        redtune_plan_destroy(entry->own->plan[i]);
+    if (entry->owns) {
+        redtune_plan_destroy(entry->plan);
+        free(entry->own);
+    }
+    free(entry);
 }
 
 void rdt_plan_table_clear(rdt_plan_table *table) {
     for (int i = 0; i < RDT_PLAN_BUCKETS; i++) {
         for (plan_entry *entry = table->buckets[i], *next; entry; entry = next) {
             next = entry->next;
-            if (entry->owns) redtune_plan_destroy(entry->plan);
-            free(entry);
+            free_entry(entry);
         }
         table->buckets[i] = NULL;
     }

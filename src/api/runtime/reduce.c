@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/reserved.h"
 
@@ -13,15 +14,20 @@ static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
     return rdt_plan_table_find(&rt->plans, problem);
 }
 
-/* A plan cannot be made within a capture, and trying would end it. */
-static redtune_status refuse_capture(redtune *rt, const redtune_problem *problem,
-                                     struct CUstream_st *stream, redtune_error *err) {
+/* A plan cannot be made within a capture, and trying would end it: there the plan of the key serves
+ * a problem whose own is not made. */
+static redtune_status take_in_capture(redtune *rt, const redtune_problem *problem,
+                                      struct CUstream_st *stream, redtune_plan **out,
+                                      redtune_error *err) {
     bool entered = false, capturing = false;
+    rdt_plan_own *own = NULL;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
     status = rdt_workspace_is_capturing(rt->workspace, stream, &capturing, err);
     rdt_context_leave(rt->context, entered);
     if (status || !capturing) return status;
+    *out = rdt_plan_table_find_key(&rt->plans, problem, &own);
+    if (*out) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNPREPARED, 0,
                     "cannot reduce %" PRIu64
                     " %s for the first time within a capture: call redtune_prepare "
@@ -29,21 +35,53 @@ static redtune_status refuse_capture(redtune *rt, const redtune_problem *problem
                     problem->count, redtune_dtype_name(problem->dtype));
 }
 
+/* Makes the plan of the resolved problem's key. */
+static redtune_status add_key(redtune *rt, const redtune_problem *resolved, redtune_plan **out,
+                              redtune_error *err) {
+    const redtune_problem typical = rdt_plan_table_typical(resolved);
+    redtune_plan *made = NULL;
+    redtune_status status = redtune_plan_create(rt, &typical, &made, err);
+    if (status) return status;
+    const rdt_executable *executable = rdt_plan_executable(made);
+    rdt_plan_own *own = executable->own_count ? calloc(1, sizeof *own) : NULL;
+    if (own) {
+        own->count = executable->own_count;
+        memcpy(own->extents, executable->own, sizeof own->extents);
+    }
+    status = rdt_plan_table_add(&rt->plans, resolved, made, own, true, out, err);
+    /* Another thread may have been faster; its plan may be in use already. */
+    if (status || made != *out) redtune_plan_destroy(made);
+    return status;
+}
+
+/* Makes the problem's own plan, which goes where it has its place. */
+static redtune_status add_own_plan(redtune *rt, const redtune_problem *resolved,
+                                   _Atomic(redtune_plan *) *place, redtune_plan **out,
+                                   redtune_error *err) {
+    redtune_plan *made = NULL, *found = NULL;
+    redtune_status status = redtune_plan_create(rt, resolved, &made, err);
+    if (status) return status;
+    if (!atomic_compare_exchange_strong(place, &found, made)) redtune_plan_destroy(made);
+    *out = found ? found : made;
+    return REDTUNE_OK;
+}
+
 /* Finds or makes the plan of the resolved problem, and puts it where the problem as it was written
  * is looked for. */
 static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
                                const redtune_problem *resolved, redtune_plan **out,
                                redtune_error *err) {
-    redtune_plan *plan = find_plan(rt, resolved), *made = NULL;
-    const redtune_problem typical = rdt_plan_table_typical(resolved);
-    redtune_status status = REDTUNE_OK;
-    if (!plan) {
-        status = redtune_plan_create(rt, &typical, &made, err);
-        if (!status) status = rdt_plan_table_add(&rt->plans, resolved, made, true, &plan, err);
-        /* Another thread may have been faster; its plan may be in use already. */
-        if (made != plan) redtune_plan_destroy(made);
+    rdt_plan_own *own = NULL;
+    redtune_plan *plan = rdt_plan_table_find_key(&rt->plans, resolved, &own);
+    redtune_status status = plan ? REDTUNE_OK : add_key(rt, resolved, &plan, err);
+    if (status) return status;
+    rdt_plan_table_find_key(&rt->plans, resolved, &own);
+    status = rdt_plan_table_add(&rt->plans, problem, plan, own, false, &plan, err);
+    _Atomic(redtune_plan *) *place = rdt_plan_table_place(own, resolved);
+    if (!status && place) {
+        plan = atomic_load_explicit(place, memory_order_acquire);
+        if (!plan) status = add_own_plan(rt, resolved, place, &plan, err);
     }
-    if (!status) status = rdt_plan_table_add(&rt->plans, problem, plan, false, &plan, err);
     if (!status) *out = plan;
     return status;
 }
@@ -66,8 +104,8 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
         redtune_problem resolved;
         redtune_status status = resolve(problem, &resolved, err);
         if (!status && !find_plan(rt, &resolved))
-            status = refuse_capture(rt, &resolved, stream, err);
-        if (!status) status = add_plan(rt, problem, &resolved, &plan, err);
+            status = take_in_capture(rt, &resolved, stream, &plan, err);
+        if (!status && !plan) status = add_plan(rt, problem, &resolved, &plan, err);
         if (status) return status;
     }
     const rdt_extents extents = {problem->count, problem->outer, problem->inner,
