@@ -109,7 +109,7 @@ typedef struct redtune_tuning {
     unsigned shard_index, shard_count;
     /* With a worker: how many classes (op, dtype and layout) are tuned side by side on each GPU, at
      * most 8. Their kernels are tried in turns, never at the same time; one has the GPU while
-     * another waits for kernels. 0: one for every 4 cores that a GPU has, from 1 to 3; on the
+     * another waits for kernels. 0: one for every 2 cores that a GPU has, from 1 to 6; on the
      * simulated GPU, 1. It is 1 where the GPU's memory does not hold the inputs of all. */
     unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */

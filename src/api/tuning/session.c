@@ -28,8 +28,10 @@
 enum {
     WORKERS_MAX = 64,
     USUAL_LIMIT_S = 10,
-    USUAL_JOBS_MAX = 3, /* more gain nothing: three keep a GPU busy */
-    JOB_CORES = 4, /* fewer for each job, and a job would only take them from another's compiling */
+    /* Three keep a GPU busy with whole arrays. Shapes wait for kernels more than for the GPU, and
+     * their usual dtypes and layouts are six classes. */
+    USUAL_JOBS_MAX = 6,
+    JOB_CORES = 2, /* fewer for each job, and a job would only take them from another's compiling */
 };
 
 typedef struct session session;
