@@ -224,11 +224,11 @@ static void summarise_recorded(const outcome *done) {
     const rdt_wanted_gain gain =
         rdt_wanted_compare(done->wanted, done->results, done->result_count);
     if (gain.known)
-        rdt_message_print("recorded: %zu problem%s, %" PRIu64
-                          " calls: %.3f ms before, %.3f ms now, "
-                          "%.2fx as fast",
-                          gain.known, gain.known == 1 ? "" : "s", gain.calls, gain.before_ns / 1e6,
-                          gain.now_ns / 1e6, gain.before_ns / gain.now_ns);
+        rdt_message_print(
+            "recorded: %zu problem%s, %" PRIu64 " call%s: %.3f ms before, %.3f ms now, "
+            "%.2fx as fast",
+            gain.known, gain.known == 1 ? "" : "s", gain.calls, gain.calls == 1 ? "" : "s",
+            gain.before_ns / 1e6, gain.now_ns / 1e6, gain.before_ns / gain.now_ns);
     if (gain.unknown)
         rdt_message_print("recorded: %zu problem%s whose time before is not known", gain.unknown,
                           gain.unknown == 1 ? "" : "s");
