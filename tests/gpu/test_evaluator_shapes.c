@@ -140,6 +140,23 @@ static void a_kernel_that_loses_a_nan_is_wrong(void) {
     CHECK_CONTAINS(verdict.cause, "should be nan");
 }
 
+/* Among hundreds of numbers one more or less hardly ever shows: it has to decide. */
+static void faults_that_the_pattern_hides_are_found(void) {
+    NEED_GPU();
+    static const char passing[] =
+        FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER,
+                          "o * e.outer_step + (k - (k == e.count / 2 - 3 && e.count > 150 && "
+                          "e.count % 8 == 3)) * e.step + i",
+                          MOST, "");
+    static const char greedy[] =
+        FINDS_MOST KERNEL(ALL, "e.count + (e.outer_step > e.count * e.step && e.count > 200)",
+                          OUTER, INNER, PLACE, MOST, "");
+    check_source(passing, REDTUNE_MAX, rows[0], RDT_OUTCOME_WRONG, "passes over the middle");
+    check_source(passing, REDTUNE_MAX, columns[0], RDT_OUTCOME_WRONG, "passes over the middle");
+    check_source(greedy, REDTUNE_MAX, rows[0], RDT_OUTCOME_WRONG, "takes one of the gap");
+    check_source(greedy, REDTUNE_MAX, columns[0], RDT_OUTCOME_WRONG, "takes one of the gap");
+}
+
 /* Small shapes do not show what only many results or long ones bring about. */
 static void faults_of_large_shapes_are_found(void) {
     NEED_GPU();
@@ -187,7 +204,8 @@ static void the_last_of_equal_elements_is_wrong(void) {
 static void a_problem_beyond_the_domain_widens_it(void) {
     NEED_GPU();
     const redtune_problem few = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
-    const redtune_problem many = shape(REDTUNE_SUM, REDTUNE_F32, rows[2]);
+    const redtune_problem many =
+        shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){1, 300000, 0, 0, 0}); /* over 1 MiB */
     bench self = {.source = NULL};
     CHECK_OK(bench_open(&self, &few, 1), err);
     check_good(&self, &few);
@@ -213,8 +231,9 @@ int main(int argc, char **argv) {
         FACT(right_kernels_of_rows_are_good),        FACT(right_kernels_of_columns_are_good),
         FACT(kernels_without_a_fault_are_good),      FACT(every_fault_of_rows_is_found),
         FACT(every_fault_of_columns_is_found),       FACT(a_kernel_that_loses_a_nan_is_wrong),
-        FACT(faults_of_large_shapes_are_found),      FACT(the_last_of_equal_elements_is_wrong),
-        FACT(a_problem_beyond_the_domain_widens_it), FACT(a_problem_of_another_class_is_refused),
+        FACT(faults_of_large_shapes_are_found),      FACT(faults_that_the_pattern_hides_are_found),
+        FACT(the_last_of_equal_elements_is_wrong),   FACT(a_problem_beyond_the_domain_widens_it),
+        FACT(a_problem_of_another_class_is_refused),
     };
     return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
 }

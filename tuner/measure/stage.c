@@ -65,8 +65,8 @@ static void add_contents(rdt_stage *self, const rdt_staged *shape, const uint64_
     }
 }
 
-bool rdt_stage_add(rdt_stage *self, const rdt_extents *extents, uint64_t misaligned,
-                   const uint64_t *borders, size_t border_count) {
+/* Takes room for a shape; its contents are still to be set. NULL: there is none. */
+static rdt_staged *take_room(rdt_stage *self, const rdt_extents *extents, uint64_t misaligned) {
     const redtune_dtype result = self->buffers->problem.result;
     const uint64_t unit = ALIGNMENT_BYTES / element_bytes(self);
     const uint64_t all = RDT_TEST_BUFFERS_STAGE_BYTES / element_bytes(self);
@@ -85,12 +85,38 @@ bool rdt_stage_add(rdt_stage *self, const rdt_extents *extents, uint64_t misalig
         self->output_used + output_bytes > self->buffers->results.bytes ||
         extents->count > self->buffers->dense.data->count_max ||
         self->shape_count == RDT_STAGE_SHAPES_MAX)
-        return false;
-    add_contents(self, &shape, borders, border_count);
+        return NULL;
     self->content_count += shape.content_count;
     self->used = shape.offset + span + GAP_ELEMENTS;
     self->output_used += output_bytes;
-    self->shape[self->shape_count++] = shape;
+    self->shape[self->shape_count] = shape;
+    return &self->shape[self->shape_count++];
+}
+
+bool rdt_stage_add(rdt_stage *self, const rdt_extents *extents, uint64_t misaligned,
+                   const uint64_t *borders, size_t border_count) {
+    const rdt_staged *shape = take_room(self, extents, misaligned);
+    if (shape) add_contents(self, shape, borders, border_count);
+    return shape;
+}
+
+bool rdt_stage_add_sweep(rdt_stage *self, rdt_extents extents, uint64_t shift, uint64_t at,
+                         uint64_t misaligned) {
+    const uint64_t period = self->buffers->dense.judged.period;
+    extents.outer_step = shift * extents.step;
+    rdt_staged *shape = take_room(self, &extents, misaligned);
+    if (!shape) return false;
+    shape->shift = shift;
+    for (size_t i = 0; i < shape->content_count; i++) {
+        const uint64_t skipped = i / extents.inner * shift;
+        const uint64_t first = (shape->content + i % extents.inner + 1) * 7919 + skipped;
+        const bool has = at >= skipped && at - skipped < extents.count;
+        self->content[shape->content + i] = (rdt_content){
+            .first = first % period,
+            .planted_at = has ? (int64_t)(at - skipped) : -1,
+            .planted = rdt_test_data_decider(&self->buffers->problem),
+        };
+    }
     return true;
 }
 
@@ -159,8 +185,14 @@ static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t
     const size_t stride = extents->step * element;
     const char *from = pool->data->elements;
     char *to = self->elements + (shape->offset + place) * element;
-    for (uint64_t e = 0, at = content->first, length; e < extents->count; e += length, at = 0) {
-        const uint64_t left = extents->count - e, period = pool->judged.period;
+    const uint64_t period = pool->judged.period;
+    /* Of a sweep most is there, since the outer index before. */
+    uint64_t e = shape->shift && r >= extents->inner && shape->shift < extents->count
+                     ? extents->count - shape->shift
+                     : 0;
+    for (uint64_t at = (content->first + e) % period, length; e < extents->count;
+         e += length, at = 0) {
+        const uint64_t left = extents->count - e;
         length = left < period - at ? left : period - at;
         copy_apart(to + e * stride, stride, from + at * element, length, element);
     }

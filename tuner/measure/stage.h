@@ -10,7 +10,7 @@
 #include "tuner/measure/test_buffers.h"
 
 enum {
-    RDT_STAGE_SHAPES_MAX = 32,
+    RDT_STAGE_SHAPES_MAX = 48,
     /* Prime: results that a kernel mixes up are not often of the same contents. */
     RDT_STAGE_CONTENTS = 127,
 };
@@ -28,6 +28,7 @@ typedef struct rdt_staged {
     uint64_t offset;     /* of its first element, in elements of the stage */
     uint64_t output;     /* of its first result, in bytes of the results */
     size_t content, content_count;
+    uint64_t shift; /* 0, or of a sweep: elements of the axis from one outer index to the next */
 } rdt_staged;
 
 typedef struct rdt_stage {
@@ -48,6 +49,12 @@ void rdt_stage_destroy(rdt_stage *stage);
  * boundary. What is planted goes by the elements' numbers in `borders`. false: there is no room. */
 bool rdt_stage_add(rdt_stage *stage, const rdt_extents *extents, uint64_t misaligned,
                    const uint64_t *borders, size_t border_count);
+/* Adds a sweep: a shape whose outer indices share most of their elements, for each begins `shift`
+ * elements of the axis behind the one before, which sets its outer_step. One shared element
+ * decides, number `at` of the first outer index: so it has another place in each result. Up to
+ * RDT_STAGE_CONTENTS results. false: there is no room. */
+bool rdt_stage_add_sweep(rdt_stage *stage, rdt_extents extents, uint64_t shift, uint64_t at,
+                         uint64_t misaligned);
 /* Asks what the results should be, puts the inputs on the GPU and poison in place of results. */
 redtune_status rdt_stage_set(rdt_stage *stage, redtune_error *err);
 /* Reads what a kernel made of all shapes; REDTUNE_WRONG names the first wrong result. */

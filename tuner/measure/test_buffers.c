@@ -174,7 +174,7 @@ static redtune_status create_zeroed(const rdt_test_buffers *buffers, size_t byte
     redtune_status status = rdt_buffer_create(buffers->driver, bytes, out, err);
     if (status) return status;
     CUresult rc = buffers->driver->memset_d8_async(out->address, 0, bytes, buffers->stream);
-    return rdt_driver_check(buffers->driver, rc, err, "clear the scratch");
+    return rdt_driver_check(buffers->driver, rc, err, "clear a test buffer");
 }
 
 static redtune_status open_output(rdt_test_buffers *buffers, redtune_error *err) {
@@ -217,9 +217,9 @@ static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *
     if (rotated > most) rotated = most;
     if (!bytes && all < rotated) all = rotated;
     redtune_status status = rdt_buffer_create(buffers->driver, all, &buffers->results, err);
+    /* A wrong kernel may read behind what is staged. */
     if (!status)
-        status =
-            rdt_buffer_create(buffers->driver, RDT_TEST_BUFFERS_STAGE_BYTES, &buffers->stage, err);
+        status = create_zeroed(buffers, RDT_TEST_BUFFERS_STAGE_BYTES, &buffers->stage, err);
     return status ? status
                   : rdt_buffer_create(buffers->driver, RDT_TEST_BUFFERS_SAMPLES_BYTES,
                                       &buffers->samples, err);

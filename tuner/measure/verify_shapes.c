@@ -87,6 +87,29 @@ static void stage_shapes(rdt_stage *stage, const rdt_launch *launch) {
         stage_shape(stage, launch, counts[i], results[(i + 3) % RESULTS], i, true);
 }
 
+/* What decides comes to stand at each place around the tile's borders, and here and there. */
+static void stage_sweeps(rdt_stage *stage, const rdt_launch *launch) {
+    enum { OUTER = 32 };
+    const bool columns = rdt_problem_layout(&stage->buffers->problem) == RDT_LAYOUT_COLUMNS;
+    const uint64_t tile = launch->tile, count = 2 * tile + 35, many = 5 * tile + 7;
+    const struct {
+        uint64_t count, shift, at;
+    } sweeps[] = {
+        {count, 1, OUTER - 1},
+        {count, 1, tile + 24},
+        {count, 1, 2 * tile + 24},
+        {count, 1, count + OUTER / 2},
+        {many, many / OUTER + 1, many},
+        {33, 1, 33 + OUTER / 2},
+        {many, tile / 2 + 1, many + tile},
+    };
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        rdt_extents shape = {.count = sweeps[i].count, .outer = OUTER, .inner = 1, .step = 1};
+        if (columns) shape.inner = 1 + i % 3, shape.step = 3;
+        rdt_stage_add_sweep(stage, shape, sweeps[i].shift, sweeps[i].at, i);
+    }
+}
+
 /* Every other shape is launched as if there were room for few blocks, which then take several tiles
  * each where blocks share results. */
 enum { EDGE_BLOCKS = 7 };
@@ -115,19 +138,29 @@ static redtune_status run_shapes(const rdt_stage *stage, const rdt_kernel *kerne
     return status ? status : rdt_verify_scratch(buffers, blocks, err);
 }
 
-redtune_status rdt_verify_shapes_edges(const rdt_test_buffers *buffers,
-                                       const redtune_problem *problem, const rdt_kernel *kernel,
-                                       const rdt_launch *launch, redtune_error *err) {
-    (void)problem; /* the buffers are of its class */
+static redtune_status verify_staged(const rdt_test_buffers *buffers,
+                                    void (*add)(rdt_stage *stage, const rdt_launch *launch),
+                                    const rdt_kernel *kernel, const rdt_launch *launch,
+                                    redtune_error *err) {
     rdt_stage *stage = NULL;
     redtune_status status = rdt_stage_create(buffers, &stage, err);
     if (status) return status;
-    stage_shapes(stage, launch);
+    add(stage, launch);
     status = rdt_stage_set(stage, err);
     if (!status) status = run_shapes(stage, kernel, launch, err);
     if (status == REDTUNE_WRONG) clean_scratch(buffers);
     rdt_stage_destroy(stage);
     return status;
+}
+
+/* The sweeps come second: their results share elements, so that a kernel that mistakes the steps
+ * might read far outside. */
+redtune_status rdt_verify_shapes_edges(const rdt_test_buffers *buffers,
+                                       const redtune_problem *problem, const rdt_kernel *kernel,
+                                       const rdt_launch *launch, redtune_error *err) {
+    redtune_status status = verify_staged(buffers, stage_shapes, kernel, launch, err);
+    if (status || !rdt_test_data_hides(problem)) return status;
+    return verify_staged(buffers, stage_sweeps, kernel, launch, err);
 }
 
 /* ---- a problem's own extents ----------------------------------------------------------------- */
