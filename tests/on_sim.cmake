@@ -11,7 +11,8 @@ endfunction()
 
 foreach(module judge kernels evaluator evaluator_shapes shape_times ops floats ladder large accumulate
          api array captures columns columns_api first_result graphs host_cost overlap rows rows_api
-         runtime scratch start)
+         runtime scratch staged
+         start)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})
     endif()

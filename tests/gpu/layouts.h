@@ -15,7 +15,6 @@ enum {
     SPAN_MAX = 1100000, /* elements from the first to the last one */
     RESULT_BYTES_MAX = 8,
     GUARD_BYTES = 64,
-    OFFSETS = 5, /* of a first element, where they are drawn for splits */
     POISON = 0xa5
 };
 
@@ -33,7 +32,7 @@ typedef struct shape {
 /* What a family is tested by. */
 typedef struct layout_test {
     const char *family;
-    uint64_t outer, inner; /* of a problem that the family serves */
+    uint64_t count, outer, inner; /* of a problem that the family serves */
     uint64_t count_max;
     int shapes; /* per kernel */
     /* large: on a simulated device, too; most kernels leave out the shapes of more elements. */
@@ -141,6 +140,11 @@ static bool check_result(const subject *self, const shape *at, uint64_t r, const
                         (long long)extents->outer_step, (long long)extents->step);
 }
 
+/* Results may be at any element, too. */
+static CUdeviceptr first_result(const subject *self, const shape *at) {
+    return self->output.address + at->offset % 3 * redtune_dtype_bytes(self->problem.result);
+}
+
 static redtune_status launch(subject *self, const shape *at, CUdeviceptr first) {
     CUresult rc =
         gpu.driver->memset_d8_async(self->output.address, POISON, self->output.bytes, gpu.stream);
@@ -149,7 +153,7 @@ static redtune_status launch(subject *self, const shape *at, CUdeviceptr first) 
     how.results *= at->turns;
     const rdt_operands operands = {.input = first,
                                    .extents = at->extents,
-                                   .output = self->output.address,
+                                   .output = first_result(self, at),
                                    .scratch = self->scratch.address};
     return status ? status : rdt_kernel_launch(self->kernel, &how, operands, gpu.stream, &err);
 }
@@ -158,7 +162,7 @@ static void check_results(subject *self, const shape *at, const char *first) {
     static unsigned char results[RESULTS_MAX * RESULT_BYTES_MAX + GUARD_BYTES];
     const size_t bytes = redtune_dtype_bytes(self->problem.result);
     const size_t count = at->extents.outer * at->extents.inner, end = count * bytes;
-    CHECK_OK(rdt_buffer_read(gpu.driver, results, self->output.address, end + GUARD_BYTES,
+    CHECK_OK(rdt_buffer_read(gpu.driver, results, first_result(self, at), end + GUARD_BYTES,
                              gpu.stream, &err),
              err);
     for (size_t i = end; i < end + GUARD_BYTES; i++) CHECK_INT(results[i], POISON);
@@ -204,8 +208,8 @@ static void check_every_op_and_dtype(const layout_test *test) {
          op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++) /* the reference has */
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_DTYPE_NONE; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op,          dtype->dtype, (redtune_dtype)result,
-                                           test->count_max, NULL,         test->outer,
+                redtune_problem problem = {op->op,      dtype->dtype, (redtune_dtype)result,
+                                           test->count, NULL,         test->outer,
                                            test->inner};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 check_problem(test, &problem, !device_is_simulated(&gpu) || kernels % 16 == 0);
@@ -236,62 +240,6 @@ static void check_sums(const layout_test *test, const int32_t *input, size_t byt
         subject_close(&self);
     }
     rdt_buffer_destroy(&buffer);
-}
-
-/* Some blocks' shares of a set of results, and extents that they go through in whole and in broken
- * rounds. */
-typedef struct split_test {
-    const char *config;
-    rdt_extents extents[4];
-} split_test;
-
-/* Holds results that blocks share, each kernel in the scratch that the one before it left: `splits`
- * end with NULL for a config. */
-static void check_splits_of(const layout_test *test, const redtune_problem *problem,
-                            const split_test *splits) {
-    rdt_buffer scratch = {0};
-    rdt_test_data *data = NULL;
-    CHECK_OK(rdt_test_data_create(problem, test->count_max, &data, &err), err);
-    for (; splits->config && !check_state.failed; splits++) {
-        const rdt_case at = {problem, &gpu.context->facts};
-        rdt_point point;
-        subject self;
-        CHECK_OK(rdt_codegen_find(shop.codegen, at, test->family, splits->config, &point, &err),
-                 err);
-        CHECK_OK(rdt_codegen_check(shop.codegen, at, &point, &err), err);
-        CHECK_OK(subject_open(&shop, problem, &point, &self, &err), err);
-        if (scratch.driver) {
-            rdt_buffer_destroy(&self.scratch);
-            self.scratch = scratch;
-        }
-        for (int i = 0; i < 4 && splits->extents[i].outer && !check_state.failed; i++) {
-            const shape shape = {splits->extents[i], draw(OFFSETS), 1};
-            CHECK(rdt_launch_splits(&self.launch, &shape.extents) > 1);
-            for (int k = 0; k < 3 && !check_state.failed; k++) check_shape(&self, data, &shape);
-        }
-        CHECK_OK(subject_check_scratch(&self, &err), err);
-        scratch = self.scratch;
-        self.scratch = (rdt_buffer){0};
-        subject_close(&self);
-    }
-    rdt_buffer_destroy(&scratch);
-    rdt_test_data_destroy(data);
-}
-
-/* By a few ops, with accumulators of all sizes. */
-static void check_splits(const layout_test *test, const split_test *splits) {
-    static const redtune_problem problems[] = {
-        {REDTUNE_SUM, REDTUNE_I32},  {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_ARGMIN, REDTUNE_I8},
-        {REDTUNE_MEAN, REDTUNE_F16}, {REDTUNE_ANY, REDTUNE_U8},     {REDTUNE_PROD, REDTUNE_F64},
-    };
-    for (size_t i = 0; i < sizeof problems / sizeof *problems && !check_state.failed; i++) {
-        redtune_problem problem = problems[i];
-        problem.count = test->count_max;
-        problem.outer = test->outer;
-        problem.inner = test->inner;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        check_splits_of(test, &problem, splits);
-    }
 }
 
 /* Opens the GPU, runs the facts and closes it. */

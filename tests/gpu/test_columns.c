@@ -1,6 +1,6 @@
 /* Facts about the family "columns": one result per column, whatever the extents and the grid, from
  * every element-aligned start, with nothing read that lies between columns. */
-#include "layouts.h"
+#include "splits.h"
 
 enum { COUNT_MAX = 257, OFFSET_MAX = 16, GAP_MAX = 37, SHAPES_PER_KERNEL = 6 };
 /* On a simulated device most kernels leave out the shapes of more elements. */
@@ -38,7 +38,8 @@ static shape draw_shape(bool large) {
     return out;
 }
 
-static const layout_test test = {"columns", 1, 2, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
+static const layout_test test = {"columns", COUNT_MAX,         1,         2,
+                                 COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
 static void every_op_of_every_dtype_is_right(void) {
     if (!gpu.context) SKIP("there is no GPU");

@@ -1,6 +1,6 @@
 /* Facts about the family "rows": one result per row, whatever the extents and the grid, from every
  * element-aligned start, with nothing read that lies between rows. */
-#include "layouts.h"
+#include "splits.h"
 
 enum { COUNT_MAX = 1027, OUTER_MAX = 1000, OFFSET_MAX = 16, GAP_MAX = 37, SHAPES_PER_KERNEL = 7 };
 /* On a simulated device most kernels leave out the shapes of more elements. */
@@ -23,7 +23,7 @@ static shape draw_shape(bool large) {
     return out;
 }
 
-static const layout_test test = {"rows", 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
+static const layout_test test = {"rows", COUNT_MAX, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
 static void every_op_of_every_dtype_is_right(void) {
     if (!gpu.context) SKIP("there is no GPU");

@@ -1,0 +1,73 @@
+-- The family "staged": one result per row of a few elements, where rows follow each other without
+-- gaps, as those of 3 floats. Such rows are not aligned, and a thread's loads would lie apart. A
+-- block brings its rows, which are one stretch of memory, into shared memory by aligned loads, and
+-- then a thread takes a row.
+--
+-- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
+-- elements each.
+local limits = require "lib/limits"
+
+local family = {
+    name = "staged",
+    template = "staged/kernel.cu",
+}
+
+family.params = {
+    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
+    { name = "rows", values = { 1, 2, 4, 8 }, doc = "rows per thread, one after the other" },
+    { name = "room", values = { 8, 16, 32, 64 }, doc = "bytes of shared memory per row" },
+    limits.load,
+}
+
+local function row_bytes(p)
+    return p.count * p.dtype.bytes
+end
+
+-- Longer and aligned rows are as fast without.
+function family.serves(p)
+    return p.layout == "rows" and p.outer_step == p.count and row_bytes(p) <= 64
+        and row_bytes(p) % 16 > 0
+end
+
+function family.allowed(c, p, d)
+    local bytes = c.block * c.rows * c.room + 16
+    if bytes > d.shared_bytes_per_block then
+        return false, "block=%d, rows=%d, room=%d take %d bytes of shared memory, of %d", c.block,
+            c.rows, c.room, bytes, d.shared_bytes_per_block
+    end
+    return true
+end
+
+function family.distinct(c, p, d)
+    if row_bytes(p) > c.room then return false end -- not brought into shared memory
+    if c.room > 8 and 2 * row_bytes(p) <= c.room then return false end -- room for nothing
+    if c.rows > 1 and c.block * c.rows >= 2 * p.outer then return false end -- no further row
+    return c.block == 64 or c.block < 2 * p.outer -- no further thread
+end
+
+function family.useful(c, p, d)
+    return true
+end
+
+function family.default(p, d)
+    local c = { block = 256, rows = 4, room = 8, load = "no_allocate" }
+    while c.room < row_bytes(p) do c.room = 2 * c.room end
+    while c.rows > 1 and p.outer < 4 * d.sm_count * c.block * c.rows do c.rows = c.rows // 2 end
+    while c.block > 64 and p.outer < 2 * d.sm_count * c.block do c.block = c.block // 2 end
+    while c.block * c.rows * c.room + 16 > d.shared_bytes_per_block do c.rows = c.rows // 2 end
+    return c
+end
+
+function family.launch(c, p, d)
+    return {
+        threads = c.block,
+        results = c.block * c.rows,
+        tile = c.block,
+        blocks_max = 1,
+        final_threads = 0,
+        -- As the template says. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
+        overlap = d.major >= 9 and not p.op.indexed,
+    }
+end
+
+return family

@@ -1,0 +1,128 @@
+//@ local loads = require "lib/load"
+//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
+//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local acc = op.acc
+//@ local vec = 16 // dtype.bytes
+//@ local layout = loads.layout(dtype, vec)
+//@ op.narrow, op.word = nil, nil -- elements are taken one by one
+//@ local parts = vec
+// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "staged" with
+// @{config}
+//
+// output[r] = @{formula}
+// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
+// wherever that is. Start it with @{block} threads per block, on any number of blocks.
+
+//@ include "lib/types.cu"
+typedef @{dtype.c} element;  // in memory
+typedef @{dtype.value} value;  // in registers
+typedef @{acc.c} accumulator;
+
+constexpr u32 BLOCK = @{block};  // threads per block
+constexpr u32 ROWS = @{rows};  // rows per thread
+constexpr u32 SET = BLOCK * ROWS;  // rows that a block takes at a time
+constexpr u32 ROOM = SET * @{room};  // bytes that they may have, to be staged
+constexpr u32 VEC = @{vec};  // elements per load
+constexpr u32 LANES = VEC;
+constexpr u32 LOAD_BYTES = 16;
+constexpr u32 UNROLL = (ROOM / LOAD_BYTES + BLOCK - 1) / BLOCK;  // loads in flight per thread
+
+static_assert(sizeof(element) == @{dtype.bytes} && VEC * sizeof(element) == LOAD_BYTES, "");
+
+// As model/launch.h has it. Here inner and step are 1.
+struct extents {
+    u64 count, outer, inner, outer_step, step;
+};
+
+static_assert(sizeof(extents) == 40, "");
+
+//@ include "lib/vector.cu"
+//@ include "lib/load_element.cu"
+//@ include "lib/combine.cu"
+//@ include "lib/take.cu"
+__device__ __forceinline__ accumulator take_element(accumulator a, value x, u64 index)
+{
+//@ if indexed then
+    return combine(a, candidate(x, index));
+//@ else
+    return combine(a, map(x));
+//@ end
+}
+
+// Brings elements [from, to) of the input into shared memory, as far behind its begin as the first
+// is behind a multiple of LOAD_BYTES. Loads that reach out of [low, high), the rows of all blocks,
+// are made element by element. All threads of the block call it.
+__device__ __forceinline__ void stage(char *shared, const element *from, const element *to,
+                                      const element *low, const element *high)
+{
+    const u64 begin = (u64)from / LOAD_BYTES * LOAD_BYTES;
+    vector v[UNROLL + 1];
+    bool whole[UNROLL + 1];
+#pragma unroll
+    for (u32 i = 0; i <= UNROLL; i++) {
+        const u64 place = begin + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
+        whole[i] = place >= (u64)low && place + LOAD_BYTES <= (u64)high && place < (u64)to;
+        if (whole[i]) v[i] = load_vector(place);
+    }
+#pragma unroll
+    for (u32 i = 0; i <= UNROLL; i++) {
+        const u32 at = threadIdx.x + i * BLOCK;
+        if (whole[i]) {
+            *(vector *)(shared + at * LOAD_BYTES) = v[i];
+        } else {
+            const element *place = (const element *)(begin + at * LOAD_BYTES);
+            for (u32 j = 0; j < VEC && place + j < to; j++)
+                if (place + j >= from) ((element *)(shared + at * LOAD_BYTES))[j] = place[j];
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(@{block})
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
+{
+//@ if arch >= 90 then
+    // The next kernel may be launched from now on, and this one may have been launched before the
+    // one before it ended: nothing is read or written until that one is over.
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+    __shared__ alignas(16) char shared[ROOM + LOAD_BYTES];
+    const bool packed = e.outer_step == e.count && e.count * sizeof(element) <= @{room};
+    const element *end = input + e.outer * e.count;
+    for (u64 first = (u64)blockIdx.x * SET; first < e.outer; first += (u64)gridDim.x * SET) {
+        accumulator a[ROWS];
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) a[r] = @{op.identity};
+        const u32 rows = e.outer - first < SET ? e.outer - first : SET;
+        if (packed) {
+            const element *from = input + first * e.count;
+            stage(shared, from, from + rows * e.count, input, end);
+            __syncthreads();
+            const u32 count = e.count;
+            const element *row = (const element *)(shared + (u64)from % LOAD_BYTES);
+            row += threadIdx.x * count;
+            for (u32 i = 0; i < count; i++) {
+#pragma unroll
+                for (u32 r = 0; r < ROWS; r++) {
+                    if (threadIdx.x + r * BLOCK >= rows) continue;
+                    const @{dtype.word.c} word = (@{dtype.word.c})row[r * BLOCK * count + i];
+                    a[r] = take_element(a[r], @{dtype.unpack("word", 0)}, i);
+                }
+            }
+            __syncthreads();
+        } else {
+#pragma unroll
+            for (u32 r = 0; r < ROWS; r++) {
+                if (threadIdx.x + r * BLOCK >= rows) continue;
+                const element *row = input + (first + threadIdx.x + r * BLOCK) * e.outer_step;
+                for (u64 i = 0; i < e.count; i++)
+                    a[r] = take_element(a[r], load_element(row + i), i);
+            }
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            const u32 row = threadIdx.x + r * BLOCK;
+            if (row < rows) output[first + row] = @{op.finalize("a[r]", "e.count")};
+        }
+    }
+}

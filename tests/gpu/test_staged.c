@@ -1,0 +1,51 @@
+/* Facts about the family "staged": one result per row, whatever the extents and the grid, from
+ * every element-aligned start, with nothing read that lies between rows or around them. */
+#include "layouts.h"
+
+enum { COUNT_MAX = 70, OUTER_MAX = 1000, OFFSET_MAX = 16, GAP_MAX = 5, SHAPES_PER_KERNEL = 6 };
+/* On a simulated device most kernels leave out the shapes of more elements. */
+enum { ELEMENTS_FEW = 4000 };
+
+static const uint64_t outers[] = {1, 2, 3, 63, 64, 65, 300, OUTER_MAX};
+static const uint64_t counts[] = {0, 1, 2, 3, 5, 7, 12, 31, 33, COUNT_MAX};
+enum { OUTERS = sizeof outers / sizeof *outers, COUNTS = sizeof counts / sizeof *counts };
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+/* Most rows are packed: others, and long ones, are not staged. */
+static shape draw_shape(bool large) {
+    shape out = {.offset = draw(OFFSET_MAX + 1), .turns = 1 + (uint32_t)draw(3)};
+    do {
+        out.extents.outer = outers[draw(OUTERS)];
+        out.extents.count = counts[draw(COUNTS)];
+    } while (!large && out.extents.outer * out.extents.count > ELEMENTS_FEW);
+    out.extents.inner = out.extents.step = 1;
+    out.extents.outer_step = out.extents.count + (draw(4) ? 0 : draw(GAP_MAX + 1));
+    return out;
+}
+
+static const layout_test test = {"staged", 3, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
+
+static void every_op_of_every_dtype_is_right(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    check_every_op_and_dtype(&test);
+}
+
+/* A step of so many elements less than 2^64 leads backwards; if it, or its product with the row's
+ * number, was cut to 32 bits, it would lead 4 GiB away. */
+static void steps_have_64_bits(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    enum { ROWS = 5, COUNT = 3, PITCH = 4 };
+    static int32_t input[ROWS * PITCH];
+    const shape at = {{COUNT, ROWS, 1, (uint64_t)0 - PITCH, 1}, 0, 1};
+    for (int i = 0; i < ROWS * PITCH; i++) input[i] = i * i;
+    check_sums(&test, input, sizeof input, (ROWS - 1) * PITCH, &at);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(steps_have_64_bits),
+        FACT(every_op_of_every_dtype_is_right),
+    };
+    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
+}
