@@ -29,8 +29,9 @@ uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents)
     const uint64_t most = launch->blocks_max / sets;
     const uint64_t tiles = divide_up(extents->count, launch->tile);
     if (most < 2 || tiles < 2) return 1;
-    /* As few as go through the tiles in as many rounds. */
-    return (uint32_t)divide_up(tiles, divide_up(tiles, most));
+    /* As few as go through the tiles in two rounds; more rounds end nearly together anyway. */
+    const uint64_t rounds = divide_up(tiles, most);
+    return (uint32_t)(rounds > 2 ? most : divide_up(tiles, rounds));
 }
 
 uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents) {

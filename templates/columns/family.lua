@@ -38,8 +38,12 @@ local function sets(c, p)
     return p.outer * ((p.inner + strip(c) - 1) // strip(c))
 end
 
+local function tiles(c, p)
+    return (p.count + depth(c) - 1) // depth(c)
+end
+
 local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), (p.count + depth(c) - 1) // depth(c), strip(c))
+    return limits.splits(c, p, d, sets(c, p), tiles(c, p), strip(c))
 end
 
 -- Of the values that a block's threads combine.
@@ -91,8 +95,12 @@ function family.useful(c, p, d)
     -- The loads of threads side by side fill no sector of 32 bytes, and do not take all columns.
     local bytes = p.dtype.bytes
     if strip(c) * bytes < math.min(32, p.inner * bytes) then return false end
-    local vec = aligned_vec(p)
-    if c.vec ~= vec and 2 * c.vec ~= vec then return false end
+    if c.vec ~= aligned_vec(p) then return false end
+    -- More side by side than long columns gain by, or few threads where there is much to do.
+    if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
+    if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
+    -- Lines that another load needs, too, may be worth a place in L1.
+    if c.load == "plain" and c.vec * bytes >= 16 then return false end
     return limits.useful(c, p, d, sets(c, p))
 end
 
@@ -103,6 +111,8 @@ function family.default(p, d)
         block = 256, width = 1, vec = aligned_vec(p), unroll = 8, load = "no_allocate",
     }
     while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end
+    -- Twice that where there are strips enough.
+    if strip(c) < p.inner and sets(c, p) >= 3 * d.sm_count then c.width = 2 * c.width end
     -- Short columns: more of them with as many loads in flight, if there are more than enough.
     while c.width < c.block and depth(c) >= 2 * p.count and sets(c, p) >= 4 * d.sm_count do
         c.width = 2 * c.width
@@ -117,7 +127,8 @@ function family.default(p, d)
     while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
         c.unroll = c.unroll // 2
     end
-    return limits.finished(c, p, d, sets(c, p), function(at) return splits(at, p, d) end)
+    return limits.finished(c, d, sets(c, p), tiles(c, p),
+                           function(at) return splits(at, p, d) end)
 end
 
 function family.launch(c, p, d)

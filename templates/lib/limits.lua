@@ -68,7 +68,9 @@ end
 function limits.splits(c, p, d, sets, tiles, values)
     if c.finish == "single" or sets > (waiting_max(c, d) or sets) or tiles < 2 then return 1 end
     local most = blocks_max(c, p, d, values) // math.max(1, sets)
-    return most < 2 and 1 or divide_up(tiles, divide_up(tiles, most))
+    if most < 2 then return 1 end
+    local rounds = divide_up(tiles, most)
+    return rounds > 2 and most or divide_up(tiles, rounds)
 end
 
 -- Whether blocks share sets of results in a way of their own; splits(c) says how many do.
@@ -86,21 +88,23 @@ end
 -- Whether a config may be the fastest for so many sets of results, by how blocks share them.
 function limits.useful(c, p, d, sets)
     if c.finish == "single" then
-        -- Most multiprocessors have nothing to do, and there is much to read.
-        return sets >= d.sm_count // 2 or p.count * sets * p.dtype.bytes <= 64 * 1024
+        -- Few multiprocessors of all have to do, and much.
+        return 8 * sets >= d.sm_count or p.count * sets * p.dtype.bytes <= 64 * 1024
     end
     if sets >= 8 * d.sm_count then return false end -- enough blocks as it is
     -- A ticket costs two round trips to memory more than words.
     if c.finish == "ticket" and sets <= d.sm_count // 2 then return false end
-    return c.per_sm * c.block <= 2 * d.threads_per_sm
+    return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
--- The config, with a finish and per_sm added, for a default that has so many sets of results:
--- enough threads that the loads in flight fill the memory's pipeline.
-function limits.finished(c, p, d, sets, splits)
+-- The config, with a finish and per_sm added, for a default that has so many sets of results, of so
+-- many tiles each: enough threads that the loads in flight fill the memory's pipeline. What is short
+-- is split only where multiprocessors would have nothing to do.
+function limits.finished(c, d, sets, tiles, splits)
     c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
-    c.per_sm = math.min(16, math.max(1, 512 // c.block))
-    if sets < 4 * d.sm_count and splits(c) > 1 then return c end
+    c.per_sm = math.min(16, math.max(1, 1024 // c.block))
+    local enough = tiles >= 32 and 4 * d.sm_count or 3 * d.sm_count // 2
+    if sets < enough and splits(c) > 1 then return c end
     c.finish, c.per_sm = "single", 1
     return c
 end

@@ -57,8 +57,9 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
             for (u32 i = 0; i < AT_ONCE; i++)
 #pragma unroll
                 for (u32 k = 0; k < WORDS; k++) {
-                    const u32 n = number + i * step < end ? number + i * step : number;
-                    word[i][k] = load_word(words_of(scratch, n) + k);
+                    word[i][k] = 1ull << 32;
+                    if (i == 0 || number + i * step < end)
+                        word[i][k] = load_word(words_of(scratch, number + i * step) + k);
                 }
 #pragma unroll
             for (u32 i = 0; i < AT_ONCE; i++)
@@ -67,7 +68,7 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
         } while (flags >> 32 == 0);
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
-            if (number + i * step >= end) break;
+            if (i > 0 && number + i * step >= end) break;
 #pragma unroll
             for (u32 k = 0; k < WORDS; k++)
                 store_word(words_of(scratch, number + i * step) + k, 0);

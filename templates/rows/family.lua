@@ -38,8 +38,12 @@ local function sets(c, p)
     return (p.outer + rows(c) - 1) // rows(c)
 end
 
+local function tiles(c, p)
+    return (p.count + tile(c) - 1) // tile(c)
+end
+
 local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), (p.count + tile(c) - 1) // tile(c), 1)
+    return limits.splits(c, p, d, sets(c, p), tiles(c, p), 1)
 end
 
 function family.serves(p)
@@ -74,6 +78,8 @@ function family.useful(c, p, d)
     if c.vec * bytes < 16 and 2 * c.vec * c.lanes <= p.count then return false end
     -- Rows that are long enough to keep loads in flight, or more loads than registers.
     if c.rows > 1 and (p.count > tile(c) or c.rows * c.unroll > 8) then return false end
+    -- Lines that another load needs, too, may be worth a place in L1.
+    if c.load == "plain" and c.vec * bytes >= 16 then return false end
     -- Loops of few loads, gone through again and again.
     if p.count > 64 * tile(c) and c.lanes < 256 then return false end
     return limits.useful(c, p, d, sets(c, p))
@@ -82,35 +88,45 @@ end
 -- The default's threads for rows of up to so many bytes, after what won on an H200.
 local KiB = 1024
 local groups = {
-    { bytes = 16, lanes = 1, rows = 4 },
-    { bytes = 32, lanes = 2, rows = 4 },
-    { bytes = 64, lanes = 4, rows = 4 },
-    { bytes = 128, lanes = 4, rows = 2 },
-    { bytes = 1 * KiB, lanes = 8 },
-    { bytes = 4 * KiB, lanes = 32 },
-    { bytes = 8 * KiB, lanes = 128 },
-    { bytes = 32 * KiB, lanes = 256 },
-    { bytes = math.huge, lanes = 512 },
+    { bytes = 16, lanes = 1, rows = 4, unroll = 1 },
+    { bytes = 32, lanes = 2, rows = 4, unroll = 1 },
+    { bytes = 64, lanes = 4, rows = 4, unroll = 1 },
+    { bytes = 128, lanes = 4, rows = 2, unroll = 2 },
+    { bytes = 256, lanes = 8, rows = 2, unroll = 2 },
+    { bytes = 1 * KiB, lanes = 8, unroll = 4 },
+    { bytes = 2 * KiB, lanes = 32, rows = 2, unroll = 4 },
+    { bytes = 4 * KiB, lanes = 32, unroll = 8 },
+    { bytes = 8 * KiB, lanes = 128, unroll = 4 },
+    { bytes = 128 * KiB, lanes = 256, unroll = 4 },
+    { bytes = math.huge, lanes = 512, unroll = 4 },
 }
+
+-- Whether nine of ten of the threads' loads bring what is there.
+local function is_full(c, p)
+    return tiles(c, p) * tile(c) <= p.count * 10 // 9
+end
 
 function family.default(p, d)
     local bytes = p.dtype.bytes
-    local c = {
-        block = 128, lanes = 1, rows = 1, vec = 16 // bytes, unroll = 4, load = "no_allocate",
-    }
+    local c = { block = 128, vec = 16 // bytes, load = "no_allocate" }
     while c.vec > math.max(1, p.count) do c.vec = c.vec // 2 end
     for _, row in ipairs(groups) do
         if p.count * bytes <= row.bytes then
-            c.lanes, c.rows = row.lanes, row.rows or 1
+            c.lanes, c.rows, c.unroll = row.lanes, row.rows or 1, row.unroll
             break
         end
+    end
+    while c.lanes > 64 and p.count * bytes <= 64 * KiB and not is_full(c, p) do
+        c.lanes = c.lanes // 2
     end
     while c.unroll > 1 and tile(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
     c.block = math.max(c.block, c.lanes)
     -- Few rows: those that make no multiprocessor wait.
     while c.rows > 1 and sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
-    if c.lanes == c.block and sets(c, p) < 2 * d.sm_count then
-        return limits.finished(c, p, d, sets(c, p), function(at) return splits(at, p, d) end)
+    if p.outer <= d.sm_count and p.count * bytes >= 64 * KiB then
+        c.block, c.lanes, c.rows, c.unroll = 512, 512, 1, 4
+        return limits.finished(c, d, sets(c, p), tiles(c, p),
+                               function(at) return splits(at, p, d) end)
     end
     c.finish, c.per_sm = "single", 1
     return c

@@ -35,6 +35,12 @@ static const struct {
 };
 
 static const char *const usual[] = {
+    "staged:rows=1",
+    "staged:rows=2",
+    "staged:rows=4",
+    "staged:rows=8",
+    "staged:block=128",
+    "staged:block=512",
     "rows:finish=single,per_sm=1",
     "rows:rows=1",
     "rows:rows=2",
@@ -196,24 +202,22 @@ static bool is_new(const rdt_point *points, size_t count, const rdt_point *point
     return i == count;
 }
 
-/* The default, and those of the configs that are allowed and do work of their own. */
+/* The default, and those of the configs whose families serve the problem, that are allowed and
+ * useful. */
 static redtune_status list_points(const redtune_problem *problem, const char *const *configs,
                                   size_t config_count, rdt_point *points, size_t *count) {
     const rdt_case at = {problem, &gpu.context->facts};
-    const char *layout = rdt_problem_layout_name((int)rdt_problem_layout(problem));
-    const size_t length = strlen(layout);
     redtune_status status = rdt_codegen_default(shop.codegen, at, &points[0], &err);
     *count = 1;
     for (size_t i = 0; !status && i < config_count && *count < POINTS_MAX; i++) {
         rdt_point point;
         redtune_error refusal;
-        bool distinct = false;
-        if (strncmp(configs[i], layout, length) != 0 || configs[i][length] != ':') continue;
-        status = rdt_codegen_find(shop.codegen, at, NULL, configs[i], &point, &err);
-        if (status || rdt_codegen_check(shop.codegen, at, &point, &refusal)) continue;
-        status =
-            rdt_codegen_is_point(shop.codegen, at, RDT_SCOPE_DISTINCT, &point, &distinct, &err);
-        if (distinct && is_new(points, *count, &point)) points[(*count)++] = point;
+        bool useful = false;
+        if (rdt_codegen_find(shop.codegen, at, NULL, configs[i], &point, &refusal) ||
+            rdt_codegen_check(shop.codegen, at, &point, &refusal))
+            continue;
+        status = rdt_codegen_is_point(shop.codegen, at, RDT_SCOPE_USEFUL, &point, &useful, &err);
+        if (useful && is_new(points, *count, &point)) points[(*count)++] = point;
     }
     return status;
 }

@@ -235,23 +235,24 @@ static void a_grid_has_blocks_for_all_columns(void) {
 }
 
 /* Splits are as many as blocks_max allows for each set of results, but no more than there are
- * tiles, nor than go through these faster. */
+ * tiles, nor than go through these faster in two rounds. */
 static void blocks_share_sets_of_results(void) {
     rdt_launch how = {.threads = 256, .results = 32, .columns = true, .tile = 10, .blocks_max = 64};
     const rdt_extents two = {1000, 1, 33, 33000, 33}, batch = {1000, 8, 64, 64000, 64};
-    const rdt_extents few = {35, 1, 33, 1155, 33}, none = {0, 1, 1, 1, 1},
-                      odd = {250, 1, 64, 1, 64};
+    const rdt_extents few = {35, 1, 33, 1155, 33}, none = {0, 1, 1, 1, 1};
+    const rdt_extents odd = {250, 1, 64, 1, 64}, twice = {360, 2, 32, 1, 32};
     const rdt_extents many = {1000, 33, 1, 1000, 1};
-    CHECK_INT(rdt_launch_splits(&how, &two), 25); /* 4 rounds of 100 tiles, where 32 have room */
-    CHECK_INT(rdt_launch_grid(&how, &two), 50);
+    CHECK_INT(rdt_launch_splits(&how, &two), 32); /* 4 rounds of 100 tiles */
+    CHECK_INT(rdt_launch_grid(&how, &two), 64);
     CHECK_INT(rdt_launch_splits(&how, &batch), 4);
     CHECK_INT(rdt_launch_grid(&how, &batch), 64);
     CHECK_INT(rdt_launch_splits(&how, &few), 4);
     CHECK_INT(rdt_launch_splits(&how, &odd), 25);
+    CHECK_INT(rdt_launch_splits(&how, &twice), 18); /* 2 rounds of 36 tiles, not 32 blocks */
     CHECK_INT(rdt_launch_splits(&how, &none), 1);
     CHECK_INT(rdt_launch_splits(&how, &many), 1);
     how.waiting_max = 2;
-    CHECK_INT(rdt_launch_splits(&how, &two), 25);
+    CHECK_INT(rdt_launch_splits(&how, &two), 32);
     CHECK_INT(rdt_launch_splits(&how, &batch), 1);
     how.results = 0;
     CHECK_INT(rdt_launch_splits(&how, &two), 1);
