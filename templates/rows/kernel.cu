@@ -8,9 +8,9 @@
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //
-// output[r] = @{formula} for each of `outer` rows r: n = count elements side by side from input[r
-// * outer_step] on, wherever that is. Start it with @{block} threads per block, on any number of
-// blocks@{shared and ":" or "."}
+// output[r] = @{formula}
+// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
+// wherever that is. Start it with @{block} threads per block, on any number of blocks@{shared and ":" or "."}
 //@ if shared then
 // rows are shared by as many as there are for each.
 //@ end

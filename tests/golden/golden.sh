@@ -36,6 +36,18 @@ argmax_f16_poll    argmax f16  block=256,vec=8,unroll=2,tail=shared,finish=poll
 mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_pass
 LIST
 
+# file, op, dtype, shape and axis, config
+while read -r name op dtype shape axis config; do
+    compare "$name" emit --op "$op" --dtype "$dtype" --shape "$shape" --axis "$axis" --config "$config"
+done <<'LIST'
+rows_f32_single     sum    f32  1048576x16 1 rows:block=128,lanes=4,rows=4,vec=4,unroll=1,finish=single,per_sm=1
+rows_f16_poll       mean   f16  8x2097152  1 rows:block=512,lanes=512,rows=1,vec=8,unroll=4,finish=poll,per_sm=2
+columns_f32_poll    sum    f32  1048576x16 0 columns:block=256,width=4,vec=4,unroll=8,finish=poll,per_sm=4
+columns_i8_ticket   argmax i8   4096x5120  0 columns:block=128,width=8,vec=4,unroll=2,load=plain,finish=ticket,per_sm=8
+columns_f16_single  max    f16  8x2097152  0 columns:block=256,width=256,vec=8,unroll=8,finish=single,per_sm=1
+staged_f32          sum    f32  1000003x3  1 staged:block=256,rows=4,room=16
+LIST
+
 # file, step, dtype
 while read -r name step dtype; do
     compare "$name" ladder --show "$step" --dtype "$dtype"
