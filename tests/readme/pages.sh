@@ -76,6 +76,7 @@ adapt() {
     [ -z "$on_gpu" ] || { printf '%s\n' "$line"; return; }
     line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
+    line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
     [[ $line != build/release/examples/sum* ]] || line="build/release/examples/sum 10000"
     printf '%s\n' "$line"
 }
@@ -91,8 +92,12 @@ prepare() {
     case $1 in
     *shard0.db*) cp "$database" shard0.db && cp "$database" shard1.db ;;
     *"merge tuning.db"*) cp "$database" tuning.0.db && cp "$database" tuning.1.db ;;
+    *"--recorded runs.jsonl"*)
+        printf '%s\n' '{"redtune_recording":1}' \
+            '{"op":"sum","dtype":"f32","count":64,"outer":8,"calls":3}' >runs.jsonl
+        ;;
     esac
-    [[ $1 != *FILE.npy* ]] || { . "$source/tests/cli/files.sh"; { npy "'<i4'" "(10,)"; integers 4 10; } >FILE.npy; }
+    [[ $1 != *FILE.npy* ]] || { . "$source/tests/cli/files.sh"; { npy "'<i4'" "(2, 5)"; integers 4 10; } >FILE.npy; }
 }
 
 run() {
