@@ -73,7 +73,11 @@ adapt() {
     esac
     line=${line//--gpu H100/--gpu ${on_gpu:-simulated}}
     line=${line//COMMAND/show}                              # a placeholder
-    [ -z "$on_gpu" ] || { printf '%s\n' "$line"; return; }
+    if [ -n "$on_gpu" ]; then
+        # This one is for machines without a GPU.
+        [ "$line" = "redtune --device sim" ] || printf '%s\n' "$line"
+        return
+    fi
     line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
