@@ -202,7 +202,10 @@ uint64_t rdt_problem_results(const redtune_problem *problem) {
 }
 
 uint64_t rdt_problem_elements(const redtune_problem *problem) {
-    return problem->count * rdt_problem_results(problem);
+    uint64_t elements = 0;
+    return __builtin_mul_overflow(problem->count, rdt_problem_results(problem), &elements)
+               ? UINT64_MAX
+               : elements;
 }
 
 uint64_t rdt_problem_reach(const redtune_problem *problem) {

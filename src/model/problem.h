@@ -53,8 +53,8 @@ rdt_layout rdt_problem_layout_of(const rdt_extents *extents);
 
 /* Of a resolved problem, here and below. */
 rdt_layout rdt_problem_layout(const redtune_problem *problem);
-/* Elements that are reduced, count of each result; results; and elements from the first to the
- * last, with what lies between them. */
+/* Elements that are reduced, count of each result, at most UINT64_MAX; results; and elements from
+ * the first to the last, with what lies between them. */
 uint64_t rdt_problem_elements(const redtune_problem *problem);
 uint64_t rdt_problem_results(const redtune_problem *problem);
 uint64_t rdt_problem_reach(const redtune_problem *problem);

@@ -46,6 +46,8 @@ static const struct {
     {ROWS "outer = 1024, median_ns = 853.2", DISALLOW},
     {ROWS "outer = 1024, outer_step = 4096, median_ns = 853.0", BELOW},
     {ROWS "outer = 1024, outer_step = 1, median_ns = 853.0", DISALLOW},
+    {SET "layout = 'rows', count = 1 << 40, outer = 1 << 24, outer_step = 1, median_ns = 853.2",
+     BELOW},
     {COLUMNS "inner = 1024, median_ns = 853.0", BELOW},
     {COLUMNS "inner = 1024, median_ns = 853.2", DISALLOW},
     {COLUMNS "inner = 1024, outer = 4, median_ns = 853.2", BELOW},

@@ -272,6 +272,18 @@ static void gaps_are_reached_and_not_reduced(void) {
     CHECK_INT(rdt_problem_elements(&empty) + rdt_problem_reach(&empty), 0);
 }
 
+/* Results that share elements may have more of them than 64 bits count. */
+static void elements_do_not_wrap(void) {
+    redtune_problem shared = {.dtype = REDTUNE_I8,
+                              .count = UINT64_C(1) << 40,
+                              .outer = UINT64_C(1) << 24,
+                              .outer_step = 1};
+    CHECK(!rdt_problem_resolve(&shared, &shared, NULL));
+    CHECK(rdt_problem_elements(&shared) == UINT64_MAX);
+    shared.outer /= 2;
+    CHECK(rdt_problem_elements(&shared) == UINT64_C(1) << 63);
+}
+
 /* Of 4 rows of 1000 and 1000 rows of 4 none is the largest. */
 static void a_domain_has_the_most_in_each_direction(void) {
     const redtune_problem long_rows = {
@@ -647,6 +659,7 @@ int main(int argc, char **argv) {
         FACT(a_grid_has_blocks_for_all_columns),
         FACT(blocks_share_sets_of_results),
         FACT(gaps_are_reached_and_not_reduced),
+        FACT(elements_do_not_wrap),
         FACT(a_domain_has_the_most_in_each_direction),
         FACT(problems_are_compared_by_class_and_extents),
         FACT(problem_count_max_keeps_offsets_below_2_63),
