@@ -9,10 +9,12 @@
 #include "cli/table.h"
 
 enum {
-    LEAST = 9,            /* results: fewer are read as well as lines */
-    SPARSE = 3,           /* a table of which less than a third is filled is no table */
-    SIZES_MAX = 256,      /* of either side */
-    COLUMNS_AT_ONCE = 15, /* as many as fit 100 columns; further ones stand below */
+    LEAST = 9,             /* results: fewer are read as well as lines */
+    SPARSE = 3,            /* a table of which less than a third is filled is no table */
+    SIZES_MAX = 256,       /* of either side */
+    LINE_CHARACTERS = 100, /* further columns stand below */
+    COLUMNS_AT_ONCE = 15,
+    CELL_CHARACTERS = 4, /* of bandwidth in GB/s, at most */
 };
 
 typedef struct sides {
@@ -107,11 +109,37 @@ static void add_cell(rdt_table *table, const redtune_tuned *result) {
         rdt_table_add(table, "%.0f", result->gbps);
 }
 
+/* Whether a number of rows has a result at any of these numbers of columns. */
+static bool has_entry(const redtune_tuned *results, size_t count, uint64_t row,
+                      const uint64_t *cols, size_t col_count) {
+    for (size_t i = 0; i < col_count; i++)
+        if (find_result(results, count, row, cols[i])) return true;
+    return false;
+}
+
+static size_t characters_of(uint64_t size) {
+    char text[RDT_NUMBER_BYTES];
+    rdt_number_print_count(text, size);
+    return strlen(text);
+}
+
+/* The end of the columns from the first on that fit a line; at least one does. */
+static size_t end_of_line(const sides *of, size_t first) {
+    size_t used = strlen("rows x"), end = first;
+    for (size_t k = 0; k < of->row_count; k++)
+        if (characters_of(of->row[k]) > used) used = characters_of(of->row[k]);
+    for (; end < of->col_count && end < first + COLUMNS_AT_ONCE; end++) {
+        const size_t size = characters_of(of->col[end]);
+        used += 2 + (size > CELL_CHARACTERS ? size : CELL_CHARACTERS);
+        if (end > first && used > LINE_CHARACTERS) break;
+    }
+    return end;
+}
+
 static void print_grid(const redtune_tuned *results, size_t count, const sides *of, FILE *out) {
     static const char right[] = "rrrrrrrrrrrrrrrr";
-    for (size_t first = 0; first < of->col_count; first += COLUMNS_AT_ONCE) {
-        size_t end = first + COLUMNS_AT_ONCE;
-        if (end > of->col_count) end = of->col_count;
+    for (size_t first = 0, end; first < of->col_count; first = end) {
+        end = end_of_line(of, first);
         rdt_table table = {.column_count = end - first + 1, .right = right};
         char size[RDT_NUMBER_BYTES];
         rdt_table_add(&table, "rows x");
@@ -120,6 +148,7 @@ static void print_grid(const redtune_tuned *results, size_t count, const sides *
             rdt_table_add(&table, "%s", size);
         }
         for (size_t k = 0; k < of->row_count; k++) {
+            if (!has_entry(results, count, of->row[k], of->col + first, end - first)) continue;
             rdt_number_print_count(size, of->row[k]);
             rdt_table_add(&table, "%s", size);
             for (size_t i = first; i < end; i++)
@@ -130,7 +159,7 @@ static void print_grid(const redtune_tuned *results, size_t count, const sides *
     }
 }
 
-/* "  gain over the default 1.24x, geometric mean, at most 2.31x at 64Kx16" */
+/* "  gain over the default: 1.24x, the geometric mean; at most 2.31x, 64Kx16 axis 1" */
 static void print_gain(const redtune_tuned *results, size_t count, FILE *out) {
     double sum = 0, most = 0;
     size_t known = 0, best = 0;
@@ -157,7 +186,7 @@ static bool is_first(const redtune_tuned *results, size_t at, bool config) {
     return rdt_plane_takes(&results[at]);
 }
 
-/* "  winners: rows 120, columns 3; of 14 configs" */
+/* "  winners: rows 120, columns 3; 14 configs" */
 static void print_winners(const redtune_tuned *results, size_t count, FILE *out) {
     size_t configs = 0, families = 0;
     fputs("  winners:", out);

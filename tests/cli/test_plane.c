@@ -75,6 +75,38 @@ static void columns_are_by_rows_and_columns_too(void) {
                          "    16   0   10  20  30\n");
 }
 
+/* 14 of 16 numbers of columns fit a line. In either part one of the three rows has no entry. */
+static void parts_fit_a_line_and_have_entries(void) {
+    enum { COLS = 16, FIT = 14 };
+    static redtune_tuned many[2 * COLS + 1];
+    char text[2048];
+    size_t count = 0;
+    for (uint64_t rows = 4; rows <= 16; rows *= 2)
+        for (uint64_t cols = 1; cols <= COLS; cols++) {
+            if (rows == 4 ? cols > FIT : rows == 16 && cols <= FIT) continue;
+            many[count++] = (redtune_tuned){.problem = {.dtype = REDTUNE_F32,
+                                                        .result = REDTUNE_F32,
+                                                        .count = 1000 * cols,
+                                                        .outer = rows},
+                                            .family = "rows",
+                                            .median_ns = 1000,
+                                            .gbps = 7};
+        }
+    FILE *file = tmpfile();
+    CHECK(file);
+    if (!file) return;
+    rdt_plane_print(many, count, file);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    CHECK_CONTAINS(text, "10000  11000  12000  13000  14000\n     4     7 ");
+    CHECK_CONTAINS(text, "\n\nrows x  15000  16000\n"
+                         "     8      7      7\n"
+                         "    16      7      7\n"
+                         "\n  winners");
+    CHECK(!strstr(text, "    16     ."));
+}
+
 static void what_is_no_grid_stays_lines(void) {
     size_t count = fill();
     CHECK(!rdt_plane_is_worth(results, 8));
@@ -106,6 +138,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(matrices_are_a_table),
         FACT(columns_are_by_rows_and_columns_too),
+        FACT(parts_fit_a_line_and_have_entries),
         FACT(what_is_no_grid_stays_lines),
         FACT(a_class_ends_where_another_begins),
     };
