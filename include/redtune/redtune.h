@@ -124,8 +124,7 @@ typedef enum redtune_order {
 
 /* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
  * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
- * Zero fields mean the usual: one result, and elements that lie side by side in device memory. No
- * column (inner or step above 1) is split over blocks yet: few long ones are slow. */
+ * Zero fields mean the usual: one result, and elements that lie side by side in device memory. */
 typedef struct redtune_problem {
     redtune_op op;
     redtune_dtype dtype;
