@@ -93,21 +93,37 @@ local function matrix(point)
     return point.outer, point.count
 end
 
--- The matrices among the points: their numbers of rows and of columns, ascending and at most so
--- many, and the point at each, as at[row][column].
+-- Of the sizes, at most `most` in ascending order that have at least a quarter of the points of the
+-- fullest one: the grid of a tune. The sizes of its crossovers stand nearly alone.
+local function grid(sizes, points_of, most)
+    local fullest, kept = 0, {}
+    for _, size in ipairs(sizes) do fullest = math.max(fullest, points_of[size]) end
+    for _, size in ipairs(sizes) do
+        if 4 * points_of[size] >= fullest then kept[#kept + 1] = size end
+    end
+    table.sort(kept)
+    return digest.thin(kept, most)
+end
+
+local function add_point(sizes, points_of, size)
+    if not points_of[size] then sizes[#sizes + 1] = size end
+    points_of[size] = (points_of[size] or 0) + 1
+end
+
+-- The matrices among the points: their numbers of rows and of columns, and the point at each, as
+-- at[row][column].
 function digest.plane(points, most)
-    local at, rows, cols, seen = {}, {}, {}, {}
+    local at, rows, cols, in_row, in_col = {}, {}, {}, {}, {}
     for _, point in ipairs(points) do
         local row, col = matrix(point)
         if row then
-            if not at[row] then at[row] = {} rows[#rows + 1] = row end
-            if not seen[col] then seen[col] = true cols[#cols + 1] = col end
+            at[row] = at[row] or {}
             at[row][col] = point
+            add_point(rows, in_row, row)
+            add_point(cols, in_col, col)
         end
     end
-    table.sort(rows)
-    table.sort(cols)
-    return { at = at, rows = digest.thin(rows, most), cols = digest.thin(cols, most) }
+    return { at = at, rows = grid(rows, in_row, most), cols = grid(cols, in_col, most) }
 end
 
 function digest.median(values)

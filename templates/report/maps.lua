@@ -7,7 +7,7 @@ local number = require "report/number"
 local maps = {}
 
 -- So that a page stays small: at most so many numbers of rows and of columns are shown.
-local SIZES_MAX <const> = 20
+local SIZES_MAX <const> = 24
 
 function maps.title(class)
     return ("%s along axis %d"):format(digest.title(class), class.layout == "rows" and 1 or 0)

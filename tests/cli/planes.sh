@@ -44,6 +44,28 @@ PY
     want_in_out "8x512x512 axis 1"
 }
 
+# A crossover lies between two sizes of the grid, and so alone in its column.
+crossovers_are_not_in_maps() {
+    local rows=$(config_of 1Kx4K 1) outer count
+    for outer in 4 16 64 256 1024; do
+        for count in 1024 2048 4096 8192 16384; do
+            echo "templates=here family=rows config=$rows outer=$outer count=$count median_ns=9000"
+        done
+    done >lines
+    echo "templates=here family=rows config=$rows outer=16 count=1536 median_ns=9000" >>lines
+    facts crossover.db <lines
+    run "$redtune" report --db crossover.db
+    want_exit 0
+    python3 - <<'PY' || fail "not the maps of 25 matrices"
+import xml.etree.ElementTree as tree
+name = "{http://www.w3.org/1999/xhtml}"
+section, = [s for s in tree.parse("stdout").iter(name + "section") if s.get("id") == "planes"]
+cells = [len(list(svg.iter(name + "rect"))) for svg in section.iter(name + "svg")]
+assert cells == [25] * 3, cells
+PY
+    want_in_out "16x1536 axis 1"
+}
+
 extents_are_in_tables_and_json() {
     make_plane
     run "$redtune" report --db plane.db --csv
@@ -69,4 +91,4 @@ PY
     want_refused 2 "choose a problem together with --count or --shape"
 }
 
-check_run matrices_are_maps extents_are_in_tables_and_json
+check_run matrices_are_maps crossovers_are_not_in_maps extents_are_in_tables_and_json
