@@ -223,9 +223,10 @@ redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem
         rdt_executable_destroy(rt, executable);
         return status;
     }
-    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s of %" PRIu64 " %s: %s (%s)%s",
-                  redtune_op_name(problem->op), problem->count, redtune_dtype_name(problem->dtype),
-                  executable->text, redtune_match_name(executable->info.match),
+    char what[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(problem, what);
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s: %s (%s)%s", what, executable->text,
+                  redtune_match_name(executable->info.match),
                   executable->info.pending ? " until another is ready" : "");
     *out = executable;
     return REDTUNE_OK;

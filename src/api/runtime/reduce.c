@@ -28,11 +28,12 @@ static redtune_status take_in_capture(redtune *rt, const redtune_problem *proble
     if (status || !capturing) return status;
     *out = rdt_plan_table_find_key(&rt->plans, problem, &own);
     if (*out) return REDTUNE_OK;
+    char what[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(problem, what);
     return rdt_fail(err, REDTUNE_UNPREPARED, 0,
-                    "cannot reduce %" PRIu64
-                    " %s for the first time within a capture: call redtune_prepare "
-                    "for as many before it, or create a plan and run that",
-                    problem->count, redtune_dtype_name(problem->dtype));
+                    "cannot compute the %s for the first time within a capture: call "
+                    "redtune_prepare for it before the capture, or create a plan and run that",
+                    what);
 }
 
 /* Makes the plan of the resolved problem's key. */
