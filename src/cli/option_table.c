@@ -131,7 +131,7 @@ const rdt_option rdt_option_table[] = {
     {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
      "give a candidate up that takes longer for one step (default: 10)"},
     {"jobs", 'j', "NUMBER", RDT_TUNE, take_number, MEMBER(jobs),
-     "dtypes to tune side by side on each GPU (default: 1 to 6, by cores)"},
+     "classes to tune side by side on each GPU (default: 1 to 6, by cores)"},
     {"again", 0, NULL, RDT_TUNE, take_flag, MEMBER(again),
      "measure also what the database has already"},
     {"machine", 0, "LABEL", RDT_TUNE | RDT_VERIFY, take_string, MEMBER(machine),
