@@ -105,7 +105,7 @@ typedef struct redtune_explanation {
     int to_verify;      /* nonzero: so it is verified on the GPU before it serves */
     char database[256]; /* where the row lies; "" for the default, as the rest */
     int templates_differ; /* nonzero: this redtune's give another kernel than was measured */
-    /* Versions of today; 0: there is none here, so that nothing differs. */
+    /* The current versions; 0: not installed here, so that nothing differs. */
     int driver_version, nvrtc_version;
     int driver_differs, nvrtc_differs; /* nonzero: the row's are others */
     uint64_t reserved[4];

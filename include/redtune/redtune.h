@@ -385,7 +385,7 @@ typedef struct redtune_info {
     char config[256];        /* its parameters, "block=256,vec=4,..." */
     redtune_match match;
     redtune_op tuned_op;  /* what the configuration won at, here and in the other tuned fields; */
-    uint64_t tuned_count; /* 0 for the default and a pinned one, but for tuned_op */
+    uint64_t tuned_count; /* 0 for the default and a pinned one, except tuned_op */
     double tuned_ns;      /* median time there, cold L2 */
     char gpu[96];         /* the model it was measured on; "" for the default */
     /* The software it was measured with; 0 and "" for the default and a pinned one. */

@@ -201,7 +201,7 @@ REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *
 
 /* ---- what programs run ------------------------------------------------------------------- */
 
-/* A problem that programs ran without a measurement of its very own (redtune_options.record). */
+/* A problem that programs ran without a measurement of its own (redtune_options.record). */
 typedef struct redtune_recorded {
     redtune_problem problem; /* result is filled in; its steps are those of the calls */
     redtune_match match;     /* how near what served it was, when it was last recorded */

@@ -14,7 +14,7 @@ enum {
     RDT_NPY_PREFIX_BYTES = 12,          /* magic, version and length, at most */
     RDT_NPY_HEADER_BYTES_MAX = 1 << 20, /* more than any array of numbers needs */
     RDT_NPY_RANK_MAX = 64,
-    RDT_NPY_WRITTEN_BYTES = 2048 /* of a header with so many dimensions, at most */
+    RDT_NPY_WRITTEN_BYTES = 2048 /* of a header with RDT_NPY_RANK_MAX dimensions, at most */
 };
 
 typedef struct rdt_npy {

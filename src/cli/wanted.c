@@ -138,9 +138,8 @@ static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
     if (!wanted.problem_count) {
         redtune_free(wanted.recorded);
         return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot tune what %.300s recorded: there is nothing in it; what "
-                               "programs ran was served by measurements of its very own, or they "
-                               "have not ended yet",
+                               "cannot tune what %.300s recorded: it names no problem: the "
+                               "programs ran measured ones only, or have not ended yet",
                                options->recorded);
     }
     wanted.problems = malloc(wanted.problem_count * sizeof *wanted.problems);
@@ -161,7 +160,8 @@ static bool is_same(const redtune_problem *x, const redtune_problem *y) {
            (a.outer == 1 || a.outer_step == b.outer_step);
 }
 
-/* What one call took: of the built-in default the tune has just measured it. 0: unknown. */
+/* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.
+ */
 static double time_before(const redtune_recorded *recorded, const redtune_tuned *now) {
     if (recorded->match == REDTUNE_MATCH_DEFAULT && now->default_ns > 0) return now->default_ns;
     return recorded->calls ? recorded->ns / (double)recorded->calls : 0;

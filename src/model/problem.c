@@ -95,7 +95,7 @@ rdt_extents rdt_problem_extents(const redtune_problem *problem) {
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements) {
     const uint64_t count = extents->count, outer = extents->outer, inner = extents->inner;
     uint64_t along, across, all, results, packed;
-    /* Packed, each outer index must be of so many elements, too: a usual outer_step is that. */
+    /* A usual outer_step is `packed`, and must be in range, too. */
     if (__builtin_mul_overflow(outer, inner, &results) || results > most ||
         __builtin_mul_overflow(count, inner, &packed) || packed > most ||
         __builtin_mul_overflow(count ? count - 1 : 0, extents->step, &along) ||

@@ -125,7 +125,7 @@ recordings_name_the_problems() {
         refuses "--recorded empty $option" "with --recorded: the recording names the problems"
     done
     run "$redtune" --recorded empty
-    want_refused 1 "cannot tune what empty recorded: there is nothing in it"
+    want_refused 1 "cannot tune what empty recorded: it names no problem"
     run "$redtune" --recorded no/such
     want_refused 1 "no/such"
 }

@@ -35,8 +35,8 @@ redtune_status rdt_answers_need(rdt_answers *answers, const rdt_test_buffers *bu
                                 const redtune_problem *problem, redtune_error *err);
 void rdt_answers_forget(rdt_answers *answers);
 
-/* What is result r of the problem whose first element is the pool's number `first`? */
+/* Asks for result r of the problem whose first element is the pool's number `first`. */
 rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, uint64_t r);
-/* What the results of a sample should be, for as long as the answers are of this problem. */
+/* Gives the right results of a sample, which stay while the answers are of this problem. */
 redtune_status rdt_answers_get(rdt_answers *answers, rdt_look look, uint64_t first,
                                const redtune_value **out, redtune_error *err);

@@ -24,8 +24,8 @@ struct rdt_measurement {
     int scratches;          /* likewise */
     bool exact;             /* the results are known exactly */
     bool alone; /* else: the kernel was also called alone; if neither, no call overlaps another */
-    /* Of rows and columns: the calls take turns through `outputs` of so many bytes; and a sample of
-     * what the last calls left in each, those of the graph and those made alone. */
+    /* Of rows and columns: the calls take turns through `outputs` of `output_bytes`; and a sample
+     * of what the last calls left in each, those of the graph and those made alone. */
     uint64_t outputs, output_bytes;
     unsigned char *kept, *kept_alone;
 };

@@ -23,14 +23,14 @@ typedef struct rdt_sample {
     size_t count; /* results in all runs */
 } rdt_sample;
 
-/* All results if there are up to runs * length, else at most so many runs of that length. The first
+/* All results if there are up to runs * length, else at most `runs` runs of that length. The first
  * run begins with the first result, and the last one ends with the last. */
 void rdt_sample_choose(const redtune_problem *problem, size_t runs, uint64_t length,
                        rdt_sample *out);
 /* The number of the sample's result i among all. */
 uint64_t rdt_sample_result(const rdt_sample *sample, size_t i);
 
-/* Bytes of an output of so many results with its guards, a multiple of the guards' alignment. */
+/* Bytes of an output of `results` results with its guards, a multiple of the guards' alignment. */
 uint64_t rdt_sample_output_bytes(uint64_t results, redtune_dtype result);
 /* Bytes of a sample that was gathered. */
 size_t rdt_sample_gathered_bytes(const rdt_sample *sample);

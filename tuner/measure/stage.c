@@ -38,7 +38,7 @@ void rdt_stage_destroy(rdt_stage *self) {
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* What stands in for an element of contents number `number`, if anything does. */
+/* Gives the value that replaces an element of contents number `number`; false: none does. */
 static bool choose_plant(const rdt_stage *self, size_t number, redtune_value *out) {
     const redtune_problem *problem = &self->buffers->problem;
     const bool hides = rdt_test_data_hides(problem);
@@ -65,7 +65,7 @@ static void add_contents(rdt_stage *self, const rdt_staged *shape, const uint64_
     }
 }
 
-/* Takes room for a shape; its contents are still to be set. NULL: there is none. */
+/* Takes room for a shape; its contents are still to be set. NULL: the stage is full. */
 static rdt_staged *take_room(rdt_stage *self, const rdt_extents *extents, uint64_t misaligned) {
     const redtune_dtype result = self->buffers->problem.result;
     const uint64_t unit = ALIGNMENT_BYTES / element_bytes(self);
@@ -162,7 +162,7 @@ static void fill_poison(rdt_stage *self) {
 #define COPY_APART(bytes)                                                                          \
     for (uint64_t i = 0; i < count; i++) memcpy(to + i * stride, from + i * (bytes), (bytes))
 
-/* Copies neighbours to places so many bytes apart. */
+/* Copies neighbours to places `stride` bytes apart. */
 static void copy_apart(char *to, size_t stride, const char *from, uint64_t count, size_t bytes) {
     if (stride == bytes)
         memcpy(to, from, count * bytes);

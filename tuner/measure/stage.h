@@ -15,7 +15,7 @@ enum {
     RDT_STAGE_CONTENTS = 127,
 };
 
-/* What a result's elements are, and what it should be. */
+/* A result's elements, and its right value. */
 typedef struct rdt_content {
     uint64_t first;     /* in the dense pool */
     int64_t planted_at; /* -1: nothing is */

@@ -47,7 +47,7 @@ static uint64_t fixed_bytes(const rdt_facts *facts, const redtune_problem *probl
            RDT_TEST_BUFFERS_SAMPLES_BYTES;
 }
 
-/* Bytes of outputs of rows and columns: one of so many results, or those of many small shapes. */
+/* Bytes of outputs of rows and columns: the domain's results, or those of many small shapes. */
 static uint64_t results_bytes(const redtune_problem *problem, uint64_t results) {
     const uint64_t bytes = rdt_sample_output_bytes(results, problem->result);
     if (has_one_result(problem)) return 0;

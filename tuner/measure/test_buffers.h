@@ -41,7 +41,7 @@ typedef struct rdt_test_buffers {
     rdt_pool dense;      /* no zeros: what is timed, and verified where its results are exact */
     rdt_pool sparse;     /* exact results of any count in use; empty where dense has them */
     rdt_one_hot one_hot; /* of whole arrays: windows up to RDT_TEST_BUFFERS_HOT_BYTES long */
-    rdt_judged neutral;  /* likewise: the elements of such a window, but for the decider */
+    rdt_judged neutral;  /* likewise: the elements of such a window, except the decider */
     rdt_buffer stage;    /* of rows and columns, as are the next two */
     rdt_buffer results;  /* outputs with their guards (sample.h) */
     rdt_buffer samples;  /* of what they hold */

@@ -15,7 +15,7 @@ redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, 
                                 const unsigned char output[RDT_TEST_BUFFERS_OUTPUT_BYTES],
                                 const redtune_value *expected, redtune_error *err);
 
-/* REDTUNE_WRONG unless counters and words of scratch are zero again, which so many blocks may have
+/* REDTUNE_WRONG unless counters and words of scratch are zero again, which `blocks` blocks may have
  * used. */
 redtune_status rdt_verify_scratch(const rdt_test_buffers *buffers, size_t blocks,
                                   redtune_error *err);

@@ -35,8 +35,9 @@ static void list_borders(uint64_t tile, uint64_t count, uint64_t borders[BORDERS
     for (int i = 0; i < BORDERS; i++) borders[i] = all[i];
 }
 
-/* A shape of so many elements and results: of rows, or of columns for one to three outer indices.
- * Steps are packed or an odd number of elements more; or multiples of 16 elements. */
+/* A shape of `count` elements for each of `results` results: of rows, or of columns for one to
+ * three outer indices. Steps are packed or an odd number of elements more; or multiples of 16
+ * elements. */
 static rdt_extents make_shape(rdt_layout layout, uint64_t count, uint64_t results, size_t number,
                               bool aligned) {
     static const uint64_t gaps[] = {0, 1, 0, 5, 2, 16, 3};
@@ -282,7 +283,7 @@ static void expect_plant(const rdt_sample *sample, const plant *each, redtune_va
     }
 }
 
-/* What was gathered first is as it should be, and what came second, with the plants, too. */
+/* Compares both runs' samples, the second with what the plants make of it. */
 static redtune_status compare_runs(const inspection *self, const redtune_value *const wanted[],
                                    const unsigned char *gathered, redtune_error *err) {
     const rdt_sample *sample = &self->answers->sample[RDT_LOOK_VERIFIED];

@@ -120,7 +120,7 @@ static const struct {
 #undef ENTRY
 };
 
-/* What a line says; the text of those that are numbers is "". */
+/* The members of a line; the text of those that are numbers is "". */
 typedef struct said {
     bool there[MEMBERS];
     char text[MEMBERS][NAME_BYTES];

@@ -17,7 +17,7 @@
 
 enum { SETS = 2, STAGING_BYTES_MAX = 64 << 20, PIECE_BYTES_MAX = 256 << 20 };
 
-/* What carries bytes to the GPU. */
+/* A staging buffer and the stream that copies it to the GPU. */
 typedef struct carrier {
     rdt_pinned staging;
     CUstream stream;
@@ -44,7 +44,7 @@ typedef struct array_reading {
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Elements from the first to the last one of so many outer indices. */
+/* Elements from the first to the last one of `outer` outer indices. */
 static uint64_t span(const array_reading *self, uint64_t outer) {
     return self->index_elements ? (outer - 1) * self->extents.outer_step + self->index_elements : 0;
 }
@@ -143,7 +143,7 @@ static redtune_status read_bytes(array_reading *self, unsigned char *buffer, siz
     return REDTUNE_OK;
 }
 
-/* Reads so many bytes and copies them to the GPU; the last copies may go on. */
+/* Reads the next `bytes` bytes and copies them to the GPU; the last copies may go on. */
 static redtune_status carry(array_reading *self, uint64_t bytes, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (uint64_t done = 0, more; !status && done < bytes; done += more) {

@@ -21,8 +21,8 @@
 
 enum { RDT_PLAN_BUCKETS = 1024 }; /* a power of two */
 
-/* Problems of one key that have plans of their own, since measurements of their very extents are
- * known: so many at most. */
+/* Problems of one key that have plans of their own, since their extents were measured: at most
+ * RDT_PLAN_OWN_MAX. */
 enum { RDT_PLAN_OWN_MAX = 16 };
 typedef struct rdt_plan_own {
     rdt_extents extents[RDT_PLAN_OWN_MAX]; /* complete */

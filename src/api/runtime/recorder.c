@@ -15,7 +15,7 @@ struct rdt_recorder {
     char *path;
     pthread_mutex_t lock; /* guards what follows */
     rdt_recording recording;
-    size_t settle_at; /* entries of one problem are joined when there are so many */
+    size_t settle_at; /* entries: at that number those of one problem are joined */
 };
 
 enum { FREE, FILLING, FILLED, SETTLE_LEAST = 1024 };
@@ -72,7 +72,7 @@ static void add_calls(rdt_recorder *recorder, const rdt_served *served,
         recorder->settle_at = 2 * recorder->recording.count;
         if (recorder->settle_at < SETTLE_LEAST) recorder->settle_at = SETTLE_LEAST;
     }
-    /* Without memory for it the record lacks something; the program goes on. */
+    /* A call that memory has no room for is not recorded; the program goes on. */
     rdt_recording_add(&recorder->recording, &recorded, NULL);
 }
 

@@ -9,7 +9,8 @@
 
 enum { RDT_TALLY_EXTENTS = 16 };
 
-/* The runs of one plan by their extents, of which it counts so many apart. Valid when zeroed. */
+/* The runs of one plan, by their extents: RDT_TALLY_EXTENTS different ones, and the others. Valid
+ * when zeroed. */
 typedef struct rdt_tally {
     struct {
         atomic_int state; /* 0: free; 1: extents are being written; 2: they stay as they are */

@@ -18,8 +18,8 @@ enum {
 /* On the simulated GPU: short and long ones, and one of each that breaks alignment. */
 static const rdt_shape simulated[] = {{16, 64}, {256, 4}, {65, 16}};
 
-/* The powers of two that are so many doublings apart, with so much beyond each, whose inputs are of
- * up to `most` bytes. Returns how many shapes there are by now. */
+/* Adds powers of two that are `step` doublings apart, plus `beyond`, whose inputs have
+ * INPUT_LOW_BYTES to `most` bytes. Returns the new size. */
 static size_t add_grid(int step, rdt_shape beyond, uint64_t most, size_t element_bytes,
                        rdt_shape out[RDT_SHAPE_GRID_MAX], size_t size) {
     for (uint64_t count = UINT64_C(1) << LEAST_BITS; count <= most; count <<= step)

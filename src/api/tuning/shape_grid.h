@@ -12,7 +12,7 @@ typedef struct rdt_shape {
 
 enum { RDT_SHAPE_GRID_MAX = 128 };
 
-/* Fills in the shapes for elements of so many bytes, on a simulated GPU or a real one; of rows, or
- * else of columns. Returns how many there are. */
+/* Fills in the shapes for elements of element_bytes, on a simulated GPU or a real one; of rows, or
+ * else of columns. Returns the number of shapes. */
 size_t rdt_shape_grid_make(size_t element_bytes, bool rows, bool simulated,
                            rdt_shape out[RDT_SHAPE_GRID_MAX]);
