@@ -126,7 +126,8 @@ static void middles_are_aligned_as_their_ends(void) {
 
 typedef struct regret {
     double log_sum, worst;
-    size_t apart;   /* shapes whose winner is more than 2 % slower than the best */
+    size_t judged;  /* shapes */
+    size_t apart;   /* of them, those whose winner is more than 2 % slower than the best */
     size_t winners; /* configs that win somewhere */
 } regret;
 
@@ -134,12 +135,15 @@ static regret measure_regret(const tune *self) {
     regret found = {.worst = 1};
     for (size_t i = 0; i < self->count; i++) {
         const rdt_trial *winner = &self->cold[i].winner;
-        const double ratio =
-            tune_truth_ns(self, winner) / oracle_shape_best_ns(&self->oracle, &self->problems[i]);
+
         bool is_new = true;
         for (size_t k = 0; is_new && k < i; k++)
             is_new = strcmp(winner->config, self->cold[k].winner.config) != 0;
         found.winners += is_new;
+        if (i % 2) continue; /* finding the best takes longer than the tune */
+        const double ratio =
+            tune_truth_ns(self, winner) / oracle_shape_best_ns(&self->oracle, &self->problems[i]);
+        found.judged++;
         found.log_sum += log(ratio);
         found.apart += ratio > 1.02;
         if (ratio > found.worst) found.worst = ratio;
@@ -156,35 +160,47 @@ static void begin(tune *out, redtune_dtype dtype, bool rows, double noise) {
     tune_begin_shapes(out, oracle, dtype, rows);
 }
 
-static void check_plane(redtune_dtype dtype, bool rows, redtune_effort effort, double noise) {
-    begin(&self, dtype, rows, noise);
-    self.effort = effort;
-    CHECK_OK(tune_run(&self), self.err);
-    const regret found = measure_regret(&self);
-    const double shapes = (double)self.count, timed = (double)self.oracle.timed / shapes;
+/* Of f32, by rows; several facts look at them, so they are tuned once. */
+static tune planes[2];
+
+static tune *plane_of(bool rows) {
+    tune *plane = &planes[rows];
+    if (plane->count) return plane;
+    begin(plane, REDTUNE_F32, rows, 0);
+    tune_run(plane);
+    return plane;
+}
+
+static void check_plane(const tune *plane) {
+    const bool rows = rdt_problem_layout(plane->problems) == RDT_LAYOUT_ROWS;
+    const regret found = measure_regret(plane);
+    const double shapes = (double)plane->count, timed = (double)plane->oracle.timed / shapes;
     printf("  %s of %s, %s: %.1f candidates a shape, %.2f %% above the best on average, %.1f %% at "
            "worst, %zu of %zu by more than 2 %%, %zu winners\n",
-           rows ? "rows" : "columns", redtune_dtype_name(dtype), redtune_effort_name(effort), timed,
-           100 * (exp(found.log_sum / shapes) - 1), 100 * (found.worst - 1), found.apart,
-           self.count, found.winners);
-    CHECK(timed <= (effort == REDTUNE_EFFORT_QUICK ? 26 : 36));
-    CHECK(found.log_sum <= shapes * log(1.02));
-    CHECK(found.apart * 5 <= self.count);
-    CHECK(found.winners * 2 <= self.count);
+           rows ? "rows" : "columns", redtune_dtype_name(plane->problems[0].dtype),
+           redtune_effort_name(plane->effort), timed,
+           100 * (exp(found.log_sum / (double)found.judged) - 1), 100 * (found.worst - 1),
+           found.apart, found.judged, found.winners);
+    CHECK(timed <= (plane->effort == REDTUNE_EFFORT_QUICK ? 26 : 36));
+    CHECK(found.log_sum <= (double)found.judged * log(1.02));
+    CHECK(found.apart * 5 <= found.judged);
+    CHECK(found.winners * 2 <= plane->count);
     CHECK(found.worst <= 1.25);
-    for (size_t i = 0; i < self.count; i++) CHECK(self.cold[i].found && !self.warm[i].found);
-    tune_end(&self);
+    for (size_t i = 0; i < plane->count; i++) CHECK(plane->cold[i].found && !plane->warm[i].found);
 }
 
 static void standard_finds_the_best_at_most_shapes(void) {
-    for (int rows = 0; rows < 2; rows++) {
-        check_plane(REDTUNE_F32, rows, REDTUNE_EFFORT_STANDARD, 0);
-        check_plane(REDTUNE_F16, rows, REDTUNE_EFFORT_STANDARD, 0.01);
-    }
+    for (int rows = 0; rows < 2; rows++) check_plane(plane_of(rows));
 }
 
-static void quick_finds_the_best_for_less(void) {
-    for (int rows = 0; rows < 2; rows++) check_plane(REDTUNE_F32, rows, REDTUNE_EFFORT_QUICK, 0.01);
+static void quick_finds_the_best_for_less_in_noise(void) {
+    for (int rows = 0; rows < 2; rows++) {
+        begin(&self, REDTUNE_F16, rows, 0.01);
+        self.effort = REDTUNE_EFFORT_QUICK;
+        CHECK_OK(tune_run(&self), self.err);
+        check_plane(&self);
+        tune_end(&self);
+    }
 }
 
 /* Every twentieth shape in full, as a plane of its own. */
@@ -199,14 +215,25 @@ static void exhaustive_finds_the_best(void) {
     tune_end(&self);
 }
 
+/* A plane of some of the shapes, so that all stops take seconds. */
+static void thin_out(tune *at) {
+    size_t kept = 0;
+    for (size_t i = 0; i < at->count; i++)
+        if (at->problems[i].count <= 4097 && rdt_problem_results(&at->problems[i]) <= 1025)
+            at->problems[kept++] = at->problems[i];
+    at->count = kept;
+}
+
 /* ---- few configs for many shapes ------------------------------------------------------------- */
 
 /* The class of the same element bytes, with its trials known. */
 static void a_class_alike_lends_its_winners(void) {
     begin(&self, REDTUNE_F16, true, 0.01);
+    thin_out(&self);
     CHECK_OK(tune_run(&self), self.err);
     const double alone = (double)self.oracle.timed;
     begin(&other, REDTUNE_BF16, true, 0.01);
+    thin_out(&other);
     other.sweep.alike[RDT_CACHE_COLD] = self.sweep.known[RDT_CACHE_COLD];
     CHECK_OK(tune_run(&other), other.err);
     size_t same = 0;
@@ -220,20 +247,11 @@ static void a_class_alike_lends_its_winners(void) {
 
 /* ---- going on -------------------------------------------------------------------------------- */
 
-/* A plane of some of the shapes, so that all stops take seconds. */
-static void thin_out(tune *at, size_t step) {
-    size_t kept = 0;
-    for (size_t i = 0; i < at->count; i++)
-        if (at->problems[i].count <= 4096 && rdt_problem_results(&at->problems[i]) <= 4096)
-            at->problems[kept++] = at->problems[i];
-    at->count = 0;
-    for (size_t i = 0; i < kept; i += step) at->problems[at->count++] = at->problems[i];
-}
-
 static void what_is_known_is_not_asked_again(void) {
     for (int effort = 0; effort < 2; effort++)
         for (int rows = 0; rows < 2; rows++) {
             begin(&self, REDTUNE_F32, rows, 0.01);
+            thin_out(&self);
             self.effort = (redtune_effort)effort;
             CHECK_OK(tune_run(&self), self.err);
             const size_t verified = self.oracle.verified, timed = self.oracle.timed;
@@ -247,11 +265,11 @@ static void what_is_known_is_not_asked_again(void) {
 /* Stops after so many trials, goes on, and asks of the evaluator what an undisturbed tune asks. */
 static void a_stopped_tune_goes_on_as_if_undisturbed(void) {
     begin(&self, REDTUNE_F32, true, 0.01);
-    thin_out(&self, 1);
+    thin_out(&self);
     CHECK_OK(tune_run(&self), self.err);
-    for (size_t stop = 1; stop < self.stored; stop += self.stored / 17 + 1) {
+    for (size_t stop = 1; stop < self.stored; stop += self.stored / 11 + 1) {
         begin(&other, REDTUNE_F32, true, 0.01);
-        thin_out(&other, 1);
+        thin_out(&other);
         other.stop_after = stop;
         CHECK(tune_run(&other) == REDTUNE_INTERRUPTED || other.stored == self.stored);
         other.stop_after = 0;
@@ -307,27 +325,25 @@ static rdt_axis axis_of(const tune *at, const redtune_problem *middle, bool *dif
 static void crossovers_lie_between_different_winners_in_both_directions(void) {
     for (int rows = 0; rows < 2; rows++) {
         size_t along[RDT_AXES + 1] = {0}, middles = 0;
-        begin(&self, REDTUNE_F32, rows, 0);
-        CHECK_OK(tune_run(&self), self.err);
-        const rdt_trials *trials = &self.sweep.known[RDT_CACHE_COLD];
+        const tune *plane = plane_of(rows);
+        const rdt_trials *trials = &plane->sweep.known[RDT_CACHE_COLD];
         const redtune_problem *last = NULL;
         for (size_t i = 0; i < trials->count; i++) {
             const redtune_problem *each = &trials->trial[i].problem;
             bool differ = false;
-            if (is_asked_for(&self, each) || (last && rdt_problem_same_extents(last, each)))
+            if (is_asked_for(plane, each) || (last && rdt_problem_same_extents(last, each)))
                 continue;
             last = each;
             middles++;
-            along[axis_of(&self, each, &differ)]++;
-            CHECK(differ && winner_at(&self, each));
+            along[axis_of(plane, each, &differ)]++;
+            CHECK(differ && winner_at(plane, each));
         }
         printf("  %s: %zu crossovers, %zu by count\n", rows ? "rows" : "columns", middles,
                along[RDT_AXIS_COUNT]);
-        CHECK(middles <= (self.count + 1) / 2);
+        CHECK(middles <= (plane->count + 1) / 2);
         CHECK_INT(along[RDT_AXES], 0);
         CHECK(along[RDT_AXIS_COUNT]);
         if (!rows) CHECK(along[RDT_AXIS_INNER]);
-        tune_end(&self);
     }
 }
 
@@ -361,20 +377,18 @@ static void crossovers_lead_to_the_faster_config(void) {
     double with = 0, without = 0;
     size_t shapes = 0;
     for (int rows = 0; rows < 2; rows++) {
-        begin(&self, REDTUNE_F32, rows, 0);
-        CHECK_OK(tune_run(&self), self.err);
-        for (double count = 3; count <= 14; count += 0.7)
-            for (double results = 3; results <= 14; results += 0.7) {
+        const tune *plane = plane_of(rows);
+        for (double count = 3; count <= 14; count += 0.9)
+            for (double results = 3; results <= 14; results += 0.9) {
                 const uint64_t n = (uint64_t)exp2(count), m = (uint64_t)exp2(results);
                 const redtune_problem problem =
                     rows ? rows_of((n + 3) / 4 * 4, m) : columns_of(n, 0, (m + 3) / 4 * 4);
                 if (n * m < 1024) continue;
-                with += log(borrowed_ns(&self, &problem, nearest_winner(&self, &problem, true)));
+                with += log(borrowed_ns(plane, &problem, nearest_winner(plane, &problem, true)));
                 without +=
-                    log(borrowed_ns(&self, &problem, nearest_winner(&self, &problem, false)));
+                    log(borrowed_ns(plane, &problem, nearest_winner(plane, &problem, false)));
                 shapes++;
             }
-        tune_end(&self);
     }
     printf("  between the shapes: %.2f %% faster by the crossovers\n",
            100 * (exp((without - with) / (double)shapes) - 1));
@@ -389,7 +403,7 @@ int main(int argc, char **argv) {
         FACT(lines_run_along_each_extent),
         FACT(middles_are_aligned_as_their_ends),
         FACT(standard_finds_the_best_at_most_shapes),
-        FACT(quick_finds_the_best_for_less),
+        FACT(quick_finds_the_best_for_less_in_noise),
         FACT(exhaustive_finds_the_best),
         FACT(a_class_alike_lends_its_winners),
         FACT(what_is_known_is_not_asked_again),
@@ -399,6 +413,7 @@ int main(int argc, char **argv) {
     };
     if (!tune_open()) return 1;
     int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    for (int rows = 0; rows < 2; rows++) tune_end(&planes[rows]);
     tune_close();
     return code;
 }

@@ -1,0 +1,116 @@
+/* Facts about a tune of shapes, from its list of problems to the plan that serves by it: two small
+ * ones, of rows and of columns, on the simulated GPU. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include "check.h"
+#include "folder.h"
+#include "redtune/records.h"
+#include "redtune/tune.h"
+
+enum { SHAPES = 2, STOP_AFTER = 3 };
+
+static const redtune_problem shapes[SHAPES] = {
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 64, .outer = 8},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 12, .inner = 33},
+};
+
+static redtune_error err;
+static char folder[64], database[96], other[96];
+static redtune_tuned tuned[SHAPES];
+static size_t tuned_count;
+static unsigned steps, stop_after;
+
+static int progress(void *user, const redtune_progress *now) {
+    (void)user, (void)now;
+    return stop_after && ++steps > stop_after;
+}
+
+static void keep(void *user, const redtune_tuned *result) {
+    (void)user;
+    if (result->index < SHAPES) tuned[result->index] = *result;
+    tuned_count += !result->again;
+}
+
+static redtune_status tune(void) {
+    const redtune_tuning wanted = {.problems = shapes,
+                                   .problem_count = SHAPES,
+                                   .effort = REDTUNE_EFFORT_QUICK,
+                                   .progress = progress,
+                                   .tuned = keep};
+    redtune *rt = NULL;
+    redtune_status status =
+        redtune_open(&(redtune_options){.device = "sim", .database = database}, &rt, &err);
+    tuned_count = steps = 0;
+    if (!status) status = redtune_tune(rt, &wanted, &err);
+    redtune_close(rt);
+    return status;
+}
+
+/* What a plan of the problem runs, by that database. */
+static redtune_status ask(const char *path, const redtune_problem *problem, redtune_info *out) {
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    redtune_status status =
+        redtune_open(&(redtune_options){.device = "sim", .database = path}, &rt, &err);
+    if (!status) status = redtune_plan_create(rt, problem, &plan, &err);
+    if (!status) redtune_plan_info(plan, out);
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+    return status;
+}
+
+static void a_stopped_tune_of_shapes_goes_on_to_winners_that_serve(void) {
+    static const char *const families[SHAPES] = {"rows", "columns"};
+    stop_after = STOP_AFTER;
+    CHECK_FAILS(tune(), REDTUNE_INTERRUPTED, err, "");
+    stop_after = 0;
+    CHECK_OK(tune(), err);
+    CHECK_INT(tuned_count, SHAPES);
+    for (size_t i = 0; i < SHAPES; i++) {
+        redtune_info info;
+        const double bytes = i ? 4.0 * 12 * 33 : 4.0 * 64 * 8;
+        CHECK_TEXT(tuned[i].family, families[i]);
+        CHECK(tuned[i].measured && tuned[i].median_ns > 0 && tuned[i].default_ns > 0);
+        CHECK(tuned[i].gbps > 0.999 * bytes / tuned[i].median_ns);
+        CHECK(tuned[i].gbps < 1.001 * bytes / tuned[i].median_ns);
+        CHECK(tuned[i].warm_ns == 0);
+        CHECK_OK(ask(database, &shapes[i], &info), err);
+        CHECK_INT(info.match, REDTUNE_MATCH_EXACT);
+        CHECK_TEXT(info.family, tuned[i].family);
+        CHECK_TEXT(info.config, tuned[i].config);
+    }
+}
+
+static void what_is_tuned_is_not_measured_again(void) {
+    CHECK_OK(tune(), err);
+    CHECK_INT(tuned_count, SHAPES);
+    for (size_t i = 0; i < SHAPES; i++) CHECK_INT(tuned[i].measured + tuned[i].failed, 0);
+}
+
+/* Every row is one that a tune could have given. */
+static void measurements_of_shapes_are_admitted_elsewhere(void) {
+    const char *files[] = {database};
+    const redtune_importing wanted = {.database = other, .files = files, .file_count = 1};
+    redtune_import_counts counts = {0};
+    CHECK_OK(redtune_import(&wanted, &counts, &err), err);
+    CHECK(counts.added > 20);
+    CHECK_INT(counts.refused, 0);
+    CHECK_INT(counts.added, counts.rows);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_stopped_tune_of_shapes_goes_on_to_winners_that_serve),
+        FACT(what_is_tuned_is_not_measured_again),
+        FACT(measurements_of_shapes_are_admitted_elsewhere),
+    };
+    snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
+    if (!mkdtemp(folder)) return 1;
+    snprintf(database, sizeof database, "%s/tuning.db", folder);
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    const int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    folder_remove(folder);
+    return failed;
+}
