@@ -125,6 +125,14 @@ static void larger_ones_go_in_pieces_of_outer_indices(void) {
     CHECK((reduce(problem_of(REDTUNE_SUM, 1200000, 1, 1, 0, 0), 0) > 1) == small);
 }
 
+/* On the simulated GPU 32 MiB lie between two rows, more than it has room for. */
+static void gaps_need_no_memory(void) {
+    NEED_GPU();
+    const uint64_t pieces = reduce(problem_of(REDTUNE_SUM, 3, 10, 1, 16 << 20, 0), 0);
+    if (device_is_simulated(&gpu)) CHECK_INT(pieces, 3);
+    CHECK(pieces > 0);
+}
+
 static void rows_that_do_not_fit_are_combined(void) {
     NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any row of a test");
@@ -175,6 +183,7 @@ int main(int argc, char **argv) {
         FACT(arrays_of_any_extents_are_reduced),
         FACT(arrays_without_elements_give_what_the_op_says),
         FACT(larger_ones_go_in_pieces_of_outer_indices),
+        FACT(gaps_need_no_memory),
         FACT(rows_that_do_not_fit_are_combined),
         FACT(columns_that_do_not_fit_are_refused),
         FACT(what_makes_no_sense_is_refused),

@@ -81,15 +81,12 @@ static redtune_status size_pieces(array_reading *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-/* A piece but the last is read with what lies behind its last index. */
 static redtune_status open_piece(array_reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     const uint64_t per_piece = self->per_piece;
     redtune_problem piece = self->problem;
     piece.outer = per_piece;
-    uint64_t bytes = span(self, per_piece) * self->element_bytes;
-    if (per_piece < self->extents.outer && self->index_elements)
-        bytes = per_piece * self->extents.outer_step * self->element_bytes;
+    const uint64_t bytes = span(self, per_piece) * self->element_bytes;
     const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
     redtune_status status = rdt_plan_make(self->rt, &piece, false, &self->plan, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
@@ -191,22 +188,6 @@ static redtune_status reduce_piece(array_reading *self, uint64_t outer, redtune_
     return status;
 }
 
-static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) {
-    redtune_status status = open_piece(self, err);
-    for (uint64_t left = self->extents.outer, outer; !status && left; left -= outer) {
-        outer = left < self->per_piece ? left : self->per_piece;
-        uint64_t elements = span(self, outer);
-        if (outer < left && elements) elements = outer * self->extents.outer_step;
-        status = carry(self, elements * self->element_bytes, err);
-        if (!status) status = reduce_piece(self, outer, err);
-    }
-    if (!status) redtune_plan_info(self->plan, &self->so_far.info);
-    close_piece(self);
-    return status;
-}
-
-/* ---- rows as inputs of their own ------------------------------------------------------------ */
-
 /* The elements of one row, and then of what lies behind it. */
 typedef struct bounded {
     array_reading *array;
@@ -234,6 +215,24 @@ static redtune_status skip(bounded *from, uint64_t elements, redtune_error *err)
     }
     return REDTUNE_OK;
 }
+
+static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) {
+    redtune_status status = open_piece(self, err);
+    for (uint64_t left = self->extents.outer, outer; !status && left; left -= outer) {
+        outer = left < self->per_piece ? left : self->per_piece;
+        status = carry(self, span(self, outer) * self->element_bytes, err);
+        /* What lies behind a piece may be more than the GPU has room for. */
+        if (!status && outer < left && self->index_elements)
+            status = skip(&(bounded){.array = self},
+                          self->extents.outer_step - self->index_elements, err);
+        if (!status) status = reduce_piece(self, outer, err);
+    }
+    if (!status) redtune_plan_info(self->plan, &self->so_far.info);
+    close_piece(self);
+    return status;
+}
+
+/* ---- rows as inputs of their own ------------------------------------------------------------ */
 
 static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
     bounded row = {.array = self};
