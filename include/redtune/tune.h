@@ -164,7 +164,8 @@ typedef struct redtune_verified {
 } redtune_verified;
 
 typedef struct redtune_verify_counts {
-    uint64_t standing; /* configs at problems that the query names, on this GPU model */
+    /* Configs at problems that the query names, on this GPU model; of a sample, the winners. */
+    uint64_t standing;
     uint64_t verified; /* of them, now */
     uint64_t held;
     uint64_t retired;
@@ -177,9 +178,9 @@ typedef struct redtune_verifying {
     const redtune_op *op;       /* NULL: any */
     const redtune_dtype *dtype; /* NULL: any */
     uint64_t count;             /* elements of a result; 0: any */
-    uint64_t sample;            /* how many of them, drawn at random; 0: all */
-    uint64_t seed;              /* the same seed and databases draw the same */
-    const char *worker;         /* as in redtune_tuning, and so is limit_s */
+    uint64_t sample;    /* how many of the problems' winners, drawn at random; 0: every config */
+    uint64_t seed;      /* the same seed and databases draw the same */
+    const char *worker; /* as in redtune_tuning, and so is limit_s */
     double limit_s;
     /* Called once for each; nonzero stops with REDTUNE_INTERRUPTED. The struct lives during the
      * call. */

@@ -82,17 +82,26 @@ static bool find_config(const work *self, entry *each) {
                               NULL);
 }
 
-/* Adds what stands for the config that these rows are of, if anything does. */
-static redtune_status add_standing(work *self, const rdt_row *rows, size_t count,
-                                   redtune_error *err) {
+/* The trial that stands for these rows: of one config, or of a problem's winner; NULL: none can. */
+static redtune_status find_standing(const rdt_row *rows, size_t count, const rdt_trial **out,
+                                    redtune_error *err) {
     const rdt_trial **trials = malloc(count * sizeof *trials);
     rdt_winner found;
     if (!trials) return rdt_fail_memory(err, count * sizeof *trials);
     for (size_t i = 0; i < count; i++) trials[i] = &rows[i].trial;
     redtune_status status = rdt_winner_choose(trials, count, &found, err);
     free(trials);
-    if (status || !found.trial) return status;
-    entry each = {.trial = *found.trial, .date = rows[count - 1].date};
+    if (!status) *out = found.trial;
+    return status;
+}
+
+/* Adds what stands for the config that these rows are of, if anything does. */
+static redtune_status add_standing(work *self, const rdt_row *rows, size_t count,
+                                   redtune_error *err) {
+    const rdt_trial *standing = NULL;
+    redtune_status status = find_standing(rows, count, &standing, err);
+    if (status || !standing) return status;
+    entry each = {.trial = *standing, .date = rows[count - 1].date};
     self->counts.standing++;
     if (!find_config(self, &each)) {
         self->counts.skipped++;
@@ -106,6 +115,25 @@ static redtune_status add_standing(work *self, const rdt_row *rows, size_t count
     return REDTUNE_OK;
 }
 
+static bool is_of_config(const rdt_trial *trial, const rdt_trial *other) {
+    return !strcmp(trial->family, other->family) && !strcmp(trial->config, other->config);
+}
+
+/* The configs of a problem, whose rows these are; of a sample the winner alone. */
+static redtune_status list_problem(work *self, const rdt_row *rows, size_t count,
+                                   redtune_error *err) {
+    const rdt_trial *winner = NULL;
+    const bool sampled = self->wanted->sample;
+    redtune_status status = sampled ? find_standing(rows, count, &winner, err) : REDTUNE_OK;
+    for (size_t first = 0, end; !status && first < count; first = end) {
+        end = first + 1;
+        while (end < count && !compare_subject(&rows[first], &rows[end])) end++;
+        if (!sampled || (winner && is_of_config(&rows[first].trial, winner)))
+            status = add_standing(self, &rows[first], end - first, err);
+    }
+    return status;
+}
+
 static redtune_status list_entries(work *self, redtune_error *err) {
     const rdt_row *row = self->rows.row;
     const size_t count = self->rows.count;
@@ -115,8 +143,8 @@ static redtune_status list_entries(work *self, redtune_error *err) {
     if (count) qsort(self->rows.row, count, sizeof *self->rows.row, compare_age);
     for (size_t first = 0, end; !status && first < count; first = end) {
         end = first + 1;
-        while (end < count && !compare_subject(&row[first], &row[end])) end++;
-        status = add_standing(self, &row[first], end - first, err);
+        while (end < count && !rdt_rows_compare_problem(&row[first].trial, &row[end].trial)) end++;
+        status = list_problem(self, &row[first], end - first, err);
     }
     return status;
 }
