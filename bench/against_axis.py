@@ -45,7 +45,7 @@ SHAPES = [
 ]
 GRAPH_NS, GRAPH_CALLS = 100e3, (2, 48)
 POOL_BYTES = 1 << 30
-LIMIT = 20  # a contestant that takes so many times what redtune takes is timed once
+LIMIT = 20  # a contestant slower than redtune by this factor is timed once
 
 Case = collections.namedtuple("Case", "op dtype axis rows cols")
 Row = collections.namedtuple("Row", "case agree ns")  # ns: by contestant

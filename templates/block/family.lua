@@ -3,6 +3,8 @@
 --
 -- In the functions below, c is a config (parameters with labels hold their label), p a problem
 -- (op, dtype, count, bytes) and d a device (sm_count, threads_per_block, threads_per_sm, ...).
+local limits = require "lib/limits"
+
 local family = {
     name = "block",
     template = "block/kernel.cu",
@@ -36,19 +38,7 @@ end
 
 -- Whether a config is right for this problem and device; if not, why not: a text, or a format and
 -- its values, since a search asks of thousands of configs and wants no reason.
-function family.allowed(c, p, d)
-    if c.vec * p.dtype.bytes > 16 then
-        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
-            c.vec, p.dtype.name, c.vec * p.dtype.bytes
-    end
-    if c.block > d.threads_per_block then
-        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
-    end
-    if c.finish == "single" and c.per_sm ~= 1 then
-        return false, "finish=single has one block: add per_sm=1"
-    end
-    return true
-end
+family.allowed = limits.allowed
 
 -- Whether an allowed config does work of its own here: no simpler one, with one value a step down,
 -- does the same loads with as many blocks. Every tune leaves out what does not.
@@ -116,8 +106,7 @@ function family.launch(c, p, d)
         tile = tile(c),
         blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, d.blocks_max),
         final_threads = c.finish == "two_pass" and c.block or 0,
-        -- As the template says. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
-        overlap = d.major >= 9 and not p.op.indexed,
+        overlap = limits.overlap(p, d),
     }
 end
 

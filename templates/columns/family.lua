@@ -83,7 +83,7 @@ function family.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
-    if c.vec > p.inner then return false end -- no load of so many columns
+    if c.vec > p.inner then return false end -- a load has more columns than there are
     if c.width > 1 and strip(c) >= 2 * p.inner then return false end -- no further column
     if c.unroll > 1 and depth(c) >= 2 * p.count then return false end -- no further load
     -- No further thread along the axis. A warp may have more than there are elements for.

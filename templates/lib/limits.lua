@@ -26,6 +26,12 @@ limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
 limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
     doc = "blocks per multiprocessor at most, if they share results" }
 
+-- Whether the kernel waits for the one before it, as the templates say, so that it may be launched
+-- earlier. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
+function limits.overlap(p, d)
+    return d.major >= 9 and not p.op.indexed
+end
+
 -- The accumulators' halves, by op, dtype and result: rules ask for thousands of configs.
 local known = {}
 
@@ -45,7 +51,7 @@ function limits.accumulator_bytes(p, d)
     return halves > 2 and 16 or 4 * halves
 end
 
--- Blocks of a launch with splits at most, each of which leaves so many values in scratch.
+-- How many blocks a launch with splits has at most; each leaves `values` values in scratch.
 local function blocks_max(c, p, d, values)
     if c.finish == "single" then return 1 end
     local room = c.finish == "poll" and d.words_bytes // (8 * halves_of(p, d))
@@ -63,8 +69,8 @@ local function divide_up(a, b)
     return (a + b - 1) // b
 end
 
--- How many blocks share each of so many sets of results, each of so many tiles: rdt_launch_splits.
--- A block leaves so many values.
+-- How many blocks share a set of results, of `sets` sets of `tiles` tiles each: rdt_launch_splits.
+-- A block leaves `values` values.
 function limits.splits(c, p, d, sets, tiles, values)
     if c.finish == "single" or sets > (waiting_max(c, d) or sets) or tiles < 2 then return 1 end
     local most = blocks_max(c, p, d, values) // math.max(1, sets)
@@ -85,7 +91,7 @@ function limits.distinct(c, splits)
     return n > fewer
 end
 
--- Whether a config may be the fastest for so many sets of results, by how blocks share them.
+-- Whether a config may be the fastest for `sets` sets of results, by how blocks share them.
 function limits.useful(c, p, d, sets)
     if c.finish == "single" then
         -- Few multiprocessors of all have to do, and much.
@@ -97,9 +103,9 @@ function limits.useful(c, p, d, sets)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
--- The config, with a finish and per_sm added, for a default that has so many sets of results, of so
--- many tiles each: enough threads that the loads in flight fill the memory's pipeline. What is short
--- is split only where multiprocessors would have nothing to do.
+-- The config, with a finish and per_sm added, for a default that has `sets` sets of results, of
+-- `tiles` tiles each: enough threads that the loads in flight fill the memory's pipeline. What is
+-- short is split only where multiprocessors would have nothing to do.
 function limits.finished(c, d, sets, tiles, splits)
     c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
     c.per_sm = math.min(16, math.max(1, 1024 // c.block))
@@ -109,8 +115,8 @@ function limits.finished(c, d, sets, tiles, splits)
     return c
 end
 
--- The launch of blocks that make so many results at a time, of so many elements each, and leave as
--- many values.
+-- The launch of blocks that make `results` results at a time, of `tile` elements each, and leave
+-- `results` values.
 function limits.launch(c, p, d, results, tile)
     return {
         threads = c.block,
@@ -120,8 +126,7 @@ function limits.launch(c, p, d, results, tile)
         blocks_max = blocks_max(c, p, d, results),
         waiting_max = waiting_max(c, d),
         final_threads = 0,
-        -- As the template says. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
-        overlap = d.major >= 9 and not p.op.indexed,
+        overlap = limits.overlap(p, d),
     }
 end
 

@@ -61,7 +61,7 @@ function family.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
-    if c.vec > math.max(1, p.count) then return false end -- no load of so many elements
+    if c.vec > math.max(1, p.count) then return false end -- a load has more elements than a row
     if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- no further load
     if c.lanes > 1 and c.lanes * c.vec >= 2 * p.count then return false end -- no further lane loads
     -- No further row. A warp may have more lanes than there are rows for.

@@ -65,8 +65,7 @@ function family.launch(c, p, d)
         tile = c.block,
         blocks_max = 1,
         final_threads = 0,
-        -- As the template says. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
-        overlap = d.major >= 9 and not p.op.indexed,
+        overlap = limits.overlap(p, d),
     }
 end
 

@@ -188,7 +188,7 @@ __device__ __forceinline__ float load_single(const element *from)
     return word[0];
 }
 
-// One element of each of this thread's columns of the strip that has so many; `from` is that of
+// One element of each of this thread's columns, of a strip of `columns` columns; `from` is that of
 // the first.
 template <bool WHOLE>
 __device__ __forceinline__ vector load_columns(const element *from, u32 columns)
@@ -246,8 +246,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
     for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], part[j]);
 }
 
-// The threads' values meet in shared memory: of each column so many, from as many rows of threads,
-// those of a warp combined before.
+// The threads' values meet in shared memory: of each column ROWS values, after those of a warp are
+// combined.
 constexpr u32 ROWS = WIDTH < 32 ? BLOCK / 32 : DEPTH;
 constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;
 
@@ -295,7 +295,7 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
     return a;
 }
 
-// This thread's share of the strip of so many columns, from element 0 of the first on.
+// This thread's share of a strip of `columns` columns, from element 0 of the first on.
 template <bool WHOLE>
 __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
                                                const extents &e, u32 columns, const share &mine)

@@ -127,7 +127,7 @@ static double gpu_distance(const rdt_facts *here, const rdt_facts *there) {
 enum { DISTANCE_MAX = 4 };
 
 /* Bytes that neighbouring threads of a block load side by side at most: columns beyond them are
- * other blocks' work, be they of the same outer result or of the next. */
+ * other blocks' work, whether of the same outer index or of the next. */
 enum { STRIP_BYTES = 512 };
 
 /* How wide the loads along inner columns are, in powers of two; beyond a strip it hardly matters.
