@@ -76,22 +76,15 @@ static redtune_status check_export(const rdt_options *options, const redtune_row
 }
 
 static int run_export(const rdt_options *options) {
-    rdt_options_filter filter;
     redtune_error err;
-    if (rdt_options_read_filter(options, &filter, &err)) return rdt_message_fail(&err);
-    const redtune_rows_query query = {
+    redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu || options->winners ? options->gpu : "all",
-        .op = filter.op,
-        .dtype = filter.dtype,
-        .count = filter.count,
-        .outer = filter.outer,
-        .inner = filter.inner,
-        .layouts = filter.layouts,
         .winners = options->winners,
         .shipped = options->shipped,
         .own = !options->shipped,
     };
+    if (rdt_options_read_filter(options, &query, &err)) return rdt_message_fail(&err);
     survey found;
     void *data = NULL;
     size_t bytes = 0;

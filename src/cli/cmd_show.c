@@ -181,21 +181,14 @@ static void tell_of_others(const listing *self) {
 
 static int run_show(const rdt_options *options) {
     listing self = {.options = options};
-    rdt_options_filter filter;
     redtune_error err;
-    if (rdt_options_read_filter(options, &filter, &err)) return rdt_message_fail(&err);
-    const redtune_rows_query query = {
+    redtune_rows_query query = {
         .database = options->database,
         .gpu = options->gpu,
         .shipped = options->shipped,
-        .op = filter.op,
-        .dtype = filter.dtype,
-        .count = filter.count,
-        .outer = filter.outer,
-        .inner = filter.inner,
-        .layouts = filter.layouts,
         .winners = !options->all,
     };
+    if (rdt_options_read_filter(options, &query, &err)) return rdt_message_fail(&err);
     if (options->json) {
         self.out = rdt_json_open(stdout);
         rdt_json_begin(&self.out, "rows", '[');

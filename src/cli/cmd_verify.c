@@ -14,7 +14,7 @@ enum { USUAL_SAMPLE = 32 };
 
 typedef struct audit {
     const rdt_options *options;
-    rdt_options_filter filter;
+    redtune_rows_query query; /* which problems */
     rdt_json json;
     rdt_table table; /* of what does not hold */
 } audit;
@@ -115,14 +115,14 @@ static void summarise_verified(const rdt_options *options, const redtune_verify_
 static redtune_status verify_sample(audit *self, redtune_verify_counts *counts,
                                     redtune_error *err) {
     const rdt_options *options = self->options;
-    const rdt_options_filter filter = self->filter;
+    const redtune_rows_query *query = &self->query;
     const redtune_verifying verifying = {
-        .op = filter.op,
-        .dtype = filter.dtype,
-        .count = filter.count,
-        .outer = filter.outer,
-        .inner = filter.inner,
-        .layouts = filter.layouts,
+        .op = query->op,
+        .dtype = query->dtype,
+        .count = query->count,
+        .outer = query->outer,
+        .inner = query->inner,
+        .layouts = query->layouts,
         .sample = options->all      ? 0
                   : options->sample ? options->sample
                                     : USUAL_SAMPLE,
@@ -148,7 +148,7 @@ static int run_verify(const rdt_options *options) {
         rdt_message_print("cannot use --sample with --all: name one");
         return RDT_EXIT_MISUSED;
     }
-    if (rdt_options_read_filter(options, &self.filter, &err)) return rdt_message_fail(&err);
+    if (rdt_options_read_filter(options, &self.query, &err)) return rdt_message_fail(&err);
     if (options->json) {
         self.json = rdt_json_open(stdout);
         rdt_json_begin(&self.json, "rows", '[');

@@ -174,13 +174,9 @@ int rdt_options_matrix_axis(const rdt_options *options) {
     return axis == 0 || axis == 1 ? axis : -1;
 }
 
-redtune_status rdt_options_read_filter(const rdt_options *options, rdt_options_filter *out,
+redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_query *query,
                                        redtune_error *err) {
     static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
-    rdt_options_filter filter = {
-        .op = options->op_count ? options->ops : NULL,
-        .dtype = options->dtype_count ? options->dtypes : NULL,
-    };
     redtune_problem problem = {.dtype = REDTUNE_DTYPE_NONE};
     const int axis = rdt_options_matrix_axis(options);
     const bool axis_alone = options->axes.count && !options->shape;
@@ -196,16 +192,17 @@ redtune_status rdt_options_read_filter(const rdt_options *options, rdt_options_f
         redtune_status status = read_extents(options, 0, &problem, err);
         if (status) return status;
     }
+    if (options->op_count) query->op = options->ops;
+    if (options->dtype_count) query->dtype = options->dtypes;
     if (axis_alone) {
-        filter.layouts = by_axis[axis];
+        query->layouts = by_axis[axis];
     } else if (problem.count) {
         problem = rdt_shape_complete(&problem);
-        filter.layouts = rdt_shape_layout(&problem);
-        filter.count = problem.count;
-        filter.outer = problem.outer;
-        filter.inner = problem.inner;
+        query->layouts = rdt_shape_layout(&problem);
+        query->count = problem.count;
+        query->outer = problem.outer;
+        query->inner = problem.inner;
     }
-    *out = filter;
     return REDTUNE_OK;
 }
 

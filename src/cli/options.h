@@ -6,6 +6,7 @@
 #include "cli/number.h"
 #include "cli/shape.h"
 #include "cli/shard.h"
+#include "redtune/records.h"
 #include "redtune/tune.h"
 
 /* The commands that an option belongs to. */
@@ -86,16 +87,10 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
 redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
                                    redtune_problem *out, redtune_error *err);
 
-/* Which problems a command lists. Zero fields: any; of several ops or dtypes the first counts. */
-typedef struct rdt_options_filter {
-    const redtune_op *op;
-    const redtune_dtype *dtype;
-    uint64_t count, outer, inner;
-    unsigned layouts;
-} rdt_options_filter;
-
-/* --count is of whole arrays; --axis without --shape stands for all rows, 1, or all columns, 0. */
-redtune_status rdt_options_read_filter(const rdt_options *options, rdt_options_filter *out,
+/* Sets which problems the query, whose members for them are zero, is about: of several ops or
+ * dtypes the first counts. --count is of whole arrays; --axis without --shape stands for all rows,
+ * 1, or all columns, 0. */
+redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_query *query,
                                        redtune_error *err);
 
 /* The axis of a matrix, 0 or 1; -1: another one, or several, or none. */
