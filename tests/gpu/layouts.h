@@ -242,6 +242,17 @@ static void check_sums(const layout_test *test, const int32_t *input, size_t byt
     rdt_buffer_destroy(&buffer);
 }
 
+/* Sums of rows `pitch` elements apart, from the last row backwards: the step is 2^64 - pitch. If
+ * it, or its product with the row's number, was cut to 32 bits, it would lead 4 GiB away. */
+__attribute__((unused)) static void check_rows_backwards(const layout_test *test, uint64_t count,
+                                                         uint64_t pitch) {
+    enum { ROWS = 5, PITCH_MAX = 50 };
+    static int32_t input[ROWS * PITCH_MAX];
+    const shape at = {{count, ROWS, 1, (uint64_t)0 - pitch, 1}, 0, 1};
+    for (uint64_t i = 0; i < ROWS * pitch; i++) input[i] = (int32_t)(i * i);
+    check_sums(test, input, ROWS * pitch * sizeof *input, (ROWS - 1) * pitch, &at);
+}
+
 /* Opens the GPU, runs the facts and closes it. */
 static int run_layout_test(const layout_test *test, const check_fact *facts, size_t count, int argc,
                            char **argv) {

@@ -2,9 +2,7 @@
  * faults, an evaluator with one candidate, and shapes. A file that includes it has it to itself. */
 #pragma once
 
-#include <stdlib.h>
 #include "check.h"
-#include "compiler/compiler.h"
 #include "subject.h"
 #include "tuner/measure/local.h"
 
@@ -70,26 +68,11 @@ typedef struct bench {
     rdt_conditions conditions;
 } bench;
 
-static redtune_status make_from(const char *source, rdt_kernel **out, redtune_error *failure) {
-    const rdt_facts *facts = &gpu.context->facts;
-    rdt_compiler *compiler = NULL;
-    rdt_image image = {.data = NULL};
-    const rdt_launch launch = {.threads = 1};
-    redtune_status status = rdt_compiler_open(&compiler, failure);
-    if (!status)
-        status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
-                                      device_is_simulated(&gpu), &image, failure);
-    if (!status) status = rdt_kernel_load(gpu.driver, image.data, &launch, out, failure);
-    free(image.data);
-    rdt_compiler_close(compiler);
-    return status;
-}
-
 static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
                            const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     const bench *self = user;
     if (self->source && point->family == self->candidate.point.family)
-        return make_from(self->source, out, failure);
+        return subject_make_from(&gpu, self->source, out, failure);
     return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
 }
 

@@ -1,10 +1,12 @@
 /* Subject: a kernel under test with what it takes to run it, and the sets of them that tests go
  * over. */
 #include "subject.h"
-#include "model/scalar.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include "compiler/compiler.h"
+#include "model/scalar.h"
 
 enum { RESULT_BYTES = 16, POISON = 0xa5 };
 
@@ -144,4 +146,20 @@ void subject_compare(const subject *self, const redtune_value *got, const redtun
     rdt_scalar_print(result, got, out);
     rdt_text_add(out, " and should be ");
     rdt_scalar_print(result, wanted, out);
+}
+
+redtune_status subject_make_from(const device *gpu, const char *source, rdt_kernel **out,
+                                 redtune_error *err) {
+    const rdt_facts *facts = &gpu->context->facts;
+    rdt_compiler *compiler = NULL;
+    rdt_image image = {.data = NULL};
+    const rdt_launch launch = {.threads = 1};
+    redtune_status status = rdt_compiler_open(&compiler, err);
+    if (!status)
+        status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
+                                      device_is_simulated(gpu), &image, err);
+    if (!status) status = rdt_kernel_load(gpu->driver, image.data, &launch, out, err);
+    free(image.data);
+    rdt_compiler_close(compiler);
+    return status;
 }

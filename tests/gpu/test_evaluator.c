@@ -1,8 +1,6 @@
 /* Facts about the evaluator of a GPU in this process: what it refuses, what it times, and what it
  * tells of the GPU. NVML is stood in for (tests/fixtures/nvml.c). */
 #define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
-#include "compiler/compiler.h"
 #include "subject.h"
 #include "tuner/measure/local.h"
 
@@ -101,21 +99,6 @@ static const char hasty[] =
     "    *output = sqrtf(sum) + overlaps;\n"
     "}\n";
 
-static redtune_status make_from(const char *source, rdt_kernel **out, redtune_error *failure) {
-    const rdt_facts *facts = &gpu.context->facts;
-    rdt_compiler *compiler = NULL;
-    rdt_image image = {.data = NULL};
-    const rdt_launch launch = {.threads = 1};
-    redtune_status status = rdt_compiler_open(&compiler, failure);
-    if (!status)
-        status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
-                                      device_is_simulated(&gpu), &image, failure);
-    if (!status) status = rdt_kernel_load(gpu.driver, image.data, &launch, out, failure);
-    free(image.data);
-    rdt_compiler_close(compiler);
-    return status;
-}
-
 static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
                            const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     bench *self = user;
@@ -125,7 +108,7 @@ static redtune_status make(void *user, const redtune_problem *problem, const rdt
     if (self->most && self->made == self->most)
         return rdt_fail(failure, REDTUNE_MEMORY, 0, "no more kernels");
     self->made++;
-    if (self->source) return make_from(self->source, out, failure);
+    if (self->source) return subject_make_from(&gpu, self->source, out, failure);
     if (self->makes_other) made.op = self->other;
     return rdt_builder_make(shop.builder, gpu.context, &made, point, launch, out, failure);
 }
