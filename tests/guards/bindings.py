@@ -1,5 +1,5 @@
-"""Whether the structures that bench/redtune_library.py passes have the members of redtune.h, in order
-and of the same kinds: bindings.py ROOT"""
+"""Whether the structures that bench/redtune_library.py passes have the members of the headers, in
+order and of the same kinds: bindings.py ROOT"""
 
 import ctypes
 import re
@@ -9,7 +9,8 @@ root = sys.argv[1]
 sys.path.insert(0, root + "/bench")
 import redtune_library as bindings
 
-header = re.sub(r"/\*.*?\*/", "", open(root + "/include/redtune/redtune.h").read(), flags=re.S)
+headers = "".join(open(f"{root}/include/redtune/{name}.h").read() for name in ("problem", "redtune"))
+header = re.sub(r"/\*.*?\*/", "", headers, flags=re.S)
 KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
          "uint64_t": ctypes.c_uint64, "char": ctypes.c_char, "const char *": ctypes.c_char_p}
 

@@ -1,0 +1,174 @@
+/* Problem: the statuses and errors of every call, and what is reduced: ops, dtypes, problems and
+ * values. redtune.h, whose conventions hold here, includes this. */
+#ifndef REDTUNE_PROBLEM_H
+#define REDTUNE_PROBLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define REDTUNE_API __attribute__((visibility("default")))
+#else
+#define REDTUNE_API
+#endif
+
+/* ---- status and errors ------------------------------------------------------------------- */
+
+typedef enum redtune_status {
+    REDTUNE_OK = 0,
+    REDTUNE_INVALID,     /* the caller asked for something that makes no sense */
+    REDTUNE_UNSUPPORTED, /* it makes sense, but not on this device or in this version */
+    REDTUNE_MEMORY,      /* host memory ran out */
+    REDTUNE_LIBRARY,     /* the CUDA driver or NVRTC is missing, incomplete or too old */
+    REDTUNE_DEVICE,      /* the CUDA driver refused or the GPU failed; code is the CUresult */
+    REDTUNE_COMPILER,    /* NVRTC refused; code is the nvrtcResult */
+    REDTUNE_TEMPLATE,    /* a template failed to load or render */
+    REDTUNE_DATABASE,    /* a database cannot be used; code is SQLite's */
+    REDTUNE_FILE,        /* a file cannot be read or written; code is errno */
+    REDTUNE_WRONG,       /* a kernel gave a wrong result */
+    REDTUNE_INTERRUPTED, /* the caller's callback asked to stop */
+    REDTUNE_UNPREPARED,  /* within a capture: redtune_prepare must be called before it */
+} redtune_status;
+
+typedef struct redtune_error {
+    redtune_status status;
+    long code;         /* the underlying library's own code, 0 if none */
+    char message[768]; /* one line: cannot <verb> <object>: <reason>; <remedy> */
+} redtune_error;
+
+/* The name of a status, such as "invalid"; never NULL. */
+REDTUNE_API const char *redtune_status_name(redtune_status status);
+
+/* ---- what is reduced --------------------------------------------------------------------- */
+
+/* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. An op that
+ * is only in templates/ops.lua, or in the folder of templates that REDTUNE_TEMPLATES names, has no
+ * enumerator here: redtune_op_find gives its number, which holds within the process. */
+typedef enum redtune_op {
+    REDTUNE_SUM = 0,
+    REDTUNE_PROD,
+    REDTUNE_MIN, /* NaN if an element is */
+    REDTUNE_MAX,
+    REDTUNE_FMIN, /* NaN ignored */
+    REDTUNE_FMAX,
+    REDTUNE_ARGMIN, /* the first index of the least; of the first NaN, if there is one */
+    REDTUNE_ARGMAX,
+    REDTUNE_SUMSQ,  /* of the squares */
+    REDTUNE_NORM2,  /* the square root of that */
+    REDTUNE_SUMABS, /* of the absolute values */
+    REDTUNE_MAXABS,
+    REDTUNE_MEAN,
+    REDTUNE_ANY, /* 1 if an element is not zero, else 0 */
+    REDTUNE_ALL,
+    REDTUNE_NONZEROS, /* how many elements are not zero */
+    REDTUNE_AND,      /* bitwise, of integers */
+    REDTUNE_OR,
+    REDTUNE_XOR,
+} redtune_op;
+
+typedef enum redtune_dtype {
+    REDTUNE_DTYPE_NONE = 0, /* as problem.result: the usual one for the op and dtype */
+    REDTUNE_I8,
+    REDTUNE_U8,
+    REDTUNE_I16,
+    REDTUNE_U16,
+    REDTUNE_I32,
+    REDTUNE_U32,
+    REDTUNE_I64,
+    REDTUNE_U64,
+    REDTUNE_F16,  /* IEEE 754 binary16 */
+    REDTUNE_BF16, /* the upper half of an f32 */
+    REDTUNE_F32,
+    REDTUNE_F64,
+} redtune_dtype;
+
+/* In which order elements may be combined. */
+typedef enum redtune_order {
+    REDTUNE_ORDER_FREE = 0, /* whichever is fastest */
+} redtune_order;
+
+/* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
+ * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
+ * Zero fields mean the usual: one result, and elements that lie side by side in device memory. */
+typedef struct redtune_problem {
+    redtune_op op;
+    redtune_dtype dtype;
+    redtune_dtype result; /* REDTUNE_DTYPE_NONE: the usual one, such as i64 for sums of i32 */
+    uint64_t count; /* elements of a result; a plan serves any count and is fastest near this one */
+    /* NULL: what was measured to be fastest. Else the configuration that a plan must have, as
+     * redtune_plan_config gives it: with the same one, the same GPU model and count give the same
+     * bits. "block:block=256,vec=4" and "block=256,vec=4" name some parameters; the others are the
+     * default's. Read during the call only; for plans only. */
+    const char *config;
+    uint64_t outer; /* results are outer * inner; 0: 1 */
+    uint64_t inner;
+    uint64_t outer_step; /* elements; 0: count * inner */
+    uint64_t step;       /* 0: inner */
+    redtune_order order;
+    uint64_t reserved[3];
+} redtune_problem;
+
+/* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */
+REDTUNE_API const char *redtune_op_name(redtune_op op);
+REDTUNE_API const char *redtune_dtype_name(redtune_dtype dtype);
+/* The op or dtype of that name. REDTUNE_INVALID, with the known names, for an unknown one. */
+REDTUNE_API redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *err);
+REDTUNE_API redtune_status redtune_dtype_find(const char *name, redtune_dtype *dtype,
+                                              redtune_error *err);
+/* What an op is. Its texts live as long as the process. */
+typedef struct redtune_op_info {
+    const char *name;
+    const char *formula; /* such as "x[0] + ... + x[n-1]" */
+    int indexed;         /* the result is the index of an element */
+    int bools;           /* takes bools, stored as u8, for what they are */
+    uint64_t reserved[4];
+} redtune_op_info;
+
+/* Ops are numbered from 0 on without a gap: those above, then others that the templates have.
+ * REDTUNE_INVALID for any other number. */
+REDTUNE_API redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error *err);
+/* Bytes of one element; 0 for a value that is no dtype. */
+REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
+/* The dtype of the problem's result, which one element of d_out holds. REDTUNE_INVALID if the op
+ * does not exist for the dtype or the result was asked for in a dtype it cannot have. */
+REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem,
+                                                  redtune_dtype *result, redtune_error *err);
+/* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets count,
+ * outer, inner, outer_step and step; the other fields are the caller's. shape has 0 to 64 sizes;
+ * strides as many steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes
+ * to reduce, in any order, negative ones from the end, none: all. Without entries they may be NULL.
+ * d_in of a run is the address of the element whose indices are 0. The results are packed in
+ * row-major order of the kept axes; argmin and argmax count in row-major order of the reduced ones.
+ * A reduced axis of size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for
+ * what no problem says: reduced axes around a kept one, kept axes in another order than in memory,
+ * strides of 0 or less, a kept axis of size 0. REDTUNE_INVALID for what cannot be. */
+REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
+                                                const int64_t *strides, size_t dimensions,
+                                                const int *axes, size_t axis_count,
+                                                redtune_error *err);
+
+/* One value of any dtype: the member named after the dtype holds it. */
+typedef union redtune_value {
+    int8_t i8;
+    uint8_t u8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+    uint16_t f16, bf16; /* their bits */
+    float f32;
+    double f64;
+    unsigned char bytes[16];
+} redtune_value;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
