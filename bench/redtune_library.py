@@ -20,7 +20,8 @@ class Problem(ctypes.Structure):
         ("outer_step", ctypes.c_uint64),
         ("step", ctypes.c_uint64),
         ("order", ctypes.c_int),
-        ("reserved", ctypes.c_uint64 * 3),
+        ("uses", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64 * 2),
     ]
 
 
@@ -34,6 +35,10 @@ class Operands(ctypes.Structure):
         ("inner", ctypes.c_uint64),
         ("outer_step", ctypes.c_uint64),
         ("step", ctypes.c_uint64),
+        ("parameters", ctypes.c_void_p),
+        ("d_parameters", ctypes.c_void_p),
+        ("d_count", ctypes.c_void_p),
+        ("accumulate", ctypes.c_uint64),
         ("reserved", ctypes.c_uint64 * 4),
     ]
 

@@ -26,9 +26,24 @@ static void write_table(FILE *file, const rdt_op_table *table) {
         fprintf(file, "    {(redtune_op)%d, ", i);
         write_text(file, op->name);
         write_text(file, op->formula);
-        fprintf(file, "(rdt_result_class)%d, (rdt_combines)%d, %d, %d, %d, %d, %d, %d},\n",
+        fprintf(file, "(rdt_result_class)%d, (rdt_combines)%d, %d, %d, %d, %d, %d, ",
                 (int)op->result, (int)op->combines, op->power, op->f64_from, op->lost_bits,
-                op->indexed, op->ignores_nan, op->bools);
+                op->tolerance, op->values);
+        fprintf(file, "%d, %d, %d, %d, %d, %d, %d, {", op->inputs, op->outputs, op->parameters,
+                op->indexed, op->ignores_nan, op->bools, op->resumes);
+        for (int j = 0; j < op->outputs; j++) {
+            fputc('{', file);
+            write_text(file, op->output[j].name);
+            fprintf(file, "(rdt_result_class)%d}, ", (int)op->output[j].result);
+        }
+        fputs("}, {", file);
+        if (!op->parameters) fputs("{\"\", 0}", file);
+        for (int j = 0; j < op->parameters; j++) {
+            fputc('{', file);
+            write_text(file, op->parameter[j].name);
+            fprintf(file, "%.17g}, ", op->parameter[j].usual);
+        }
+        fputs("}},\n", file);
     }
     fputs("}};\n", file);
 }

@@ -14,6 +14,15 @@
 --   power           of a sum: what is added is at most this power of an element's magnitude; or 1
 --   f64_from        of a mean: integers of so many bytes and more accumulate in f64; or 1
 --   lost_bits       of a mean: bits of the accumulator that the result may not show
+--   inputs          2: map(x, y) takes an element of each; or 1
+--   outputs         of several results, in place of result: a list of { name, result }; finalize
+--                   then gives an expression for each
+--   parameters      a list of { name, usual }: doubles that a run gives, `given.NAME` in expressions
+--   values          how many values of the accumulator's dtype an accumulator has; or 1
+--   tolerance       results may differ, by the order in which elements are combined even of exact
+--                   data, by this many units in the last place of the accumulator; or 0
+--   resumes         make gives resume(r), the accumulator that r is the result of, so that a run can
+--                   go on from what d_out holds
 --   indexed         looks for an element's place
 --   ignores_nan     a NaN among the elements changes nothing
 --   bools           takes bools, stored as u8, for what they are

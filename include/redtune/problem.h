@@ -91,6 +91,12 @@ typedef enum redtune_order {
     REDTUNE_ORDER_FREE = 0, /* whichever is fastest */
 } redtune_order;
 
+/* What the runs of a plan may do beside, or-ed: each needs a kernel of its own. */
+typedef enum redtune_use {
+    REDTUNE_USE_ACCUMULATE = 1,  /* operands.accumulate; for ops that redtune_op_info says resume */
+    REDTUNE_USE_DEVICE_COUNT = 2 /* operands.d_count */
+} redtune_use;
+
 /* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
  * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
  * Zero fields mean the usual: one result, and elements that lie side by side in device memory. */
@@ -109,7 +115,8 @@ typedef struct redtune_problem {
     uint64_t outer_step; /* elements; 0: count * inner */
     uint64_t step;       /* 0: inner */
     redtune_order order;
-    uint64_t reserved[3];
+    uint64_t uses; /* redtune_use; 0: none */
+    uint64_t reserved[2];
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */
@@ -125,6 +132,13 @@ typedef struct redtune_op_info {
     const char *formula; /* such as "x[0] + ... + x[n-1]" */
     int indexed;         /* the result is the index of an element */
     int bools;           /* takes bools, stored as u8, for what they are */
+    int inputs;          /* 1 or 2, of the same dtype, shape and steps */
+    int outputs;         /* 1 or 2 results, each with an array of its own */
+    int parameters;      /* 0 to 2 scalars that a run gives */
+    int resumes;         /* runs can go on from what d_out holds */
+    const char *output_name[2];
+    const char *parameter_name[2];
+    double parameter_usual[2];
     uint64_t reserved[4];
 } redtune_op_info;
 
@@ -137,6 +151,9 @@ REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
  * does not exist for the dtype or the result was asked for in a dtype it cannot have. */
 REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem,
                                                   redtune_dtype *result, redtune_error *err);
+/* The same of both results; of an op with one the second is REDTUNE_DTYPE_NONE. */
+REDTUNE_API redtune_status redtune_problem_results(const redtune_problem *problem,
+                                                   redtune_dtype results[2], redtune_error *err);
 /* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets count,
  * outer, inner, outer_step and step; the other fields are the caller's. shape has 0 to 64 sizes;
  * strides as many steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes

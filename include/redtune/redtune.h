@@ -149,9 +149,10 @@ typedef struct redtune_workspace redtune_workspace;
 /* The operands of one run. */
 typedef struct redtune_operands {
     /* Needs only its element's alignment; nothing but the elements is read. May be NULL where count
-     * is 0, which gives the op's identity. The second is for ops of two inputs: NULL. */
+     * is 0, which gives the op's identity. The second is for ops of two inputs, else NULL. Both
+     * have the same extents, and each an alignment of its own. */
     const void *d_in[2];
-    void *d_out[2]; /* takes the results; may not lie within the input */
+    void *d_out[2]; /* take the results, the second those of ops of two; not within an input */
     uint64_t count; /* elements of a result */
     /* NULL: scratch of redtune's own, which belongs to the stream. Else no two runs in it may
      * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
@@ -161,6 +162,15 @@ typedef struct redtune_operands {
     uint64_t inner; /* above 1, or step above 1: columns; else, outer above 1: rows */
     uint64_t outer_step;
     uint64_t step;
+    /* The op's parameters, in the order of redtune_op_info; NULL: the usual ones. */
+    const double *parameters;
+    const double *d_parameters; /* the same, read from the GPU when the kernel runs; or NULL */
+    /* How many elements a result has, read from the GPU when the kernel runs, and at most count;
+     * or NULL. For plans with REDTUNE_USE_DEVICE_COUNT. */
+    const uint64_t *d_count;
+    /* Nonzero: results are combined with what d_out holds, as if that came before the elements. For
+     * plans with REDTUNE_USE_ACCUMULATE. */
+    uint64_t accumulate;
     uint64_t reserved[4];
 } redtune_operands;
 

@@ -65,6 +65,15 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "op");
     push_entry(state, "dtypes", redtune_dtype_name(problem->result));
     lua_setfield(state, -2, "result");
+    const redtune_dtype second = rdt_problem_second(problem);
+    if (second) {
+        push_entry(state, "dtypes", redtune_dtype_name(second));
+        lua_setfield(state, -2, "second");
+    }
+    lua_pushboolean(state, (problem->uses & REDTUNE_USE_ACCUMULATE) != 0);
+    lua_setfield(state, -2, "resumes");
+    lua_pushboolean(state, (problem->uses & REDTUNE_USE_DEVICE_COUNT) != 0);
+    lua_setfield(state, -2, "counts");
     push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
     if (lua_getfield(state, -1, "accumulator") != LUA_TSTRING)
         luaL_error(state, "dtypes.lua: %s has no accumulator", redtune_dtype_name(problem->dtype));

@@ -59,6 +59,55 @@ static bool read_flag(lua_State *state, const char *field) {
     return out;
 }
 
+/* How many entries the list of that field has, or `missing` without one; it stays on the stack. */
+static int push_list(lua_State *state, const char *op, const char *field, int missing, int most) {
+    if (lua_getfield(state, -1, field) == LUA_TNIL) return missing;
+    if (!lua_istable(state, -1))
+        luaL_error(state, "ops.lua: the %s of %s must be a list", field, op);
+    const lua_Integer count = luaL_len(state, -1);
+    if (count < 1 || count > most)
+        luaL_error(state, "ops.lua: %s must have 1 to %d %s", op, most, field);
+    return (int)count;
+}
+
+static void push_member(lua_State *state, const char *op, const char *field, int i) {
+    if (lua_rawgeti(state, -1, i + 1) != LUA_TTABLE)
+        luaL_error(state, "ops.lua: each of the %s of %s must be a table", field, op);
+}
+
+/* The results: those in the list, or the one of the field result. */
+static void read_outputs(lua_State *state, const char *op, rdt_op_traits *out) {
+    out->outputs = push_list(state, op, "outputs", 0, RDT_OP_OUTPUTS_MAX);
+    for (int i = 0; i < out->outputs; i++) {
+        push_member(state, op, "outputs", i);
+        read_text(state, op, "name", out->output[i].name, sizeof out->output[i].name);
+        out->output[i].result = (rdt_result_class)read_choice(state, op, "result", result_names);
+        lua_pop(state, 1);
+    }
+    lua_pop(state, 1);
+    if (!out->outputs) {
+        out->outputs = 1;
+        strcpy(out->output[0].name, "result");
+        out->output[0].result = (rdt_result_class)read_choice(state, op, "result", result_names);
+    }
+    out->result = out->output[0].result;
+}
+
+static void read_parameters(lua_State *state, const char *op, rdt_op_traits *out) {
+    out->parameters = push_list(state, op, "parameters", 0, RDT_OP_PARAMETERS_MAX);
+    for (int i = 0; i < out->parameters; i++) {
+        rdt_op_parameter *parameter = &out->parameter[i];
+        push_member(state, op, "parameters", i);
+        read_text(state, op, "name", parameter->name, sizeof parameter->name);
+        if (lua_getfield(state, -1, "usual") != LUA_TNUMBER)
+            luaL_error(state, "ops.lua: the usual value of %s's %s must be a number", op,
+                       parameter->name);
+        parameter->usual = lua_tonumber(state, -1);
+        lua_pop(state, 2);
+    }
+    lua_pop(state, 1);
+}
+
 static void read_entry(lua_State *state, const char *key, rdt_op_traits *out) {
     if (!lua_istable(state, -1)) luaL_error(state, "ops.lua: %s is no table", key);
     read_text(state, key, "name", out->name, sizeof out->name);
@@ -66,14 +115,19 @@ static void read_entry(lua_State *state, const char *key, rdt_op_traits *out) {
         luaL_error(state, "ops.lua: the entry %s has the name %s", key, out->name);
     read_text(state, key, "formula", out->formula, sizeof out->formula);
     out->op = (redtune_op)read_integer(state, key, "number", NO_NUMBER, RDT_OPS_MAX - 2);
-    out->result = (rdt_result_class)read_choice(state, key, "result", result_names);
+    read_outputs(state, key, out);
+    read_parameters(state, key, out);
+    out->inputs = read_integer(state, key, "inputs", 1, RDT_OP_INPUTS_MAX);
     out->combines = (rdt_combines)read_choice(state, key, "combines", combines_names);
     out->power = read_integer(state, key, "power", 1, 4);
     out->f64_from = read_integer(state, key, "f64_from", 1, 8);
     out->lost_bits = read_integer(state, key, "lost_bits", 0, 8);
+    out->tolerance = read_integer(state, key, "tolerance", 0, 1 << 20);
+    out->values = read_integer(state, key, "values", 1, 4);
     out->indexed = read_flag(state, "indexed");
     out->ignores_nan = read_flag(state, "ignores_nan");
     out->bools = read_flag(state, "bools");
+    out->resumes = read_flag(state, "resumes");
     lua_getfield(state, -1, "make");
     if (!lua_isfunction(state, -1)) luaL_error(state, "ops.lua: %s has no function make", key);
     lua_pop(state, 1);

@@ -75,12 +75,13 @@ redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how
     uint32_t blocks = rdt_launch_grid(how, &extents);
     const bool can = can_overlap(kernel, how);
     uint32_t overlaps = can && operands.chained;
-    void *reduce_args[] = {&operands.input, &extents, &operands.output, &operands.scratch,
-                           &overlaps};
+    void *reduce_args[] = {&operands.input,   &extents,  &operands.output,
+                           &operands.scratch, &overlaps, &operands.given};
     CUresult rc =
         launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     if (!rc && how->final_threads && blocks > 1) {
-        void *finish_args[] = {&operands.scratch, &blocks, &extents.count, &operands.output};
+        void *finish_args[] = {&operands.scratch, &blocks, &extents.count, &operands.output,
+                               &operands.given};
         rc = launch(driver, kernel->finish, 1, how->final_threads, can, stream, finish_args);
     }
     if (rc)

@@ -25,6 +25,7 @@ typedef struct rdt_operands {
     CUdeviceptr input;
     rdt_extents extents;
     CUdeviceptr output, scratch;
+    rdt_given given;
     /* The launch before on the stream is a reduction, too. Where the kernel can, it is launched
      * while that one ends; after another kernel the same would cost time instead. */
     bool chained;

@@ -1,11 +1,11 @@
 /* Launch: how a compiled kernel is started for any count, as plain data.
  *
  * Every rendered source defines
- *   redtune_reduce(const T *input, EXTENTS, R *output, void *scratch, uint32 overlaps)
- * where EXTENTS is an rdt_extents, or for whole arrays its first member, uint64 count
- * (overlaps: not 0 if the launch may begin while the one before ends; a kernel leaves out last
- * parameters that it does not use) and, where final_threads is not 0, redtune_finish(void *scratch,
- * uint32 blocks, uint64 count, R *output).
+ *   redtune_reduce(const T *input, EXTENTS, R *output, void *scratch, uint32 overlaps, given)
+ * where EXTENTS is an rdt_extents, or for whole arrays its first member, uint64 count; `given` is
+ * an rdt_given (overlaps: not 0 if the launch may begin while the one before ends; a kernel leaves
+ * out last parameters that it does not use) and, where final_threads is not 0,
+ * redtune_finish(void *scratch, uint32 blocks, uint64 count, R *output, given).
  *
  * A launch that accumulates leaves the op's accumulator in place of the result, so that a whole may
  * be reduced in parts. Its output is a slot: RDT_ACCUMULATOR_BYTES at an address aligned to as
@@ -55,6 +55,18 @@ typedef struct rdt_extents {
 
 /* With what the zeros stand for in their place. */
 rdt_extents rdt_launch_complete(rdt_extents extents);
+
+/* What ops of two inputs or results, with parameters, and some runs give a kernel beside the usual
+ * operands. Addresses are the GPU's. */
+enum { RDT_GIVEN_SCALARS = 2 };
+typedef struct rdt_given {
+    uint64_t input;                   /* the second one; its elements lie like the first's */
+    uint64_t output;                  /* the second one */
+    double scalar[RDT_GIVEN_SCALARS]; /* the op's parameters, in its entry's order */
+    uint64_t scalars; /* of as many doubles on the GPU, which then count instead; or 0 */
+    uint64_t count;   /* of a uint64 on the GPU: elements of a result, if that is less; or 0 */
+    uint64_t resumes; /* 1: results go on from what output holds */
+} rdt_given;
 
 typedef struct rdt_launch {
     uint32_t threads;       /* per block */

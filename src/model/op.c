@@ -61,6 +61,15 @@ redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error
         .formula = traits->formula,
         .indexed = traits->indexed,
         .bools = traits->bools,
+        .inputs = traits->inputs,
+        .outputs = traits->outputs,
+        .parameters = traits->parameters,
+        .resumes = traits->resumes,
     };
+    for (int i = 0; i < traits->outputs; i++) out->output_name[i] = traits->output[i].name;
+    for (int i = 0; i < traits->parameters; i++) {
+        out->parameter_name[i] = traits->parameter[i].name;
+        out->parameter_usual[i] = traits->parameter[i].usual;
+    }
     return REDTUNE_OK;
 }

@@ -39,19 +39,43 @@ typedef enum rdt_result_class { RDT_RESULT_LIST(ENTRY) } rdt_result_class;
 typedef enum rdt_combines { RDT_COMBINES_LIST(ENTRY) } rdt_combines;
 #undef ENTRY
 
-enum { RDT_OPS_MAX = 64, RDT_OP_NAME_BYTES = 24, RDT_OP_FORMULA_BYTES = 120 };
+enum {
+    RDT_OPS_MAX = 128,
+    RDT_OP_NAME_BYTES = 24,
+    RDT_OP_FORMULA_BYTES = 120,
+    RDT_OP_INPUTS_MAX = 2,
+    RDT_OP_OUTPUTS_MAX = 2,
+    RDT_OP_PARAMETERS_MAX = 2,
+};
+
+/* One of an op's results. */
+typedef struct rdt_op_output {
+    char name[RDT_OP_NAME_BYTES];
+    rdt_result_class result;
+} rdt_op_output;
+
+/* A scalar that the caller of a run gives. */
+typedef struct rdt_op_parameter {
+    char name[RDT_OP_NAME_BYTES];
+    double usual;
+} rdt_op_parameter;
 
 /* An entry of templates/ops.lua, where each field is explained. */
 typedef struct rdt_op_traits {
     redtune_op op;
     char name[RDT_OP_NAME_BYTES];
     char formula[RDT_OP_FORMULA_BYTES];
-    rdt_result_class result;
+    rdt_result_class result; /* of the first output */
     rdt_combines combines;
     int power;
     int f64_from;
     int lost_bits;
-    bool indexed, ignores_nan, bools;
+    int tolerance;
+    int values;
+    int inputs, outputs, parameters; /* how many; at least 1 input and 1 output */
+    bool indexed, ignores_nan, bools, resumes;
+    rdt_op_output output[RDT_OP_OUTPUTS_MAX];
+    rdt_op_parameter parameter[RDT_OP_PARAMETERS_MAX];
 } rdt_op_traits;
 
 /* Valid when zeroed. */

@@ -124,6 +124,21 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
                     dtype ? dtype : "any dtype", most);
 }
 
+static redtune_status check_uses(const redtune_problem *problem, const rdt_op_traits *op,
+                                 redtune_error *err) {
+    const uint64_t known = REDTUNE_USE_ACCUMULATE | REDTUNE_USE_DEVICE_COUNT;
+    if (problem->uses & ~known)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: problem.uses is %#" PRIx64
+                        ", of which this redtune knows %#" PRIx64,
+                        problem->uses, known);
+    if (!(problem->uses & REDTUNE_USE_ACCUMULATE) || op->resumes) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot accumulate the %s: its result does not say what it was made of; leave "
+                    "out REDTUNE_USE_ACCUMULATE",
+                    op->name);
+}
+
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err) {
     if (!problem) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: problem is NULL");
@@ -146,6 +161,7 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                         problem->count, input->name, rdt_problem_count_max(problem->dtype));
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
     if (!status) status = rdt_problem_check_extents(problem, err);
+    if (!status) status = check_uses(problem, op, err);
     if (status) return status;
     *out = *problem;
     out->result = result;
@@ -176,6 +192,29 @@ redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dt
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
     if (!status) *result = resolved.result;
     return status;
+}
+
+redtune_status redtune_problem_results(const redtune_problem *problem, redtune_dtype results[2],
+                                       redtune_error *err) {
+    redtune_problem resolved = {0};
+    if (!results)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot give the results' dtypes: results is NULL");
+    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    if (status) return status;
+    results[0] = resolved.result;
+    results[1] = rdt_problem_second(&resolved);
+    return REDTUNE_OK;
+}
+
+/* Sums and means are asked for in f64 together. */
+redtune_dtype rdt_problem_second(const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    if (op->outputs < 2) return REDTUNE_DTYPE_NONE;
+    const rdt_result_class class = op->output[1].result;
+    if ((class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN) && problem->result == REDTUNE_F64)
+        return REDTUNE_F64;
+    return usual_result(class, rdt_dtype_find(problem->dtype));
 }
 
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
@@ -239,23 +278,28 @@ bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *dom
 
 /* Values are compared, and bits combined, in 32 bits at least. */
 int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
     const size_t bytes = redtune_dtype_bytes(problem->dtype);
     const int compared = bytes > 4 ? (int)bytes : 4;
-    switch (rdt_op_find(problem->op)->result) {
+    if (op->indexed) return 16; /* a key and an index of 8, aligned to that */
+    switch (op->result) {
     case RDT_RESULT_SUM:
-    case RDT_RESULT_MEAN: return (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
-    case RDT_RESULT_INDEX: return 16; /* a key and an index of 8, aligned to that */
+    case RDT_RESULT_MEAN:
+        return op->values * (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
+    case RDT_RESULT_INDEX: return 16;
     case RDT_RESULT_TRUTH: return 4;
     case RDT_RESULT_COUNT: return 8;
     case RDT_RESULT_SAME:
     case RDT_RESULT_ABS:
-    case RDT_RESULT_BITS: return compared;
+    case RDT_RESULT_BITS: return op->values * compared;
     }
-    return compared;
+    return op->values * compared;
 }
 
 bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b) {
-    return rdt_op_find(a->op)->indexed == rdt_op_find(b->op)->indexed && a->order == b->order &&
+    const rdt_op_traits *of_a = rdt_op_find(a->op), *of_b = rdt_op_find(b->op);
+    return of_a->indexed == of_b->indexed && of_a->inputs == of_b->inputs &&
+           of_a->outputs == of_b->outputs && a->order == b->order &&
            rdt_problem_layout(a) == rdt_problem_layout(b) &&
            redtune_dtype_bytes(a->dtype) == redtune_dtype_bytes(b->dtype) &&
            rdt_problem_accumulator_bytes(a) == rdt_problem_accumulator_bytes(b);

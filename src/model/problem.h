@@ -38,6 +38,8 @@ redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_probl
                                    redtune_error *err);
 /* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
+/* The dtype of the second result, likewise; REDTUNE_DTYPE_NONE where the op has one. */
+redtune_dtype rdt_problem_second(const redtune_problem *problem);
 /* As rdt_problem_resolve, for the extents and the order alone. */
 redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune_error *err);
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */

@@ -242,6 +242,10 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce: %s is not NULL, and every op has one input and one output",
                         operands->d_in[1] ? "d_in[1]" : "d_out[1]");
+    if (operands->parameters || operands->d_parameters || operands->d_count || operands->accumulate)
+        return rdt_fail(
+            err, REDTUNE_UNSUPPORTED, 0,
+            "cannot reduce: parameters, d_parameters, d_count and accumulate must be 0");
     const redtune_workspace *workspace = operands->workspace;
     if (workspace && plan && workspace->rt != plan->rt)
         return rdt_fail(err, REDTUNE_INVALID, 0,
