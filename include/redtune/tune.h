@@ -157,10 +157,12 @@ typedef struct redtune_verified {
     double now_ns;       /* what it took now; 0 unless outcome is "good" */
     const char *outcome; /* as in redtune_row */
     const char *cause;   /* why it is not good; else "" */
-    /* Nonzero: it is right, and not slower than it was by more than the noise and a tenth. */
-    int holds;
+    int holds;           /* nonzero: by redtune_verify's rule */
     /* Nonzero: it does not hold, and what stood for it before does so no more. */
     int retired;
+    /* The same of what it was timed beside: the built-in default, or beside that the fastest other
+     * config; 0: unknown. */
+    double beside_was_ns, beside_now_ns;
 } redtune_verified;
 
 typedef struct redtune_verify_counts {
@@ -169,8 +171,9 @@ typedef struct redtune_verify_counts {
     uint64_t verified; /* of them, now */
     uint64_t held;
     uint64_t retired;
-    uint64_t skipped; /* too large for the GPU's memory, or not of the templates' any more */
-    uint64_t reserved[4];
+    uint64_t skipped;     /* too large for the GPU's memory, or not of the templates' any more */
+    uint64_t held_beside; /* of those held: slower now, as what they were timed beside is */
+    uint64_t reserved[3];
 } redtune_verify_counts;
 
 /* The measurements to verify. Zero fields: all of rt's GPU model. */
@@ -192,10 +195,22 @@ typedef struct redtune_verifying {
 } redtune_verifying;
 
 /* Measures configs again, on rt's GPU, that have good measurements in the databases: verifies them
- * and times them beside the built-in default, as a tune does. Each measurement goes into rt's first
- * database at once. So imported configs need no verifying any more, a wrong one is out, and a
- * slower one has its present time: it is measured as often as it takes to outvote its older rows,
- * up to eight times. Fails with REDTUNE_DATABASE or REDTUNE_FILE, before anything is measured, if
+ * and times them beside the built-in default, as a tune does, and the default beside the fastest
+ * other config. A config holds if it is right and
+ *
+ *  - takes no longer than it did, or
+ *  - is as fast as what it is timed beside or faster, and that takes longer than it did as well, or
+ *    the ratio of the two has not grown, or
+ *  - is slower than what it is timed beside, as it was before, and their ratio has not grown.
+ *
+ * Longer and grown mean by more than the noise and a tenth. So a GPU that is slower than on the day
+ * of the tune is no reason against a config.
+ *
+ * Measurements go into rt's first database at once. So imported configs need no verifying any more,
+ * a wrong one is out, and a slower one has its present time: it is measured as often as it takes to
+ * outvote its older rows, up to eight times. Times of a GPU that is slower than it was are
+ * stored only of a config that does not hold, or that was imported: older times of other configs
+ * would win over them. Fails with REDTUNE_DATABASE or REDTUNE_FILE, before anything is measured, if
  * that database cannot be written. A config that does not hold is no failure. */
 REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
                                           redtune_verify_counts *counts, redtune_error *err);

@@ -32,6 +32,8 @@ static void write_json(rdt_json *json, const redtune_verified *each) {
     rdt_json_text(json, "cause", each->cause);
     rdt_json_truth(json, "holds", each->holds);
     rdt_json_truth(json, "retired", each->retired);
+    rdt_json_real(json, "beside_was_ns", each->beside_was_ns);
+    rdt_json_real(json, "beside_now_ns", each->beside_now_ns);
     rdt_json_end(json, '}');
 }
 
@@ -47,7 +49,11 @@ static void add_row(rdt_table *table, const redtune_verified *each) {
     rdt_table_add(table, "%s%s", each->now_ns > 0 ? "slower" : each->outcome,
                   each->retired ? ", out" : "");
     rdt_table_add(table, "%s", each->config);
-    rdt_table_add(table, "%s", each->cause);
+    if (each->now_ns > 0 && each->beside_now_ns > 0)
+        rdt_table_add(table, "beside it %.2f us, now %.2f us", each->beside_was_ns / 1e3,
+                      each->beside_now_ns / 1e3);
+    else
+        rdt_table_add(table, "%s", each->cause);
 }
 
 static int note_verified(void *user, const redtune_verified *each) {
@@ -73,6 +79,7 @@ static void finish_json(audit *self, const redtune_verify_counts *counts, bool c
     rdt_json_count(json, "held", counts->held);
     rdt_json_count(json, "retired", counts->retired);
     rdt_json_count(json, "skipped", counts->skipped);
+    rdt_json_count(json, "held_beside", counts->held_beside);
     rdt_json_end(json, '}');
 }
 
@@ -110,6 +117,10 @@ static void summarise_verified(const rdt_options *options, const redtune_verify_
                           " do not, of which %" PRIu64 " are out now%s",
                           counts->verified, counts->standing, counts->held,
                           counts->verified - counts->held, counts->retired, skipped);
+    if (counts->held_beside)
+        rdt_message_print("held because what was timed beside them is slower as well: %" PRIu64
+                          "; this GPU is slower now than when it was tuned",
+                          counts->held_beside);
 }
 
 static redtune_status verify_sample(audit *self, redtune_verify_counts *counts,
@@ -168,11 +179,12 @@ const rdt_command rdt_cmd_verify = {
     .summary = "tries again what is known of this GPU, and drops what no longer holds",
     .details =
         "Takes a sample of the configs that the databases have good measurements of, on this GPU\n"
-        "model, checks their answers and times them beside the built-in default. Every "
-        "measurement\n"
-        "is kept: one that is wrong now is out, one that is more than a tenth slower stands with\n"
-        "the time it takes now, and imported ones that hold need no verifying any more. The table\n"
-        "has those that do not hold. Exit status: 0 all hold, 1 some do not.\n"
+        "model, checks their answers and times them beside the built-in default. One that is\n"
+        "wrong now is out, one that is more than a tenth slower stands with the time it takes "
+        "now,\n"
+        "and imported ones that hold need no verifying any more. One that is slower because the\n"
+        "GPU is, as the default shows, holds. The table has those that do not hold. Exit status:\n"
+        "0 all hold, 1 some do not.\n"
         "\n"
         "For example: redtune verify --device 0 --dtype f32 --sample 100\n",
     .run = run_verify,

@@ -4,6 +4,8 @@
 . "${BASH_SOURCE%/*}/plant.sh"
 small=(--dtype f64 --size 512)
 export REDTUNE_SIM_LIMIT=1T
+# It takes two to three times as long as the default.
+plain=block=32,vec=1,unroll=1,load=plain,tail=shared,finish=two_pass,per_sm=1
 
 verify() { "$redtune" verify --device 0 --db "$@"; }
 sql() { "$query" "$1" "$2" >/dev/null || fail "SQL: $2"; }
@@ -34,25 +36,75 @@ what_holds_is_left_alone() {
 }
 
 what_flatters_is_outvoted() {
-    local config=block=32,vec=1,unroll=1,load=plain,tail=shared,finish=two_pass,per_sm=1
     cp sound.db flattering.db
     # Three times, so that one measurement is not enough.
-    for date in 1 2 3; do add flattering.db $config 77.0 $date; done
-    [ "$(winner flattering.db)" = $config ] || fail "the flattered config does not win"
+    for date in 1 2 3; do add flattering.db $plain 77.0 $date; done
+    [ "$(winner flattering.db)" = $plain ] || fail "the flattered config does not win"
     cp flattering.db sampled.db
     run verify sampled.db --sample 1
     want_exit 1
-    want_in_out "$config"
+    want_in_out "$plain"
     run verify flattering.db --all
     want_exit 1
     want_in_out "slower, out"
-    want_in_out "$config"
+    want_in_out "$plain"
     want_in_err " 1 do not, of which 1 are out now"
     [ "$(winner flattering.db)" = "$(winner sound.db)" ] || fail "the flattered config still wins"
     run verify flattering.db --all --json
     want_exit 0
     want_in_out '"complete": true'
     want_not_in_out '"holds": false'
+}
+
+# slow COPY: the databases' times of a GPU that took a fourth less than this one does.
+slow() {
+    cp sound.db "$1"
+    sql "$1" "UPDATE measurement SET median_ns = median_ns / 1.33, spread_ns = spread_ns / 1.33"
+}
+
+a_slower_gpu_is_no_fault_of_any_config() {
+    slow slow.db
+    rows slow.db >before.txt
+    run verify slow.db --all --json
+    want_exit 0
+    want_in_out '"holds": true'
+    want_not_in_out '"beside_now_ns": 0'
+    want_in_err "held because what was timed beside them is slower as well: "
+    rows slow.db | cmp -s - before.txt || fail "times of a slower GPU are stored"
+}
+
+# The default is held against the fastest other config.
+a_slower_gpu_is_no_fault_of_the_default() {
+    slow default.db
+    sql default.db "DELETE FROM measurement WHERE NOT is_default"
+    add default.db $plain 1500.0 1
+    run verify default.db --sample 1 --json
+    want_exit 0
+    want_in_out "$(winner default.db)"
+    want_not_in_out '"now_ns": 0'
+    want_in_out '"beside_was_ns": 1500'
+    want_in_out '"held_beside": 1'
+}
+
+what_flatters_the_default_is_outvoted() {
+    cp sound.db default.db
+    sql default.db "UPDATE measurement SET median_ns = 300 WHERE is_default"
+    before=$(winner default.db)
+    run verify default.db --sample 1
+    want_exit 1
+    want_in_out "$before"
+    [ "$(winner default.db)" = "$(winner sound.db)" ] || fail "the default still wins"
+}
+
+what_is_slower_than_the_default_on_a_slower_gpu_is_out() {
+    slow behind.db
+    add behind.db $plain 57.0 1
+    run verify behind.db --sample 1
+    want_exit 1
+    want_in_out "slower, out"
+    want_in_out "$plain"
+    want_in_out "beside it "
+    [ "$(winner behind.db)" = "$(winner sound.db)" ] || fail "the flattered config still wins"
 }
 
 # These templates are other ones than those of the measurements.
@@ -120,5 +172,8 @@ what_is_asked_wrongly_is_refused() {
 }
 
 check_run what_holds_is_left_alone what_flatters_is_outvoted \
+    a_slower_gpu_is_no_fault_of_any_config a_slower_gpu_is_no_fault_of_the_default \
+    what_flatters_the_default_is_outvoted \
+    what_is_slower_than_the_default_on_a_slower_gpu_is_out \
     what_another_build_found_wrong_is_tried_again filters_are_those_of_show \
     what_is_asked_wrongly_is_refused what_fails_is_out what_another_file_dates_ahead_is_out

@@ -1,26 +1,31 @@
-/* Verify: whether what the databases say of this GPU model still holds on this GPU. */
+/* Verify: whether what the databases say of this GPU model still holds on this GPU.
+ *
+ * Each config is measured beside a partner: the built-in default, or beside that the fastest other
+ * config of the problem. So a GPU that is slower than on the day of the tune is told from a config
+ * that is (model/hold.h). What the former takes is not stored: times of such a state would stand
+ * beside those of configs that were not measured in it, and the best would lose to them. */
 #include <stdlib.h>
 #include <string.h>
 #include "api/records/current.h"
 #include "api/runtime/recheck_session.h"
 #include "base/random.h"
 #include "base/reserved.h"
+#include "model/hold.h"
 #include "model/problem_filter.h"
 #include "model/winner.h"
 #include "redtune/tune.h"
 
-/* A config that is slower than this and the noise does not hold. */
-static const double tolerance = 0.10;
 static const double usual_step_s = 10;
 /* A slower config is measured so often at most to outvote what is there. */
 enum { VOTES_MAX = 8 };
 
-/* A config at a problem, and what stands for it. */
+/* A config at a problem, what stands for it, and the same of its partner. */
 typedef struct entry {
-    rdt_trial trial;
+    rdt_trial trial, partner; /* the partner's family is "" where nothing can be beside it */
     rdt_point point;
-    int votes;    /* measurements that it takes to outvote it */
-    int64_t date; /* of the latest row */
+    rdt_point rechecked; /* point, or, where that is the default, its partner */
+    int votes;           /* measurements that it takes to outvote it */
+    int64_t date;        /* of the latest row */
 } entry;
 
 typedef struct work {
@@ -36,6 +41,12 @@ typedef struct work {
     size_t count;
     redtune_verify_counts counts;
 } work;
+
+/* Rows that lie together. */
+typedef struct rows_part {
+    const rdt_row *row;
+    size_t count;
+} rows_part;
 
 /* ---- what stands ----------------------------------------------------------------------------- */
 
@@ -71,65 +82,102 @@ static int compare_age(const void *a, const void *b) {
     return diff ? diff : (int)x->trial.outcome - (int)y->trial.outcome;
 }
 
-/* Whether it can be tried here at all. */
-static bool find_config(const work *self, entry *each) {
+/* The point of a trial, if it can be tried here at all. */
+static bool find_point(const work *self, const rdt_trial *trial, rdt_point *out) {
     const rdt_context *context = self->rt->context;
-    const redtune_problem *problem = &each->trial.problem;
-    return rdt_test_buffers_fit(&context->facts, self->free_bytes, problem) &&
-           !rdt_point_read(rdt_codegen_spaces(self->codegen), each->trial.family,
-                           each->trial.config, &each->point, NULL) &&
-           !rdt_codegen_check(self->codegen, (rdt_case){problem, &context->facts}, &each->point,
+    return rdt_test_buffers_fit(&context->facts, self->free_bytes, &trial->problem) &&
+           !rdt_point_read(rdt_codegen_spaces(self->codegen), trial->family, trial->config, out,
+                           NULL) &&
+           !rdt_codegen_check(self->codegen, (rdt_case){&trial->problem, &context->facts}, out,
                               NULL);
 }
 
 /* The trial that stands for these rows: of one config, or of a problem's winner; NULL: none can. */
-static redtune_status find_standing(const rdt_row *rows, size_t count, const rdt_trial **out,
-                                    redtune_error *err) {
-    const rdt_trial **trials = malloc(count * sizeof *trials);
+static redtune_status find_standing(rows_part rows, const rdt_trial **out, redtune_error *err) {
+    const rdt_trial **trials = malloc(rows.count * sizeof *trials);
     rdt_winner found;
-    if (!trials) return rdt_fail_memory(err, count * sizeof *trials);
-    for (size_t i = 0; i < count; i++) trials[i] = &rows[i].trial;
-    redtune_status status = rdt_winner_choose(trials, count, &found, err);
+    if (!trials) return rdt_fail_memory(err, rows.count * sizeof *trials);
+    for (size_t i = 0; i < rows.count; i++) trials[i] = &rows.row[i].trial;
+    redtune_status status = rdt_winner_choose(trials, rows.count, &found, err);
     free(trials);
     if (!status) *out = found.trial;
     return status;
-}
-
-/* Adds what stands for the config that these rows are of, if anything does. */
-static redtune_status add_standing(work *self, const rdt_row *rows, size_t count,
-                                   redtune_error *err) {
-    const rdt_trial *standing = NULL;
-    redtune_status status = find_standing(rows, count, &standing, err);
-    if (status || !standing) return status;
-    entry each = {.trial = *standing, .date = rows[count - 1].date};
-    self->counts.standing++;
-    if (!find_config(self, &each)) {
-        self->counts.skipped++;
-        return REDTUNE_OK;
-    }
-    for (size_t i = 0; i < count; i++)
-        each.votes += !rows[i].trial.imported && rows[i].trial.samples >= RDT_RECHECK_SAMPLES_MIN;
-    if (each.votes < 1) each.votes = 1;
-    if (each.votes > VOTES_MAX) each.votes = VOTES_MAX;
-    self->entries[self->count++] = each;
-    return REDTUNE_OK;
 }
 
 static bool is_of_config(const rdt_trial *trial, const rdt_trial *other) {
     return !strcmp(trial->family, other->family) && !strcmp(trial->config, other->config);
 }
 
-/* The configs of a problem, whose rows these are; of a sample the winner alone. */
-static redtune_status list_problem(work *self, const rdt_row *rows, size_t count,
+/* The default at the entry's problem. */
+static redtune_status find_default(const work *self, const entry *each, rdt_trial *out,
                                    redtune_error *err) {
+    rdt_point point;
+    const rdt_case at = {&each->trial.problem, &self->rt->context->facts};
+    redtune_status status = rdt_codegen_default(self->codegen, at, &point, err);
+    if (!status)
+        rdt_point_write(rdt_codegen_spaces(self->codegen), &point, out->family, out->config);
+    return status;
+}
+
+/* Finds the entry's partner among the rows of its problem: of those measured here, or, for a config
+ * that was imported, of those that were too, since times of other GPUs do not compare. */
+static redtune_status find_partner(work *self, rows_part all, entry *each, redtune_error *err) {
+    rdt_trial baseline;
+    rdt_winner found = {NULL, NULL, NULL};
+    redtune_status status = find_default(self, each, &baseline, err);
+    if (status) return status;
+    const rdt_trial **trials = malloc(all.count * sizeof *trials);
+    if (!trials) return rdt_fail_memory(err, all.count * sizeof *trials);
+    const bool is_default = is_of_config(&each->trial, &baseline);
+    size_t kept = 0;
+    for (size_t i = 0; i < all.count; i++)
+        if (all.row[i].trial.imported == each->trial.imported &&
+            is_of_config(&all.row[i].trial, &baseline) != is_default)
+            trials[kept++] = &all.row[i].trial;
+    status = rdt_winner_choose(trials, kept, &found, err);
+    free(trials);
+    rdt_point point;
+    each->rechecked = each->point;
+    if (status || !found.fastest || !find_point(self, found.fastest, &point)) return status;
+    each->partner = *found.fastest;
+    if (is_default) each->rechecked = point;
+    return REDTUNE_OK;
+}
+
+/* Adds what stands for a config, if anything does: own are the rows of that config among all of the
+ * problem. */
+static redtune_status add_standing(work *self, rows_part own, rows_part all, redtune_error *err) {
+    const rdt_trial *standing = NULL;
+    redtune_status status = find_standing(own, &standing, err);
+    if (status || !standing) return status;
+    entry each = {.trial = *standing, .date = own.row[own.count - 1].date};
+    self->counts.standing++;
+    if (!find_point(self, &each.trial, &each.point)) {
+        self->counts.skipped++;
+        return REDTUNE_OK;
+    }
+    status = find_partner(self, all, &each, err);
+    if (status) return status;
+    for (size_t i = 0; i < own.count; i++)
+        each.votes +=
+            !own.row[i].trial.imported && own.row[i].trial.samples >= RDT_RECHECK_SAMPLES_MIN;
+    if (each.votes < 1) each.votes = 1;
+    if (each.votes > VOTES_MAX) each.votes = VOTES_MAX;
+    self->entries[self->count++] = each;
+    return REDTUNE_OK;
+}
+
+/* The configs of a problem, whose rows these are; of a sample the winner alone. */
+static redtune_status list_problem(work *self, rows_part rows, redtune_error *err) {
+    const rdt_row *row = rows.row;
     const rdt_trial *winner = NULL;
     const bool sampled = self->wanted->sample;
-    redtune_status status = sampled ? find_standing(rows, count, &winner, err) : REDTUNE_OK;
-    for (size_t first = 0, end; !status && first < count; first = end) {
+    redtune_status status = sampled ? find_standing(rows, &winner, err) : REDTUNE_OK;
+    for (size_t first = 0, end; !status && first < rows.count; first = end) {
         end = first + 1;
-        while (end < count && !compare_subject(&rows[first], &rows[end])) end++;
-        if (!sampled || (winner && is_of_config(&rows[first].trial, winner)))
-            status = add_standing(self, &rows[first], end - first, err);
+        while (end < rows.count && !compare_subject(&row[first], &row[end])) end++;
+        if (!sampled || (winner && is_of_config(&row[first].trial, winner)))
+            status = add_standing(self, (rows_part){&row[first], end - first}, rows, err);
     }
     return status;
 }
@@ -144,7 +192,7 @@ static redtune_status list_entries(work *self, redtune_error *err) {
     for (size_t first = 0, end; !status && first < count; first = end) {
         end = first + 1;
         while (end < count && !rdt_rows_compare_problem(&row[first].trial, &row[end].trial)) end++;
-        status = list_problem(self, &row[first], end - first, err);
+        status = list_problem(self, (rows_part){&row[first], end - first}, err);
     }
     return status;
 }
@@ -163,36 +211,73 @@ static void draw(work *self) {
 
 /* ---- trying it ------------------------------------------------------------------------------- */
 
-static redtune_status measure_entry(work *self, const entry *each, rdt_rechecked *out,
+/* What an entry takes now. */
+typedef struct measured {
+    rdt_trial config;
+    rdt_trial partner; /* not good: its time is unknown */
+    rdt_hold hold;
+} measured;
+
+static bool has_slower_partner(const entry *each, const measured *now) {
+    return *each->partner.family && now->partner.outcome == RDT_OUTCOME_GOOD &&
+           rdt_hold_takes_longer((rdt_then_now){&each->partner, &now->partner});
+}
+
+/* Leaves the trials to store. On a GPU that is slower than it was only the time of a config that
+ * does not hold is stored. Of an imported config there is no time of here so far: all are stored.
+ */
+static size_t keep_to_store(const entry *each, const measured *now, rdt_trial *trials,
+                            size_t count) {
+    size_t kept = 0;
+    if (each->trial.imported || now->hold == RDT_HOLD_TIME || now->hold == RDT_HOLD_FAILED)
+        return count;
+    if (now->hold == RDT_HOLD_BESIDE) return 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_of_config(&trials[i], &each->trial) || !has_slower_partner(each, now))
+            trials[kept++] = trials[i];
+    return kept;
+}
+
+static rdt_hold judge(const entry *each, const measured *now) {
+    const rdt_then_now partner = {*each->partner.family ? &each->partner : NULL, &now->partner};
+    return rdt_hold_judge((rdt_then_now){&each->trial, &now->config}, partner);
+}
+
+static redtune_status measure_entry(work *self, const entry *each, measured *out,
                                     redtune_error *err) {
     redtune_error why;
-    redtune_status status = rdt_recheck_session_recheck(
-        &self->session, &each->trial.problem, each->trial.cache, &each->point, 0, out, err);
+    rdt_rechecked found = {.count = 0};
     redtune_status kept = REDTUNE_OK;
-    out->trials[0].after = each->date;
-    if (out->count)
+    redtune_status status = rdt_recheck_session_recheck(
+        &self->session, &each->trial.problem, each->trial.cache, &each->rechecked, 0, &found, err);
+    *out = (measured){.config.outcome = RDT_OUTCOME_HUNG, .partner.outcome = RDT_OUTCOME_HUNG};
+    for (size_t i = 0; i < found.count; i++) {
+        const bool is_own = is_of_config(&found.trials[i], &each->trial);
+        if (is_own) found.trials[i].after = each->date;
+        *(is_own ? &out->config : &out->partner) = found.trials[i];
+    }
+    out->hold = judge(each, out);
+    found.count = keep_to_store(each, out, found.trials, found.count);
+    if (found.count)
         kept = rdt_current_put(self->database, self->codegen, &self->rt->context->facts,
-                               &self->origin, out->trials, out->count, &why);
+                               &self->origin, found.trials, found.count, &why);
     if (!status && kept && err) *err = why;
     return status ? status : kept;
 }
 
-static bool still_holds(const rdt_trial *was, const rdt_trial *now) {
-    double slower_ns = now->median_ns - was->median_ns;
-    return now->outcome == RDT_OUTCOME_GOOD &&
-           (slower_ns <= tolerance * was->median_ns || slower_ns <= rdt_winner_noise_ns(was, now));
-}
-
-static redtune_verified describe_verified(const entry *each, const rdt_trial *now) {
+static redtune_verified describe_verified(const entry *each, const measured *now) {
+    const bool is_beside = *each->partner.family && now->partner.outcome == RDT_OUTCOME_GOOD;
     redtune_verified told = {
         .problem = each->trial.problem,
         .warm = each->trial.cache == RDT_CACHE_WARM,
         .imported = each->trial.imported,
         .was_ns = each->trial.median_ns,
-        .now_ns = now->median_ns,
-        .outcome = rdt_trial_outcome_name(now->outcome),
-        .cause = now->cause,
-        .holds = still_holds(&each->trial, now),
+        .now_ns = now->config.median_ns,
+        .outcome = rdt_trial_outcome_name(now->config.outcome),
+        .cause = now->config.cause,
+        .holds = now->hold == RDT_HOLD_TIME || now->hold == RDT_HOLD_BESIDE,
+        .beside_was_ns = is_beside ? each->partner.median_ns : 0,
+        .beside_now_ns = is_beside ? now->partner.median_ns : 0,
     };
     rdt_text_copy(told.family, sizeof told.family, each->trial.family);
     rdt_text_copy(told.config, sizeof told.config, each->trial.config);
@@ -200,20 +285,21 @@ static redtune_verified describe_verified(const entry *each, const rdt_trial *no
 }
 
 static redtune_status verify_entry(work *self, const entry *each, redtune_error *err) {
-    rdt_rechecked found = {.count = 0};
-    redtune_status status = measure_entry(self, each, &found, err);
+    measured now;
+    redtune_status status = measure_entry(self, each, &now, err);
     if (status) return status;
-    const rdt_trial first = found.trials[0];
+    const measured first = now;
     redtune_verified told = describe_verified(each, &first);
-    bool is_slower = !told.holds && first.outcome == RDT_OUTCOME_GOOD;
+    bool is_slower = first.hold == RDT_HOLD_SLOWER;
     int against = 1;
     for (int i = 1; !status && is_slower && i < each->votes; i++) {
-        status = measure_entry(self, each, &found, err);
-        against += !status && !still_holds(&each->trial, &found.trials[0]);
+        status = measure_entry(self, each, &now, err);
+        against += !status && (now.hold == RDT_HOLD_SLOWER || now.hold == RDT_HOLD_FAILED);
     }
     told.retired = !told.holds && (!is_slower || against == each->votes);
     self->counts.verified++;
     self->counts.held += told.holds != 0;
+    self->counts.held_beside += first.hold == RDT_HOLD_BESIDE;
     self->counts.retired += told.retired != 0;
     if (!status && self->wanted->each && self->wanted->each(self->wanted->user, &told))
         status = rdt_fail_interrupted(err, "verifying");
