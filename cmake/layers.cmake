@@ -90,11 +90,12 @@ function(redtune_embed_templates variable)
     set(${variable} ${made} PARENT_SCOPE)
 endfunction()
 
-# redtune_compile_ops(<variable>): a C file with the table of the ops in templates/ops.lua, made by a
-# program of the build's own.
+# redtune_compile_ops(<variable>): a C file with the table of the ops in templates/ops.lua and the
+# files that it takes them from, made by a program of the build's own.
 function(redtune_compile_ops variable)
     set(root ${PROJECT_SOURCE_DIR}/templates)
     set(made ${PROJECT_BINARY_DIR}/generated/ops.c)
+    file(GLOB entries CONFIGURE_DEPENDS ${root}/ops/*.lua ${root}/lib/*.lua)
     add_executable(redtune-write-ops ${PROJECT_SOURCE_DIR}/cmake/write_ops.c
                    ${PROJECT_SOURCE_DIR}/src/codegen/op_reader.c)
     target_include_directories(redtune-write-ops PRIVATE ${PROJECT_SOURCE_DIR}/include
@@ -103,8 +104,7 @@ function(redtune_compile_ops variable)
     set_target_properties(redtune-write-ops PROPERTIES
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
     add_custom_command(OUTPUT ${made} COMMAND redtune-write-ops ${root} ${made}
-        DEPENDS redtune-write-ops ${root}/ops.lua ${root}/dtypes.lua ${root}/lib/accumulator.lua
-                ${root}/lib/convert.lua ${root}/lib/words.lua
+        DEPENDS redtune-write-ops ${root}/ops.lua ${root}/dtypes.lua ${entries}
         VERBATIM COMMENT "Compiling the table of ops")
     set(${variable} ${made} PARENT_SCOPE)
 endfunction()

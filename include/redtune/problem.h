@@ -46,7 +46,7 @@ REDTUNE_API const char *redtune_status_name(redtune_status status);
 /* ---- what is reduced --------------------------------------------------------------------- */
 
 /* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. An op that
- * is only in templates/ops.lua, or in the folder of templates that REDTUNE_TEMPLATES names, has no
+ * is only in templates/ops/, or in the folder of templates that REDTUNE_TEMPLATES names, has no
  * enumerator here: redtune_op_find gives its number, which holds within the process. */
 typedef enum redtune_op {
     REDTUNE_SUM = 0,

@@ -1,4 +1,4 @@
-/* Op reader: the entries of templates/ops.lua as the table that C goes by. */
+/* Op reader: the entries that templates/ops.lua gathers as the table that C goes by. */
 #include "codegen/op_reader.h"
 
 #include <lauxlib.h>

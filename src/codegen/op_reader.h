@@ -1,5 +1,5 @@
-/* Op reader: the entries of templates/ops.lua as the table that C goes by. The build runs it, too,
- * for the ops that are compiled in: it knows Lua and nothing else of redtune. */
+/* Op reader: the entries that templates/ops.lua gathers as the table that C goes by. The build runs
+ * it, too, for the ops that are compiled in: it knows Lua and nothing else of redtune. */
 #pragma once
 
 #include <lua.h>

@@ -1,6 +1,6 @@
 /* Op: what redtune knows of an op beside the CUDA text that computes it.
  *
- * templates/ops.lua holds an entry for each op, and the build makes a constant table of those
+ * templates/ops.lua gathers an entry for each op, and the build makes a constant table of those
  * compiled in. The ops of the user's template folder are read once, when an op is asked for that is
  * not in that table; they come behind it, in the order of their names. So an op's number holds
  * within a process, and its name everywhere. */
@@ -60,7 +60,7 @@ typedef struct rdt_op_parameter {
     double usual;
 } rdt_op_parameter;
 
-/* An entry of templates/ops.lua, where each field is explained. */
+/* An entry, as the head of templates/ops.lua explains it. */
 typedef struct rdt_op_traits {
     redtune_op op;
     char name[RDT_OP_NAME_BYTES];

@@ -27,8 +27,8 @@ print(sqlite3.connect("mine.db").execute(
 
 # A comment, a doc, a table in another order, blanks: none of them is in a kernel.
 change_no_kernel() {
-    sed -i '1i -- A comment.' "$templates/ops.lua" "$templates/dtypes.lua"
-    sed -i 's/formula = "x\[0\] ^ ... ^ x\[n-1\]"/formula = "exclusive or"/' "$templates/ops.lua"
+    sed -i '1i -- A comment.' "$templates/ops.lua" "$templates/ops/sums.lua" "$templates/dtypes.lua"
+    sed -i 's/formula = "x\[0\] ^ ... ^ x\[n-1\]"/formula = "exclusive or"/' "$templates/ops/bits.lua"
     sed -i '1i // A comment of the kernel.\n' "$templates/block/kernel.cu"
 }
 
@@ -51,7 +51,7 @@ only_what_changed_is_measured_again() {
     rm -f mine.db
     tune
     local sums=$(rows_of sum) xors=$(rows_of xor)
-    sed -i 's/return bitwise(t, "^", 0)/return bitwise(t, "^ 0 ^", 0)/' "$templates/ops.lua"
+    sed -i 's/return bitwise(t, "^", 0)/return bitwise(t, "^ 0 ^", 0)/' "$templates/ops/bits.lua"
     tune
     want_exit 0
     [ "$(rows_of sum)" = "$sums" ] || fail "sums were measured again"
@@ -87,7 +87,7 @@ shipped_rows_stay_valid() {
         want_in_out "match     exact"
         want_not_in_out differs
     done
-    sed -i 's/return a .. " + " .. b/return b .. " + " .. a/' "$templates/ops.lua"
+    sed -i 's/return a .. " + " .. b/return b .. " + " .. a/' "$templates/lib/sums.lua"
     explain sum
     want_in_out differs
     explain argmax

@@ -5,14 +5,14 @@
 readme=$(realpath "$2") templates=$(realpath "$3")
 . "${BASH_SOURCE%/*}/../cli/check.sh"
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
-! grep -q '^ops.sumcube = ' "$templates/ops.lua" || { echo "skipped: the op is in the tree" >&2; exit 77; }
+! grep -rq 'name = "sumcube"' "$templates/ops" || { echo "skipped: the op is in the tree" >&2; exit 77; }
 
 # add FOLDER: a copy of the templates that has README's entry.
 add() {
     cp -r "$templates" "$1" && chmod -R u+w "$1"
-    sed -i '/^return ops$/d' "$1/ops.lua"
     sed -n '/^```lua$/,/^```$/p' "$readme" | grep -v '^```' >entry
-    { cat entry; printf '\nreturn ops\n'; } >>"$1/ops.lua"
+    sed -i '$d' "$1/ops/sums.lua"
+    { cat entry; echo '}'; } >>"$1/ops/sums.lua"
 }
 
 # with FOLDER COMMAND...: under those templates.
@@ -86,7 +86,7 @@ without_the_templates_its_rows_are_left_alone() {
 # What only fast kernels use of an entry is wrong: the sum of elements in place of their cubes.
 a_kernel_that_computes_something_else_is_found_wrong() {
     add wrong
-    sed -i 's/^        end })$/        end, narrow = words.sum(t.dtype) })/' wrong/ops.lua
+    sed -i 's/^        end })$/        end, narrow = words.sum(t.dtype) })/' wrong/ops/sums.lua
     with wrong tune --device 0 --db wrong.db --op sumcube --dtype i16 --size 512 --effort quick
     [ "$code" != 0 ] || fail "it is tuned"
     want_in_err "wrong result: sumcube of "
@@ -94,7 +94,7 @@ a_kernel_that_computes_something_else_is_found_wrong() {
 
 a_broken_entry_is_named() {
     add broken
-    sed -i 's/power = 3/power = "three"/' broken/ops.lua
+    sed -i 's/power = 3/power = "three"/' broken/ops/sums.lua
     with broken emit --op sumcube
     want_refused 1 "the power of sumcube must be a number"
 }

@@ -1,0 +1,56 @@
+-- The ops that find an element's place. ops.lua says what an entry holds.
+local accumulator = require "lib/accumulator"
+local extremes = require "lib/extremes"
+
+-- Keys are unsigned integers in the order of the values; the least wins, and NaN is below all.
+-- -0 + 0 is +0, so that both zeros have one key.
+local function key_function(t, greatest)
+    local wide = t.dtype.bytes == 8
+    local key = wide and "u64" or "u32"
+    local sign = wide and "0x8000000000000000ull" or "0x80000000u"
+    local flip = greatest and "~" or ""
+    local body
+    if t.dtype.kind == "unsigned" then
+        body = ("return %sx;"):format(flip)
+    elseif t.dtype.kind == "signed" then
+        body = ("return %s((%s)x ^ %s);"):format(flip, key, sign)
+    else
+        local bits = wide and "(u64)__double_as_longlong(x + 0.0)" or "__float_as_uint(x + 0.0f)"
+        body = ("const %s bits = %s;\n"):format(key, bits)
+            .. ("    const %s ordered = bits & %s ? ~bits : bits | %s;\n"):format(key, sign, sign)
+            .. ("    return x == x ? %sordered : 0;"):format(flip)
+    end
+    return ("__device__ __forceinline__ %s key_of(%s x)\n{\n    %s\n}\n"):format(
+        key, t.dtype.value, body)
+end
+
+local function place(t, greatest)
+    local acc = t.dtype.bytes == 8 and accumulator.arg64 or accumulator.arg32
+    return {
+        acc = acc, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
+        before = function(a, b) return ("%s %s %s"):format(a, greatest and ">" or "<", b) end,
+        last = extremes.kind(t.dtype)[greatest and "least" or "greatest"],
+        functions = key_function(t, greatest) .. [[
+
+__device__ __forceinline__ arg first_least(arg a, arg b)
+{
+    return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
+}
+]],
+        combine = function(a, b) return ("first_least(%s, %s)"):format(a, b) end,
+        finalize = function(a) return ("(i64)%s.index"):format(a) end,
+    }
+end
+
+return {
+    {
+        name = "argmin", number = 6, formula = "the first index of the least of x[0] ... x[n-1]",
+        result = "index", combines = "least", indexed = true,
+        make = function(t) return place(t, false) end,
+    },
+    {
+        name = "argmax", number = 7, formula = "the first index of the greatest of x[0] ... x[n-1]",
+        result = "index", combines = "greatest", indexed = true,
+        make = function(t) return place(t, true) end,
+    },
+}
