@@ -1,14 +1,6 @@
 /* Launch: how a compiled kernel is started for any count, as plain data. */
 #include "model/launch.h"
 
-rdt_extents rdt_launch_complete(rdt_extents extents) {
-    if (!extents.outer) extents.outer = 1;
-    if (!extents.inner) extents.inner = 1;
-    if (!extents.outer_step) extents.outer_step = extents.count * extents.inner;
-    if (!extents.step) extents.step = extents.inner;
-    return extents;
-}
-
 static uint64_t divide_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {

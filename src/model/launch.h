@@ -53,8 +53,14 @@ typedef struct rdt_extents {
     uint64_t outer_step, step; /* elements */
 } rdt_extents;
 
-/* With what the zeros stand for in their place. */
-rdt_extents rdt_launch_complete(rdt_extents extents);
+/* With what the zeros stand for in their place. Inline: every call of a plan comes by here. */
+static inline rdt_extents rdt_launch_complete(rdt_extents extents) {
+    if (!extents.outer) extents.outer = 1;
+    if (!extents.inner) extents.inner = 1;
+    if (!extents.outer_step) extents.outer_step = extents.count * extents.inner;
+    if (!extents.step) extents.step = extents.inner;
+    return extents;
+}
 
 /* What ops of two inputs or results, with parameters, and some runs give a kernel beside the usual
  * operands. Addresses are the GPU's. */

@@ -174,7 +174,7 @@ static redtune_status check_pointers(const redtune_plan *plan, const places *pla
 
 /* In scratch of the stream's. */
 static redtune_status run_here(redtune_plan *plan, const rdt_executable *executable,
-                               const places *places, rdt_operands operands, CUstream stream,
+                               const places *places, rdt_operands *operands, CUstream stream,
                                redtune_error *err) {
     rdt_workspace *workspace = plan->rt->workspace;
     const rdt_call call = {
@@ -186,9 +186,9 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     rdt_turn turn;
     redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);
     if (status) return status;
-    operands.scratch = turn.scratch;
-    operands.chained = turn.chained;
-    status = rdt_kernel_launch(executable->kernel, &executable->launch, operands, stream, err);
+    operands->scratch = turn.scratch;
+    operands->chained = turn.chained;
+    status = rdt_kernel_launch(executable->kernel, &executable->launch, *operands, stream, err);
     rdt_workspace_end(workspace, &call, &turn, !status);
     return status;
 }
@@ -203,7 +203,7 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     const rdt_executable *executable = rdt_plan_executable(plan);
-    const rdt_operands operands = {
+    rdt_operands operands = {
         .input = places.input.begin,
         .extents = extents,
         .output = places.output.begin,
@@ -217,7 +217,7 @@ static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d
     if (!status)
         status = scratch ? rdt_kernel_launch(executable->kernel, &executable->launch, operands,
                                              stream, err)
-                         : run_here(plan, executable, &places, operands, stream, err);
+                         : run_here(plan, executable, &places, &operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
     if (__builtin_expect(plan->tally != NULL, 0) && !status)
