@@ -18,6 +18,7 @@ typedef struct index_point {
 
 typedef struct cover {
     rdt_codegen *codegen;
+    const redtune_problem *like;
     int family;
     const rdt_facts *facts;
     const rdt_space *space;
@@ -36,10 +37,10 @@ static int draw(cover *self, int below) {
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-static redtune_status problem_of(index_point point, redtune_problem *out) {
-    redtune_problem problem = {rdt_op_compiled_in.entry[point.at[OP]].op,
-                               rdt_dtype_table[point.at[DTYPE]].dtype, REDTUNE_DTYPE_NONE,
-                               UINT64_C(1) << 20};
+static redtune_status problem_of(const cover *self, index_point point, redtune_problem *out) {
+    redtune_problem problem = *self->like;
+    problem.op = rdt_op_compiled_in.entry[point.at[OP]].op;
+    problem.dtype = rdt_dtype_table[point.at[DTYPE]].dtype;
     return rdt_problem_resolve(&problem, out, NULL);
 }
 
@@ -54,7 +55,7 @@ static redtune_status check(const cover *self, index_point at, bool *allowed, re
     redtune_problem problem;
     redtune_error refusal;
     *allowed = false;
-    if (problem_of(at, &problem)) return REDTUNE_OK;
+    if (problem_of(self, at, &problem)) return REDTUNE_OK;
     const rdt_point point = point_of(self, at);
     redtune_status status =
         rdt_codegen_check(self->codegen, (rdt_case){&problem, self->facts}, &point, &refusal);
@@ -185,7 +186,7 @@ static redtune_status find_points(cover *self, cover_point *out, size_t *made, r
         if (!pairs) continue;
         mark(self, &point);
         out[*made].point = point_of(self, point);
-        status = problem_of(point, &out[(*made)++].problem);
+        status = problem_of(self, point, &out[(*made)++].problem);
     }
     return status;
 }
@@ -193,6 +194,13 @@ static redtune_status find_points(cover *self, cover_point *out, size_t *made, r
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
                            cover_scope scope, cover_point **points, size_t *count,
                            redtune_error *err) {
+    const redtune_problem whole = {.count = UINT64_C(1) << 20};
+    return cover_pairs_like(codegen, &whole, family, facts, scope, points, count, err);
+}
+
+redtune_status cover_pairs_like(rdt_codegen *codegen, const redtune_problem *like, int family,
+                                const rdt_facts *facts, cover_scope scope, cover_point **points,
+                                size_t *count, redtune_error *err) {
     cover *self = calloc(1, sizeof *self);
     cover_point *out = calloc(POINTS_MAX, sizeof *out);
     redtune_status status = REDTUNE_OK;
@@ -202,6 +210,7 @@ redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *fa
         goto done;
     }
     self->codegen = codegen;
+    self->like = like;
     self->family = family;
     self->facts = facts;
     self->space = &rdt_codegen_spaces(codegen)->space[family];

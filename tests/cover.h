@@ -6,7 +6,7 @@
 #include "codegen/codegen.h"
 
 typedef struct cover_point {
-    redtune_problem problem; /* resolved; count is 2^20 */
+    redtune_problem problem; /* resolved */
     rdt_point point;
 } cover_point;
 
@@ -17,8 +17,13 @@ typedef enum cover_scope {
     COVER_PROBLEMS, /* op with dtype, too */
 } cover_scope;
 
-/* *points is freed by the caller. The same space gives the same set. Pairs that no allowed point
- * has are left out: those for which none was found in some thousand tries. */
+/* Of whole arrays of 2^20 elements. *points is freed by the caller. The same space gives the same
+ * set. Pairs that no allowed point has are left out: those for which none was found in some
+ * thousand tries. */
 redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
                            cover_scope scope, cover_point **points, size_t *count,
                            redtune_error *err);
+/* Likewise, of problems with the extents of `like`. */
+redtune_status cover_pairs_like(rdt_codegen *codegen, const redtune_problem *like, int family,
+                                const rdt_facts *facts, cover_scope scope, cover_point **points,
+                                size_t *count, redtune_error *err);

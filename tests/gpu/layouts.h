@@ -186,13 +186,13 @@ static void check_shape(subject *self, const rdt_test_data *data, const shape *a
 
 /* ---- what holds of each family -------------------------------------------------------------- */
 
-static void check_problem(const layout_test *test, const redtune_problem *problem, bool large) {
+static void check_point(const layout_test *test, const redtune_problem *problem,
+                        const rdt_point *point, int shapes, bool large) {
     rdt_test_data *data = NULL;
-    const rdt_point point = draw_point(problem);
     subject self;
     CHECK_OK(rdt_test_data_create(problem, test->count_max, &data, &err), err);
-    CHECK_OK(subject_open(&shop, problem, &point, &self, &err), err);
-    for (int i = 0; i < test->shapes && !check_state.failed; i++) {
+    CHECK_OK(subject_open(&shop, problem, point, &self, &err), err);
+    for (int i = 0; i < shapes && !check_state.failed; i++) {
         const shape at = test->draw_shape(large && !i);
         check_shape(&self, data, &at);
     }
@@ -212,11 +212,33 @@ static void check_every_op_and_dtype(const layout_test *test) {
                                            test->count, NULL,         test->outer,
                                            test->inner};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                check_problem(test, &problem, !device_is_simulated(&gpu) || kernels % 16 == 0);
+                const rdt_point point = draw_point(&problem);
+                check_point(test, &problem, &point, test->shapes,
+                            !device_is_simulated(&gpu) || kernels % 16 == 0);
                 if (check_state.failed) return;
                 kernels++;
             }
     printf("%s: %zu kernels\n", check_state.fact, kernels);
+}
+
+/* Every pair of the parameters' values, and each op with each dtype, by a few shapes: little enough
+ * for a tool that checks every access. On a simulated device, one kernel of 16. */
+static void check_covering_set(const layout_test *test) {
+    enum { FEW = 2, SIMULATED = 16 };
+    const redtune_problem like = {.count = test->count, .outer = test->outer, .inner = test->inner};
+    const bool simulated = device_is_simulated(&gpu);
+    cover_point *points = NULL;
+    size_t count = 0, done = 0;
+    CHECK_OK(cover_pairs_like(shop.codegen, &like, family, &gpu.context->facts,
+                              simulated ? COVER_KERNELS : COVER_PROBLEMS, &points, &count, &err),
+             err);
+    const size_t wanted = simulated ? count / SIMULATED + 1 : count;
+    for (; done < wanted && !check_state.failed && !subject_is_late(); done++) {
+        const cover_point *at = &points[subject_turn(done, count)];
+        check_point(test, &at->problem, &at->point, FEW, !simulated);
+    }
+    printf("%s: %zu of %zu kernels\n", check_state.fact, done, count);
+    free(points);
 }
 
 /* Holds the sums of these extents, whose first element is input[first], by a few kernels. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/build/builder.h"
+#include "base/clock.h"
 #include "check.h"
 #include "cover.h"
 #include "device.h"
@@ -82,6 +83,21 @@ subject_same(const subject *self, uint64_t count, const redtune_value *got,
     return same;
 }
 
+/* Whether the seconds in RDT_TEST_SECONDS have passed since the first call: under a tool that
+ * checks every access, a test may have to do with a part of its kernels. */
+__attribute__((unused)) static bool subject_is_late(void) {
+    static double start_ns;
+    const char *seconds = getenv("RDT_TEST_SECONDS");
+    if (start_ns == 0) start_ns = rdt_clock_ns();
+    return seconds && rdt_clock_ns() - start_ns > 1e9 * atof(seconds);
+}
+
+/* Which of n kernels is the i-th, in an order whose beginnings spread over all of them. */
+__attribute__((unused)) static size_t subject_turn(size_t i, size_t n) {
+    enum { STRIDE = 7919 /* a prime beyond any n */ };
+    return i * STRIDE % n;
+}
+
 /* Runs the fact on every kernel of the covering set, each op with each dtype among them; on a
  * simulated device the smaller set. */
 __attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(subject *self)) {
@@ -93,13 +109,15 @@ __attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(s
     cover_scope scope = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS;
     CHECK_OK(workshop_open(gpu, &shop, &err), err);
     CHECK_OK(cover_pairs(shop.codegen, 0, &gpu->context->facts, scope, &points, &count, &err), err);
-    for (size_t i = 0; i < count && !check_state.failed; i++) {
+    size_t done = 0;
+    for (; done < count && !check_state.failed && !subject_is_late(); done++) {
+        const cover_point *at = &points[subject_turn(done, count)];
         subject self;
-        CHECK_OK(subject_open(&shop, &points[i].problem, &points[i].point, &self, &err), err);
+        CHECK_OK(subject_open(&shop, &at->problem, &at->point, &self, &err), err);
         fact(&self);
         subject_close(&self);
     }
-    printf("%s: %zu kernels\n", check_state.fact, count);
+    printf("%s: %zu of %zu kernels\n", check_state.fact, done, count);
     free(points);
     workshop_close(&shop);
 }

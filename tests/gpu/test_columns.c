@@ -65,6 +65,11 @@ static void blocks_share_columns(void) {
     check_splits(&test, splits);
 }
 
+static void few_shapes_of_the_covering_set_are_right(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    check_covering_set(&test);
+}
+
 /* Steps of so many elements less than 2^64 lead backwards; if they, or their products, were cut to
  * 32 bits, they would lead 4 GiB away. */
 static void steps_have_64_bits(void) {
@@ -81,6 +86,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(steps_have_64_bits), /* the quick one first, for mutants */
         FACT(blocks_share_columns),
+        FACT(few_shapes_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
     return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);

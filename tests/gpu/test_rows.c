@@ -49,6 +49,11 @@ static void blocks_share_rows(void) {
     check_splits(&test, splits);
 }
 
+static void few_shapes_of_the_covering_set_are_right(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    check_covering_set(&test);
+}
+
 static void steps_have_64_bits(void) {
     if (!gpu.context) SKIP("there is no GPU");
     check_rows_backwards(&test, 40, 50);
@@ -57,6 +62,7 @@ static void steps_have_64_bits(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(blocks_share_rows),
+        FACT(few_shapes_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
         FACT(steps_have_64_bits),
     };

@@ -31,6 +31,11 @@ static void every_op_of_every_dtype_is_right(void) {
     check_every_op_and_dtype(&test);
 }
 
+static void few_shapes_of_the_covering_set_are_right(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    check_covering_set(&test);
+}
+
 static void steps_have_64_bits(void) {
     if (!gpu.context) SKIP("there is no GPU");
     check_rows_backwards(&test, 3, 4);
@@ -39,6 +44,7 @@ static void steps_have_64_bits(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(steps_have_64_bits),
+        FACT(few_shapes_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
     return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
