@@ -1,8 +1,7 @@
 /* Axis speed: how long sums along an axis take on GPU 0, cold, by the built-in default and by a few
  * other configs, for 21 shapes from many short rows to few long ones. Run by hand, and by run.sh.
  *
- * A time is that of one call among those of a replayed graph, each on an input of its own, with L2
- * flushed before by reading. The floor is a prediction for an H200: 2.2 us and the bytes at 4.62
+ * turns.h says what a time is. The floor is a prediction for an H200: 2.2 us and the bytes at 4.62
  * TB/s. `whole` is the default's time for all elements into one result.
  *
  * usage: axis_speed [CONFIG...]   these, as "columns:width=8,unroll=8", in place of the usual ones;
@@ -11,19 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"
-#include "gpu/graph.h"
-#include "gpu/timer.h"
-#include "subject.h"
+#include "turns.h"
 
-enum { CALLS_MAX = 32, SAMPLES = 9, ALIGNMENT_BYTES = 256, POINTS_MAX = 128 };
-static const double interval_ns = 60000, call_ns = 2200, bytes_per_ns = 4620;
-
-/* How much of everything. */
-static struct {
-    uint64_t elements_max; /* of a shape */
-    size_t pool_bytes, outputs_bytes;
-    uint64_t flush_count; /* of 4 bytes */
-} size = {UINT64_MAX, (size_t)1 << 30, (size_t)1 << 28, (uint64_t)1 << 26};
+enum { SAMPLES = 9, POINTS_MAX = 128 };
+static const double call_ns = 2200, bytes_per_ns = 4620;
 
 static const struct {
     uint64_t rows, columns;
@@ -110,86 +100,30 @@ static const char *const usual[] = {
 static redtune_error err;
 static device gpu;
 static workshop shop;
-static subject flush;
-static rdt_timer timer;
-static rdt_buffer pool, outputs;
+static turns race;
+static uint64_t elements_max = UINT64_MAX; /* of a shape */
 
 /* ---- one config ------------------------------------------------------------------------------ */
 
-static size_t round_up(size_t bytes) {
-    return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-}
-
-static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
-
-static redtune_status record(const subject *self, const rdt_extents *extents, size_t calls,
-                             rdt_graph **out) {
-    const size_t stride = round_up((size_t)rdt_problem_reach(&self->problem) * self->element_bytes);
-    const size_t apart = round_up((size_t)rdt_problem_results(&self->problem) *
-                                  redtune_dtype_bytes(self->problem.result));
-    redtune_status status = rdt_graph_begin(gpu.driver, gpu.stream, &err);
-    if (status) return status;
-    for (size_t i = 0; !status && i < calls; i++) {
-        const rdt_operands operands = {
-            .input = pool.address + i * stride,
-            .extents = *extents,
-            .output = outputs.address + i * apart,
-            .scratch = self->scratch.address,
-            .chained = i > 0,
-        };
-        status = rdt_kernel_launch(self->kernel, &self->launch, operands, gpu.stream, &err);
-    }
-    if (!status) return rdt_graph_end(gpu.driver, gpu.stream, out, &err);
-    rdt_graph_abandon(gpu.driver, gpu.stream);
-    return status;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static redtune_status sample(const rdt_graph *graph, double *elapsed_ns) {
-    const rdt_operands read = {
-        .input = pool.address + size.pool_bytes - size.flush_count * sizeof(float),
-        .extents.count = size.flush_count,
-        .output = flush.output.address,
-        .scratch = flush.scratch.address,
+static redtune_status queue(void *user, CUdeviceptr input, CUdeviceptr output, bool chained,
+                            redtune_error *failure) {
+    const subject *self = user;
+    const rdt_operands operands = {
+        .input = input,
+        .extents = rdt_problem_extents(&self->problem),
+        .output = output,
+        .scratch = self->scratch.address,
+        .chained = chained,
     };
-    redtune_status status = rdt_kernel_launch(flush.kernel, &flush.launch, read, gpu.stream, &err);
-    if (!status) status = rdt_timer_start(&timer, gpu.stream, &err);
-    if (!status) status = rdt_graph_replay(graph, gpu.stream, &err);
-    if (!status) status = rdt_timer_stop(&timer, gpu.stream, &err);
-    return status ? status : rdt_timer_read(&timer, elapsed_ns, &err);
-}
-
-/* The calls of a graph: they last long against the timer's resolution, and fit the pools. */
-static size_t choose_calls(const redtune_problem *problem, double floor_ns) {
-    const size_t in =
-        round_up((size_t)rdt_problem_reach(problem) * redtune_dtype_bytes(problem->dtype));
-    const size_t to =
-        round_up((size_t)rdt_problem_results(problem) * redtune_dtype_bytes(problem->result));
-    const size_t fit =
-        fewer((size.pool_bytes - size.flush_count * sizeof(float)) / in, size.outputs_bytes / to);
-    return fewer(fewer(fit, CALLS_MAX), (size_t)(interval_ns / floor_ns) + 1);
+    return rdt_kernel_launch(self->kernel, &self->launch, operands, gpu.stream, failure);
 }
 
 static redtune_status time_point(const redtune_problem *problem, const rdt_point *point,
                                  double floor_ns, double *median_ns) {
-    const rdt_extents extents = rdt_problem_extents(problem);
-    const size_t calls = choose_calls(problem, floor_ns);
-    double samples[SAMPLES], ignored;
-    rdt_graph *graph = NULL;
     subject self;
     redtune_status status = subject_open(&shop, problem, point, &self, &err);
-    if (!status) status = record(&self, &extents, calls, &graph);
-    if (!status) status = sample(graph, &ignored); /* pays for uploading the graph */
-    for (int i = 0; !status && i < SAMPLES; i++) status = sample(graph, &samples[i]);
-    if (!status) {
-        qsort(samples, SAMPLES, sizeof *samples, by_size);
-        *median_ns = samples[SAMPLES / 2] / (double)calls;
-    }
-    rdt_graph_destroy(graph);
+    const turns_call call = {.problem = *problem, .queue = queue, .user = &self};
+    if (!status) status = turns_time(&race, &call, 1, SAMPLES, floor_ns, median_ns, &err);
     subject_close(&self);
     return status;
 }
@@ -259,23 +193,6 @@ static redtune_status time_problem(const redtune_problem *problem, const char *n
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static redtune_status open_pools(void) {
-    enum { PATTERN = 4096 };
-    float pattern[PATTERN];
-    const redtune_problem all = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, size.flush_count};
-    for (int i = 0; i < PATTERN; i++) pattern[i] = (float)(i % 7 - 3);
-    redtune_status status = rdt_buffer_create(gpu.driver, size.pool_bytes, &pool, &err);
-    if (!status) status = rdt_buffer_create(gpu.driver, size.outputs_bytes, &outputs, &err);
-    if (!status)
-        status =
-            rdt_buffer_write(gpu.driver, pool.address, pattern, sizeof pattern, gpu.stream, &err);
-    if (!status)
-        status = rdt_buffer_repeat(gpu.driver, pool.address, sizeof pattern, size.pool_bytes,
-                                   gpu.stream, &err);
-    if (!status) status = rdt_timer_create(gpu.driver, &timer, &err);
-    return status ? status : subject_open(&shop, &all, NULL, &flush, &err);
-}
-
 static redtune_status time_all(const char *const *configs, size_t config_count) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F16};
     redtune_status status = REDTUNE_OK;
@@ -291,7 +208,7 @@ static redtune_status time_all(const char *const *configs, size_t config_count) 
                                            .outer = outer ? 1 : rows,
                                            .inner = outer ? columns : 1};
                 char name[64];
-                if (rows * columns > size.elements_max) continue;
+                if (rows * columns > elements_max) continue;
                 snprintf(name, sizeof name, "%s\t%s\t%llu\t%llu", redtune_dtype_name(dtypes[d]),
                          outer ? "outer" : "inner", (unsigned long long)rows,
                          (unsigned long long)columns);
@@ -304,24 +221,18 @@ static redtune_status time_all(const char *const *configs, size_t config_count) 
 int main(int argc, char **argv) {
     const char *const *configs = argc > 1 ? (const char *const *)(argv + 1) : usual;
     const size_t count = argc > 1 ? (size_t)argc - 1 : sizeof usual / sizeof *usual;
+    const turns_sizes size = {(size_t)1 << 30, (size_t)1 << 28, (uint64_t)1 << 26};
     redtune_status status = device_open(&gpu, &err);
     if (status) {
         fprintf(stderr, "no GPU: %s\n", err.message);
         return 77;
     }
-    if (device_is_simulated(&gpu)) { /* whose times say nothing: to see that all of it runs */
-        size.elements_max = 1 << 15;
-        size.pool_bytes = size.outputs_bytes = 1 << 22;
-        size.flush_count = 1 << 10;
-    }
+    if (device_is_simulated(&gpu)) elements_max = 1 << 15; /* to see that all of it runs */
     status = workshop_open(&gpu, &shop, &err);
-    if (!status) status = open_pools();
+    if (!status) status = turns_open(&shop, size, &race, &err);
     if (!status) status = time_all(configs, count);
     if (status) fprintf(stderr, "axis_speed: %s\n", err.message);
-    subject_close(&flush);
-    rdt_timer_destroy(&timer);
-    rdt_buffer_destroy(&pool);
-    rdt_buffer_destroy(&outputs);
+    turns_close(&race);
     workshop_close(&shop);
     device_close(&gpu);
     return status ? 1 : 0;
