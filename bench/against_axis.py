@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Times redtune along an axis of a matrix beside PyTorch, CuPy and CUB, in turns, in one process.
 
-Prints a row per op, dtype, axis and shape: every contestant's time, which of the others is the
+Prints a row per op, dtype, axis and shape: redtune's time, torch's, which of the others is the
 fastest there, and its time over redtune's; and at the end what the rows come to. Axis 1 reduces
 each row, axis 0 each column. Calls are those of a replayed graph, each on an input of its own, with
-L2 flushed before. `read` is the fastest of three kernels that read the bytes and reduce nothing.
+L2 flushed before. `read` is the fastest of three kernels that read the bytes and reduce nothing,
+`whole` redtune's time for all elements into one result, up to 4 MiB. A peer that fails at a shape
+is left out there, with a note.
 
 CUB races where libraries made of axis_peers.cu are named, one for each CCCL:
     nvcc -shared -Xcompiler -fPIC -std=c++17 -O3 -arch=native bench/axis_peers.cu -o peers.so
@@ -14,17 +16,17 @@ Exits with 0 if all results agree, 1 if not, 2 on wrong usage, and 77 where it c
 
 import argparse
 import collections
-import csv
+import contextlib
 import ctypes
-import math
 import os
-import statistics
 import sys
+import time
 import warnings
 
 sys.dont_write_bytecode = True  # beside the sources
 import against_torch
 from against_torch import Gpu, GraphTimer, make_data, skip, summarise
+from axis_report import SMALL_BYTES, Case, Row, case_bytes, report
 from redtune_library import Redtune, Refused
 
 try:
@@ -43,17 +45,22 @@ SHAPES = [
     (8192, 8192), (16384, 1024), (65536, 256), (100000, 300), (262144, 64), (1000003, 3),
     (1048576, 16), (4194304, 4),
 ]
+# A few of them, where all would take too long.
+SIX = [(33, 33793), (64, 262144), (1024, 16384), (16384, 1024), (65536, 256), (4194304, 4)]
 GRAPH_NS, GRAPH_CALLS = 100e3, (2, 48)
 POOL_BYTES = 1 << 30
 LIMIT = 20  # a contestant slower than redtune by this factor is timed once
-
-Case = collections.namedtuple("Case", "op dtype axis rows cols")
-Row = collections.namedtuple("Row", "case agree ns")  # ns: by contestant
+FAILURES_MAX = 3  # in a row, of redtune or of torch: the GPU is of no more use
 
 
 def note(case, text):
     print(f"against_axis: {case.op} {case.dtype} {case.rows} x {case.cols} axis {case.axis}: {text}",
           file=sys.stderr)
+
+
+def leave_out(case, name, reason):
+    text = " ".join(str(reason).split())[:120]
+    note(case, f"{name} is left out: {type(reason).__name__}: {text}")
 
 
 # ---- the contestants -------------------------------------------------------------------------
@@ -144,26 +151,62 @@ class Cub:
             yield f"read {unroll}", read
 
 
+def compile_works():
+    """Whether torch.compile has all that it needs, such as Triton and a C compiler."""
+    try:
+        torch.compile(lambda x: torch.sum(x, dim=1))(torch.ones(8, 8, device="cuda"))
+        return True
+    except Exception as reason:  # of any kind: Inductor has many
+        print(f"against_axis: torch.compile does not race: {' '.join(str(reason).split())[:200]}",
+              file=sys.stderr)
+        return False
+
+
+def compiled_peer(case, theirs):
+    torch.compiler.reset()  # beyond some shapes of one function it would no more compile
+    return [("compiled", torch.compile(theirs, dynamic=False), None)]
+
+
+def cupy_peer(case, reference):
+    out = torch.empty_like(reference)
+    reduce = cupy_reduce(case, out)
+    return [("cupy", reduce, out)] if reduce else []
+
+
+def cub_peers(case, cub, reference):
+    out = torch.empty_like(reference)
+    return [(name, reduce, out) for name, reduce in cub.forms(case, out)]
+
+
+def readers(case, cub):
+    out = torch.empty(4, dtype=torch.int32, device="cuda")
+    return [(name, reduce, None) for name, reduce in cub.readers(case_bytes(case), out)]
+
+
 def contestants(case, options, like):
-    """(name, function, result) of everyone but redtune; like: an input."""
+    """(name, function, result, or None) of everyone but redtune, who have all run once; like: an
+    input. A peer that fails is left out."""
     theirs = torch_reduce(case)
     reference = theirs(like)
     yield "torch", theirs, reference
-    if options.compile:
-        torch.compiler.reset()
-        yield "compiled", torch.compile(theirs, dynamic=False), None
-    mine = torch.empty_like(reference)
-    cupys = cupy_reduce(case, mine)
-    if cupys:
-        yield "cupy", cupys, mine
-    for cub in options.cub:
-        out = torch.empty_like(reference)
-        for name, reduce in cub.forms(case, out):
-            yield name, reduce, out
-    if options.cub:
-        out = torch.empty(4, dtype=torch.int32, device="cuda")
-        for name, reduce in options.cub[0].readers(like.numel() * like.element_size(), out):
-            yield name, reduce, None
+    makers = [("compiled", compiled_peer, theirs)] if options.compile else []
+    makers.append(("cupy", cupy_peer, reference))
+    makers += [(cub.name, cub_peers, cub, reference) for cub in options.cub]
+    makers += [("read", readers, cub) for cub in options.cub[:1]]
+    for name, make, *given in makers:
+        try:
+            peers = make(case, *given)
+        except Exception as reason:
+            leave_out(case, name, reason)
+            continue
+        for each, reduce, result in peers:
+            try:  # CuPy 14.2's min and max take no out=
+                returned = reduce(like)
+                torch.cuda.current_stream().synchronize()
+            except Exception as reason:
+                leave_out(case, each, reason)
+                continue
+            yield each, reduce, returned if result is None else result
 
 
 # ---- racing ----------------------------------------------------------------------------------
@@ -187,14 +230,19 @@ def make_inputs(gpu, pool, case):
     return [pool[i * stride : i * stride + count].view(case.rows, case.cols) for i in range(calls)]
 
 
-def race(gpu, named, inputs, samples):
-    """The median of each, by name; they take turns."""
+def race(gpu, case, named, inputs, samples):
+    """The median of each, by name; they take turns. A peer that cannot be captured is left out."""
     timers, taken = {}, collections.defaultdict(list)
     for name, reduce in named.items():
-        with torch.cuda.stream(gpu.stream):
-            reduce(inputs[0])
-        gpu.stream.synchronize()
-        timers[name] = GraphTimer(gpu, reduce, inputs, cold=True)
+        try:
+            with torch.cuda.stream(gpu.stream):
+                reduce(inputs[-1])
+            gpu.stream.synchronize()
+            timers[name] = GraphTimer(gpu, reduce, inputs, cold=True)
+        except Exception as reason:
+            if name == "redtune":
+                raise
+            leave_out(case, name, reason)
     for sample in range(samples):
         for name, timer in timers.items():
             if sample and taken[name][0] > LIMIT * taken["redtune"][0]:
@@ -203,105 +251,82 @@ def race(gpu, named, inputs, samples):
     return {name: summarise(each, 1).ns for name, each in taken.items()}
 
 
+def our_run(redtune, problem, results, plans):
+    """A function of a tensor, by a plan that lives as long as `plans`, and the tensor it fills."""
+    dtype = {"i64": torch.int64, "u64": torch.int64, "f16": torch.float16}
+    out = torch.empty(results, dtype=dtype.get(redtune.result(problem), torch.float32),
+                      device="cuda")
+    run = plans.enter_context(redtune.plan(problem))
+
+    def ours(tensor):
+        run(tensor.data_ptr(), out.data_ptr(), torch.cuda.current_stream().cuda_stream)
+
+    return ours, out
+
+
 def run_case(gpu, redtune, pool, case, options):
     inputs = make_inputs(gpu, pool, case)
     problem = redtune.axis_problem(case.op, case.dtype, case.rows, case.cols, case.axis)
     named, results = {}, {}
-    with redtune.plan(problem) as run:
+    with contextlib.ExitStack() as plans:
         with torch.cuda.stream(gpu.stream):
-            others = list(contestants(case, options, inputs[0]))
-            indexed = {"i64": torch.int64, "u64": torch.int64}
-            result = indexed.get(redtune.result(problem), torch.float32)
-            out = torch.empty(others[0][2].numel(), dtype=result, device="cuda")
-
-            def ours(tensor):
-                run(tensor.data_ptr(), out.data_ptr(), torch.cuda.current_stream().cuda_stream)
-
-            named["redtune"] = ours
-            ours(inputs[0])
-            for name, reduce, result in others:
-                try:
-                    reduce(inputs[0])
-                except (Refused, TypeError) as reason:  # CuPy 14.2's min and max with an out=
-                    note(case, f"{name} is left out: {str(reason)[:80]}")
-                    continue
+            named["redtune"], out = our_run(redtune, problem,
+                                            case.rows if case.axis == 1 else case.cols, plans)
+            named["redtune"](inputs[0])
+            for name, reduce, result in contestants(case, options, inputs[0]):
                 named[name] = reduce
-                if result is not None and name != "torch":
-                    results[name] = agree(case, result.view(-1), others[0][2].view(-1))
-            results["redtune"] = agree(case, out, others[0][2].view(-1))
+                if name == "torch":
+                    wanted = result.view(-1)
+                    results["redtune"] = agree(case, out, wanted)
+                elif result is not None:
+                    results[name] = agree(case, result.view(-1), wanted)
+            if case_bytes(case) <= SMALL_BYTES:
+                whole = redtune.problem(case.op, case.dtype, case.rows * case.cols)
+                named["whole"], _ = our_run(redtune, whole, 1, plans)
         gpu.stream.synchronize()
         for name, right in results.items():
             if not right:
                 note(case, f"{name} and torch differ")
-        ns = race(gpu, named, inputs, options.samples)
+        ns = race(gpu, case, named, inputs, options.samples)
         gpu.stream.synchronize()
-    readers = [ns.pop(name) for name in list(ns) if name.startswith("read ")]
-    return Row(case, results["redtune"], {**ns, **({"read": min(readers)} if readers else {})})
+    reads = [ns.pop(name) for name in list(ns) if name.startswith("read ")]
+    return Row(case, results["redtune"], {**ns, **({"read": min(reads)} if reads else {})})
+
+
+def cases_of(options, dtype):
+    return [Case(op, dtype, axis, rows, cols)
+            for op in options.ops for axis in options.axes for rows, cols in options.shapes]
 
 
 def run_all(gpu, redtune, options):
+    start, failures = time.monotonic(), 0
     for dtype in options.dtypes:
         element = against_torch.torch_dtypes()[dtype].itemsize
         largest = max(rows * cols for rows, cols in options.shapes)
         pool = make_data(against_torch.torch_dtypes()[dtype],
                          max(4 * largest, POOL_BYTES // element))
-        for op in options.ops:
-            for axis in options.axes:
-                for rows, cols in options.shapes:
-                    case = Case(op, dtype, axis, rows, cols)
-                    try:
-                        yield run_case(gpu, redtune, pool, case, options)
-                    except Refused as reason:
-                        note(case, f"skipped: {reason}")
+        for case in cases_of(options, dtype):
+            if options.seconds and time.monotonic() - start > options.seconds:
+                note(case, f"left out, with what follows: {options.seconds} s are over")
+                return
+            try:
+                yield run_case(gpu, redtune, pool, case, options)
+                failures = 0
+            except Exception as reason:  # the table goes on, as long as the GPU does
+                note(case, f"skipped: {type(reason).__name__}: {str(reason)[:200]}")
+                failures += not isinstance(reason, Refused)
+                if failures == FAILURES_MAX:
+                    return
         del pool
         torch.cuda.empty_cache()
-
-
-# ---- the report ------------------------------------------------------------------------------
-
-
-def best_peer(row):
-    peers = {name: ns for name, ns in row.ns.items() if name not in ("redtune", "read")}
-    return min(peers.items(), key=lambda item: item[1])
-
-
-def report(rows, out):
-    """Prints each row as it comes, and the summaries; returns whether all agree."""
-    seen = []
-    writer = csv.writer(out, lineterminator="\n") if out else None
-    print(f"{'op':6} {'dtype':5} {'axis':>4} {'rows':>8} {'cols':>9} {'read us':>8} "
-          f"{'redtune':>8} {'torch':>8} {'best peer':>9}  {'best/redtune':>12}  who")
-    for row in rows:
-        seen.append(row)
-        name, ns = best_peer(row)
-        case, read = row.case, row.ns.get("read")
-        print(f"{case.op:6} {case.dtype:5} {case.axis:4} {case.rows:8} {case.cols:9} "
-              f"{read / 1e3 if read else math.nan:8.2f} {row.ns['redtune'] / 1e3:8.2f} "
-              f"{row.ns['torch'] / 1e3:8.2f} {ns / 1e3:9.2f}  {ns / row.ns['redtune']:12.3f}  "
-              f"{name}{'' if row.agree else '  RESULTS DIFFER'}", flush=True)
-        if writer:
-            writer.writerows([*case, who, f"{each:.1f}"] for who, each in row.ns.items())
-    groups = collections.defaultdict(list)
-    for row in seen:
-        groups[row.case[:3]].append(row)
-    print(f"\n{'op':6} {'dtype':5} {'axis':>4} {'shapes':>6}  {'best peer/redtune':>17} {'least':>6}"
-          f"  {'torch/redtune':>13}  {'redtune/read':>12} {'most':>6}  (from 16 MiB on)")
-    for (op, dtype, axis), group in groups.items():
-        peers = [best_peer(row)[1] / row.ns["redtune"] for row in group]
-        torchs = [row.ns["torch"] / row.ns["redtune"] for row in group]
-        large = [row.ns["redtune"] / row.ns["read"] for row in group if "read" in row.ns and
-                 row.case.rows * row.case.cols * (2 if dtype == "f16" else 4) >= 1 << 24]
-        print(f"{op:6} {dtype:5} {axis:4} {len(group):6}  {statistics.geometric_mean(peers):17.3f} "
-              f"{min(peers):6.3f}  {statistics.geometric_mean(torchs):13.3f}  "
-              f"{statistics.geometric_mean(large) if large else math.nan:12.3f} "
-              f"{max(large, default=math.nan):6.3f}")
-    return all(row.agree for row in seen)
 
 
 # ---- the command line ------------------------------------------------------------------------
 
 
 def read_shapes(text):
+    if text == "six":
+        return SIX
     try:
         shapes = [tuple(int(size) for size in each.split("x")) for each in text.split(",")]
     except ValueError:
@@ -322,9 +347,10 @@ def parse(words):
         help="f32, f16 (default: both)")
     add("--axis", dest="axes", type=int, action="append", choices=(0, 1), help="default: both")
     add("--shape", dest="shapes", type=read_shapes, default=SHAPES, metavar="ROWSxCOLS,...",
-        help="default: 21 of up to 200 MiB")
+        help="or six: a few of them (default: 21 of up to 400 MB)")
     add("--cub", action="append", default=[], metavar="PATH", help="a library of axis_peers.cu")
     add("--compile", action="store_true", help="torch.compile races, too")
+    add("--seconds", type=float, metavar="S", help="begin no shape after so many")
     add("--samples", type=int, default=9, metavar="N", help="per contestant (default: 9)")
     add("--db", metavar="PATH", help="redtune's tuning database (default: redtune's own)")
     add("--library", metavar="PATH", default=os.path.join(beside, "libredtune.so"),
@@ -343,10 +369,12 @@ def main(words):
         skip(f"there is no {options.library}; build redtune, or give --library")
     gpu = Gpu()
     options.cub = [Cub(path) for path in options.cub]
+    options.compile = options.compile and compile_works()
     redtune = Redtune(options.library, options.db)
     print(f"{gpu.name}; torch {torch.__version__}; cupy {cupy.__version__ if cupy else 'none'}; "
-          f"{', '.join(cub.name for cub in options.cub) or 'no CUB'}; medians of {options.samples} "
-          f"samples\n")
+          f"{', '.join(cub.name for cub in options.cub) or 'no CUB'}; "
+          f"{'torch.compile; ' if options.compile else ''}medians of {options.samples} samples\n",
+          flush=True)
     out = open(options.csv, "w", encoding="ascii") if options.csv else None
     right = report(run_all(gpu, redtune, options), out)
     torch.cuda.synchronize()

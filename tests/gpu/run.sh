@@ -1,39 +1,17 @@
 #!/usr/bin/env bash
 # Runs everything that needs a GPU, from a build folder made anywhere (static dependencies), and ends
-# with a table: a line per step, its result and its seconds. Logs go to the folder LOGS.
+# with a table: a line per step, its result, its seconds and its last line. Logs go to the folder LOGS.
+# figures.sh is for what is measured, not tested.
 #
 # usage: tests/gpu/run.sh BUILD LOGS [STEP...]
 set -u
-build=$(realpath "$1") logs=$(realpath "$2")
+build=$(realpath "$1") logs=$(realpath -m "$2")
 shift 2
 here=$(dirname "$(realpath "$0")")
-export XDG_DATA_HOME=$logs/home XDG_CACHE_HOME=/tmp/redtune-gpu-cache
-export REDTUNE_TEST_TEMPLATES=$here/../../templates
-unset REDTUNE_DB REDTUNE_TEMPLATES
-export REDTUNE_SYSTEM_DB=
-redtune=$build/redtune
-table=()
-failed=0
-
-# step NAME COMMAND...: runs it, unless steps were named and this is none of them.
-step() {
-    local name=$1 start=$SECONDS rc
-    shift
-    if [ "${#wanted[@]}" -gt 0 ] && [[ " ${wanted[*]} " != *" $name "* ]]; then return; fi
-    "$@" >"$logs/$name.log" 2>&1
-    rc=$?
-    case $rc in
-    0) table+=("$(printf '%-12s ok       %4d s' "$name" $((SECONDS - start)))") ;;
-    77) table+=("$(printf '%-12s skipped  %4d s' "$name" $((SECONDS - start)))") ;;
-    *) table+=("$(printf '%-12s FAILED   %4d s (rc %d: %s)' "$name" $((SECONDS - start)) $rc \
-        "$(tail -n 1 "$logs/$name.log")")")
-        failed=1 ;;
-    esac
-}
 wanted=("$@")
+. "$here/steps.sh"
 rm -rf "$XDG_CACHE_HOME"
 
-tests=$build/tests/gpu
 ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
 
 step doctor "$redtune" doctor
@@ -84,8 +62,25 @@ step torch python3 "$here/torch_client.py" "$build/libredtune.so"
 step torch_axes python3 "$here/torch_axes.py" "$build/libredtune.so"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
+
+# sanitize TOOL: the covering sets of all families, and results that blocks share, side by side. Each
+# has a minute, and does in it what it can; the last line says how many kernels that were.
+sanitize() {
+    local tool=$1 family rc=0 processes=()
+    for family in kernels rows columns staged; do
+        RDT_TEST_SECONDS=50 within 80 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+            "$tests/test_gpu_$family" few blocks_share >"$logs/$tool.$family" 2>&1 &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || rc=$?; done
+    local found=("$logs/$tool".{kernels,rows,columns,staged})
+    cat "${found[@]}"
+    echo "$(sed -n 's/^few_.*: \(.* kernels\)$/\1/p' "${found[@]}" | paste -sd ,); errors:" \
+        "$(sed -n 's/^=* [A-Z]* *SUMMARY: \([0-9]*\) .*/\1/p' "${found[@]}" | paste -sd ' ')"
+    return $rc
+}
 for tool in memcheck racecheck initcheck synccheck; do
-    step $tool compute-sanitizer --tool $tool --error-exitcode 9 "$tests/test_gpu_kernels" few
+    step $tool sanitize $tool
 done
-printf '%s\n' "${table[@]}"
+print_table
 exit $failed

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Measures what docs/benchmarks.md says of reductions along an axis, from a build folder made anywhere:
+# each step prints its figures, and a table of the steps comes last. Steps that need a tuned database
+# take that of LOGS; where there is none, a default tune makes it. Logs go to the folder LOGS.
+#
+#   tune      a default tune, where LOGS has none
+#   peers     makes the libraries of bench/axis_peers.cu, of each CCCL
+#   race      sums at 21 shapes, both axes, beside torch, torch.compile, CuPy and CUB
+#   ops       min, max, argmax, mean and norm2 of f32 at six of them
+#   layouts   middle axes and pitches against packed columns and rows
+#   recorded  a program's ten shapes, recorded and tuned
+#   served    random shapes: the tune's choice against a search at those very shapes
+#
+# usage: tests/gpu/figures.sh BUILD LOGS [STEP...]   with these in the environment:
+#   TUNED=PATH            a tuning database to begin with
+#   CCCL=FOLDER           headers of a newer CCCL than the toolkit's (its include folder)
+#   PEERS="PATH..."       libraries of axis_peers.cu that are there already, beside those of peers
+#   AXIS_OPTIONS="..."    more options of race and ops, such as "--dtype f32 --axis 1"
+#   SAMPLES=5 SECONDS_EACH=240       of race and ops
+#   SHAPES=200 SEED=1 BUDGET_S=200   of served
+#   ELEMENTS_MAX=N        of served: of the largest shape (default: 2^25)
+set -u
+build=$(realpath "$1") logs=$(realpath -m "$2")
+shift 2
+here=$(dirname "$(realpath "$0")")
+wanted=("$@")
+. "$here/steps.sh"
+bench=$here/../../bench
+tuned=$XDG_DATA_HOME/redtune/tuning.db
+mkdir -p "${tuned%/*}"
+if [ -n "${TUNED:-}" ]; then cp "$TUNED" "$tuned"; fi
+
+# figure NAME COMMAND...: a step whose output is shown: the end of it, where the sums are, is $tail_lines
+# lines (50).
+figure() {
+    local log=$logs/$1.log most=${tail_lines:-50}
+    is_wanted "$1" || return 0
+    echo "== $1"
+    step "$@"
+    if [ "$(wc -l <"$log")" -gt $((most + 4)) ]; then
+        head -n 3 "$log" | cut -c 1-180
+        echo "..."
+    else
+        most=$((most + 4))
+    fi
+    tail -n $most "$log" | cut -c 1-400
+    if [ -s "$logs/$1.notes" ]; then tail -n 8 "$logs/$1.notes" | cut -c 1-200; fi
+}
+
+is_any_wanted() {
+    local name
+    for name in "$@"; do is_wanted "$name" && return; done
+    return 1
+}
+if [ ! -s "$tuned" ] && is_any_wanted tune race ops layouts recorded served; then
+    wanted+=(${wanted[@]:+tune})
+    limit_s=300 step tune "$redtune" --device "$device" --db "$tuned"
+fi
+
+make_peers() {
+    local nvcc
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    local flags=(-shared -Xcompiler -fPIC -std=c++17 -O3 -arch=native "$bench/axis_peers.cu")
+    within 240 "$nvcc" "${flags[@]}" -o "$logs/peers-toolkit.so" &
+    local toolkit=$!
+    if [ -n "${CCCL:-}" ]; then
+        within 240 "$nvcc" -I "$CCCL" "${flags[@]}" -o "$logs/peers-cccl.so" || return
+    fi
+    wait $toolkit && ls "$logs"/peers-*.so
+}
+step peers make_peers
+
+cubs=()
+for library in ${PEERS:-} "$logs"/peers-*.so; do
+    if [ -e "$library" ]; then cubs+=(--cub "$library"); fi
+done
+
+# race_along NAME OPTION...: the notes go to a file of their own.
+race_along() {
+    local name=$1
+    shift
+    within $((${SECONDS_EACH:-240} + 60)) python3 "$bench/against_axis.py" \
+        --library "$build/libredtune.so" --db "$tuned" "${cubs[@]}" --compile \
+        --samples "${SAMPLES:-5}" --seconds "${SECONDS_EACH:-240}" --csv "$logs/$name.csv" "$@" \
+        ${AXIS_OPTIONS:-} 2>"$logs/$name.notes"
+}
+figure race race_along race
+figure ops race_along ops --op min,max,argmax,mean,norm2 --dtype f32 --shape six
+
+limit_s=120 figure layouts "$tests/axis_layouts" 1.10 "$tuned"
+# From nothing, for the gain over the built-in default, and from the tune's database.
+recorded() {
+    within 120 bash "$here/recorded.sh" "$redtune" "$tests/ten_shapes" &&
+        within 120 bash "$here/recorded.sh" "$redtune" "$tests/ten_shapes" "$tuned"
+}
+figure recorded recorded
+
+# A search at each of the random shapes, from a copy of what the tune found: one of the default effort,
+# and then as many of all points, at random, as the time allows.
+serve() {
+    local shapes=$logs/shapes.jsonl best=$logs/best.db budget=${BUDGET_S:-200}
+    local search=("$redtune" --device "$device" --recorded "$shapes" --db "$best")
+    python3 "$here/random_shapes.py" "${SHAPES:-200}" "${SEED:-1}" ${ELEMENTS_MAX:+"$ELEMENTS_MAX"} \
+        >"$shapes" || return
+    if [ -s "$tuned" ]; then cp "$tuned" "$best"; fi
+    # What a search has measured when its time is over counts, too.
+    within $((budget + 120)) "${search[@]}" >"$logs/search.log" 2>&1
+    echo "0 default effort: $(grep 'candidates measured' "$logs/search.log")"
+    within $((budget + 60)) "${search[@]}" --effort exhaustive --budget "${budget}s" \
+        >"$logs/search.log" 2>&1
+    echo "0 of all points: $(grep 'candidates measured' "$logs/search.log")"
+    RDT_TEST_SECONDS=120 within 180 "$tests/served" "$tuned" "$best" "$shapes" 1.05 | sort -n
+}
+set -o pipefail
+tail_lines=9 figure served serve
+
+echo
+print_table
+exit $failed

@@ -1,0 +1,47 @@
+# Steps: what run.sh and figures.sh share: steps that are run one after the other, each within a limit,
+# and the table of them. A script that includes it has build, logs and wanted (the steps to run; none:
+# all).
+export XDG_DATA_HOME=$logs/home XDG_CACHE_HOME=/tmp/redtune-gpu-cache
+export REDTUNE_TEST_TEMPLATES=$here/../../templates
+unset REDTUNE_DB REDTUNE_TEMPLATES
+export REDTUNE_SYSTEM_DB=
+PATH=$PATH:/usr/local/cuda/bin
+redtune=$build/redtune
+tests=$build/tests/gpu
+device=${REDTUNE_TEST_DEVICE:-0}
+table=()
+failed=0
+mkdir -p "$logs"
+
+is_wanted() { [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" $1 "* ]]; }
+
+# within SECONDS COMMAND...: fails with 124 when they are over.
+within() {
+    local seconds=$1
+    shift
+    timeout -k 5 "$seconds" "$@"
+}
+
+# step NAME COMMAND...: runs it, unless steps were named and this is none of them, for $limit_s seconds
+# (900) at most. A function has to see to its limit itself.
+step() {
+    local name=$1 start=$SECONDS rc last
+    shift
+    is_wanted "$name" || return 0
+    if [ "$(type -t "$1")" = function ]; then
+        "$@" >"$logs/$name.log" 2>&1
+    else
+        within "${limit_s:-900}" "$@" >"$logs/$name.log" 2>&1
+    fi
+    rc=$?
+    last=$(tail -n 1 "$logs/$name.log" | cut -c 1-120)
+    case $rc in
+    0) table+=("$(printf '%-12s ok       %4d s  %s' "$name" $((SECONDS - start)) "$last")") ;;
+    77) table+=("$(printf '%-12s skipped  %4d s  %s' "$name" $((SECONDS - start)) "$last")") ;;
+    *) table+=("$(printf '%-12s FAILED   %4d s (rc %d: %s)' "$name" $((SECONDS - start)) $rc "$last")")
+        failed=1 ;;
+    esac
+}
+
+# A step that was stopped has printed what it had.
+print_table() { printf '%s\n' "${table[@]}"; }
