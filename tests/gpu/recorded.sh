@@ -4,7 +4,8 @@
 # times before and after, and what the tune says that it gained. DATABASE, if given, is what the program
 # has before, in a copy; else nothing.
 #
-# usage: recorded.sh REDTUNE TEN_SHAPES [DATABASE]   REDTUNE_TEST_DEVICE: as for the tests, or 0
+# usage: recorded.sh REDTUNE TEN_SHAPES [DATABASE]   with REDTUNE_TEST_DEVICE as for the tests, or 0,
+# and EFFORT: the tune's, or standard
 set -eu
 redtune=$1 program=$2
 folder=$(mktemp -d)
@@ -14,8 +15,8 @@ if [ -n "${3:-}" ]; then cp "$3" "$REDTUNE_DB"; fi
 
 REDTUNE_RECORD=$folder/runs.jsonl "$program" >"$folder/before"
 recorded=$(grep -c '"op"' "$folder/runs.jsonl")
-"$redtune" --device "${REDTUNE_TEST_DEVICE:-0}" --recorded "$folder/runs.jsonl" >"$folder/table" \
-    2>"$folder/said" || { cat "$folder/said"; exit 1; }
+"$redtune" --device "${REDTUNE_TEST_DEVICE:-0}" --recorded "$folder/runs.jsonl" \
+    --effort "${EFFORT:-standard}" >"$folder/table" 2>"$folder/said" || { cat "$folder/said"; exit 1; }
 "$program" exact >"$folder/after" || failed=1
 
 paste "$folder/before" "$folder/after" | awk -F '\t' '
