@@ -4,8 +4,8 @@
 # take that of LOGS; where there is none, a default tune makes it. Logs go to the folder LOGS.
 #
 #   tune      a default tune, where LOGS has none
-#   peers     makes the libraries of bench/axis_peers.cu, of each CCCL
-#   race      sums at 21 shapes, both axes, beside torch, torch.compile, CuPy and CUB
+#   peers     makes the libraries of bench/axis_peers.cu, of each CCCL, unless BUILD has peers-*.so
+#   race_f32, race_f16   sums at 21 shapes, both axes, beside torch, torch.compile, CuPy and CUB
 #   ops       min, max, argmax, mean and norm2 of f32 at six of them
 #   layouts   middle axes and pitches against packed columns and rows
 #   recorded  a program's ten shapes, recorded and tuned
@@ -14,9 +14,8 @@
 # usage: tests/gpu/figures.sh BUILD LOGS [STEP...]   with these in the environment:
 #   TUNED=PATH            a tuning database to begin with
 #   CCCL=FOLDER           headers of a newer CCCL than the toolkit's (its include folder)
-#   PEERS="PATH..."       libraries of axis_peers.cu that are there already, beside those of peers
-#   AXIS_OPTIONS="..."    more options of race and ops, such as "--dtype f32 --axis 1"
-#   SAMPLES=5 SECONDS_EACH=240       of race and ops
+#   AXIS_OPTIONS="..."    more options of the races, such as "--axis 1"
+#   SAMPLES=5 SECONDS_EACH=240       of a race
 #   SHAPES=200 SEED=1 BUDGET_S=200   of served
 #   ELEMENTS_MAX=N        of served: of the largest shape (default: 2^25)
 set -u
@@ -52,13 +51,14 @@ is_any_wanted() {
     for name in "$@"; do is_wanted "$name" && return; done
     return 1
 }
-if [ ! -s "$tuned" ] && is_any_wanted tune race ops layouts recorded served; then
+if [ ! -s "$tuned" ] && is_any_wanted tune race_f32 race_f16 ops layouts recorded served; then
     wanted+=(${wanted[@]:+tune})
     limit_s=300 step tune "$redtune" --device "$device" --db "$tuned"
 fi
 
 make_peers() {
     local nvcc
+    ls "$build"/peers-*.so 2>/dev/null && return
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
     local flags=(-shared -Xcompiler -fPIC -std=c++17 -O3 -arch=native "$bench/axis_peers.cu")
     within 240 "$nvcc" "${flags[@]}" -o "$logs/peers-toolkit.so" &
@@ -71,7 +71,7 @@ make_peers() {
 step peers make_peers
 
 cubs=()
-for library in ${PEERS:-} "$logs"/peers-*.so; do
+for library in "$build"/peers-*.so "$logs"/peers-*.so; do
     if [ -e "$library" ]; then cubs+=(--cub "$library"); fi
 done
 
@@ -84,7 +84,9 @@ race_along() {
         --samples "${SAMPLES:-5}" --seconds "${SECONDS_EACH:-240}" --csv "$logs/$name.csv" "$@" \
         ${AXIS_OPTIONS:-} 2>"$logs/$name.notes"
 }
-figure race race_along race
+for dtype in f32 f16; do
+    figure race_$dtype race_along race_$dtype --dtype $dtype
+done
 figure ops race_along ops --op min,max,argmax,mean,norm2 --dtype f32 --shape six
 
 limit_s=120 figure layouts "$tests/axis_layouts" 1.10 "$tuned"

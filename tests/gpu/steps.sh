@@ -15,11 +15,12 @@ mkdir -p "$logs"
 
 is_wanted() { [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" $1 "* ]]; }
 
-# within SECONDS COMMAND...: fails with 124 when they are over.
+# within SECONDS COMMAND...: fails with 124 when they are over. An interrupt lets a program sum up what
+# it has.
 within() {
     local seconds=$1
     shift
-    timeout -k 5 "$seconds" "$@"
+    timeout -s INT -k 5 "$seconds" "$@"
 }
 
 # step NAME COMMAND...: runs it, unless steps were named and this is none of them, for $limit_s seconds
