@@ -97,6 +97,9 @@ recorded() {
 }
 figure recorded recorded
 
+# How many candidates it measured, or why it ended.
+said_of_search() { grep 'candidates measured' "$logs/search.log" || tail -n 1 "$logs/search.log"; }
+
 # A search at each of the random shapes, from a copy of what the tune found: one of the default effort,
 # and then as many of all points, at random, as the time allows.
 serve() {
@@ -107,10 +110,10 @@ serve() {
     if [ -s "$tuned" ]; then cp "$tuned" "$best"; fi
     # What a search has measured when its time is over counts, too.
     within $((budget + 120)) "${search[@]}" >"$logs/search.log" 2>&1
-    echo "0 default effort: $(grep 'candidates measured' "$logs/search.log")"
+    echo "0 default effort: $(said_of_search)"
     within $((budget + 60)) "${search[@]}" --effort exhaustive --budget "${budget}s" \
         >"$logs/search.log" 2>&1
-    echo "0 of all points: $(grep 'candidates measured' "$logs/search.log")"
+    echo "0 of all points: $(said_of_search)"
     RDT_TEST_SECONDS=120 within 180 "$tests/served" "$tuned" "$best" "$shapes" 1.05 | sort -n
 }
 set -o pipefail

@@ -159,10 +159,12 @@ static void print_entry(const entry *each, double ratio) {
 static double report(void) {
     static double ratios[MOST];
     double gain_sum = 0, gain_most = 0, log_sum = 0;
-    size_t count = 0, wrong = 0, exact = 0, same = 0;
+    size_t count = 0, wrong = 0, same = 0;
     for (size_t i = 0; i < entry_count; i++) {
         const entry *each = &entries[i];
         if (!each->timed) continue;
+        wrong += each->wrong;
+        if (each->match[BEST] != REDTUNE_MATCH_EXACT) continue; /* nothing to be held against */
         const double gain = ratio_of(each, DEFAULT, TUNED);
         const double ratio = fmax(1, ratio_of(each, TUNED, BEST));
         print_entry(each, ratio);
@@ -170,18 +172,18 @@ static double report(void) {
         log_sum += log(ratio);
         gain_sum += log(gain);
         gain_most = fmax(gain_most, gain);
-        wrong += each->wrong;
-        exact += each->match[BEST] == REDTUNE_MATCH_EXACT;
         same += !strcmp(each->config[TUNED], each->config[BEST]);
     }
-    if (!count) return INFINITY;
+    if (!count) {
+        printf("none of %zu shapes has a search of its own; %zu wrong\n", entry_count, wrong);
+        return INFINITY;
+    }
     qsort(ratios, count, sizeof *ratios, by_size);
     const double p95 = ratios[(count - 1) * 95 / 100];
-    printf("%zu shapes, %zu searched themselves, %zu with the same config, %zu wrong; chosen / "
-           "best: mean %.3f, p50 %.3f, p95 %.3f, greatest %.3f; default / chosen: mean %.3f, "
-           "greatest %.3f\n",
-           count, exact, same, wrong, exp(log_sum / (double)count), ratios[(count - 1) / 2], p95,
-           ratios[count - 1], exp(gain_sum / (double)count), gain_most);
+    printf("%zu shapes of %zu, %zu with the same config, %zu wrong; chosen / best: mean %.3f, "
+           "p50 %.3f, p95 %.3f, greatest %.3f; default / chosen: mean %.3f, greatest %.3f\n",
+           count, entry_count, same, wrong, exp(log_sum / (double)count), ratios[(count - 1) / 2],
+           p95, ratios[count - 1], exp(gain_sum / (double)count), gain_most);
     return wrong ? INFINITY : p95;
 }
 
