@@ -10,11 +10,14 @@
 --                   (u8), "count" (u64), "bits" (the input's, integers only)
 --   combines        how elements make the result, for which test data are made that show every one:
 --                   "sum", "product", "least", "greatest", "magnitude", "any", "all", "count",
---                   "and", "or", "xor"
+--                   "and", "or", "xor", "extremes" (the least and the greatest, both),
+--                   "exponentials" (the sum of e^x), "nonfinite" (how many are NaN or infinite),
+--                   "any_nonfinite"; of two inputs it is about what map makes of x and y
 -- and, where they differ from 0 and false:
---   power           of a sum: what is added is at most this power of an element's magnitude; or 1
+--   power           of a sum: what is added is at most this power of an element's magnitude, of two
+--                   inputs that of |x| + |y|; or 1
 --   f64_from        of a mean: integers of so many bytes and more accumulate in f64; or 1
---   lost_bits       of a mean: bits of the accumulator that the result may not show
+--   lost_bits       of a mean or a logarithm: bits of the accumulator that the result may not show
 --   inputs          2: map(x, y) takes an element of each; or 1
 --   outputs         of several results, in place of result: a list of { name, result }; finalize
 --                   then gives an expression for each

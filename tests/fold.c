@@ -104,12 +104,16 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
         else
             add_extreme(fold, result);
         break;
-    case RDT_COMBINES_COUNT: fold->integer += bits; break;
+    case RDT_COMBINES_COUNT:
+    case RDT_COMBINES_NONFINITE: fold->integer += bits; break;
     case RDT_COMBINES_ANY:
+    case RDT_COMBINES_ANY_NONFINITE:
     case RDT_COMBINES_OR: fold->integer |= bits; break;
     case RDT_COMBINES_ALL:
     case RDT_COMBINES_AND: fold->integer &= bits; break;
     case RDT_COMBINES_XOR: fold->integer ^= bits; break;
+    case RDT_COMBINES_EXTREMES: /* one result does not say what they were */
+    case RDT_COMBINES_EXPONENTIALS: break;
     }
     fold->count += count;
 }

@@ -32,7 +32,11 @@
     X(RDT_COMBINES_COUNT, "count")                                                                 \
     X(RDT_COMBINES_AND, "and")                                                                     \
     X(RDT_COMBINES_OR, "or")                                                                       \
-    X(RDT_COMBINES_XOR, "xor")
+    X(RDT_COMBINES_XOR, "xor")                                                                     \
+    X(RDT_COMBINES_EXTREMES, "extremes")           /* the least and the greatest, both */          \
+    X(RDT_COMBINES_EXPONENTIALS, "exponentials")   /* the sum of e^x */                            \
+    X(RDT_COMBINES_NONFINITE, "nonfinite")         /* how many are NaN or infinite */              \
+    X(RDT_COMBINES_ANY_NONFINITE, "any_nonfinite") /* whether one is */
 
 #define ENTRY(value, name) value,
 typedef enum rdt_result_class { RDT_RESULT_LIST(ENTRY) } rdt_result_class;

@@ -14,8 +14,12 @@ enum {
     PERIOD = 1048573,
     SUM_MAX = 4,  /* what an element adds to a sum */
     BASE_MAX = 2, /* of an element whose power is added: squared it is SUM_MAX */
+    PAIR_MAX = 2, /* of each of two inputs' elements */
+    PAIR_MAX_UNSIGNED = 3,
     VALUE_MAX = 100,
     DECIDER = 120,        /* beyond VALUE_MAX */
+    PAIR_VALUE_MAX = 15,  /* of two inputs: two are at most 30 apart, */
+    PAIR_DECIDER = 60,    /* this and another at least 45, and at most what a byte has room for */
     UNSIGNED_SHIFT = 128, /* so that values around 0 have no sign */
     POWERS_MAX = 60,      /* of two, in a float product: any part of it is far from overflow */
     RARE = 64,
@@ -45,10 +49,17 @@ static bool is_unsigned(redtune_dtype dtype) {
     return rdt_dtype_find(dtype)->kind == RDT_KIND_UNSIGNED;
 }
 
-/* -most to -1 or 1 to most. */
+static bool is_paired(const redtune_problem *problem) { return op_of(problem)->inputs > 1; }
+
+/* Where results may differ by rounding, sums of both signs would be small against their errors. */
+static bool has_signs(const redtune_problem *problem) {
+    return !is_unsigned(problem->dtype) && !op_of(problem)->tolerance;
+}
+
+/* -most to -1 or 1 to most; or only the latter. */
 static int64_t small_number(const redtune_problem *problem, uint64_t random, int64_t most) {
     int64_t magnitude = 1 + (int64_t)(random % (uint64_t)most);
-    return random & 16 && !is_unsigned(problem->dtype) ? -magnitude : magnitude;
+    return random & 16 && has_signs(problem) ? -magnitude : magnitude;
 }
 
 static redtune_value factor(const redtune_problem *problem, uint64_t random, bool rare) {
@@ -60,8 +71,9 @@ static redtune_value factor(const redtune_problem *problem, uint64_t random, boo
     }
     int64_t sign = random & 3 && !is_unsigned(dtype) ? -1 : 1;
     if (!rare) return number(problem, sign);
-    return rdt_scalar_is_float(dtype) && random & 4 ? rdt_scalar_from_real(dtype, (double)sign / 2)
-                                                    : number(problem, 2 * sign);
+    const bool halves = rdt_scalar_is_float(dtype) && !op_of(problem)->tolerance;
+    return halves && random & 4 ? rdt_scalar_from_real(dtype, (double)sign / 2)
+                                : number(problem, 2 * sign);
 }
 
 /* A number around 0 for what is about order; of an integer it is the highest byte, so that all
@@ -79,7 +91,8 @@ static redtune_value ordered(const redtune_problem *problem, int64_t value, uint
 static redtune_value value(const redtune_problem *problem, uint64_t random) {
     if (op_of(problem)->ignores_nan && rdt_scalar_is_float(problem->dtype) && random % 16 == 0)
         return rdt_scalar_from_real(problem->dtype, (double)NAN);
-    int64_t around_zero = (int64_t)((random >> 8) % (2 * VALUE_MAX + 1)) - VALUE_MAX;
+    const int64_t most = is_paired(problem) ? PAIR_VALUE_MAX : VALUE_MAX;
+    int64_t around_zero = (int64_t)((random >> 8) % (uint64_t)(2 * most + 1)) - most;
     return ordered(problem, around_zero, random >> 4 & 3);
 }
 
@@ -101,6 +114,25 @@ static uint64_t one_bit(const redtune_problem *problem, uint64_t random) {
     return UINT64_C(1) << (1 + random % (bits - 1));
 }
 
+static redtune_value infinity(const redtune_problem *problem, int sign) {
+    return rdt_scalar_from_real(problem->dtype, sign * (double)INFINITY);
+}
+
+/* Every other one is NaN or infinite, if the dtype has such; the others add up. */
+static redtune_value finite_or_not(const redtune_problem *problem, uint64_t random, bool counts) {
+    if (!rdt_scalar_is_float(problem->dtype) || random & 32)
+        return number(problem, counts ? small_number(problem, random, SUM_MAX) : 0);
+    if (random & 64) return rdt_scalar_from_real(problem->dtype, (double)NAN);
+    return infinity(problem, random & 128 ? 1 : -1);
+}
+
+/* e^0 is exact, and e^-inf adds nothing, where there is such an element. */
+static redtune_value exponent(const redtune_problem *problem, uint64_t random, bool counts) {
+    const bool adds = counts && random & 3;
+    return adds || !rdt_scalar_is_float(problem->dtype) ? number(problem, 0)
+                                                        : infinity(problem, -1);
+}
+
 /* What is added, itself or a power of it: any integer where the sum wraps and is exact all the
  * same, a small one in a float. */
 static redtune_value summand(const redtune_problem *problem, uint64_t random, bool counts) {
@@ -119,7 +151,11 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     case RDT_COMBINES_PRODUCT: return factor(problem, random, other % thin == 0);
     case RDT_COMBINES_LEAST:
     case RDT_COMBINES_GREATEST:
+    case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE: return value(problem, random);
+    case RDT_COMBINES_EXPONENTIALS: return exponent(problem, random, other % thin == 0);
+    case RDT_COMBINES_NONFINITE: return finite_or_not(problem, random, other % thin == 0);
+    case RDT_COMBINES_ANY_NONFINITE: return number(problem, small_number(problem, random, SUM_MAX));
     case RDT_COMBINES_ANY: return zero(problem, random);
     case RDT_COMBINES_ALL: return nonzero(problem, random);
     case RDT_COMBINES_COUNT: return random & 32 ? nonzero(problem, other) : zero(problem, random);
@@ -132,11 +168,70 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     return number(problem, 0);
 }
 
+/* ---- elements of two inputs ------------------------------------------------------------------ */
+
+/* Number `which` of those that small_number gives. */
+static redtune_value small_choice(const redtune_problem *problem, uint64_t which) {
+    const int64_t magnitude = 1 + (int64_t)(which / 2);
+    if (!has_signs(problem)) return number(problem, 1 + (int64_t)which);
+    return number(problem, which % 2 ? -magnitude : magnitude);
+}
+
+/* Two that differ, so that their product is not zero, nor their difference. */
+static void put_summands(const redtune_problem *problem, uint64_t random, bool counts,
+                         redtune_value pair[2]) {
+    const uint64_t choices = has_signs(problem) ? 2 * PAIR_MAX : PAIR_MAX_UNSIGNED;
+    const uint64_t first = random % choices, apart = 1 + (random >> 32) % (choices - 1);
+    pair[0] = pair[1] = number(problem, 0);
+    if (!rdt_scalar_is_float(rdt_problem_accumulator(problem))) {
+        pair[0] = nonzero(problem, random);
+        pair[1] = nonzero(problem, scramble(random));
+        const bool same = rdt_scalar_same(problem->dtype, &pair[0], &pair[1]);
+        if (same) pair[0] = number(problem, 1), pair[1] = number(problem, 3);
+    } else if (counts) {
+        pair[0] = small_choice(problem, first);
+        pair[1] = small_choice(problem, (first + apart) % choices);
+    }
+}
+
+/* Elements index of both inputs. What compares them finds every other pair the same where it
+ * counts, and all the same where it asks for one that is not. */
+static void put_pair(const redtune_problem *problem, uint64_t index, uint64_t thin,
+                     redtune_value pair[2]) {
+    const uint64_t random = scramble(index), other = random >> 8;
+    switch (op_of(problem)->combines) {
+    case RDT_COMBINES_SUM: put_summands(problem, random, other % thin == 0, pair); return;
+    case RDT_COMBINES_COUNT:
+        pair[0] = value(problem, random);
+        pair[1] = random & 32 ? value(problem, scramble(random)) : pair[0];
+        return;
+    case RDT_COMBINES_ALL:
+        pair[0] = pair[1] = number(problem, 1 + (int64_t)(random % VALUE_MAX));
+        return;
+    default:
+        pair[0] = element(problem, index, thin);
+        pair[1] = element(problem, ~index, thin);
+        return;
+    }
+}
+
 /* ---- how many are exact ---------------------------------------------------------------------- */
 
 /* The largest that an element adds to a sum. */
-static uint64_t largest_summand(const rdt_op_traits *op) {
-    return op->power > 2 ? UINT64_C(1) << op->power : SUM_MAX;
+static uint64_t largest_summand(const redtune_problem *problem) {
+    const rdt_op_traits *op = op_of(problem);
+    const uint64_t pair = has_signs(problem) ? 2 * PAIR_MAX : 2 * PAIR_MAX_UNSIGNED;
+    uint64_t largest = 1;
+    if (op->combines == RDT_COMBINES_EXPONENTIALS) return 1;
+    if (!is_paired(problem)) return op->power > 2 ? UINT64_C(1) << op->power : SUM_MAX;
+    for (int i = 0; i < op->power; i++) largest *= pair;
+    return largest;
+}
+
+static bool adds_up(const redtune_problem *problem) {
+    const rdt_combines combines = op_of(problem)->combines;
+    return combines == RDT_COMBINES_SUM || combines == RDT_COMBINES_EXPONENTIALS ||
+           combines == RDT_COMBINES_NONFINITE;
 }
 
 /* The bits that a root, or a quotient, loses are left free: relative to the sum one element is then
@@ -144,8 +239,8 @@ static uint64_t largest_summand(const rdt_op_traits *op) {
 uint64_t rdt_test_data_dense_max(const redtune_problem *problem) {
     const rdt_op_traits *op = op_of(problem);
     int bits = rdt_dtype_find(rdt_problem_accumulator(problem))->exact_bits - op->lost_bits;
-    if (op->combines != RDT_COMBINES_SUM) return rdt_problem_count_max(problem->dtype);
-    return (UINT64_C(1) << bits) / largest_summand(op);
+    if (!adds_up(problem)) return rdt_problem_count_max(problem->dtype);
+    return (UINT64_C(1) << bits) / largest_summand(problem);
 }
 
 /* The least power of two that thins the pattern out enough. A summand is 2.5 on average, so
@@ -165,26 +260,43 @@ bool rdt_test_data_hides(const redtune_problem *problem) {
     rdt_combines combines = op_of(problem)->combines;
     if (combines == RDT_COMBINES_PRODUCT)
         return rdt_scalar_is_float(rdt_problem_accumulator(problem));
-    return combines != RDT_COMBINES_SUM && combines != RDT_COMBINES_COUNT &&
-           combines != RDT_COMBINES_XOR;
+    return !adds_up(problem) && combines != RDT_COMBINES_COUNT && combines != RDT_COMBINES_XOR;
+}
+
+static int64_t decider_value(const redtune_problem *problem) {
+    return is_paired(problem) ? PAIR_DECIDER : DECIDER;
 }
 
 redtune_value rdt_test_data_decider(const redtune_problem *problem) {
+    const int64_t most = decider_value(problem);
     switch (op_of(problem)->combines) {
-    case RDT_COMBINES_LEAST: return ordered(problem, -DECIDER, 0);
-    case RDT_COMBINES_GREATEST: return ordered(problem, DECIDER, 0);
+    case RDT_COMBINES_EXTREMES:
+    case RDT_COMBINES_LEAST: return ordered(problem, -most, 0);
+    case RDT_COMBINES_GREATEST: return ordered(problem, most, 0);
     case RDT_COMBINES_MAGNITUDE:
-        return ordered(problem, is_unsigned(problem->dtype) ? DECIDER : -DECIDER, 0);
+        return ordered(problem, is_unsigned(problem->dtype) ? most : -most, 0);
+    case RDT_COMBINES_EXPONENTIALS:
     case RDT_COMBINES_ALL: return number(problem, 0);
     case RDT_COMBINES_ANY:
     case RDT_COMBINES_COUNT:
     case RDT_COMBINES_OR: return number(problem, 1);
     case RDT_COMBINES_AND: return rdt_scalar_from_bits(problem->dtype, ~UINT64_C(1));
+    case RDT_COMBINES_NONFINITE:
+    case RDT_COMBINES_ANY_NONFINITE:
+        return rdt_scalar_is_float(problem->dtype) ? infinity(problem, 1) : number(problem, 3);
     case RDT_COMBINES_SUM:
     case RDT_COMBINES_PRODUCT:
     case RDT_COMBINES_XOR: break;
     }
     return number(problem, 3);
+}
+
+redtune_value rdt_test_data_other_decider(const redtune_problem *problem) {
+    const rdt_combines combines = op_of(problem)->combines;
+    if (combines == RDT_COMBINES_EXTREMES) return ordered(problem, decider_value(problem), 0);
+    if (combines == RDT_COMBINES_ANY_NONFINITE && rdt_scalar_is_float(problem->dtype))
+        return infinity(problem, -1);
+    return rdt_test_data_decider(problem);
 }
 
 redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
@@ -194,10 +306,19 @@ redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
     case RDT_COMBINES_AND: return rdt_scalar_from_bits(problem->dtype, UINT64_MAX);
     case RDT_COMBINES_LEAST:
     case RDT_COMBINES_GREATEST:
+    case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, 0, 0); /* the test data lie around this value */
+    case RDT_COMBINES_EXPONENTIALS:
+        if (rdt_scalar_is_float(problem->dtype)) return infinity(problem, -1);
+        return number(problem, 0);
     default: return number(problem, 0);
     }
+}
+
+redtune_value rdt_test_data_opposite(const redtune_problem *problem) {
+    if (op_of(problem)->combines == RDT_COMBINES_SUM) return number(problem, 1);
+    return rdt_test_data_neutral(problem);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -206,19 +327,26 @@ redtune_status rdt_test_data_create(const redtune_problem *problem, uint64_t cou
                                     rdt_test_data **out, redtune_error *err) {
     rdt_test_data *data = calloc(1, sizeof *data);
     if (!data) return rdt_fail_memory(err, sizeof *data);
-    size_t bytes = redtune_dtype_bytes(problem->dtype);
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
     data->problem = *problem;
     data->period = count < PERIOD && count > 0 ? count : PERIOD;
     data->count_max = count;
     data->elements = malloc(data->period * bytes);
-    if (!data->elements) {
+    if (is_paired(problem)) data->second = malloc(data->period * bytes);
+    if (!data->elements || (is_paired(problem) && !data->second)) {
+        const size_t all = data->period * bytes;
         rdt_test_data_destroy(data);
-        return rdt_fail_memory(err, bytes);
+        return rdt_fail_memory(err, all);
     }
     uint64_t thin = choose_thin(problem, count);
     for (uint64_t i = 0; i < data->period; i++) {
-        redtune_value each = element(problem, i, thin);
-        memcpy((char *)data->elements + i * bytes, &each, bytes);
+        redtune_value each[2];
+        if (is_paired(problem))
+            put_pair(problem, i, thin, each);
+        else
+            each[0] = element(problem, i, thin);
+        memcpy((char *)data->elements + i * bytes, &each[0], bytes);
+        if (data->second) memcpy((char *)data->second + i * bytes, &each[1], bytes);
     }
     *out = data;
     return REDTUNE_OK;
@@ -227,5 +355,6 @@ redtune_status rdt_test_data_create(const redtune_problem *problem, uint64_t cou
 void rdt_test_data_destroy(rdt_test_data *data) {
     if (!data) return;
     free(data->elements);
+    free(data->second);
     free(data);
 }
