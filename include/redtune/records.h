@@ -51,7 +51,7 @@ typedef struct redtune_row {
     const char *cause;   /* why it is not good, if that is known; else "" */
     double median_ns;    /* of one call; this and the next three are 0 unless good */
     double spread_ns;    /* half the distance between the quartiles of the samples */
-    double gbps;         /* input bytes over median_ns, in 10^9 bytes per second */
+    double gbps;         /* bytes of all inputs and results per ns: in GB/s */
     int samples;
     /* Times of the problem's winner on this GPU and of the built-in default; 0: there
      * is no winner, or the default was not measured. */

@@ -32,7 +32,7 @@ typedef struct redtune_tuned {
     double spread_ns;  /* half the distance between the quartiles of its samples */
     double default_ns; /* the best built-in default, likewise; 0 if none could be measured */
     int is_default;    /* nonzero: nothing beat the default by more than the noise */
-    double gbps;       /* bytes of the elements over median_ns, in 10^9 bytes per second */
+    double gbps;       /* bytes of all inputs and results per ns: in GB/s */
     double peak_gbps;  /* of the memory bus; 0 if unknown */
     uint64_t measured; /* candidates measured now; 0: the database had the answer */
     uint64_t failed;   /* candidates that did not compile, run or end, or gave a wrong result */

@@ -79,8 +79,7 @@ static void set_problem(lua_State *state, const redtune_problem *problem) {
     set_integer(state, "inner", extents.inner);
     set_integer(state, "outer_step", extents.outer_step);
     set_integer(state, "step", extents.step);
-    set_real(state, "bytes",
-             (double)rdt_problem_elements(problem) * (double)redtune_dtype_bytes(problem->dtype));
+    set_real(state, "bytes", rdt_problem_bytes(problem));
 }
 
 /* A config is text, and its parameters, of which only those that read as such are listed. */

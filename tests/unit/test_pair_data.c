@@ -189,6 +189,18 @@ static void what_is_rounded_has_no_sign(void) {
     rdt_test_data_destroy(data);
 }
 
+/* Figures in bytes per time, and the memory that test data take. */
+static void bytes_are_those_of_both_inputs_and_all_results(void) {
+    const redtune_problem sum = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, 1000};
+    redtune_problem dot = problem_of("test_dot", REDTUNE_F16);
+    redtune_problem minmax = problem_of("test_minmax", REDTUNE_F64);
+    dot.count = 1000;
+    minmax.count = 10, minmax.outer = 7;
+    CHECK(rdt_problem_bytes(&sum) == 4008);
+    CHECK(rdt_problem_bytes(&dot) == 2 * 2000 + 4);
+    CHECK(rdt_problem_bytes(&minmax) == 7 * (10 * 8 + 2 * 8));
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(one_input_has_no_second),
@@ -202,6 +214,7 @@ int main(int argc, char **argv) {
         FACT(exponentials_are_exact),
         FACT(some_elements_are_not_finite),
         FACT(what_is_rounded_has_no_sign),
+        FACT(bytes_are_those_of_both_inputs_and_all_results),
     };
     if (!op_folder_make()) return 1;
     const int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -193,7 +193,7 @@ static redtune_status search_problem(rdt_sweep *self, size_t turn, rdt_cache_sta
 }
 
 size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {
-    uint64_t element = redtune_dtype_bytes(problem->dtype);
+    const uint64_t element = rdt_problem_input_bytes(problem);
     if (rdt_plane_has(problem)) return 1;
     return problem->count <= rdt_facts_warm_bytes(facts) / element ? RDT_CACHE_STATES : 1;
 }

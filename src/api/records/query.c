@@ -128,8 +128,7 @@ static void describe_row(const rdt_listing *self, const rdt_listed *each, redtun
     const rdt_row *row = each->row;
     const rdt_trial *trial = &row->trial;
     const rdt_origin *origin = &row->origin;
-    double bytes = (double)rdt_problem_elements(&trial->problem) *
-                   (double)redtune_dtype_bytes(trial->problem.dtype);
+    const double bytes = rdt_problem_bytes(&trial->problem);
     *out = (redtune_row){
         .problem = trial->problem,
         .warm = trial->cache == RDT_CACHE_WARM,

@@ -66,8 +66,7 @@ static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
 /* At the least: rows that overlap are read from memory once. */
 static double bytes_read(const redtune_problem *problem) {
     const uint64_t elements = rdt_problem_elements(problem), reach = rdt_problem_reach(problem);
-    return (double)(elements < reach ? elements : reach) *
-           (double)redtune_dtype_bytes(problem->dtype);
+    return (double)(elements < reach ? elements : reach) * (double)rdt_problem_input_bytes(problem);
 }
 
 static const char *check_times(const rdt_row *row, int64_t latest) {

@@ -111,7 +111,7 @@ static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error
 
 /* Whether a call may take thousands of times what the default takes: one block for a gigabyte. */
 static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
-    uint64_t element = redtune_dtype_bytes(self->problem.dtype);
+    const uint64_t element = rdt_problem_input_bytes(&self->problem);
     rdt_case at = {&self->problem, &self->session.rt->context->facts};
     bool useful = false;
     return rdt_problem_elements(&self->problem) > ANY_BYTES_MAX / element &&

@@ -16,10 +16,6 @@ static redtune_status store_trials(void *user, const rdt_trial *trials, size_t c
     return rdt_session_log_write(self->session_log, trials, count, err);
 }
 
-static double bytes_of(const redtune_problem *problem) {
-    return (double)rdt_problem_elements(problem) * (double)redtune_dtype_bytes(problem->dtype);
-}
-
 static bool progress(void *user, const redtune_problem *problem, const char *stage, size_t i,
                      size_t n, double best_ns) {
     const rdt_device_tuner *self = user;
@@ -28,7 +24,7 @@ static bool progress(void *user, const redtune_problem *problem, const char *sta
         .candidate_index = i,
         .candidate_count = n,
         .stage = stage,
-        .best_gbps = best_ns > 0 ? bytes_of(problem) / best_ns : 0,
+        .best_gbps = best_ns > 0 ? rdt_problem_bytes(problem) / best_ns : 0,
         .device = self->gpu.device,
         .device_count = self->gpu.device_count,
     };
@@ -70,7 +66,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .index = self->gpu.problems_before + self->first + problem,
         .again = again,
     };
-    result.gbps = result.median_ns > 0 ? bytes_of(&result.problem) / result.median_ns : 0;
+    result.gbps = result.median_ns > 0 ? rdt_problem_bytes(&result.problem) / result.median_ns : 0;
     rdt_text_copy(result.family, sizeof result.family, winner->family);
     rdt_text_copy(result.config, sizeof result.config, winner->config);
     rdt_text_copy(result.warm_config, sizeof result.warm_config,
