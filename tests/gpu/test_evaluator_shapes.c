@@ -1,6 +1,7 @@
 /* Facts about how the evaluator verifies rows and columns: right kernels are good at every shape,
  * and each planted fault is found. */
 #include "shapes.h"
+#include "tuner/measure/answers.h"
 
 static const char right_sum[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS, "");
 static const char right_max[] = FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER, PLACE, MOST, "");
@@ -226,14 +227,75 @@ static void a_problem_of_another_class_is_refused(void) {
     bench_close(&self);
 }
 
+/* ---- test data and answers ------------------------------------------------------------------- */
+
+/* Test buffers and answers of one problem, and its default kernel. */
+typedef struct inner_bench {
+    bench bench;
+    rdt_test_buffers *buffers;
+    rdt_answers answers;
+    rdt_kernel *kernel;
+} inner_bench;
+
+static redtune_status inner_open(inner_bench *self, const redtune_problem *problem) {
+    const rdt_maker maker = {shop.codegen, make, &self->bench};
+    redtune_status status = bench_set(&self->bench, problem);
+    if (status) return status;
+    const rdt_domain domain = rdt_problem_domain(&self->bench.problem, 1);
+    const rdt_candidate *candidate = &self->bench.candidate;
+    status = rdt_test_buffers_open(gpu.context, &domain, 0, &maker, &self->buffers, &err);
+    if (!status)
+        status = rdt_answers_need(&self->answers, self->buffers, &self->bench.problem, &err);
+    if (!status)
+        status = make(&self->bench, &self->bench.problem, &candidate->point, &candidate->launch,
+                      &self->kernel, &err);
+    return status;
+}
+
+static void inner_close(inner_bench *self) {
+    rdt_kernel_unload(self->kernel);
+    rdt_answers_forget(&self->answers);
+    rdt_test_buffers_close(self->buffers);
+}
+
+static void answers_stay_while_others_are_asked_for(void) {
+    NEED_GPU();
+    enum { RESULTS = 100 * 64 };
+    const redtune_problem row = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
+    inner_bench self = {.bench = {.source = NULL}};
+    const redtune_value *first, *again, *other;
+    redtune_value values[RESULTS];
+    CHECK_OK(inner_open(&self, &row), err);
+    const size_t bytes = self.answers.sample[RDT_LOOK_VERIFIED].count * sizeof *values;
+    CHECK(bytes <= sizeof values);
+    for (uint64_t i = 0; i < RDT_ANSWERS_SETS_MAX; i++)
+        CHECK_OK(rdt_answers_get(&self.answers, RDT_LOOK_TIMED, i, &other, &err), err);
+    CHECK_OK(rdt_answers_get(&self.answers, RDT_LOOK_VERIFIED, 3, &first, &err), err);
+    memcpy(values, first, bytes);
+    for (uint64_t i = 1; i < RDT_ANSWERS_SETS_MAX; i++) {
+        CHECK_OK(rdt_answers_get(&self.answers, RDT_LOOK_VERIFIED, 3 + i, &other, &err), err);
+        CHECK(other != first);
+    }
+    CHECK(!memcmp(values, first, bytes));
+    CHECK_OK(rdt_answers_get(&self.answers, RDT_LOOK_VERIFIED, 3, &again, &err), err);
+    CHECK(again == first);
+    inner_close(&self);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(right_kernels_of_rows_are_good),        FACT(right_kernels_of_columns_are_good),
-        FACT(kernels_without_a_fault_are_good),      FACT(every_fault_of_rows_is_found),
-        FACT(every_fault_of_columns_is_found),       FACT(a_kernel_that_loses_a_nan_is_wrong),
-        FACT(faults_of_large_shapes_are_found),      FACT(faults_that_the_pattern_hides_are_found),
-        FACT(the_last_of_equal_elements_is_wrong),   FACT(a_problem_beyond_the_domain_widens_it),
+        FACT(right_kernels_of_rows_are_good),
+        FACT(right_kernels_of_columns_are_good),
+        FACT(kernels_without_a_fault_are_good),
+        FACT(every_fault_of_rows_is_found),
+        FACT(every_fault_of_columns_is_found),
+        FACT(a_kernel_that_loses_a_nan_is_wrong),
+        FACT(faults_of_large_shapes_are_found),
+        FACT(faults_that_the_pattern_hides_are_found),
+        FACT(the_last_of_equal_elements_is_wrong),
+        FACT(a_problem_beyond_the_domain_widens_it),
         FACT(a_problem_of_another_class_is_refused),
+        FACT(answers_stay_while_others_are_asked_for),
     };
     return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
 }

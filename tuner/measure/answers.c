@@ -21,10 +21,14 @@ redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffe
     return REDTUNE_OK;
 }
 
+static size_t set_count(const rdt_answers *self) {
+    return self->asked < RDT_ANSWERS_SETS_MAX ? self->asked : RDT_ANSWERS_SETS_MAX;
+}
+
 void rdt_answers_forget(rdt_answers *self) {
-    for (size_t i = 0; i < self->set_count; i++) free(self->set[i].values);
+    for (size_t i = 0; i < set_count(self); i++) free(self->set[i].values);
     rdt_axis_close(&self->axis);
-    self->set_count = 0;
+    self->asked = 0;
     self->buffers = NULL;
 }
 
@@ -52,18 +56,19 @@ static redtune_status ask_set(const rdt_answers *self, rdt_answer_set *set, redt
 redtune_status rdt_answers_get(rdt_answers *self, rdt_look look, uint64_t first,
                                const redtune_value **out, redtune_error *err) {
     rdt_answer_set set = {look, first, NULL};
-    for (size_t i = 0; i < self->set_count; i++)
+    for (size_t i = 0; i < set_count(self); i++)
         if (self->set[i].look == look && self->set[i].first == first) {
             *out = self->set[i].values;
             return REDTUNE_OK;
         }
-    if (self->set_count == RDT_ANSWERS_SETS_MAX) free(self->set[--self->set_count].values);
     redtune_status status = ask_set(self, &set, err);
     if (status) {
         free(set.values);
         return status;
     }
+    rdt_answer_set *place = &self->set[self->asked % RDT_ANSWERS_SETS_MAX];
+    if (self->asked++ >= RDT_ANSWERS_SETS_MAX) free(place->values);
+    *place = set;
     *out = set.values;
-    self->set[self->set_count++] = set;
     return REDTUNE_OK;
 }

@@ -26,8 +26,8 @@ typedef struct rdt_answers {
     const rdt_pool *pool; /* that has exact results of its count */
     rdt_axis axis;
     rdt_sample sample[RDT_LOOKS];
-    rdt_answer_set set[RDT_ANSWERS_SETS_MAX];
-    size_t set_count;
+    rdt_answer_set set[RDT_ANSWERS_SETS_MAX]; /* the latest; the oldest makes room */
+    size_t asked;                             /* sets so far */
 } rdt_answers;
 
 /* Makes them those of this problem, unless they are. */
@@ -37,6 +37,7 @@ void rdt_answers_forget(rdt_answers *answers);
 
 /* Asks for result r of the problem whose first element is the pool's number `first`. */
 rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, uint64_t r);
-/* Gives the right results of a sample, which stay while the answers are of this problem. */
+/* Gives the right results of a sample. They stay while the answers are of this problem, and until
+ * RDT_ANSWERS_SETS_MAX other sets were asked for. */
 redtune_status rdt_answers_get(rdt_answers *answers, rdt_look look, uint64_t first,
                                const redtune_value **out, redtune_error *err);
