@@ -1,7 +1,7 @@
 /* Facts about how the evaluator verifies rows and columns: right kernels are good at every shape,
  * and each planted fault is found. */
 #include "shapes.h"
-#include "tuner/measure/answers.h"
+#include "tuner/measure/verify_shapes.h"
 
 static const char right_sum[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS, "");
 static const char right_max[] = FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER, PLACE, MOST, "");
@@ -258,6 +258,43 @@ static void inner_close(inner_bench *self) {
     rdt_test_buffers_close(self->buffers);
 }
 
+/* A driver that clears once and then fails. */
+static int clears;
+static CUresult clear_once(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+    return clears++ ? CUDA_ERROR_UNKNOWN : gpu.driver->memset_d8_async(to, value, bytes, stream);
+}
+
+static void elements_that_are_planted_go_when_a_run_fails(void) {
+    NEED_GPU();
+    const redtune_problem row = shape(REDTUNE_MAX, REDTUNE_F32, rows[0]);
+    inner_bench self = {.bench = {.source = NULL}};
+    CHECK_OK(inner_open(&self, &row), err);
+    const rdt_pool *pool = self.answers.pool;
+    const size_t bytes = 100 * 64 * sizeof(float);
+    char *before = malloc(bytes), *after = malloc(bytes);
+    rdt_driver failing = *gpu.driver;
+    failing.memset_d8_async = clear_once;
+    clears = 0;
+    CHECK_OK(rdt_buffer_read(gpu.driver, before, pool->buffer.address, bytes, gpu.stream, &err),
+             err);
+    self.buffers->driver = &failing;
+    CHECK_INT(
+        rdt_verify_shapes_extents(&self.answers, self.kernel, &self.bench.candidate.launch, &err),
+        REDTUNE_DEVICE);
+    CHECK_INT(clears, 2);
+    self.buffers->driver = gpu.driver;
+    CHECK(!gpu.driver->stream_synchronize(gpu.stream));
+    CHECK_OK(rdt_buffer_read(gpu.driver, after, pool->buffer.address, bytes, gpu.stream, &err),
+             err);
+    CHECK(!memcmp(before, after, bytes));
+    CHECK_OK(
+        rdt_verify_shapes_extents(&self.answers, self.kernel, &self.bench.candidate.launch, &err),
+        err);
+    free(before);
+    free(after);
+    inner_close(&self);
+}
+
 static void answers_stay_while_others_are_asked_for(void) {
     NEED_GPU();
     enum { RESULTS = 100 * 64 };
@@ -295,6 +332,7 @@ int main(int argc, char **argv) {
         FACT(the_last_of_equal_elements_is_wrong),
         FACT(a_problem_beyond_the_domain_widens_it),
         FACT(a_problem_of_another_class_is_refused),
+        FACT(elements_that_are_planted_go_when_a_run_fails),
         FACT(answers_stay_while_others_are_asked_for),
     };
     return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -181,7 +181,7 @@ typedef struct inspection {
     const rdt_kernel *kernel;
     const rdt_launch *launch;
     plant plants[PLANTS_MAX];
-    size_t plant_count;
+    size_t plant_count, placed; /* placed: those that may stand in their places */
 } inspection;
 
 /* Whether no element is of two results. */
@@ -233,21 +233,38 @@ static redtune_status ask_plants(inspection *self, redtune_error *err) {
     return status;
 }
 
-/* Puts the plants in their places, or, once they were there, back what was there before. What they
- * replace is kept where whole arrays have their outputs. */
-static redtune_status exchange_plants(const inspection *self, bool back, redtune_error *err) {
+/* Where what a plant replaces is kept: where whole arrays have their outputs. */
+static CUdeviceptr find_saved(const inspection *self, size_t i) {
+    return self->answers->buffers->output.address + (i + 1) * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+}
+
+static CUresult copy_element(const inspection *self, CUdeviceptr to, CUdeviceptr from) {
     const rdt_test_buffers *buffers = self->answers->buffers;
-    const size_t element = redtune_dtype_bytes(buffers->dtype);
+    return buffers->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(buffers->dtype),
+                                              buffers->stream);
+}
+
+static redtune_status put_plants(inspection *self, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->answers->buffers;
     CUresult rc = CUDA_SUCCESS;
     for (size_t i = 0; !rc && i < self->plant_count; i++) {
-        const CUdeviceptr place = self->plants[i].place;
-        const CUdeviceptr saved = buffers->output.address + (i + 1) * RDT_TEST_BUFFERS_OUTPUT_BYTES;
-        if (!back) rc = buffers->driver->memcpy_dtod_async(saved, place, element, buffers->stream);
-        if (!rc)
-            rc = buffers->driver->memcpy_dtod_async(place, back ? saved : buffers->decider, element,
-                                                    buffers->stream);
+        rc = copy_element(self, find_saved(self, i), self->plants[i].place);
+        if (rc) break;
+        self->placed++;
+        rc = copy_element(self, self->plants[i].place, buffers->decider);
     }
     return rdt_driver_check(buffers->driver, rc, err, "place test elements");
+}
+
+/* Puts back what was there before, as far as plants were put. */
+static redtune_status remove_plants(inspection *self, redtune_error *err) {
+    CUresult first = CUDA_SUCCESS;
+    for (; self->placed; self->placed--) {
+        const size_t i = self->placed - 1;
+        CUresult rc = copy_element(self, self->plants[i].place, find_saved(self, i));
+        if (!first) first = rc;
+    }
+    return rdt_driver_check(self->answers->buffers->driver, first, err, "put test elements back");
 }
 
 /* Runs the kernel over the pool from its element number `first` on, and gathers the sample. */
@@ -299,7 +316,17 @@ static redtune_status compare_runs(const inspection *self, const redtune_value *
     return status;
 }
 
-static redtune_status run_both(const inspection *self, const redtune_value *const wanted[],
+/* The plants go whatever happens: later candidates run over the same pool. */
+static redtune_status run_planted(inspection *self, CUdeviceptr to, redtune_error *err) {
+    redtune_error why;
+    redtune_status status = put_plants(self, err);
+    if (!status) status = run_at(self, 1, to, err);
+    redtune_status removed = remove_plants(self, &why);
+    if (!status && removed && err) *err = why;
+    return status ? status : removed;
+}
+
+static redtune_status run_both(inspection *self, const redtune_value *const wanted[],
                                redtune_error *err) {
     const rdt_answers *answers = self->answers;
     const rdt_test_buffers *buffers = answers->buffers;
@@ -308,9 +335,7 @@ static redtune_status run_both(const inspection *self, const redtune_value *cons
     unsigned char *gathered = malloc(SHIFTS * bytes);
     if (!gathered) return rdt_fail_memory(err, SHIFTS * bytes);
     redtune_status status = run_at(self, 0, buffers->samples.address, err);
-    if (!status) status = exchange_plants(self, false, err);
-    if (!status) status = run_at(self, 1, buffers->samples.address + bytes, err);
-    if (!status) status = exchange_plants(self, true, err);
+    if (!status) status = run_planted(self, buffers->samples.address + bytes, err);
     if (!status)
         status = rdt_buffer_read(buffers->driver, gathered, buffers->samples.address,
                                  SHIFTS * bytes, buffers->stream, err);
