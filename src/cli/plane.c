@@ -100,13 +100,18 @@ static const redtune_tuned *find_result(const redtune_tuned *results, size_t cou
     return NULL;
 }
 
+/* Few bytes are below 1, since a launch takes most of the time: a 0 would look like a failure. */
 static void add_cell(rdt_table *table, const redtune_tuned *result) {
-    if (!result)
+    if (!result) {
         rdt_table_add(table, ".");
-    else if (result->peak_gbps > 0)
-        rdt_table_add(table, "%.0f", 100 * result->gbps / result->peak_gbps);
+        return;
+    }
+    double value = result->gbps;
+    if (result->peak_gbps > 0) value = 100 * result->gbps / result->peak_gbps;
+    if (value < 1)
+        rdt_table_add(table, "<1");
     else
-        rdt_table_add(table, "%.0f", result->gbps);
+        rdt_table_add(table, "%.0f", value);
 }
 
 /* Whether a number of rows has a result at any of these numbers of columns. */

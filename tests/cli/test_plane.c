@@ -20,7 +20,7 @@ static size_t fill(void) {
                 .config = "lanes=1",
                 .median_ns = 1000,
                 .default_ns = 1000 * (1 + i),
-                .gbps = 10 * (i + k),
+                .gbps = i + k ? 10 * (i + k) : 0.04,
                 .peak_gbps = 100,
             };
             if (k == 3) strcpy(results[count].family, "block");
@@ -51,7 +51,7 @@ static void matrices_are_a_table(void) {
                "sum of f32 along axis 1, 15 matrices: percent of the bus's peak\n"
                "\n"
                "rows x  16  64  256  1K\n"
-               "    64   0  10   20  30\n"
+               "    64  <1  10   20  30\n"
                "   256  10  20   30  40\n"
                "    1K  20  30   40  50\n"
                "    4K  30  40   50   .\n"
@@ -72,7 +72,7 @@ static void columns_are_by_rows_and_columns_too(void) {
     printed(count, text);
     CHECK_CONTAINS(text, "sum of f32 along axis 0, 15 matrices: GB/s\n\n"
                          "rows x  64  256  1K  4K\n"
-                         "    16   0   10  20  30\n");
+                         "    16  <1   10  20  30\n");
 }
 
 /* 14 of 16 numbers of columns fit a line. In either part one of the three rows has no entry. */
