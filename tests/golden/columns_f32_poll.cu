@@ -278,6 +278,16 @@ __device__ __forceinline__ accumulator load_column(const accumulator *shared, u3
     return a;
 }
 
+// This thread's share of a strip of `columns` columns, from element 0 of the first on.
+template <bool WHOLE>
+__device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
+                                               const extents &e, u32 columns, const share &mine)
+{
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) a[j] = 0.0f;
+    reduce_share<WHOLE>(a, from, e.count, e.step, columns, mine);
+}
+
 constexpr u32 GROUPS = 16;  // of threads with a column each
 
 // The first group's threads get the combinations of all groups' values. All threads of the block
@@ -295,20 +305,11 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
     return a;
 }
 
-// This thread's share of a strip of `columns` columns, from element 0 of the first on.
-template <bool WHOLE>
-__device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
-                                               const extents &e, u32 columns, const share &mine)
-{
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = 0.0f;
-    reduce_share<WHOLE>(a, from, e.count, e.step, columns, mine);
-}
-
 // Makes the results of a strip from what its threads have in shared memory, or hands on what this
 // block has of it. All threads of the block call it, behind a barrier.
 __device__ __forceinline__ void finish_strip(accumulator *shared, const share &mine, void *scratch,
-                                             float *output, u64 count, u32 columns)
+                                             float *output, u64 count,
+                                             u32 columns)
 {
     if (mine.splits > 1) {
         const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;

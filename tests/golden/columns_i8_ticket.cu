@@ -289,6 +289,21 @@ __device__ __forceinline__ accumulator load_column(const accumulator *shared, u3
     return a;
 }
 
+// This thread's share of a strip of `columns` columns, from element 0 of the first on.
+template <bool WHOLE>
+__device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
+                                               const extents &e, u32 columns, const share &mine)
+{
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) a[j] = arg{~(u32)0, ~0ull};
+    // A thread counts its loads in 32 bits: stretches keep it from running over.
+    constexpr u64 STRETCH = 1ull << 31;
+    for (u64 at = 0; at < e.count; at += STRETCH) {
+        const u64 left = e.count - at, count = left < STRETCH ? left : STRETCH;
+        reduce_share<WHOLE>(a, from + at * e.step, count, e.step, columns, mine, at);
+    }
+}
+
 constexpr u32 GROUPS = 4;  // of threads with a column each
 
 // The first group's threads get the combinations of all groups' values. All threads of the block
@@ -305,25 +320,11 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
     return a;
 }
 
-// This thread's share of a strip of `columns` columns, from element 0 of the first on.
-template <bool WHOLE>
-__device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
-                                               const extents &e, u32 columns, const share &mine)
-{
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = arg{~(u32)0, ~0ull};
-    // A thread counts its loads in 32 bits: stretches keep it from running over.
-    constexpr u64 STRETCH = 1ull << 31;
-    for (u64 at = 0; at < e.count; at += STRETCH) {
-        const u64 left = e.count - at, count = left < STRETCH ? left : STRETCH;
-        reduce_share<WHOLE>(a, from + at * e.step, count, e.step, columns, mine, at);
-    }
-}
-
 // Makes the results of a strip from what its threads have in shared memory, or hands on what this
 // block has of it. All threads of the block call it, behind a barrier.
 __device__ __forceinline__ void finish_strip(accumulator *shared, const share &mine, void *scratch,
-                                             i64 *output, u64 count, u32 columns)
+                                             i64 *output, u64 count,
+                                             u32 columns)
 {
     if (mine.splits > 1) {
         const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;

@@ -1,0 +1,75 @@
+//@ -- The end of a strip: the results of its columns, from the threads' values in shared memory,
+//@ -- and, where blocks share the strip, from what the others leave. load_column() of the family
+//@ -- combines a block's values of a column; `skew` is what it is given besides the column, and
+//@ -- `skew_type` its parameter.
+//@ if shared then
+//@     local unit = math.max(32, width * vec)
+constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each
+
+// The first group's threads get the combinations of all groups' values. All threads of the block
+// call it, behind a barrier if shared memory was in use.
+__device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumulator a)
+{
+//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
+//@         if step >= width * vec then
+    a = combine(a, @{acc.shuffle("a", step)});
+//@         end
+//@     end
+//@     if block > unit then
+    const u32 group = threadIdx.x / @{unit}, column = threadIdx.x % @{unit};
+    if (column < STRIP) shared[group * STRIP + column] = a;
+    __syncthreads();
+    if (threadIdx.x < STRIP) {
+#pragma unroll
+        for (u32 i = 1; i < @{block // unit}; i++) a = combine(a, shared[i * STRIP + threadIdx.x]);
+    }
+//@     end
+    return a;
+}
+
+//@ end
+// Makes the results of a strip from what its threads have in shared memory, or hands on what this
+// block has of it. All threads of the block call it, behind a barrier.
+__device__ __forceinline__ void finish_strip(accumulator *shared, const share &mine, void *scratch,
+                                             @{result.c} *output, u64 count,
+                                             u32 columns@{skew_type})
+{
+//@ if shared then
+    if (mine.splits > 1) {
+        const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
+//@     if finish == "poll" then
+        const u32 end = first + mine.split * step;
+        if (mine.split < mine.splits - 1) {
+            for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
+                leave(scratch, end + c, load_column(shared, c@{skew}));
+            return;
+        }
+//@     else
+        const u32 end = first + mine.splits * step;
+        for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
+            leave(scratch, first + mine.split * step + c, load_column(shared, c@{skew}));
+        if (!draws_last(scratch, mine)) return;
+//@     end
+        const u32 group = threadIdx.x / STRIP % GROUPS;
+        for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
+            accumulator a = @{op.identity};
+//@     if finish == "poll" then
+            if (group == 0) a = load_column(shared, c@{skew});
+//@     end
+            collect(a, scratch, first + group * step + c, GROUPS * step, end + c);
+//@     if block > width * vec then
+            __syncthreads();
+            a = reduce_groups(shared, a);
+            if (group > 0) return;
+//@     end
+            if (c < columns) output[c] = @{op.finalize("a", "count")};
+        }
+        return;
+    }
+//@ end
+    for (u32 c = threadIdx.x; c < STRIP && c < columns; c += BLOCK) {
+        const accumulator a = load_column(shared, c@{skew});
+        output[c] = @{op.finalize("a", "count")};
+    }
+}
+

@@ -1,0 +1,135 @@
+-- The family "skewed": columns whose rows are not aligned alike, because the step between them is
+-- no multiple of a load's bytes, as in a matrix of an odd width. Loads are aligned all the same:
+-- in each row they begin in front of the strip's first column, by what that row is behind a
+-- multiple of a load's bytes (its skew). The skew comes back every `vec` rows, and a thread's rows
+-- are a multiple of that apart: so it has the same columns in all of them. A strip has `vec`
+-- columns less than loads bring, so that these reach over it whatever the skew.
+--
+-- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
+-- of p.count elements each, p.step apart.
+local limits = require "lib/limits"
+
+local family = {
+    name = "skewed",
+    template = "skewed/kernel.cu",
+}
+
+family.params = {
+    { name = "block", values = { 128, 256, 512, 1024 }, doc = "threads per block" },
+    { name = "width", values = { 8, 16, 32, 64, 128 },
+      doc = "threads side by side, over neighbouring columns" },
+    { name = "vec", values = { 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
+    { name = "unroll", values = { 1, 2, 4, 8, 16 },
+      doc = "independent loads in flight per thread" },
+    limits.load,
+    limits.finish,
+    limits.per_sm,
+}
+
+-- Columns that loads bring of a row; a block makes the results of all but vec of them.
+local function room(c)
+    return c.width * c.vec
+end
+
+local function strip(c)
+    return room(c) - c.vec
+end
+
+-- Elements of a column that a block takes at a time.
+local function depth(c)
+    return c.block // c.width * c.unroll
+end
+
+local function sets(c, p)
+    return p.outer * ((p.inner + strip(c) - 1) // strip(c))
+end
+
+local function tiles(c, p)
+    return (p.count + depth(c) - 1) // depth(c)
+end
+
+local function splits(c, p, d)
+    return limits.splits(c, p, d, sets(c, p), tiles(c, p), room(c))
+end
+
+-- Of the values that a block's threads combine.
+local function shared_bytes(c, p, d)
+    return c.block * c.vec * limits.accumulator_bytes(p, d)
+end
+
+-- Rows that are aligned alike need no skew, and few columns are not worth a strip.
+function family.serves(p)
+    local bytes = p.dtype.bytes
+    return p.layout == "columns" and p.count > 1 and p.step * bytes % 16 > 0
+        and p.inner * bytes >= 256
+end
+
+function family.allowed(c, p, d)
+    if c.block // c.width < c.vec then
+        return false, "block=%d, width=%d are %d rows of threads, and vec=%d takes as many",
+            c.block, c.width, c.block // c.width, c.vec
+    end
+    local bytes = shared_bytes(c, p, d)
+    if bytes > d.shared_bytes_per_block then
+        return false, "block=%d, vec=%d take %d bytes of shared memory, of %d", c.block, c.vec,
+            bytes, d.shared_bytes_per_block
+    end
+    return limits.allowed(c, p, d)
+end
+
+function family.distinct(c, p, d)
+    if strip(c) >= 2 * p.inner and c.width > 8 then return false end -- no further column
+    if c.unroll > 1 and depth(c) >= 2 * p.count then return false end -- no further load
+    -- No further thread along the axis. There are as many as a load has columns.
+    local deep = c.block // c.width
+    if c.block > 128 and deep > c.vec and deep >= 2 * p.count then return false end
+    return limits.distinct(c, function(at) return splits(at, p, d) end)
+end
+
+-- The widest load whose values have room.
+local function widest(c, p, d)
+    local vec, wider = c.vec, 2 * c.vec
+    if wider * p.dtype.bytes > 16 then return true end
+    c.vec = wider
+    local fits = family.allowed(c, p, d)
+    c.vec = vec
+    return not fits
+end
+
+function family.useful(c, p, d)
+    local bytes = p.dtype.bytes
+    if not widest(c, p, d) or c.load == "plain" then return false end
+    -- Loads of less than 16 bytes where a narrower strip has wider ones.
+    if c.vec * bytes < 8 then return false end
+    if c.block < 256 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
+    return limits.useful(c, p, d, sets(c, p))
+end
+
+-- 512 bytes side by side, of which an overlap takes the 32nd part, and 8 loads in flight.
+function family.default(p, d)
+    local c = { block = 256, width = 32, vec = 16 // p.dtype.bytes, unroll = 8,
+                load = "no_allocate" }
+    while c.width > 8 and (c.block // c.width < c.vec or strip(c) >= 2 * p.inner) do
+        c.width = c.width // 2
+    end
+    while c.vec > 2 and not family.allowed({ block = c.block, width = c.width, vec = c.vec,
+                                             finish = "single", per_sm = 1 }, p, d) do
+        c.vec = c.vec // 2
+    end
+    while c.unroll > 1 and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
+    -- Small inputs: fewer loads for each of more blocks.
+    local least = 2 * d.sm_count
+    while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
+        c.unroll = c.unroll // 2
+    end
+    return limits.finished(c, d, sets(c, p), tiles(c, p),
+                           function(at) return splits(at, p, d) end)
+end
+
+function family.launch(c, p, d)
+    local launch = limits.launch(c, p, d, room(c), depth(c))
+    launch.results = strip(c)
+    return launch
+end
+
+return family

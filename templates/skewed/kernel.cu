@@ -1,0 +1,248 @@
+//@ local loads = require "lib/load"
+//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
+//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local acc = op.acc
+//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
+//@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
+//@ local parts = vec
+//@ local acc_bytes = acc.halves > 2 and 16 or 4 * acc.halves
+//@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
+//@ local skew, skew_type = ", skew", ", const skews &skew"
+// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "skewed" with
+// @{config}
+//
+// output[o * inner + i] = @{formula}
+// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
+// for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
+// number of blocks@{shared and ":" or "."}
+//@ if shared then
+// strips of @{(width - 1) * vec} columns are shared by as many as there are for each.
+//@ end
+
+//@ include "lib/types.cu"
+typedef @{dtype.c} element;  // in memory
+typedef @{dtype.value} value;  // in registers
+typedef @{acc.c} accumulator;
+
+constexpr u32 BLOCK = @{block};  // threads per block
+constexpr u32 WIDTH = @{width};  // threads side by side, over neighbouring columns
+constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
+constexpr u32 VEC = @{vec};  // elements per load
+constexpr u32 STRIP = WIDTH * VEC;  // columns that loads bring of each row
+constexpr u32 MADE = STRIP - VEC;  // columns of a strip: these are among them in each row
+constexpr u32 UNROLL = @{unroll};  // elements of each column in flight per thread
+constexpr u32 LANES = VEC;  // accumulators per thread
+constexpr u32 SHARED = DEPTH * STRIP;
+
+constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+
+static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) == @{acc_bytes}, "");
+static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0, "");
+static_assert(DEPTH % VEC == 0, "the rows of a thread have one skew");
+static_assert(SHARED * sizeof(accumulator) <= 49152, "");
+
+// As model/launch.h has it.
+struct extents {
+    u64 count, outer, inner, outer_step, step;
+};
+
+static_assert(sizeof(extents) == 40, "");
+
+//@ include "lib/vector.cu"
+//@ include "lib/combine.cu"
+//@ include "lib/take.cu"
+//@ include "lib/splits.cu"
+// This thread's place among those side by side, and along the reduced axis.
+__device__ __forceinline__ u32 across()
+{
+    return threadIdx.x % WIDTH;
+}
+
+__device__ __forceinline__ u32 along()
+{
+    return threadIdx.x / WIDTH;
+}
+
+// The skews of a strip: by how many elements its first column is behind a multiple of LOAD_BYTES.
+struct skews {
+    u32 first, step;  // in row 0, and how many more in the next one
+};
+
+__device__ __forceinline__ u32 skew_of(const skews &skew, u32 row)
+{
+    return (skew.first + row * skew.step) % VEC;
+}
+
+// What a thread takes of each of its rows: VEC neighbours, the first at a multiple of LOAD_BYTES.
+// Those from begin up to end are columns of the problem.
+struct window {
+    const element *from;  // in row 0
+    u32 begin, end;
+    bool packed;  // neighbours that are no columns are elements of the row before or behind
+};
+
+// That of a strip from column `first` on, which is at `from` in row 0: there are `left` columns
+// from there on, and the strip has `columns` of them. It is empty if it reaches none of these.
+__device__ __forceinline__ window window_of(const element *from, u64 first, u64 left, u32 columns,
+                                            const skews &skew, bool packed)
+{
+    const u32 behind = skew_of(skew, along()), place = across() * VEC;
+    window w = {from + place - behind, 0, VEC, packed};
+    if (first == 0 && place < behind) w.begin = behind - place;
+    if (place + VEC > left + behind) w.end = left + behind - place;
+    if (place >= columns + behind) w.end = w.begin;
+    return w;
+}
+
+__device__ __forceinline__ vector load_part(const element *from, const window &w)
+{
+    vector v = {};
+//@ for j = 0, vec - 1 do
+//@     local word = "v.word[" .. j // layout.per_word .. "]"
+    if (@{j} >= w.begin && @{j} < w.end) {
+        @{single.word.c} word[1];
+        @{loads.statement(single, load, "word", "from + " .. j)}
+//@     if layout.per_word > 1 then
+        @{word} |= word[0] << @{8 * dtype.bytes * (j % layout.per_word)};
+//@     else
+        @{word} = word[0];
+//@     end
+    }
+//@ end
+    return v;
+}
+
+// Loads of N rows, `stride` elements apart: all at once, or those that are `whole` in some threads
+// and parts in others. Of rows from `left` on the first row's stand in, which takes fewer registers
+// than loads under conditions.
+template <u32 N>
+__device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64 stride, u64 left,
+                                          const window &w, bool whole)
+{
+    const element *const first = at;
+    if (whole) {
+#pragma unroll
+        for (u32 i = 0; i < N; i++, at += stride)
+            v[i] = load_vector((u64)(i * DEPTH < left ? at : first));
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < N; i++, at += stride)
+            v[i] = load_part(i * DEPTH < left ? at : first, w);
+    }
+}
+
+// Combines this thread's share of its columns with a. Of the `count` rows of its window tiles are
+// dealt round-robin to the splits; a thread takes rows DEPTH apart.
+//@ if indexed then
+// The first of them has the index `origin`.
+//@ end
+__device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window &w, u64 count,
+                                             u64 step, const share &mine@{origin})
+{
+    constexpr u64 TILE = UNROLL * DEPTH;
+//@ if shared then
+    const u64 first = mine.split * TILE + along(), next = mine.splits * TILE;
+//@ else
+    constexpr u64 next = TILE;
+    const u64 first = along();
+//@ end
+    const u64 stride = DEPTH * step;
+    const element *at = w.from + first * step;
+    const bool whole = w.end - w.begin == VEC;
+//@ include "lib/begin_parts.cu"
+    if (w.begin >= w.end) count = 0;
+    u64 e = first;
+    for (; e + (UNROLL - 1) * DEPTH < count; e += next, at += next * step) {
+        // All loads before the first use. Between rows that are packed there is nothing else.
+        const bool between = w.packed && e > 0 && e + (UNROLL - 1) * DEPTH + 1 < count;
+        vector v[UNROLL];
+        load_rows(v, at, stride, TILE, w, whole || between);
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) take(part, v[i]@{indexed and ", load + i" or ""});
+//@ if indexed then
+        load += UNROLL;
+//@ end
+    }
+    if (e < count) {
+        const u64 left = count - e;
+        vector v[UNROLL];
+        load_rows(v, at, stride, left, w, whole);
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++)
+            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""});
+    }
+//@ if indexed then
+    // Where no value went before the last one there is, it is the first load's. A thread that had
+    // none names an element behind all that there are, and so before none of them.
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) {
+        const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
+        const u64 index = origin + first + tiles * next + i * DEPTH;
+        a[j] = combine(a[j], candidate(part[j].x, index));
+    }
+//@ else
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], part[j]);
+//@ end
+}
+
+// This thread's share of the columns of its window.
+__device__ __forceinline__ void reduce_window(accumulator (&a)[VEC], const window &w,
+                                              const extents &e, const share &mine)
+{
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
+//@ if indexed then
+    // A thread counts its loads in 32 bits: stretches, of whole tiles, keep it from running over.
+    constexpr u64 STRETCH = 1ull << 31;
+    for (u64 at = 0; at < e.count; at += STRETCH) {
+        const u64 left = e.count - at, count = left < STRETCH ? left : STRETCH;
+        const window there = {w.from + at * e.step, w.begin, w.end, w.packed};
+        reduce_share(a, there, count, e.step, mine, at);
+    }
+//@ else
+    reduce_share(a, w, e.count, e.step, mine);
+//@ end
+}
+
+// The combination of all rows' values of that column of the strip, in the order of the rows of
+// threads. Columns from MADE on have values that nothing is made of.
+__device__ __forceinline__ accumulator load_column(const accumulator *shared,
+                                                   u32 column@{skew_type})
+{
+    accumulator a = shared[(column + skew_of(skew, 0)) % STRIP];
+#pragma unroll
+    for (u32 row = 1; row < DEPTH; row++)
+        a = combine(a, shared[row * STRIP + (column + skew_of(skew, row)) % STRIP]);
+    return a;
+}
+
+//@ include "lib/finish_strip.cu"
+extern "C" __global__ void __launch_bounds__(@{block})
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
+{
+//@ if arch >= 90 then
+    // The next kernel may be launched from now on, and this one may have been launched before the
+    // one before it ended: nothing is read or written until that one is over.
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+    // Loads reach into the next row or the one before, and no further.
+    const bool packed = e.step == e.inner && e.inner >= VEC;
+    __shared__ alignas(16) accumulator shared[SHARED];
+    const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
+    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
+        const u64 o = e.outer > 1 ? mine.set / strips : 0, first = (mine.set - o * strips) * MADE;
+        const u64 left = e.inner - first;
+        const u32 columns = left < MADE ? left : MADE;
+        const element *from = input + o * e.outer_step + first;
+        const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
+        accumulator a[VEC];
+        reduce_window(a, window_of(from, first, left, columns, skew, packed), e, mine);
+#pragma unroll
+        for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
+        __syncthreads();
+        finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew);
+        __syncthreads();
+    }
+}
