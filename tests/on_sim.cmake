@@ -11,7 +11,7 @@ endfunction()
 
 foreach(module judge kernels evaluator evaluator_shapes shape_times ops floats ladder large accumulate
          api array captures columns columns_api first_result graphs host_cost overlap rows rows_api
-         runtime scratch skewed staged
+         runtime scratch skewed staged thin
          start)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})

@@ -21,6 +21,7 @@ step accumulate "$tests/test_gpu_accumulate"
 step ops "$tests/test_gpu_ops"
 step staged "$tests/test_gpu_staged"
 step skewed "$tests/test_gpu_skewed"
+step thin "$tests/test_gpu_thin"
 for layout in rows columns; do
     step $layout "$tests/test_gpu_$layout"
     step ${layout}_api "$tests/test_gpu_${layout}_api"
