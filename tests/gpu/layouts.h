@@ -223,7 +223,7 @@ static void check_every_op_and_dtype(const layout_test *test) {
 
 /* Every pair of the parameters' values, and each op with each dtype, by a few shapes: little enough
  * for a tool that checks every access. On a simulated device, one kernel of 16. */
-static void check_covering_set(const layout_test *test) {
+__attribute__((unused)) static void check_covering_set(const layout_test *test) {
     enum { FEW = 2, SIMULATED = 16 };
     const redtune_problem like = {.count = test->count, .outer = test->outer, .inner = test->inner};
     const bool simulated = device_is_simulated(&gpu);
