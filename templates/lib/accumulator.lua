@@ -1,12 +1,14 @@
 -- Accumulators: the types in which partial results are kept, passed between threads and published.
 --   c               the CUDA type
+--   bytes           of one in memory; at most 32
 --   declare         CUDA text that defines it; nil for a built-in one
 --   shuffle(a, n)   the value of the lane n further on
 --   reload(p)       the value at pointer p, past L1
 --   halves          how many 32-bit pieces make one
 --   half(a, i)      piece i of value a
---   join(h)         the value of the pieces h .. "0", h .. "1", ...
+--   join(h, first)  the value of the pieces h .. first, h .. first + 1, ...; first is 0 if nil
 --   moved(a, first) value a with `first` elements before its own; of those with an index
+--   each(of)        the value whose fields are of(name, dtype), expressions; of those with fields
 local dtypes = require "dtypes"
 
 local accumulator = {}
@@ -23,6 +25,7 @@ local function scalar(name, fields)
     fields.name = name
     fields.c = dtypes[name].value
     fields.dtype = dtypes[name]
+    fields.bytes = 4 * fields.halves
     fields.shuffle, fields.reload = shuffle_scalar, reload_scalar
     accumulator[name] = fields
 end
@@ -31,30 +34,37 @@ local function half64(a, i)
     return i == 0 and ("(u32)%s"):format(a) or ("(u32)((u64)%s >> 32)"):format(a)
 end
 
+-- A join by a format that names the pieces from the last one on.
+local function joined(text, halves)
+    return function(h, first)
+        first = first or 0
+        local last = h .. first + halves - 1
+        return halves == 1 and text:format(last) or text:format(last, h .. first)
+    end
+end
+
 scalar("i32", { halves = 1, half = function(a) return "(u32)" .. a end,
-                join = function(h) return ("(int)%s0"):format(h) end })
+                join = joined("(int)%s", 1) })
 scalar("u32", { halves = 1, half = function(a) return a end,
-                join = function(h) return h .. "0" end })
+                join = joined("%s", 1) })
 scalar("f32", { halves = 1, half = function(a) return ("__float_as_uint(%s)"):format(a) end,
-                join = function(h) return ("__uint_as_float(%s0)"):format(h) end })
+                join = joined("__uint_as_float(%s)", 1) })
 scalar("i64", { halves = 2, half = half64,
-                join = function(h) return ("(i64)((u64)%s1 << 32 | %s0)"):format(h, h) end })
+                join = joined("(i64)((u64)%s << 32 | %s)", 2) })
 scalar("u64", { halves = 2, half = half64,
-                join = function(h) return ("((u64)%s1 << 32 | %s0)"):format(h, h) end })
+                join = joined("((u64)%s << 32 | %s)", 2) })
 scalar("f64", { halves = 2,
                 half = function(a, i)
                     return (i == 0 and "(u32)__double2loint(%s)" or "(u32)__double2hiint(%s)")
                         :format(a)
                 end,
-                join = function(h)
-                    return ("__hiloint2double((int)%s1, (int)%s0)"):format(h, h)
-                end })
+                join = joined("__hiloint2double((int)%s, (int)%s)", 2) })
 
 -- A key and the index of the element that has it; key is "u32" or "u64".
 local function arg(key)
     local pieces = key == "u32" and 1 or 2
     return {
-        name = "arg" .. key, c = "arg", key = key,
+        name = "arg" .. key, c = "arg", key = key, bytes = 16,
         declare = ("struct arg {\n    %s key;  // the least wins\n    u64 index;\n};"):format(key),
         shuffle = function(a, n)
             return ("arg{%s, %s}"):format(shuffle_scalar(a .. ".key", n),
@@ -80,5 +90,62 @@ end
 
 accumulator.arg32 = arg "u32"
 accumulator.arg64 = arg "u64"
+
+local BYTES_MAX <const> = 32
+
+-- The bytes of such fields in memory, and their pieces: { kind, name, half } each.
+local function lay_out(fields)
+    local bytes, widest, pieces = 0, 4, {}
+    for _, field in ipairs(fields) do
+        local kind = accumulator[field[1]]
+        bytes = (bytes + kind.bytes - 1) // kind.bytes * kind.bytes + kind.bytes
+        widest = math.max(widest, kind.bytes)
+        for i = 0, kind.halves - 1 do
+            pieces[#pieces + 1] = { kind = kind, name = field[2], half = i }
+        end
+    end
+    return (bytes + widest - 1) // widest * widest, pieces
+end
+
+-- Several fields, each { dtype, name } with the dtype i32, u32, i64, u64, f32 or f64. Its type is
+-- `record`, and record{x, y} the value of the fields x and y.
+function accumulator.struct(fields)
+    local bytes, pieces = lay_out(fields)
+    if bytes > BYTES_MAX then
+        error(("an accumulator has %d bytes, and %d at most"):format(bytes, BYTES_MAX), 2)
+    end
+    local function each(of)
+        local values = {}
+        for i, field in ipairs(fields) do values[i] = of(field[2], dtypes[field[1]]) end
+        return "record{" .. table.concat(values, ", ") .. "}"
+    end
+    local members = {}
+    for i, field in ipairs(fields) do
+        members[i] = ("    %s %s;\n"):format(dtypes[field[1]].value, field[2])
+    end
+    return {
+        name = "struct", c = "record", bytes = bytes, each = each, fields = fields,
+        declare = "struct record {\n" .. table.concat(members) .. "};",
+        shuffle = function(a, n)
+            return each(function(name) return shuffle_scalar(a .. "." .. name, n) end)
+        end,
+        reload = function(p)
+            return each(function(name) return ("__ldcg(&(%s)->%s)"):format(p, name) end)
+        end,
+        halves = #pieces,
+        half = function(a, i)
+            local piece = pieces[i + 1]
+            return piece.kind.half(a .. "." .. piece.name, piece.half)
+        end,
+        join = function(h)
+            local first = 0
+            return each(function(_, dtype)
+                local kind, at = accumulator[dtype.name], first
+                first = first + kind.halves
+                return kind.join(h, at)
+            end)
+        end,
+    }
+end
 
 return accumulator
