@@ -5,6 +5,7 @@
 //@ local layout = loads.layout(dtype, vec)
 //@ local parts = (op.narrow or op.word) and layout.words or vec
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
+//@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //
@@ -26,6 +27,9 @@ constexpr u32 GROUPS = BLOCK / GROUP;
 constexpr u32 ROWS = @{rows};  // rows that a group takes at a time
 constexpr u32 VEC = @{vec};  // elements per load
 constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
+//@ if over > 0 then
+constexpr u32 OVER = @{over};  // loads in flight besides, where a row has no more than that left
+//@ end
 constexpr u32 LANES = @{parts};  // accumulators per thread
 
 constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
@@ -106,8 +110,29 @@ __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn)
 struct progress {
     u64 begin, body, stop, tile;
     vector v[UNROLL];
+//@ if over > 0 then
+    vector rest[OVER];  // of the tile behind
+//@ end
 };
 
+//@ if over > 0 then
+// Whether the row ends with a tile of which OVER loads bring all: these go with those of the tile
+// before, for they would be on their way alone.
+__device__ __forceinline__ bool ends_over(u64 tile, u64 stop)
+{
+    return tile + TILE_BYTES < stop && stop - tile <= TILE_BYTES + OVER * GROUP * LOAD_BYTES;
+}
+
+__device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 stop)
+{
+    if (!ends_over(tile, stop)) return;
+    tile += TILE_BYTES;
+#pragma unroll
+    for (u32 i = 0; i < OVER; i++)
+        if (place_of(tile, i) < stop) rest[i] = load_vector(place_of(tile, i));
+}
+
+//@ end
 // Starts with the `count` elements from input on. Loads are aligned: from body up to stop, which
 // are the row's ends if it is ALIGNED. The first ones are on their way before anything is computed
 // that they do not need.
@@ -121,6 +146,9 @@ __device__ __forceinline__ void begin_row(progress &p, const element *input, u64
     p.stop = ALIGNED ? end : end / LOAD_BYTES * LOAD_BYTES;
     p.tile = p.body + mine.split * TILE_BYTES;
     load_tile(p.v, p.tile, p.stop);
+//@ if over > 0 then
+    load_rest(p.rest, p.tile, p.stop);
+//@ end
 }
 
 // Each thread returns its share of what was started with: tiles are dealt round-robin to the
@@ -156,8 +184,18 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 
     while (tile < stop) {
 //@     include "lib/take_tile.cu"
+//@ if over > 0 then
+        if (ends_over(tile, stop)) {
+            tile += TILE_BYTES;
+//@     include "lib/take_rest.cu"
+            break;
+        }
+//@ end
         tile += mine.splits * TILE_BYTES;
         load_tile(v, tile, stop);
+//@ if over > 0 then
+        load_rest(p.rest, tile, stop);
+//@ end
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
