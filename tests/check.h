@@ -6,9 +6,9 @@
  *         return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
  *     }
  *
- * A CHECK that fails ends its fact and prints it; the other facts still run. Given names as
- * arguments, only facts that have one of them in their name run. Exit 0 all held, 1 some did not,
- * 77 all were skipped. */
+ * A CHECK that fails ends its fact and prints it; the other facts still run, unless
+ * $RDT_TEST_STOP is set. Given names as arguments, only facts that have one of them in their name
+ * run. Exit 0 all held, 1 some did not, 77 all were skipped. */
 #pragma once
 
 #include <stdarg.h>
@@ -122,6 +122,7 @@ __attribute__((unused)) static int check_run(const check_fact *facts, size_t cou
         failed += check_state.failed;
         skipped += !check_state.failed && check_state.skipped;
         held += !check_state.failed && !check_state.skipped;
+        if (failed && getenv("RDT_TEST_STOP")) break;
     }
     printf("%zu held, %zu failed, %zu skipped\n", held, failed, skipped);
     if (failed || held + skipped == 0) return 1;

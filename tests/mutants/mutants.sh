@@ -1,11 +1,12 @@
 # Puts each mutant of the table into a copy of the templates, and runs the tests on the simulated
 # GPU until one fails. Prints a line per mutant: killed, and by which fact, or survived.
 #
-# usage: mutants.sh TABLE TEMPLATES SWEEP [-o NAME]... [-p PART/PARTS] [-j JOBS] [-- PROGRAM...]
+# usage: mutants.sh TABLE TEMPLATES SWEEP [-o NAME]... [-p PART/PARTS] [-j JOBS] [-t] [-- PROGRAM...]
 #   SWEEP    the program of tests/sweep, which tries the kernels that a mutant changes
 #   -o NAME  this mutant only
 #   -p I/N   part I, from 1 on, of N parts of the table
 #   -j N     so many at a time
+#   -t       the templates as they are have passed every PROGRAM, under the limits below
 #   PROGRAM  further tests, which those are put to that SWEEP lets pass
 #
 # The templates as they are must pass, and every text to replace must stand in its file once. Exit
@@ -14,23 +15,31 @@ set -u
 export LC_ALL=C
 table=$(realpath "$1") templates=$(realpath "$2") sweep=$(realpath "$3")
 shift 3
-only=" " part=1 parts=1 jobs=1
+only=" " part=1 parts=1 jobs=1 tested=
 while [ $# -gt 0 ]; do
     case $1 in
     -o) only+="$2 " ;;
     -p) part=${2%/*} parts=${2#*/} ;;
     -j) jobs=$2 ;;
+    -t)
+        tested=1
+        shift
+        continue
+        ;;
     *) break ;;
     esac
     shift 2
 done
 [ "${1:-}" != -- ] || shift
-programs=("$@")
+programs=()
+[ -n "$tested" ] || programs=("$@")
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-mutants.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 # A kernel that runs astray is stopped early; the longest that does not takes far fewer.
 export REDTUNE_SIM_LIMIT=500000000 REDTUNE_SIM_IDLE=400000 REDTUNE_SIM_REPORT=stderr
+# One fact that fails is enough.
+export RDT_TEST_STOP=1
 seconds_max=300
 
 complaints=0
@@ -46,7 +55,7 @@ die() {
 # ---- reading the table ---------------------------------------------------------------------------
 
 names=()
-declare -A file why survives old new
+declare -A file why by survives old new
 
 read_table() {
     local line name=
@@ -56,10 +65,11 @@ read_table() {
             name=${line#mutant }
             [ -z "${file[$name]+set}" ] || die "$name stands twice in $table"
             names+=("$name")
-            file[$name]= why[$name]= survives[$name]= old[$name]= new[$name]=
+            file[$name]= why[$name]= by[$name]= survives[$name]= old[$name]= new[$name]=
             ;;
         "file "*) file[$name]=${line#file } ;;
         "why "*) why[$name]=${line#why } ;;
+        "by "*) by[$name]=${line#by } ;;
         "survives "*) survives[$name]=${line#survives } ;;
         "- "*) old[$name]+=${old[$name]:+$'\n'}${line#- } ;;
         "+ "*) new[$name]+=${new[$name]:+$'\n'}${line#+ } ;;
@@ -85,8 +95,8 @@ check_entry() {
 
 # ---- running -------------------------------------------------------------------------------------
 
-# tests FOLDER LOG [OPTION FAMILY]: runs the tests on the templates there, the family's own first,
-# until one fails, whose status it returns.
+# tests FOLDER LOG [OPTION FIRST]: runs the tests on the templates there, that of this name first, until
+# one fails, whose status it returns.
 tests() {
     local program status=0 own=() others=()
     for program in "${programs[@]}"; do
@@ -119,7 +129,7 @@ try() {
     text=$(cat "$templates/${file[$name]}")
     printf '%s\n' "${text%%"${old[$name]}"*}${new[$name]}${text#*"${old[$name]}"}" \
         >"$copy/${file[$name]}"
-    tests "$copy" "$folder/$name.log" --changed "${file[$name]%%/*}"
+    tests "$copy" "$folder/$name.log" --changed "${by[$name]:-${file[$name]%%/*}}"
     status=$?
     verdict="killed $((SECONDS - start)) s  $(fact_of "$folder/$name.log")"
     [ $status != 0 ] || verdict="SURVIVED: ${why[$name]}"
@@ -188,6 +198,7 @@ case $? in
 77) cat "$folder/none.log" && exit 77 ;;
 *) die "the templates as they are do not pass: $(fact_of "$folder/none.log")" ;;
 esac
+programs=("$@")
 # Kernels of mutants are worth nothing later.
 export XDG_CACHE_HOME=$folder/cache
 try_all
