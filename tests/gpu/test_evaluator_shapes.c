@@ -300,8 +300,8 @@ static void answers_stay_while_others_are_asked_for(void) {
     enum { RESULTS = 100 * 64 };
     const redtune_problem row = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     inner_bench self = {.bench = {.source = NULL}};
-    const redtune_value *first, *again, *other;
-    redtune_value values[RESULTS];
+    const rdt_answer *first, *again, *other;
+    static rdt_answer values[RESULTS];
     CHECK_OK(inner_open(&self, &row), err);
     const size_t bytes = self.answers.sample[RDT_LOOK_VERIFIED].count * sizeof *values;
     CHECK(bytes <= sizeof values);

@@ -37,9 +37,9 @@ static redtune_status put(bench *self, const void *period) {
     rdt_judge_forget(&self->judged);
     redtune_status status = rdt_buffer_write(gpu.driver, self->buffer.address, period,
                                              PERIOD * self->bytes, gpu.stream, &err);
-    return status
-               ? status
-               : rdt_judge_prepare(self->judge, self->buffer.address, PERIOD, &self->judged, &err);
+    return status ? status
+                  : rdt_judge_prepare(self->judge, self->buffer.address, 0, PERIOD, &self->judged,
+                                      &err);
 }
 
 static const uint64_t windows[][2] = {
@@ -52,13 +52,14 @@ enum { WINDOWS = sizeof windows / sizeof *windows };
 /* Each window as it is, and with an element planted here and there. */
 static void check_windows(bench *self, const redtune_value *planted) {
     rdt_question questions[QUESTIONS];
-    redtune_value answers[QUESTIONS], saved;
+    rdt_answer answers[QUESTIONS];
+    redtune_value saved;
     size_t count = 0;
     for (size_t i = 0; i < WINDOWS; i++)
         for (uint64_t k = 0; k < 3; k++) {
             const uint64_t at = k * (windows[i][1] - 1) / 2;
             questions[count] = rdt_judge_question(&self->judged, windows[i][0], windows[i][1]);
-            if (k && windows[i][1]) rdt_judge_plant(&questions[count], at, planted);
+            if (k && windows[i][1]) rdt_judge_plant(&questions[count], 0, at, planted);
             count++;
         }
     CHECK_OK(rdt_judge_answer(self->judge, questions, count, answers, &err), err);
@@ -72,8 +73,9 @@ static void check_windows(bench *self, const redtune_value *planted) {
         if (plants) memcpy(place, planted, self->bytes);
         rdt_reference_reduce(&self->problem, from, each->count, &wanted);
         if (plants) memcpy(place, &saved, self->bytes);
-        check_that(rdt_scalar_same(self->problem.result, &answers[i], &wanted.value), __FILE__,
-                   __LINE__, "%s of %s into %s: %llu from %llu, planted at %lld, is wrong",
+        check_that(rdt_scalar_same(self->problem.result, &answers[i].value[0], &wanted.value),
+                   __FILE__, __LINE__,
+                   "%s of %s into %s: %llu from %llu, planted at %lld, is wrong",
                    redtune_op_name(self->problem.op), redtune_dtype_name(self->problem.dtype),
                    redtune_dtype_name(self->problem.result), (unsigned long long)each->count,
                    (unsigned long long)each->first, (long long)each->planted_at);
@@ -166,9 +168,9 @@ static void the_judge_stays_within_its_bytes(void) {
     CHECK_OK(rdt_buffer_create(gpu.driver, RDT_JUDGE_PERIOD_MAX, &buffer, &err), err);
     CHECK(!gpu.driver->memset_d8_async(buffer.address, 1, buffer.bytes, gpu.stream));
     CHECK_OK(rdt_judge_open(gpu.context, &problem, &maker, gpu.stream, &judge, &err), err);
-    CHECK_OK(rdt_judge_prepare(judge, buffer.address, RDT_JUDGE_PERIOD_MAX, &judged, &err), err);
+    CHECK_OK(rdt_judge_prepare(judge, buffer.address, 0, RDT_JUDGE_PERIOD_MAX, &judged, &err), err);
     CHECK(3 * judged.nodes.bytes + judge->questions.bytes + judge->answers.bytes <=
-          RDT_JUDGE_BYTES);
+          rdt_judge_bytes(&problem));
     rdt_judge_forget(&judged);
     rdt_judge_close(judge);
     rdt_buffer_destroy(&buffer);

@@ -1,5 +1,8 @@
-/* Facts about tuner/measure/sample.h: which results are looked at. */
+/* Facts about tuner/measure/sample.h: which results are looked at, and what is found wrong. */
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
+#include "op_folder.h"
+#include "tuner/measure/test_buffers.h"
 #include "tuner/measure/sample.h"
 
 static redtune_problem shape(uint64_t outer, uint64_t inner) {
@@ -76,9 +79,83 @@ static void the_same_problem_has_the_same_sample(void) {
 }
 
 static void outputs_have_room_for_guards(void) {
-    CHECK_INT(rdt_sample_output_bytes(1, REDTUNE_F16), 3 * RDT_SAMPLE_GUARD_BYTES);
-    CHECK_INT(rdt_sample_output_bytes(64, REDTUNE_F32), 3 * RDT_SAMPLE_GUARD_BYTES);
-    CHECK_INT(rdt_sample_output_bytes(65, REDTUNE_F32), 4 * RDT_SAMPLE_GUARD_BYTES);
+    const redtune_problem f32 = shape(0, 0);
+    redtune_problem f16 = f32;
+    f16.dtype = f16.result = REDTUNE_F16;
+    CHECK_INT(rdt_sample_output_bytes(1, &f16), 3 * RDT_SAMPLE_GUARD_BYTES);
+    CHECK_INT(rdt_sample_output_bytes(64, &f32), 3 * RDT_SAMPLE_GUARD_BYTES);
+    CHECK_INT(rdt_sample_output_bytes(65, &f32), 4 * RDT_SAMPLE_GUARD_BYTES);
+    CHECK_INT(rdt_sample_second(65, &f32), 0);
+}
+
+/* ---- two results ----------------------------------------------------------------------------- */
+
+enum { RESULTS = 5, ROOM = 2048 };
+
+/* min and max of 5 rows of i16, as gathered: all right, within their guards. */
+typedef struct gathered {
+    rdt_sample sample;
+    unsigned char bytes[ROOM];
+    rdt_answer expected[RESULTS];
+} gathered;
+
+static gathered gather_right(void) {
+    redtune_problem problem = {.op = op_folder_find("test_minmax"),
+                               .dtype = REDTUNE_I16,
+                               .result = REDTUNE_I16,
+                               .count = 7,
+                               .outer = RESULTS};
+    gathered out = {.expected = {{.value = {{.i16 = 0}}}}};
+    rdt_sample_choose(&problem, 4, 64, &out.sample);
+    memset(out.bytes, RDT_TEST_BUFFERS_POISON, sizeof out.bytes);
+    for (int i = 0; i < RESULTS; i++)
+        for (int k = 0; k < 2; k++) {
+            out.expected[i].value[k].i16 = (int16_t)(100 * k + i);
+            memcpy(out.bytes + rdt_sample_gathered_at(&out.sample, k) + 2 * i,
+                   &out.expected[i].value[k], 2);
+        }
+    return out;
+}
+
+static redtune_error err;
+
+static redtune_status check_gathered(const gathered *self) {
+    return rdt_sample_check_gathered(&self->sample, "", self->bytes, self->expected, &err);
+}
+
+static void both_outputs_have_guards(void) {
+    const gathered right = gather_right();
+    const redtune_problem *problem = &right.sample.problem;
+    CHECK_INT(rdt_sample_output_bytes(RESULTS, problem), 6 * RDT_SAMPLE_GUARD_BYTES);
+    CHECK_INT(rdt_sample_second(RESULTS, problem), 3 * RDT_SAMPLE_GUARD_BYTES);
+    CHECK_INT(rdt_sample_gathered_bytes(&right.sample), 4 * RDT_SAMPLE_GUARD_BYTES + 20);
+    CHECK_OK(check_gathered(&right), err);
+}
+
+static void a_wrong_second_result_is_named(void) {
+    gathered self = gather_right();
+    self.bytes[rdt_sample_gathered_at(&self.sample, 1) + 6] ^= 1;
+    CHECK_INT(check_gathered(&self), REDTUNE_WRONG);
+    CHECK_CONTAINS(err.message, "result 3 (greatest) is 102 and should be 103");
+    self = gather_right();
+    self.bytes[rdt_sample_gathered_at(&self.sample, 0) + 6] ^= 1;
+    CHECK_INT(check_gathered(&self), REDTUNE_WRONG);
+    CHECK_CONTAINS(err.message, "result 3 (least) is 2 and should be 3");
+}
+
+static void what_is_written_beside_the_second_results_is_wrong(void) {
+    const struct {
+        int place;
+        const char *said;
+    } faults[] = {{-1, "before the first result are written, too (greatest)"},
+                  {-RDT_SAMPLE_GUARD_BYTES, "before the first result are written, too (greatest)"},
+                  {2 * RESULTS, "behind the last result are written, too (greatest)"}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        gathered self = gather_right();
+        self.bytes[(int)rdt_sample_gathered_at(&self.sample, 1) + faults[i].place] = 0;
+        CHECK_INT(check_gathered(&self), REDTUNE_WRONG);
+        CHECK_CONTAINS(err.message, faults[i].said);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -88,6 +165,12 @@ int main(int argc, char **argv) {
         FACT(runs_begin_with_the_first_and_end_with_the_last),
         FACT(the_same_problem_has_the_same_sample),
         FACT(outputs_have_room_for_guards),
+        FACT(both_outputs_have_guards),
+        FACT(a_wrong_second_result_is_named),
+        FACT(what_is_written_beside_the_second_results_is_wrong),
     };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!op_folder_make()) return 1;
+    const int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    op_folder_remove();
+    return code;
 }

@@ -54,7 +54,7 @@ static redtune_status ask_set(const rdt_answers *self, rdt_answer_set *set, redt
 }
 
 redtune_status rdt_answers_get(rdt_answers *self, rdt_look look, uint64_t first,
-                               const redtune_value **out, redtune_error *err) {
+                               const rdt_answer **out, redtune_error *err) {
     rdt_answer_set set = {look, first, NULL};
     for (size_t i = 0; i < set_count(self); i++)
         if (self->set[i].look == look && self->set[i].first == first) {

@@ -16,7 +16,7 @@ enum {
 typedef struct rdt_answer_set {
     rdt_look look;
     uint64_t first; /* the input's first element, in the pool */
-    redtune_value *values;
+    rdt_answer *values;
 } rdt_answer_set;
 
 /* Valid when zeroed: of no problem. */
@@ -40,4 +40,4 @@ rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, ui
 /* Gives the right results of a sample. They stay while the answers are of this problem, and until
  * RDT_ANSWERS_SETS_MAX other sets were asked for. */
 redtune_status rdt_answers_get(rdt_answers *answers, rdt_look look, uint64_t first,
-                               const redtune_value **out, redtune_error *err);
+                               const rdt_answer **out, redtune_error *err);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t rdt_axis_bytes(redtune_dtype dtype) {
-    const size_t nodes = RDT_JUDGE_BYTES / 2; /* of one period */
-    return RDT_JUDGE_PERIOD_MAX * redtune_dtype_bytes(dtype) + nodes;
+size_t rdt_axis_bytes(const redtune_problem *problem) {
+    const size_t nodes = rdt_judge_bytes(problem) / 2; /* of one period */
+    return RDT_JUDGE_PERIOD_MAX * rdt_problem_input_bytes(problem) + nodes;
 }
 
 /* By Fermat: of a stride that is no multiple of the prime. */
@@ -19,11 +19,10 @@ static uint64_t find_inverse(uint64_t stride, uint64_t prime) {
     return inverse;
 }
 
-static redtune_status put_in_order(const rdt_test_buffers *buffers, rdt_axis *self,
-                                   redtune_error *err) {
+static redtune_status put_in_order(const rdt_test_buffers *buffers, const rdt_axis *self,
+                                   const char *from, rdt_buffer *out, redtune_error *err) {
     const uint64_t period = self->pool->judged.period;
     const size_t element = self->element_bytes;
-    const char *from = self->pool->data->elements;
     char *ordered = malloc(period * element);
     if (!ordered) return rdt_fail_memory(err, period * element);
     for (uint64_t i = 0, at = 0; i < period; i++) {
@@ -31,16 +30,24 @@ static redtune_status put_in_order(const rdt_test_buffers *buffers, rdt_axis *se
         at += self->stride;
         if (at >= period) at -= period;
     }
-    redtune_status status =
-        rdt_buffer_create(buffers->driver, period * element, &self->ordered, err);
+    redtune_status status = rdt_buffer_create(buffers->driver, period * element, out, err);
     if (!status)
-        status = rdt_buffer_write(buffers->driver, self->ordered.address, ordered, period * element,
+        status = rdt_buffer_write(buffers->driver, out->address, ordered, period * element,
                                   buffers->stream, err);
-    if (!status)
-        status =
-            rdt_judge_prepare(buffers->judge, self->ordered.address, period, &self->judged, err);
     free(ordered);
     return status;
+}
+
+static redtune_status put_all_in_order(const rdt_test_buffers *buffers, rdt_axis *self,
+                                       redtune_error *err) {
+    const rdt_test_data *data = self->pool->data;
+    redtune_status status = put_in_order(buffers, self, data->elements, &self->ordered[0], err);
+    if (!status && data->second)
+        status = put_in_order(buffers, self, data->second, &self->ordered[1], err);
+    return status ? status
+                  : rdt_judge_prepare(buffers->judge, self->ordered[0].address,
+                                      self->ordered[1].address, self->pool->judged.period,
+                                      &self->judged, err);
 }
 
 redtune_status rdt_axis_open(const rdt_test_buffers *buffers, const rdt_pool *pool, uint64_t step,
@@ -54,7 +61,7 @@ redtune_status rdt_axis_open(const rdt_test_buffers *buffers, const rdt_pool *po
     redtune_status status = REDTUNE_OK;
     if (axis.stride > 1) {
         axis.inverse = find_inverse(axis.stride, period);
-        status = put_in_order(buffers, &axis, err);
+        status = put_all_in_order(buffers, &axis, err);
     }
     if (status)
         rdt_axis_close(&axis);
@@ -65,7 +72,7 @@ redtune_status rdt_axis_open(const rdt_test_buffers *buffers, const rdt_pool *po
 
 void rdt_axis_close(rdt_axis *axis) {
     rdt_judge_forget(&axis->judged);
-    rdt_buffer_destroy(&axis->ordered);
+    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&axis->ordered[i]);
     *axis = (rdt_axis){.pool = NULL};
 }
 
@@ -75,7 +82,9 @@ rdt_question rdt_axis_question(const rdt_axis *axis, uint64_t first, uint64_t co
         return rdt_judge_question(&axis->judged, at * axis->inverse % period, count);
     if (axis->stride) return rdt_judge_question(&axis->pool->judged, at, count);
     /* The same element again and again. */
-    const rdt_judged one = {.elements = axis->pool->judged.elements + at * axis->element_bytes,
-                            .period = 1};
+    const rdt_judged *pool = &axis->pool->judged;
+    rdt_judged one = {.period = 1};
+    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++)
+        if (pool->elements[i]) one.elements[i] = pool->elements[i] + at * axis->element_bytes;
     return rdt_judge_question(&one, 0, count);
 }

@@ -11,14 +11,16 @@
 typedef struct rdt_axis {
     const rdt_pool *pool;
     size_t element_bytes;
-    uint64_t stride;    /* the step, modulo the period */
-    uint64_t inverse;   /* of the stride, modulo the period */
-    rdt_buffer ordered; /* a period in that order; empty where the pool itself has it */
-    rdt_judged judged;  /* likewise */
+    uint64_t stride;  /* the step, modulo the period */
+    uint64_t inverse; /* of the stride, modulo the period */
+    /* A period of each input in that order; empty where the pool itself has it, and of one input.
+     */
+    rdt_buffer ordered[RDT_OP_INPUTS_MAX];
+    rdt_judged judged; /* likewise */
 } rdt_axis;
 
 /* Bytes of the GPU that one takes at most. */
-size_t rdt_axis_bytes(redtune_dtype dtype);
+size_t rdt_axis_bytes(const redtune_problem *problem);
 /* The pool's period is prime. */
 redtune_status rdt_axis_open(const rdt_test_buffers *buffers, const rdt_pool *pool, uint64_t step,
                              rdt_axis *out, redtune_error *err);

@@ -25,12 +25,13 @@ redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem 
     if (!judge) return rdt_fail_memory(err, sizeof *judge);
     judge->driver = context->driver;
     judge->stream = stream;
+    judge->answer_bytes = (rdt_problem_second(problem) ? 2 : 1) * sizeof(redtune_value);
     redtune_status status = make(judge, maker, (rdt_case){problem, &context->facts}, err);
     if (!status)
         status = rdt_buffer_create(judge->driver, RDT_JUDGE_QUESTIONS * sizeof(rdt_question),
                                    &judge->questions, err);
     if (!status)
-        status = rdt_buffer_create(judge->driver, RDT_JUDGE_QUESTIONS * sizeof(redtune_value),
+        status = rdt_buffer_create(judge->driver, RDT_JUDGE_QUESTIONS * judge->answer_bytes,
                                    &judge->answers, err);
     if (status)
         rdt_judge_close(judge);
@@ -51,7 +52,7 @@ void rdt_judge_close(rdt_judge *judge) {
 
 rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count) {
     return (rdt_question){
-        .elements = judged->elements,
+        .elements = judged->elements[0],
         .nodes = judged->nodes.address,
         .period = judged->period,
         .levels = judged->levels,
@@ -61,7 +62,8 @@ rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64
     };
 }
 
-void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *element) {
+void rdt_judge_plant(rdt_question *question, int input, uint64_t at, const redtune_value *element) {
+    (void)input;
     question->planted_at = at;
     memcpy(&question->planted, element, sizeof question->planted);
 }
@@ -78,16 +80,24 @@ static redtune_status ask(const rdt_judge *judge, const rdt_question *questions,
 }
 
 redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
-                                redtune_value *answers, redtune_error *err) {
+                                rdt_answer *answers, redtune_error *err) {
+    const size_t each = judge->answer_bytes;
+    const size_t most = count < RDT_JUDGE_QUESTIONS ? count : RDT_JUDGE_QUESTIONS;
     redtune_status status = REDTUNE_OK;
-    for (size_t first = 0; !status && first < count; first += RDT_JUDGE_QUESTIONS) {
-        const size_t left = count - first;
-        const size_t now = left < RDT_JUDGE_QUESTIONS ? left : RDT_JUDGE_QUESTIONS;
+    char *found = malloc(most * each + 1);
+    if (!found) return rdt_fail_memory(err, most * each + 1);
+    for (size_t first = 0; !status && first < count; first += most) {
+        const size_t left = count - first, now = left < most ? left : most;
         status = ask(judge, questions + first, now, err);
         if (!status)
-            status = rdt_buffer_read(judge->driver, answers + first, judge->answers.address,
-                                     now * sizeof *answers, judge->stream, err);
+            status = rdt_buffer_read(judge->driver, found, judge->answers.address, now * each,
+                                     judge->stream, err);
+        for (size_t i = 0; !status && i < now; i++) {
+            memset(&answers[first + i], 0, sizeof *answers);
+            memcpy(&answers[first + i], found + i * each, each);
+        }
     }
+    free(found);
     return status;
 }
 
@@ -118,9 +128,16 @@ static uint64_t count_nodes(uint64_t period) {
     return nodes;
 }
 
-redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, uint64_t period,
-                                 rdt_judged *out, redtune_error *err) {
-    rdt_judged judged = {.elements = elements, .period = period};
+size_t rdt_judge_bytes(const redtune_problem *problem) {
+    enum { KNOWN_BYTES = 1 << 20, TWO_INPUTS = 2 };
+    const bool is_wide = rdt_problem_accumulator_bytes(problem) > 16;
+    const size_t pairs = rdt_op_find(problem->op)->inputs == TWO_INPUTS ? 2 : 1;
+    return KNOWN_BYTES * pairs * (is_wide ? 2 : 1);
+}
+
+redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, CUdeviceptr second,
+                                 uint64_t period, rdt_judged *out, redtune_error *err) {
+    rdt_judged judged = {.elements = {elements, second}, .period = period};
     rdt_question *questions = malloc(RDT_JUDGE_QUESTIONS * sizeof *questions);
     if (!questions) return rdt_fail_memory(err, RDT_JUDGE_QUESTIONS * sizeof *questions);
     redtune_status status =
@@ -142,5 +159,5 @@ redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, u
 
 void rdt_judge_forget(rdt_judged *judged) {
     rdt_buffer_destroy(&judged->nodes);
-    *judged = (rdt_judged){.elements = 0};
+    *judged = (rdt_judged){.period = 0};
 }

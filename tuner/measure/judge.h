@@ -10,6 +10,7 @@
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 #include "gpu/kernel.h"
+#include "tuner/measure/compare.h"
 
 /* Makes a point's kernel, loaded into the current context. Once made it is the caller's. */
 typedef redtune_status rdt_make_kernel_fn(void *user, const redtune_problem *problem,
@@ -23,9 +24,10 @@ typedef struct rdt_maker {
     void *user; /* for make */
 } rdt_maker;
 
-/* A period of elements on the GPU, with its nodes. Valid when zeroed: no elements. */
+/* A period of elements on the GPU, of each input, with its nodes. Valid when zeroed: no elements.
+ */
 typedef struct rdt_judged {
-    CUdeviceptr elements;
+    CUdeviceptr elements[RDT_OP_INPUTS_MAX]; /* the second 0 where the op has one input */
     uint64_t period, levels;
     rdt_buffer nodes; /* level after level */
 } rdt_judged;
@@ -45,11 +47,11 @@ typedef struct rdt_judge {
     rdt_kernel *kernel;
     rdt_launch launch;
     rdt_buffer questions, answers;
+    size_t answer_bytes; /* of one: 16 for each of the op's results */
 } rdt_judge;
 
 enum {
     RDT_JUDGE_QUESTIONS = 2048, /* at a time */
-    RDT_JUDGE_BYTES = 1 << 20,  /* of the GPU: at most, with the nodes of three inputs */
     RDT_JUDGE_PERIOD_MAX = 1 << 20,
 };
 
@@ -60,15 +62,19 @@ redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem 
 /* judge may be NULL. */
 void rdt_judge_close(rdt_judge *judge);
 
-/* Makes the nodes of a period that lies on the GPU and stays as it is. */
-redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, uint64_t period,
-                                 rdt_judged *out, redtune_error *err);
+/* Bytes of the GPU that a judge of such problems takes at most, with the nodes of three periods. */
+size_t rdt_judge_bytes(const redtune_problem *problem);
+
+/* Makes the nodes of a period that lies on the GPU and stays as it is. second: the elements of the
+ * second input, whose number i stands opposite to the first's; 0 where the op has one. */
+redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, CUdeviceptr second,
+                                 uint64_t period, rdt_judged *out, redtune_error *err);
 void rdt_judge_forget(rdt_judged *judged);
 
 /* What is the result over count elements from first on? */
 rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count);
-/* The same with this element in the place of number `at` of them. */
-void rdt_judge_plant(rdt_question *question, uint64_t at, const redtune_value *element);
+/* The same with this element in the place of number `at` of an input's: 0 or 1. */
+void rdt_judge_plant(rdt_question *question, int input, uint64_t at, const redtune_value *element);
 /* Answers them, RDT_JUDGE_QUESTIONS at a time. Waits. */
 redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
-                                redtune_value *answers, redtune_error *err);
+                                rdt_answer *answers, redtune_error *err);

@@ -14,7 +14,12 @@ struct rdt_kernel_set {
     rdt_launch flush_launch;
 };
 
-/* Makes the kernel that flushes: the built-in default for a whole array as large as the flush
+/* Elements of each input that are in the flush buffer, one input behind the other. */
+static uint64_t flush_count(const rdt_test_buffers *buffers) {
+    return buffers->flush.bytes / rdt_problem_input_bytes(&buffers->problem);
+}
+
+/* Makes the kernel that flushes: the built-in default for whole arrays as large as the flush
  * buffer. */
 static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem *problem,
                                  redtune_error *err) {
@@ -23,7 +28,7 @@ static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem 
         .op = problem->op,
         .dtype = problem->dtype,
         .result = problem->result,
-        .count = kernels->buffers->flush.bytes / redtune_dtype_bytes(problem->dtype),
+        .count = flush_count(kernels->buffers),
     };
     rdt_case at = {&flush, &kernels->buffers->context->facts};
     rdt_point point;
@@ -52,11 +57,16 @@ redtune_status rdt_kernel_set_create(const rdt_test_buffers *buffers, const rdt_
 
 redtune_status rdt_kernel_set_flush(const rdt_kernel_set *kernels, redtune_error *err) {
     const rdt_test_buffers *buffers = kernels->buffers;
-    rdt_operands operands = {
+    const uint64_t count = flush_count(buffers);
+    const CUdeviceptr output = buffers->output.address;
+    const CUdeviceptr behind = buffers->flush.address + count * redtune_dtype_bytes(buffers->dtype);
+    const rdt_operands operands = {
         .input = buffers->flush.address,
-        .extents.count = buffers->flush.bytes / redtune_dtype_bytes(buffers->dtype),
-        .output = buffers->output.address,
+        .extents.count = count,
+        .output = output,
         .scratch = buffers->scratch.address,
+        .given = rdt_test_buffers_given(buffers, buffers->inputs > 1 ? behind : 0,
+                                        output + RDT_TEST_BUFFERS_RESULT_BYTES),
     };
     return rdt_kernel_launch(kernels->flush_kernel, &kernels->flush_launch, operands,
                              buffers->stream, err);

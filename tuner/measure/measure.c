@@ -33,12 +33,7 @@ struct rdt_measurement {
 static int choose_calls(const rdt_measured *what) {
     const redtune_problem *problem = what->problem;
     double peak = rdt_facts_peak_gbps(&what->buffers->context->facts); /* bytes per ns */
-    double bytes =
-        (double)rdt_problem_elements(problem) * (double)redtune_dtype_bytes(problem->dtype);
-    if (what->answers)
-        bytes +=
-            (double)rdt_problem_results(problem) * (double)redtune_dtype_bytes(problem->result);
-    double call_ns = CALL_NS + (peak > 0 ? bytes / peak : 0);
+    double call_ns = CALL_NS + (peak > 0 ? rdt_problem_bytes(problem) / peak : 0);
     int calls = (int)(RDT_TEST_BUFFERS_INTERVAL_NS / call_ns) + 1;
     return calls < RDT_TEST_BUFFERS_CALLS_MAX ? calls : RDT_TEST_BUFFERS_CALLS_MAX;
 }
@@ -59,7 +54,7 @@ static void choose_places(rdt_measurement *self) {
     const uint64_t all = reach ? 1 + (buffers->dense.count - reach) / self->stride : 1;
     uint64_t most = (uint64_t)self->calls;
     if (warm) {
-        const uint64_t bytes = self->stride * element;
+        const uint64_t bytes = self->stride * rdt_problem_input_bytes(self->what.problem);
         most = bytes ? rdt_facts_warm_bytes(&buffers->context->facts) / bytes : 1;
         if (most > WARM_INPUTS_MAX) most = WARM_INPUTS_MAX;
     }
@@ -74,7 +69,7 @@ static void choose_places(rdt_measurement *self) {
 static void choose_outputs(rdt_measurement *self) {
     const redtune_problem *problem = self->what.problem;
     const uint64_t calls = (uint64_t)self->calls;
-    self->output_bytes = rdt_sample_output_bytes(rdt_problem_results(problem), problem->result);
+    self->output_bytes = rdt_sample_output_bytes(rdt_problem_results(problem), problem);
     self->outputs = self->what.buffers->results.bytes / self->output_bytes;
     if (self->outputs > calls) self->outputs = calls;
 }
@@ -86,6 +81,13 @@ static CUdeviceptr output_of(const rdt_measurement *self, int i) {
            RDT_SAMPLE_GUARD_BYTES;
 }
 
+/* Where call i leaves its second results, if its first are there. */
+static CUdeviceptr second_output(const rdt_measurement *self, CUdeviceptr first) {
+    const redtune_problem *problem = self->what.problem;
+    if (!self->what.answers) return first + RDT_TEST_BUFFERS_RESULT_BYTES;
+    return first + rdt_sample_second(rdt_problem_results(problem), problem);
+}
+
 static uint64_t input_of(const rdt_measurement *self, int i) {
     return self->first + (uint64_t)i % self->inputs;
 }
@@ -94,11 +96,16 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
     const rdt_measured *what = &self->what;
     const uint64_t turn = (uint64_t)i / self->inputs % (uint64_t)self->scratches;
     const int scratch = (what->variant + (int)turn) % RDT_TEST_BUFFERS_SCRATCHES;
+    const uint64_t first = input_of(self, i) * self->stride;
+    const rdt_pool *pool = &what->buffers->dense;
+    const CUdeviceptr output = output_of(self, i);
     return (rdt_operands){
-        .input = what->buffers->dense.buffer.address +
-                 input_of(self, i) * self->stride * redtune_dtype_bytes(what->problem->dtype),
+        .input = pool->buffer.address + first * redtune_dtype_bytes(what->problem->dtype),
         .extents = rdt_problem_extents(what->problem),
-        .output = output_of(self, i),
+        .output = output,
+        .given = rdt_test_buffers_given(what->buffers,
+                                        rdt_test_buffers_second(what->buffers, pool, first, 0),
+                                        second_output(self, output)),
         .scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES,
         .chained = i > 0, /* as reductions that a program captures one after the other */
     };
@@ -127,6 +134,7 @@ static redtune_status call_alone(const rdt_measurement *self, redtune_error *err
     for (int i = 0; !status && i < self->calls && (uint64_t)i < self->inputs; i++) {
         rdt_operands operands = choose_operands(self, i);
         operands.output += (size_t)RDT_TEST_BUFFERS_CALLS_MAX * RDT_TEST_BUFFERS_OUTPUT_BYTES;
+        if (operands.given.output) operands.given.output = second_output(self, operands.output);
         operands.chained = false;
         status =
             rdt_kernel_launch(what->copies[0], what->launch, operands, what->buffers->stream, err);
@@ -207,13 +215,17 @@ static redtune_status keep_alone(rdt_measurement *self, redtune_error *err) {
 }
 
 /* What the calls should give is what they gave alone. */
-static void take_alone(const rdt_measurement *self, int i, redtune_value *values) {
+static void take_alone(const rdt_measurement *self, int i, rdt_answer *answers) {
+    const redtune_problem *problem = self->what.problem;
     const rdt_sample *sample = &self->what.answers->sample[RDT_LOOK_TIMED];
-    const size_t bytes = redtune_dtype_bytes(self->what.problem->result);
     const size_t at = (size_t)(i - first_kept(self)) * rdt_sample_gathered_bytes(sample);
-    for (size_t k = 0; k < sample->count; k++) {
-        values[k].u64 = 0;
-        memcpy(&values[k], self->kept_alone + at + RDT_SAMPLE_GUARD_BYTES + k * bytes, bytes);
+    for (int output = 0; output < rdt_op_find(problem->op)->outputs; output++) {
+        const unsigned char *from = self->kept_alone + at + rdt_sample_gathered_at(sample, output);
+        const size_t bytes = redtune_dtype_bytes(rdt_compare_dtype(problem, output));
+        for (size_t k = 0; k < sample->count; k++) {
+            answers[k].value[output].u64 = 0;
+            memcpy(&answers[k].value[output], from + k * bytes, bytes);
+        }
     }
 }
 
@@ -221,8 +233,8 @@ static redtune_status check_results(const rdt_measurement *self, redtune_error *
     rdt_answers *answers = self->what.answers;
     const rdt_sample *sample = &answers->sample[RDT_LOOK_TIMED];
     const size_t each = rdt_sample_gathered_bytes(sample);
-    redtune_value alone[RDT_ANSWERS_TIMED_MAX];
-    const redtune_value *expected = alone;
+    rdt_answer alone[RDT_ANSWERS_TIMED_MAX];
+    const rdt_answer *expected = alone;
     redtune_status status = REDTUNE_OK;
     for (int i = first_kept(self); !status && i < self->calls; i++) {
         char which[80];
@@ -233,7 +245,7 @@ static redtune_status check_results(const rdt_measurement *self, redtune_error *
             status = rdt_answers_get(answers, RDT_LOOK_TIMED, input_of(self, i) * self->stride,
                                      &expected, err);
         if (!status)
-            status = rdt_sample_check(
+            status = rdt_sample_check_gathered(
                 sample, which, self->kept + (size_t)(i - first_kept(self)) * each, expected, err);
     }
     return status;
@@ -270,7 +282,7 @@ static redtune_status need_expected(const rdt_measurement *self, rdt_expected *e
     const rdt_test_buffers *buffers = self->what.buffers;
     const uint64_t count = self->what.problem->count;
     rdt_question questions[INPUTS];
-    redtune_value answers[INPUTS];
+    rdt_answer answers[INPUTS];
     uint64_t inputs[INPUTS];
     size_t asked = 0;
     if (expected->count != count) *expected = (rdt_expected){.count = count};
@@ -292,13 +304,13 @@ static redtune_status need_expected(const rdt_measurement *self, rdt_expected *e
 }
 
 /* What call i should give. */
-static redtune_value get_expected(const rdt_measurement *self, const rdt_expected *expected,
-                                  const unsigned char *results, int i) {
-    redtune_value value;
+static rdt_answer get_expected(const rdt_measurement *self, const rdt_expected *expected,
+                               const unsigned char *results, int i) {
+    rdt_answer answer;
     if (!self->alone) return expected->value[input_of(self, i)];
     const uint64_t alone = RDT_TEST_BUFFERS_CALLS_MAX + (uint64_t)i % self->inputs;
-    memcpy(&value, results + alone * RDT_TEST_BUFFERS_OUTPUT_BYTES, sizeof value);
-    return value;
+    memcpy(&answer, results + alone * RDT_TEST_BUFFERS_OUTPUT_BYTES, sizeof answer);
+    return answer;
 }
 
 redtune_status rdt_measure_check(const rdt_measurement *self, rdt_expected *expected,
@@ -310,12 +322,12 @@ redtune_status rdt_measure_check(const rdt_measurement *self, rdt_expected *expe
     if (status) return status;
     for (int i = 0; i < self->calls; i++) {
         const unsigned char *output = results + (size_t)i * RDT_TEST_BUFFERS_OUTPUT_BYTES;
-        const redtune_value value = get_expected(self, expected, results, i);
+        const rdt_answer answer = get_expected(self, expected, results, i);
         char which[80];
-        if (rdt_verify_same(problem->result, output, &value)) continue;
+        if (rdt_verify_same(problem, output, &answer)) continue;
         snprintf(which, sizeof which, ", in call %d of %d one after the other,", i + 1,
                  self->calls);
-        return rdt_verify_wrong(problem, problem->count, which, output, &value, err);
+        return rdt_verify_wrong(problem, problem->count, which, output, &answer, err);
     }
     return REDTUNE_OK;
 }

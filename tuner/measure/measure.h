@@ -25,7 +25,7 @@ enum {
 typedef struct rdt_expected {
     uint64_t count;
     bool known[RDT_VARIANTS_MAX * RDT_TEST_BUFFERS_CALLS_MAX]; /* by the number of the input */
-    redtune_value value[RDT_VARIANTS_MAX * RDT_TEST_BUFFERS_CALLS_MAX];
+    rdt_answer value[RDT_VARIANTS_MAX * RDT_TEST_BUFFERS_CALLS_MAX];
 } rdt_expected;
 
 /* A kernel's calls, recorded so that they can be timed again and again. */

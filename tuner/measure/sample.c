@@ -55,19 +55,38 @@ uint64_t rdt_sample_result(const rdt_sample *sample, size_t i) {
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-uint64_t rdt_sample_output_bytes(uint64_t results, redtune_dtype result) {
+/* Of one output. */
+static uint64_t guarded_bytes(uint64_t results, redtune_dtype result) {
     const uint64_t bytes = results * redtune_dtype_bytes(result);
     return 2 * GUARD_BYTES + (bytes + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES;
 }
 
-size_t rdt_sample_gathered_bytes(const rdt_sample *sample) {
-    return 2 * GUARD_BYTES + sample->count * redtune_dtype_bytes(sample->problem.result);
+uint64_t rdt_sample_output_bytes(uint64_t results, const redtune_problem *problem) {
+    const redtune_dtype second = rdt_problem_second(problem);
+    return guarded_bytes(results, problem->result) + (second ? guarded_bytes(results, second) : 0);
 }
 
-redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *driver,
-                                 CUdeviceptr first, CUdeviceptr to, CUstream stream,
-                                 redtune_error *err) {
-    const size_t result = redtune_dtype_bytes(sample->problem.result);
+uint64_t rdt_sample_second(uint64_t results, const redtune_problem *problem) {
+    return rdt_problem_second(problem) ? guarded_bytes(results, problem->result) : 0;
+}
+
+/* Of one output in what was gathered. */
+static size_t gathered_bytes(const rdt_sample *sample, int output) {
+    const redtune_dtype dtype = rdt_compare_dtype(&sample->problem, output);
+    return dtype ? 2 * GUARD_BYTES + sample->count * redtune_dtype_bytes(dtype) : 0;
+}
+
+size_t rdt_sample_gathered_bytes(const rdt_sample *sample) {
+    return gathered_bytes(sample, 0) + gathered_bytes(sample, 1);
+}
+
+size_t rdt_sample_gathered_at(const rdt_sample *sample, int output) {
+    return GUARD_BYTES + (output ? gathered_bytes(sample, 0) : 0);
+}
+
+/* Of one output, whose results have so many bytes. */
+static CUresult gather(const rdt_sample *sample, const rdt_driver *driver, size_t result,
+                       CUdeviceptr first, CUdeviceptr to, CUstream stream) {
     CUresult rc = CUDA_SUCCESS;
     for (size_t i = 0; !rc && i < sample->run_count; i++) {
         const rdt_run *run = &sample->run[i];
@@ -77,6 +96,19 @@ redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *dri
         rc = driver->memcpy_dtod_async(to, first + run->first * result - before, bytes, stream);
         to += bytes;
     }
+    return rc;
+}
+
+redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *driver,
+                                 CUdeviceptr first, CUdeviceptr to, CUstream stream,
+                                 redtune_error *err) {
+    const redtune_problem *problem = &sample->problem;
+    const uint64_t second = rdt_sample_second(rdt_problem_results(problem), problem);
+    CUresult rc = CUDA_SUCCESS;
+    for (int k = 0; !rc && k < (second ? 2 : 1); k++)
+        rc = gather(sample, driver, redtune_dtype_bytes(rdt_compare_dtype(problem, k)),
+                    first + (k ? second : 0), to + rdt_sample_gathered_at(sample, k) - GUARD_BYTES,
+                    stream);
     return rdt_driver_check(driver, rc, err, "gather results");
 }
 
@@ -112,28 +144,45 @@ static redtune_status fail_wrong(const rdt_sample *sample, const char *which, rd
     return status;
 }
 
-redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,
-                                const unsigned char *gathered, const redtune_value *expected,
-                                redtune_error *err) {
-    const redtune_dtype result = sample->problem.result;
-    const size_t bytes = redtune_dtype_bytes(result);
-    const unsigned char *at = gathered + GUARD_BYTES;
+/* The results of one output. */
+static redtune_status check_output(const rdt_sample *sample, const char *which, int output,
+                                   const unsigned char *at, const rdt_answer *expected,
+                                   redtune_error *err) {
+    const redtune_problem *problem = &sample->problem;
+    const size_t bytes = redtune_dtype_bytes(rdt_compare_dtype(problem, output));
+    const unsigned char *before = at - GUARD_BYTES;
     rdt_text what = {0};
     for (size_t i = 0; i < sample->count; i++, at += bytes) {
         redtune_value got = {.u64 = 0};
         memcpy(&got, at, bytes);
-        if (rdt_scalar_same(result, &got, &expected[i])) continue;
-        rdt_text_addf(&what, "result %" PRIu64 " is ", rdt_sample_result(sample, i));
-        rdt_scalar_print(result, &got, &what);
-        rdt_text_add(&what, " and should be ");
-        rdt_scalar_print(result, &expected[i], &what);
+        if (rdt_compare_is_right(problem, output, &got, &expected[i].value[output])) continue;
+        rdt_text_addf(&what, "result %" PRIu64 " ", rdt_sample_result(sample, i));
+        rdt_compare_print(problem, output, &got, &expected[i].value[output], &what);
         return fail_wrong(sample, which, &what, err);
     }
-    if (!is_poison(gathered))
+    if (!is_poison(before))
         rdt_text_add(&what, "bytes before the first result are written, too");
     else if (!is_poison(at))
         rdt_text_add(&what, "bytes behind the last result are written, too");
     else
         return REDTUNE_OK;
+    if (output) rdt_text_addf(&what, " (%s)", rdt_op_find(problem->op)->output[output].name);
     return fail_wrong(sample, which, &what, err);
+}
+
+redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,
+                                const unsigned char *const outputs[RDT_OP_OUTPUTS_MAX],
+                                const rdt_answer *expected, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int k = 0; !status && k < rdt_op_find(sample->problem.op)->outputs; k++)
+        status = check_output(sample, which, k, outputs[k], expected, err);
+    return status;
+}
+
+redtune_status rdt_sample_check_gathered(const rdt_sample *sample, const char *which,
+                                         const unsigned char *gathered, const rdt_answer *expected,
+                                         redtune_error *err) {
+    const unsigned char *const outputs[] = {gathered + rdt_sample_gathered_at(sample, 0),
+                                            gathered + rdt_sample_gathered_at(sample, 1)};
+    return rdt_sample_check(sample, which, outputs, expected, err);
 }

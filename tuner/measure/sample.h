@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gpu/buffer.h"
-#include "model/problem.h"
+#include "tuner/measure/compare.h"
 
 enum {
     RDT_SAMPLE_RUNS_MAX = 64,
@@ -30,17 +30,27 @@ void rdt_sample_choose(const redtune_problem *problem, size_t runs, uint64_t len
 /* The number of the sample's result i among all. */
 uint64_t rdt_sample_result(const rdt_sample *sample, size_t i);
 
-/* Bytes of an output of `results` results with its guards, a multiple of the guards' alignment. */
-uint64_t rdt_sample_output_bytes(uint64_t results, redtune_dtype result);
+/* Bytes of the outputs of `results` results of such a problem with their guards, a multiple of the
+ * guards' alignment: that of an op's first result, and behind it that of its second, if there is
+ * one. */
+uint64_t rdt_sample_output_bytes(uint64_t results, const redtune_problem *problem);
+/* Bytes from the first result of the first output to that of the second; 0: there is none. */
+uint64_t rdt_sample_second(uint64_t results, const redtune_problem *problem);
 /* Bytes of a sample that was gathered. */
 size_t rdt_sample_gathered_bytes(const rdt_sample *sample);
-/* Copies the sample and the guards out of an output, whose first result is at that address.
+/* Where its results of that output are, in bytes; their guards are before and behind them. */
+size_t rdt_sample_gathered_at(const rdt_sample *sample, int output);
+/* Copies the sample and the guards out of the outputs, whose first result is at that address.
  * Asynchronous. */
 redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *driver,
                                  CUdeviceptr first, CUdeviceptr to, CUstream stream,
                                  redtune_error *err);
-/* REDTUNE_WRONG unless a gathered sample is as expected and its guards hold the poison. which: of
- * the problem's calls, for the message. */
+/* REDTUNE_WRONG unless the sample's results of each output, which begin there, are as expected and
+ * the guards around them hold the poison. which: of the problem's calls, for the message. */
 redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,
-                                const unsigned char *gathered, const redtune_value *expected,
-                                redtune_error *err);
+                                const unsigned char *const outputs[RDT_OP_OUTPUTS_MAX],
+                                const rdt_answer *expected, redtune_error *err);
+/* The same of a gathered sample. */
+redtune_status rdt_sample_check_gathered(const rdt_sample *sample, const char *which,
+                                         const unsigned char *gathered, const rdt_answer *expected,
+                                         redtune_error *err);

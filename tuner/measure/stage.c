@@ -17,26 +17,31 @@ static size_t element_bytes(const rdt_stage *self) {
 redtune_status rdt_stage_create(const rdt_test_buffers *buffers, rdt_stage **out,
                                 redtune_error *err) {
     rdt_stage *self = calloc(1, sizeof *self);
-    char *elements = malloc(RDT_TEST_BUFFERS_STAGE_BYTES);
-    if (!self || !elements) {
-        free(self);
-        free(elements);
-        return rdt_fail_memory(err, sizeof *self + RDT_TEST_BUFFERS_STAGE_BYTES);
-    }
+    if (!self) return rdt_fail_memory(err, sizeof *self);
     self->buffers = buffers;
-    self->elements = elements;
     self->used = GAP_ELEMENTS;
+    for (int k = 0; k < buffers->inputs; k++) {
+        self->elements[k] = malloc(RDT_TEST_BUFFERS_STAGE_BYTES);
+        if (self->elements[k]) continue;
+        rdt_stage_destroy(self);
+        return rdt_fail_memory(err, RDT_TEST_BUFFERS_STAGE_BYTES);
+    }
     *out = self;
     return REDTUNE_OK;
 }
 
 void rdt_stage_destroy(rdt_stage *self) {
     if (!self) return;
-    free(self->elements);
+    for (int k = 0; k < RDT_OP_INPUTS_MAX; k++) free(self->elements[k]);
     free(self);
 }
 
 /* ---- adding ---------------------------------------------------------------------------------- */
+
+/* One of the values that decide. */
+static redtune_value choose_decider(const redtune_problem *problem, size_t number) {
+    return number % 2 ? rdt_test_data_other_decider(problem) : rdt_test_data_decider(problem);
+}
 
 /* Gives the value that replaces an element of contents number `number`; false: none does. */
 static bool choose_plant(const rdt_stage *self, size_t number, redtune_value *out) {
@@ -47,7 +52,7 @@ static bool choose_plant(const rdt_stage *self, size_t number, redtune_value *ou
     if (kind == 3 && is_float)
         *out = rdt_scalar_from_real(problem->dtype, (double)NAN);
     else if (kind && hides)
-        *out = rdt_test_data_decider(problem);
+        *out = choose_decider(problem, number / 4);
     else
         return false;
     return true;
@@ -62,32 +67,37 @@ static void add_contents(rdt_stage *self, const rdt_staged *shape, const uint64_
         *content = (rdt_content){.first = (number + 1) * 7919 % period, .planted_at = -1};
         if (count && choose_plant(self, self->shape_count + i, &content->planted))
             content->planted_at = (int64_t)(borders[(number / 2) % border_count] % count);
+        content->input = (int)(number / 3) % self->buffers->inputs;
     }
 }
 
 /* Takes room for a shape; its contents are still to be set. NULL: the stage is full. */
 static rdt_staged *take_room(rdt_stage *self, const rdt_extents *extents, uint64_t misaligned) {
-    const redtune_dtype result = self->buffers->problem.result;
+    const redtune_problem *problem = &self->buffers->problem;
     const uint64_t unit = ALIGNMENT_BYTES / element_bytes(self);
     const uint64_t all = RDT_TEST_BUFFERS_STAGE_BYTES / element_bytes(self);
     const uint64_t results = extents->outer * extents->inner;
-    const uint64_t shift = self->shape_count % 4 * redtune_dtype_bytes(result);
-    const uint64_t output_bytes = rdt_sample_output_bytes(results + 4, result);
+    const uint64_t shift = self->shape_count % 4,
+                   first = self->output_used + RDT_SAMPLE_GUARD_BYTES;
+    const uint64_t second = first + rdt_sample_second(results + 4, problem);
+    const uint64_t output_bytes = rdt_sample_output_bytes(results + 4, problem);
+    const uint64_t aligned = (self->used + unit - 1) / unit * unit;
     uint64_t span = 0;
     rdt_staged shape = {
         .extents = *extents,
-        .offset = (self->used + unit - 1) / unit * unit + misaligned % unit,
-        .output = self->output_used + RDT_SAMPLE_GUARD_BYTES + shift,
+        .offset = {aligned + misaligned % unit, aligned + (misaligned + self->shape_count) % unit},
+        .output = {first + shift * redtune_dtype_bytes(problem->result),
+                   second + shift * redtune_dtype_bytes(rdt_problem_second(problem))},
         .content = self->content_count,
         .content_count = results < RDT_STAGE_CONTENTS ? results : RDT_STAGE_CONTENTS,
     };
-    if (!rdt_problem_span(extents, all, &span) || shape.offset + span + GAP_ELEMENTS > all ||
+    if (!rdt_problem_span(extents, all, &span) || aligned + unit + span + GAP_ELEMENTS > all ||
         self->output_used + output_bytes > self->buffers->results.bytes ||
         extents->count > self->buffers->dense.data->count_max ||
         self->shape_count == RDT_STAGE_SHAPES_MAX)
         return NULL;
     self->content_count += shape.content_count;
-    self->used = shape.offset + span + GAP_ELEMENTS;
+    self->used = aligned + unit + span + GAP_ELEMENTS;
     self->output_used += output_bytes;
     self->shape[self->shape_count] = shape;
     return &self->shape[self->shape_count++];
@@ -114,7 +124,8 @@ bool rdt_stage_add_sweep(rdt_stage *self, rdt_extents extents, uint64_t shift, u
         self->content[shape->content + i] = (rdt_content){
             .first = first % period,
             .planted_at = has ? (int64_t)(at - skipped) : -1,
-            .planted = rdt_test_data_decider(&self->buffers->problem),
+            .input = (int)(self->shape_count % (size_t)self->buffers->inputs),
+            .planted = choose_decider(&self->buffers->problem, self->shape_count / 2),
         };
     }
     return true;
@@ -127,7 +138,7 @@ static redtune_status ask_contents(rdt_stage *self, redtune_error *err) {
     const rdt_test_buffers *buffers = self->buffers;
     const size_t count = self->content_count;
     rdt_question *questions = malloc((count + 1) * sizeof *questions);
-    redtune_value *answers = malloc((count + 1) * sizeof *answers);
+    rdt_answer *answers = malloc((count + 1) * sizeof *answers);
     redtune_status status = REDTUNE_OK;
     if (!questions || !answers) status = rdt_fail_memory(err, (count + 1) * sizeof *questions);
     for (size_t i = 0; !status && i < self->shape_count; i++)
@@ -137,7 +148,7 @@ static redtune_status ask_contents(rdt_stage *self, redtune_error *err) {
             questions[number] = rdt_judge_question(&buffers->dense.judged, content->first,
                                                    self->shape[i].extents.count);
             if (content->planted_at >= 0)
-                rdt_judge_plant(&questions[number], (uint64_t)content->planted_at,
+                rdt_judge_plant(&questions[number], content->input, (uint64_t)content->planted_at,
                                 &content->planted);
         }
     if (!status) status = rdt_judge_answer(buffers->judge, questions, count, answers, err);
@@ -147,15 +158,15 @@ static redtune_status ask_contents(rdt_stage *self, redtune_error *err) {
     return status;
 }
 
-static void fill_poison(rdt_stage *self) {
+static void fill_poison(const rdt_stage *self, char *elements) {
     const redtune_problem *problem = &self->buffers->problem;
     const size_t element = element_bytes(self), all = self->used * element;
     redtune_value poison = rdt_test_data_decider(problem);
     if (rdt_scalar_is_float(problem->dtype) && !rdt_test_data_hides(problem))
         poison = rdt_scalar_from_real(problem->dtype, (double)NAN);
-    memcpy(self->elements, &poison, element);
+    memcpy(elements, &poison, element);
     for (size_t done = element; done < all; done *= 2)
-        memcpy(self->elements + done, self->elements, done < all - done ? done : all - done);
+        memcpy(elements + done, elements, done < all - done ? done : all - done);
 }
 
 /* One loop for each size of elements: a copy of a known size is one instruction. */
@@ -176,15 +187,16 @@ static void copy_apart(char *to, size_t stride, const char *from, uint64_t count
         COPY_APART(8);
 }
 
-static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t r) {
+/* The elements of a result in that input. */
+static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t r, int input) {
     const size_t element = element_bytes(self);
     const rdt_extents *extents = &shape->extents;
     const rdt_pool *pool = &self->buffers->dense;
     const rdt_content *content = &self->content[shape->content + r % RDT_STAGE_CONTENTS];
     const uint64_t place = r / extents->inner * extents->outer_step + r % extents->inner;
     const size_t stride = extents->step * element;
-    const char *from = pool->data->elements;
-    char *to = self->elements + (shape->offset + place) * element;
+    const char *from = input ? pool->data->second : pool->data->elements;
+    char *to = self->elements[input] + (shape->offset[input] + place) * element;
     const uint64_t period = pool->judged.period;
     /* Of a sweep most is there, since the outer index before. */
     uint64_t e = shape->shift && r >= extents->inner && shape->shift < extents->count
@@ -196,22 +208,26 @@ static void fill_result(const rdt_stage *self, const rdt_staged *shape, uint64_t
         length = left < period - at ? left : period - at;
         copy_apart(to + e * stride, stride, from + at * element, length, element);
     }
-    if (content->planted_at >= 0)
+    if (content->planted_at >= 0 && content->input == input)
         memcpy(to + (uint64_t)content->planted_at * stride, &content->planted, element);
+}
+
+static redtune_status set_input(const rdt_stage *self, int input, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->buffers;
+    fill_poison(self, self->elements[input]);
+    for (size_t i = 0; i < self->shape_count; i++) {
+        const rdt_staged *shape = &self->shape[i];
+        for (uint64_t r = 0; r < shape->extents.outer * shape->extents.inner; r++)
+            fill_result(self, shape, r, input);
+    }
+    return rdt_buffer_write(buffers->driver, buffers->stage[input].address, self->elements[input],
+                            self->used * element_bytes(self), buffers->stream, err);
 }
 
 redtune_status rdt_stage_set(rdt_stage *self, redtune_error *err) {
     const rdt_test_buffers *buffers = self->buffers;
     redtune_status status = ask_contents(self, err);
-    if (status) return status;
-    fill_poison(self);
-    for (size_t i = 0; i < self->shape_count; i++) {
-        const rdt_staged *shape = &self->shape[i];
-        for (uint64_t r = 0; r < shape->extents.outer * shape->extents.inner; r++)
-            fill_result(self, shape, r);
-    }
-    status = rdt_buffer_write(buffers->driver, buffers->stage.address, self->elements,
-                              self->used * element_bytes(self), buffers->stream, err);
+    for (int k = 0; !status && k < buffers->inputs; k++) status = set_input(self, k, err);
     if (status) return status;
     CUresult rc = buffers->driver->memset_d8_async(
         buffers->results.address, RDT_TEST_BUFFERS_POISON, self->output_used, buffers->stream);
@@ -221,11 +237,12 @@ redtune_status rdt_stage_set(rdt_stage *self, redtune_error *err) {
 /* ---- checking -------------------------------------------------------------------------------- */
 
 static redtune_status check_shape(const rdt_stage *self, const rdt_staged *shape,
-                                  const unsigned char *outputs, redtune_value *expected,
+                                  const unsigned char *outputs, rdt_answer *expected,
                                   redtune_error *err) {
     rdt_sample sample = {.problem = self->buffers->problem, .run_count = 1};
     const rdt_extents *extents = &shape->extents;
-    char which[48];
+    const uint64_t unit = ALIGNMENT_BYTES / element_bytes(self);
+    char which[96];
     sample.problem.count = extents->count;
     sample.problem.outer = extents->outer;
     sample.problem.inner = extents->inner;
@@ -234,17 +251,25 @@ static redtune_status check_shape(const rdt_stage *self, const rdt_staged *shape
     sample.count = sample.run[0].count = extents->outer * extents->inner;
     for (size_t r = 0; r < sample.count; r++)
         expected[r] = self->content[shape->content + r % RDT_STAGE_CONTENTS].expected;
-    snprintf(which, sizeof which, " at offset %" PRIu64,
-             shape->offset % (ALIGNMENT_BYTES / element_bytes(self)));
-    return rdt_sample_check(&sample, which, outputs + shape->output - RDT_SAMPLE_GUARD_BYTES,
-                            expected, err);
+    const int length =
+        snprintf(which, sizeof which, " at offset %" PRIu64, shape->offset[0] % unit);
+    if (self->buffers->inputs > 1)
+        snprintf(which + length, sizeof which - (size_t)length, " and %" PRIu64,
+                 shape->offset[1] % unit);
+    const unsigned char *const at[] = {outputs + shape->output[0], outputs + shape->output[1]};
+    return rdt_sample_check(&sample, which, at, expected, err);
 }
 
 redtune_status rdt_stage_check(const rdt_stage *self, redtune_error *err) {
     const rdt_test_buffers *buffers = self->buffers;
-    const size_t results = self->output_used / redtune_dtype_bytes(buffers->problem.result);
+    size_t results = 0; /* of the shape that has most */
+    for (size_t i = 0; i < self->shape_count; i++) {
+        const rdt_extents *extents = &self->shape[i].extents;
+        const size_t of_shape = extents->outer * extents->inner;
+        if (results < of_shape) results = of_shape;
+    }
     unsigned char *outputs = malloc(self->output_used + 1);
-    redtune_value *expected = malloc((results + 1) * sizeof *expected);
+    rdt_answer *expected = malloc((results + 1) * sizeof *expected);
     redtune_status status = REDTUNE_OK;
     if (!outputs || !expected) status = rdt_fail_memory(err, self->output_used);
     if (!status)

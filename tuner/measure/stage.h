@@ -3,7 +3,10 @@
  * Result r of a shape has the contents of number r % RDT_STAGE_CONTENTS, which are elements of the
  * dense pool from some place on, one of which may be replaced by what decides or by a NaN. Between
  * and around the elements of a shape lies poison: it would decide, too, or is a NaN, and so shows
- * in any result that it gets into. */
+ * in any result that it gets into.
+ *
+ * The second input has a stage of its own, in which a shape has the same place, but for a few
+ * elements: the two lie at all distances from an alignment. What is replaced is in either. */
 #pragma once
 
 #include "tuner/measure/sample.h"
@@ -19,21 +22,22 @@ enum {
 typedef struct rdt_content {
     uint64_t first;     /* in the dense pool */
     int64_t planted_at; /* -1: nothing is */
+    int input;          /* in which it is */
     redtune_value planted;
-    redtune_value expected;
+    rdt_answer expected;
 } rdt_content;
 
 typedef struct rdt_staged {
-    rdt_extents extents; /* complete */
-    uint64_t offset;     /* of its first element, in elements of the stage */
-    uint64_t output;     /* of its first result, in bytes of the results */
+    rdt_extents extents;                 /* complete */
+    uint64_t offset[RDT_OP_INPUTS_MAX];  /* of its first element, in elements of each stage */
+    uint64_t output[RDT_OP_OUTPUTS_MAX]; /* of its first results, in bytes of the results */
     size_t content, content_count;
     uint64_t shift; /* 0, or of a sweep: elements of the axis from one outer index to the next */
 } rdt_staged;
 
 typedef struct rdt_stage {
     const rdt_test_buffers *buffers;
-    char *elements; /* of the whole stage, in host memory */
+    char *elements[RDT_OP_INPUTS_MAX]; /* of a whole stage each, in host memory */
     uint64_t used, output_used;
     rdt_staged shape[RDT_STAGE_SHAPES_MAX];
     size_t shape_count, content_count;

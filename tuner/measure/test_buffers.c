@@ -38,34 +38,66 @@ static bool has_one_result(const redtune_problem *problem) {
     return rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE;
 }
 
+static uint64_t inputs_of(const redtune_problem *problem) {
+    return (uint64_t)rdt_op_find(problem->op)->inputs;
+}
+
+static int count_deciders(const redtune_problem *problem) {
+    const redtune_value one = rdt_test_data_decider(problem);
+    const redtune_value other = rdt_test_data_other_decider(problem);
+    return rdt_scalar_same(problem->dtype, &one, &other) ? 1 : RDT_TEST_DATA_DECIDERS;
+}
+
+/* Elements of an alignment. */
+static uint64_t alignments_of(const redtune_problem *problem) {
+    return RDT_ALIGNMENT_MAX / redtune_dtype_bytes(problem->dtype);
+}
+
+/* Bytes at most of the periods that a second input has more than the first, in both pools. */
+static uint64_t repeated_bytes(const redtune_problem *problem) {
+    const uint64_t pools = 2, periods = alignments_of(problem) - 1;
+    if (inputs_of(problem) == 1) return 0;
+    return pools * periods * RDT_JUDGE_PERIOD_MAX * redtune_dtype_bytes(problem->dtype);
+}
+
+static uint64_t samples_bytes(const redtune_problem *problem) {
+    return rdt_op_find(problem->op)->outputs * (uint64_t)RDT_TEST_BUFFERS_SAMPLES_BYTES;
+}
+
 /* Bytes beside test data and, of rows and columns, results. */
 static uint64_t fixed_bytes(const rdt_facts *facts, const redtune_problem *problem) {
-    const redtune_dtype dtype = problem->dtype;
-    const uint64_t all = flush_bytes(facts) + SCRATCHES_BYTES + RDT_JUDGE_BYTES;
-    if (has_one_result(problem)) return all + rdt_one_hot_bytes(dtype, RDT_TEST_BUFFERS_HOT_BYTES);
-    return all + rdt_axis_bytes(dtype) + RDT_TEST_BUFFERS_STAGE_BYTES +
-           RDT_TEST_BUFFERS_SAMPLES_BYTES;
+    const uint64_t all =
+        flush_bytes(facts) + SCRATCHES_BYTES + rdt_judge_bytes(problem) + repeated_bytes(problem);
+    const uint64_t inputs = inputs_of(problem);
+    if (has_one_result(problem)) {
+        const uint64_t hots = (uint64_t)count_deciders(problem) + inputs - 1;
+        return all + hots * rdt_one_hot_bytes(problem->dtype, RDT_TEST_BUFFERS_HOT_BYTES);
+    }
+    return all + rdt_axis_bytes(problem) + inputs * RDT_TEST_BUFFERS_STAGE_BYTES +
+           samples_bytes(problem);
 }
 
 /* Bytes of outputs of rows and columns: the domain's results, or those of many small shapes. */
 static uint64_t results_bytes(const redtune_problem *problem, uint64_t results) {
-    const uint64_t bytes = rdt_sample_output_bytes(results, problem->result);
+    const uint64_t bytes = rdt_sample_output_bytes(results, problem);
+    const uint64_t least =
+        rdt_op_find(problem->op)->outputs * (uint64_t)RDT_TEST_BUFFERS_STAGE_BYTES;
     if (has_one_result(problem)) return 0;
-    return bytes > RDT_TEST_BUFFERS_STAGE_BYTES ? bytes : RDT_TEST_BUFFERS_STAGE_BYTES;
+    return bytes > least ? bytes : least;
 }
 
 /* Elements of test data that fit into so much memory beside all else. */
 static uint64_t room_for_data(const rdt_facts *facts, uint64_t bytes,
                               const redtune_problem *problem, uint64_t results) {
     const uint64_t other = fixed_bytes(facts, problem) + results_bytes(problem, results);
-    return bytes > other ? (bytes - other) / redtune_dtype_bytes(problem->dtype) : 0;
+    return bytes > other ? (bytes - other) / rdt_problem_input_bytes(problem) : 0;
 }
 
 uint64_t rdt_test_buffers_bytes(const rdt_facts *facts, const redtune_problem *problem) {
     const uint64_t pools = problem->count > rdt_test_data_dense_max(problem) ? 2 : 1;
     const uint64_t elements = pools * (rdt_problem_reach(problem) + SPARE_ELEMENTS);
     return fixed_bytes(facts, problem) + results_bytes(problem, rdt_problem_results(problem)) +
-           elements * redtune_dtype_bytes(problem->dtype);
+           elements * rdt_problem_input_bytes(problem);
 }
 
 uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,
@@ -99,37 +131,49 @@ static uint64_t choose_period(const rdt_pool *pool) {
     return *prime;
 }
 
+/* Makes a buffer of count elements, which repeat the first ones. */
+static redtune_status fill_input(const rdt_test_buffers *buffers, const void *elements,
+                                 uint64_t first, uint64_t count, rdt_buffer *out,
+                                 redtune_error *err) {
+    const size_t element = redtune_dtype_bytes(buffers->dtype);
+    redtune_status status = rdt_buffer_create(buffers->driver, count * element, out, err);
+    if (!status)
+        status = rdt_buffer_write(buffers->driver, out->address, elements, first * element,
+                                  buffers->stream, err);
+    return status ? status
+                  : rdt_buffer_repeat(buffers->driver, out->address, first * element,
+                                      count * element, buffers->stream, err);
+}
+
 /* Fills the pool from the first element on, so that pattern offsets are buffer offsets. */
 static redtune_status fill_pool(rdt_test_buffers *buffers, rdt_pool *pool, uint64_t exact,
                                 uint64_t count, redtune_error *err) {
-    size_t element = redtune_dtype_bytes(buffers->dtype);
     pool->count = count;
     redtune_status status = rdt_test_data_create(&buffers->problem, exact, &pool->data, err);
-    if (!status) status = rdt_buffer_create(buffers->driver, count * element, &pool->buffer, err);
     if (status) return status;
-    if (!buffers->is_whole) pool->data->period = choose_period(pool);
-    uint64_t first = pool->data->period < count ? pool->data->period : count;
-    status = rdt_buffer_write(buffers->driver, pool->buffer.address, pool->data->elements,
-                              first * element, buffers->stream, err);
-    if (!status)
-        status = rdt_buffer_repeat(buffers->driver, pool->buffer.address, first * element,
-                                   count * element, buffers->stream, err);
-    if (!status)
-        status = rdt_judge_prepare(buffers->judge, pool->buffer.address, first, &pool->judged, err);
-    return status;
+    if (!buffers->is_whole || buffers->inputs > 1) pool->data->period = choose_period(pool);
+    const uint64_t period = pool->data->period < count ? pool->data->period : count;
+    status = fill_input(buffers, pool->data->elements, period, count, &pool->buffer, err);
+    if (!status && buffers->inputs > 1)
+        status = fill_input(buffers, pool->data->second, period,
+                            count + (buffers->alignments - 1) * period, &pool->second, err);
+    return status ? status
+                  : rdt_judge_prepare(buffers->judge, pool->buffer.address, pool->second.address,
+                                      period, &pool->judged, err);
 }
 
 static void empty(rdt_pool *pool) {
     rdt_judge_forget(&pool->judged);
     rdt_test_data_destroy(pool->data);
     rdt_buffer_destroy(&pool->buffer);
+    rdt_buffer_destroy(&pool->second);
 }
 
 /* The bytes that the GPU can read in a timed interval: no call of it reads anything twice. */
 static uint64_t rotated_elements(const rdt_test_buffers *buffers) {
     double peak = rdt_facts_peak_gbps(&buffers->context->facts); /* bytes per ns */
     double bytes = peak > 0 ? RDT_TEST_BUFFERS_INTERVAL_NS * peak : (double)POOL_BYTES_MIN;
-    return (uint64_t)bytes / redtune_dtype_bytes(buffers->dtype);
+    return (uint64_t)bytes / rdt_problem_input_bytes(&buffers->problem);
 }
 
 /* Elements of the dense pool, beside the spare ones: as many inputs as can be told apart. */
@@ -179,38 +223,61 @@ static redtune_status create_zeroed(const rdt_test_buffers *buffers, size_t byte
 
 static redtune_status open_output(rdt_test_buffers *buffers, redtune_error *err) {
     enum { RESULTS_BYTES = RDT_TEST_BUFFERS_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES };
-    redtune_status status =
-        rdt_buffer_create(buffers->driver, RESULTS_BYTES + 32, &buffers->output, err);
-    const redtune_value decider = rdt_test_data_decider(&buffers->problem);
+    const redtune_value decider[] = {rdt_test_data_decider(&buffers->problem),
+                                     rdt_test_data_other_decider(&buffers->problem)};
     const size_t element = redtune_dtype_bytes(buffers->dtype);
-    buffers->decider = buffers->output.address + RESULTS_BYTES + 16;
-    if (!status)
-        status = rdt_buffer_write(buffers->driver, buffers->decider, &decider, element,
+    redtune_status status =
+        rdt_buffer_create(buffers->driver, RESULTS_BYTES + 48, &buffers->output, err);
+    for (size_t i = 0; !status && i < RDT_TEST_DATA_DECIDERS; i++) {
+        buffers->decider[i] = buffers->output.address + RESULTS_BYTES + 16 * (i + 1);
+        status = rdt_buffer_write(buffers->driver, buffers->decider[i], &decider[i], element,
                                   buffers->stream, err);
+    }
     if (status || !rdt_scalar_is_float(buffers->dtype)) return status;
     redtune_value nan = rdt_scalar_from_real(buffers->dtype, (double)NAN);
     buffers->nan = buffers->output.address + RESULTS_BYTES;
     return rdt_buffer_write(buffers->driver, buffers->nan, &nan, element, buffers->stream, err);
 }
 
-static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
-    redtune_value neutral = rdt_test_data_neutral(&buffers->problem);
-    redtune_value decider = rdt_test_data_decider(&buffers->problem);
-    redtune_status status = rdt_one_hot_create(buffers->driver, buffers->dtype,
-                                               RDT_TEST_BUFFERS_HOT_BYTES, &buffers->one_hot, err);
+/* What is opposite to a window of either input, from any alignment on. */
+static redtune_status open_opposite(rdt_test_buffers *buffers, redtune_error *err) {
+    const redtune_value opposite = rdt_test_data_opposite(&buffers->problem);
+    const uint64_t window = buffers->one_hot[0].window;
+    const CUdeviceptr hot = buffers->one_hot[0].buffer.address;
+    redtune_status status =
+        fill_input(buffers, &opposite, 1, window + buffers->alignments, &buffers->opposite, err);
     if (!status)
-        status = rdt_one_hot_fill(&buffers->one_hot, &neutral, &decider, buffers->stream, err);
-    /* A window lies before the first decider. */
+        status = rdt_judge_prepare(buffers->judge, hot, buffers->opposite.address, window,
+                                   &buffers->neutral[0], err);
     return status ? status
-                  : rdt_judge_prepare(buffers->judge, buffers->one_hot.buffer.address,
-                                      buffers->one_hot.window, &buffers->neutral, err);
+                  : rdt_judge_prepare(buffers->judge, buffers->opposite.address, hot, window,
+                                      &buffers->neutral[1], err);
+}
+
+static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
+    const redtune_value neutral = rdt_test_data_neutral(&buffers->problem);
+    const redtune_value decider[] = {rdt_test_data_decider(&buffers->problem),
+                                     rdt_test_data_other_decider(&buffers->problem)};
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < buffers->deciders; i++) {
+        rdt_one_hot *one_hot = &buffers->one_hot[i];
+        status = rdt_one_hot_create(buffers->driver, buffers->dtype, RDT_TEST_BUFFERS_HOT_BYTES,
+                                    one_hot, err);
+        if (!status)
+            status = rdt_one_hot_fill(one_hot, &neutral, &decider[i], buffers->stream, err);
+    }
+    if (status) return status;
+    if (buffers->inputs > 1) return open_opposite(buffers, err);
+    /* A window lies before the first decider. */
+    return rdt_judge_prepare(buffers->judge, buffers->one_hot[0].buffer.address, 0,
+                             buffers->one_hot[0].window, &buffers->neutral[0], err);
 }
 
 /* One call's output; if there is no limit to memory those of more calls, up to what L2 has no room
  * for. */
 static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *domain,
                                    uint64_t bytes, redtune_error *err) {
-    const uint64_t one = rdt_sample_output_bytes(domain->results, buffers->problem.result);
+    const uint64_t one = rdt_sample_output_bytes(domain->results, &buffers->problem);
     const uint64_t most = flush_bytes(&buffers->context->facts);
     uint64_t all = results_bytes(&buffers->problem, domain->results);
     uint64_t rotated = RDT_TEST_BUFFERS_CALLS_MAX * one;
@@ -218,10 +285,10 @@ static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *
     if (!bytes && all < rotated) all = rotated;
     redtune_status status = rdt_buffer_create(buffers->driver, all, &buffers->results, err);
     /* A wrong kernel may read behind what is staged. */
-    if (!status)
-        status = create_zeroed(buffers, RDT_TEST_BUFFERS_STAGE_BYTES, &buffers->stage, err);
+    for (int i = 0; !status && i < buffers->inputs; i++)
+        status = create_zeroed(buffers, RDT_TEST_BUFFERS_STAGE_BYTES, &buffers->stage[i], err);
     return status ? status
-                  : rdt_buffer_create(buffers->driver, RDT_TEST_BUFFERS_SAMPLES_BYTES,
+                  : rdt_buffer_create(buffers->driver, samples_bytes(&buffers->problem),
                                       &buffers->samples, err);
 }
 
@@ -235,6 +302,9 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domai
     buffers->problem = domain->problem;
     buffers->dtype = domain->problem.dtype;
     buffers->is_whole = has_one_result(&domain->problem);
+    buffers->inputs = (int)inputs_of(&domain->problem);
+    buffers->deciders = count_deciders(&domain->problem);
+    buffers->alignments = alignments_of(&domain->problem);
     redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
     if (!status)
         status = rdt_judge_open(context, &buffers->problem, maker, buffers->stream, &buffers->judge,
@@ -256,6 +326,21 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domai
     return status;
 }
 
+CUdeviceptr rdt_test_buffers_second(const rdt_test_buffers *buffers, const rdt_pool *pool,
+                                    uint64_t first, uint64_t periods) {
+    const uint64_t element = first + periods % buffers->alignments * pool->judged.period;
+    if (buffers->inputs == 1) return 0;
+    return pool->second.address + element * redtune_dtype_bytes(buffers->dtype);
+}
+
+rdt_given rdt_test_buffers_given(const rdt_test_buffers *buffers, CUdeviceptr second,
+                                 CUdeviceptr second_output) {
+    const rdt_op_traits *op = rdt_op_find(buffers->problem.op);
+    rdt_given given = {.input = second, .output = op->outputs > 1 ? second_output : 0};
+    for (int i = 0; i < op->parameters; i++) given.scalar[i] = op->parameter[i].usual;
+    return given;
+}
+
 redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
                                             redtune_error *err) {
     const size_t bytes = outputs * RDT_TEST_BUFFERS_OUTPUT_BYTES;
@@ -274,10 +359,13 @@ void rdt_test_buffers_close(rdt_test_buffers *buffers) {
     if (!buffers) return;
     empty(&buffers->dense);
     empty(&buffers->sparse);
-    rdt_judge_forget(&buffers->neutral);
-    rdt_one_hot_destroy(&buffers->one_hot);
+    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) {
+        rdt_judge_forget(&buffers->neutral[i]);
+        rdt_buffer_destroy(&buffers->stage[i]);
+    }
+    for (int i = 0; i < RDT_TEST_DATA_DECIDERS; i++) rdt_one_hot_destroy(&buffers->one_hot[i]);
+    rdt_buffer_destroy(&buffers->opposite);
     rdt_judge_close(buffers->judge);
-    rdt_buffer_destroy(&buffers->stage);
     rdt_buffer_destroy(&buffers->results);
     rdt_buffer_destroy(&buffers->samples);
     rdt_buffer_destroy(&buffers->flush);

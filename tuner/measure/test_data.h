@@ -45,6 +45,7 @@ redtune_value rdt_test_data_decider(const redtune_problem *problem);
 redtune_value rdt_test_data_neutral(const redtune_problem *problem);
 /* Another decider, of ops that two kinds of elements decide: the greatest beside the least, -inf
  * beside inf. Of others it is the same. */
+enum { RDT_TEST_DATA_DECIDERS = 2 };
 redtune_value rdt_test_data_other_decider(const redtune_problem *problem);
 /* Of ops of two inputs: what all of the other input is, where one has a decider among neutral
  * elements. The decider shows in either. */

@@ -4,16 +4,16 @@
 #include "gpu/kernel.h"
 #include "tuner/measure/test_buffers.h"
 
-/* Whether what a kernel left in an output is the expected result, and nothing behind it was
+/* Whether what a kernel left in an output are the expected results, and nothing behind them was
  * written. */
-bool rdt_verify_same(redtune_dtype result,
+bool rdt_verify_same(const redtune_problem *problem,
                      const unsigned char output[RDT_TEST_BUFFERS_OUTPUT_BYTES],
-                     const redtune_value *expected);
+                     const rdt_answer *expected);
 /* REDTUNE_WRONG: says what the op gave over `count` elements, and what it should. which: of the
  * calls, for the message. */
 redtune_status rdt_verify_wrong(const redtune_problem *problem, uint64_t count, const char *which,
                                 const unsigned char output[RDT_TEST_BUFFERS_OUTPUT_BYTES],
-                                const redtune_value *expected, redtune_error *err);
+                                const rdt_answer *expected, redtune_error *err);
 
 /* REDTUNE_WRONG unless counters and words of scratch are zero again, which `blocks` blocks may have
  * used. */

@@ -115,6 +115,14 @@ static void stage_sweeps(rdt_stage *stage, const rdt_launch *launch) {
  * each where blocks share results. */
 enum { EDGE_BLOCKS = 7 };
 
+/* Where a shape's elements of that input are; 0 where there is no such input. */
+static CUdeviceptr staged_input(const rdt_stage *stage, const rdt_staged *shape, int input) {
+    const rdt_test_buffers *buffers = stage->buffers;
+    if (input >= buffers->inputs) return 0;
+    return buffers->stage[input].address +
+           shape->offset[input] * redtune_dtype_bytes(buffers->dtype);
+}
+
 static redtune_status run_shapes(const rdt_stage *stage, const rdt_kernel *kernel,
                                  const rdt_launch *launch, redtune_error *err) {
     const rdt_test_buffers *buffers = stage->buffers;
@@ -126,10 +134,12 @@ static redtune_status run_shapes(const rdt_stage *stage, const rdt_kernel *kerne
         const rdt_staged *shape = &stage->shape[i];
         const rdt_launch *how = i % 2 ? &few : launch;
         const rdt_operands operands = {
-            .input = buffers->stage.address + shape->offset * redtune_dtype_bytes(buffers->dtype),
+            .input = staged_input(stage, shape, 0),
             .extents = shape->extents,
-            .output = buffers->results.address + shape->output,
+            .output = buffers->results.address + shape->output[0],
             .scratch = buffers->scratch.address,
+            .given = rdt_test_buffers_given(buffers, staged_input(stage, shape, 1),
+                                            buffers->results.address + shape->output[1]),
         };
         const size_t used = scratch_blocks(how, &shape->extents);
         if (blocks < used) blocks = used;
@@ -172,8 +182,9 @@ enum { PLANTS_MAX = 16, SHIFTS = 2 };
 typedef struct plant {
     uint64_t result;
     CUdeviceptr place;
+    CUdeviceptr decider;
     rdt_question question;
-    redtune_value expected;
+    rdt_answer expected;
 } plant;
 
 typedef struct inspection {
@@ -197,12 +208,21 @@ static bool has_plant(const inspection *self, uint64_t result) {
     return false;
 }
 
-/* Over the sample's results from the first to the last, and in each at another border. */
+/* The second input begins so many periods behind the first in the run from element `first` on. */
+static uint64_t periods_of(uint64_t first) { return first; }
+
+/* Over the sample's results from the first to the last, and in each at another border, of either
+ * input. */
 static void add_plants(inspection *self, uint64_t first) {
     const rdt_answers *answers = self->answers;
+    const rdt_test_buffers *buffers = answers->buffers;
     const rdt_sample *sample = &answers->sample[RDT_LOOK_VERIFIED];
     const rdt_extents extents = rdt_problem_extents(&answers->problem);
-    const redtune_value decider = rdt_test_data_decider(&answers->problem);
+    const redtune_value decider[] = {rdt_test_data_decider(&answers->problem),
+                                     rdt_test_data_other_decider(&answers->problem)};
+    const CUdeviceptr inputs[] = {
+        answers->pool->buffer.address,
+        rdt_test_buffers_second(buffers, answers->pool, 0, periods_of(first))};
     const size_t element = redtune_dtype_bytes(answers->problem.dtype);
     const size_t count = sample->count < PLANTS_MAX ? sample->count : PLANTS_MAX;
     uint64_t borders[BORDERS];
@@ -217,15 +237,18 @@ static void add_plants(inspection *self, uint64_t first) {
         const uint64_t at = borders[i % BORDERS] % extents.count;
         const uint64_t place =
             r / extents.inner * extents.outer_step + r % extents.inner + at * extents.step;
-        each->place = answers->pool->buffer.address + (first + place) * element;
+        const int input = (int)i % buffers->inputs;
+        const size_t kind = i / 2 % RDT_TEST_DATA_DECIDERS;
+        each->place = inputs[input] + (first + place) * element;
+        each->decider = buffers->decider[kind];
         each->question = rdt_answers_question(answers, first, r);
-        rdt_judge_plant(&each->question, at, &decider);
+        rdt_judge_plant(&each->question, input, at, &decider[kind]);
     }
 }
 
 static redtune_status ask_plants(inspection *self, redtune_error *err) {
     rdt_question questions[PLANTS_MAX];
-    redtune_value answers[PLANTS_MAX];
+    rdt_answer answers[PLANTS_MAX];
     for (size_t i = 0; i < self->plant_count; i++) questions[i] = self->plants[i].question;
     redtune_status status =
         rdt_judge_answer(self->answers->buffers->judge, questions, self->plant_count, answers, err);
@@ -251,7 +274,7 @@ static redtune_status put_plants(inspection *self, redtune_error *err) {
         rc = copy_element(self, find_saved(self, i), self->plants[i].place);
         if (rc) break;
         self->placed++;
-        rc = copy_element(self, self->plants[i].place, buffers->decider);
+        rc = copy_element(self, self->plants[i].place, self->plants[i].decider);
     }
     return rdt_driver_check(buffers->driver, rc, err, "place test elements");
 }
@@ -274,15 +297,19 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
     const rdt_test_buffers *buffers = answers->buffers;
     const redtune_problem *problem = &answers->problem;
     const size_t element = redtune_dtype_bytes(problem->dtype);
+    const CUdeviceptr output = buffers->results.address + RDT_SAMPLE_GUARD_BYTES;
     const rdt_operands operands = {
         .input = answers->pool->buffer.address + first * element,
         .extents = rdt_problem_extents(problem),
-        .output = buffers->results.address + RDT_SAMPLE_GUARD_BYTES,
+        .output = output,
         .scratch = buffers->scratch.address,
+        .given = rdt_test_buffers_given(
+            buffers, rdt_test_buffers_second(buffers, answers->pool, first, periods_of(first)),
+            output + rdt_sample_second(rdt_problem_results(problem), problem)),
     };
     CUresult rc = buffers->driver->memset_d8_async(
         buffers->results.address, RDT_TEST_BUFFERS_POISON,
-        rdt_sample_output_bytes(rdt_problem_results(problem), problem->result), buffers->stream);
+        rdt_sample_output_bytes(rdt_problem_results(problem), problem), buffers->stream);
     redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
     if (!status)
         status = rdt_kernel_launch(self->kernel, self->launch, operands, buffers->stream, err);
@@ -292,7 +319,7 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
 }
 
 /* A result may be in several of the sample's runs. */
-static void expect_plant(const rdt_sample *sample, const plant *each, redtune_value *expected) {
+static void expect_plant(const rdt_sample *sample, const plant *each, rdt_answer *expected) {
     for (size_t i = 0; i < sample->run_count; expected += sample->run[i++].count) {
         const rdt_run *run = &sample->run[i];
         if (each->result >= run->first && each->result - run->first < run->count)
@@ -301,17 +328,17 @@ static void expect_plant(const rdt_sample *sample, const plant *each, redtune_va
 }
 
 /* Compares both runs' samples, the second with what the plants make of it. */
-static redtune_status compare_runs(const inspection *self, const redtune_value *const wanted[],
+static redtune_status compare_runs(const inspection *self, const rdt_answer *const wanted[],
                                    const unsigned char *gathered, redtune_error *err) {
     const rdt_sample *sample = &self->answers->sample[RDT_LOOK_VERIFIED];
-    redtune_value *planted = malloc(sample->count * sizeof *planted);
+    rdt_answer *planted = malloc(sample->count * sizeof *planted);
     if (!planted) return rdt_fail_memory(err, sample->count * sizeof *planted);
     memcpy(planted, wanted[1], sample->count * sizeof *planted);
     for (size_t i = 0; i < self->plant_count; i++) expect_plant(sample, &self->plants[i], planted);
-    redtune_status status = rdt_sample_check(sample, "", gathered, wanted[0], err);
+    redtune_status status = rdt_sample_check_gathered(sample, "", gathered, wanted[0], err);
     if (!status)
-        status = rdt_sample_check(sample, " at offset 1",
-                                  gathered + rdt_sample_gathered_bytes(sample), planted, err);
+        status = rdt_sample_check_gathered(
+            sample, " at offset 1", gathered + rdt_sample_gathered_bytes(sample), planted, err);
     free(planted);
     return status;
 }
@@ -326,7 +353,7 @@ static redtune_status run_planted(inspection *self, CUdeviceptr to, redtune_erro
     return status ? status : removed;
 }
 
-static redtune_status run_both(inspection *self, const redtune_value *const wanted[],
+static redtune_status run_both(inspection *self, const rdt_answer *const wanted[],
                                redtune_error *err) {
     const rdt_answers *answers = self->answers;
     const rdt_test_buffers *buffers = answers->buffers;
@@ -348,7 +375,7 @@ static redtune_status run_both(inspection *self, const redtune_value *const want
 redtune_status rdt_verify_shapes_extents(rdt_answers *answers, const rdt_kernel *kernel,
                                          const rdt_launch *launch, redtune_error *err) {
     inspection self = {.answers = answers, .kernel = kernel, .launch = launch};
-    const redtune_value *wanted[SHIFTS];
+    const rdt_answer *wanted[SHIFTS];
     redtune_status status = REDTUNE_OK;
     for (uint64_t i = 0; !status && i < SHIFTS; i++)
         status = rdt_answers_get(answers, RDT_LOOK_VERIFIED, i, &wanted[i], err);

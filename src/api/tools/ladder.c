@@ -75,8 +75,10 @@ static redtune_status sum_once(const ladder *self, redtune_step *step, redtune_e
                                  redtune_dtype_bytes(problem->result), buffers->stream, err);
     if (status) return status;
     const rdt_question question = rdt_judge_question(&pool->judged, 0, problem->count);
-    status = rdt_judge_answer(buffers->judge, &question, 1, &step->exact, err);
+    rdt_answer answer;
+    status = rdt_judge_answer(buffers->judge, &question, 1, &answer, err);
     if (status) return status;
+    step->exact = answer.value[0];
     step->right = rdt_scalar_same(problem->result, &step->value, &step->exact);
     if (self->simulated) {
         step->counted = 1;
