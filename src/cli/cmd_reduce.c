@@ -20,6 +20,17 @@ static redtune_op op_of(const rdt_options *options) {
     return options->op_count ? options->ops[0] : REDTUNE_SUM;
 }
 
+static void add_reading(rdt_json *json, const rdt_element_file *input,
+                        const redtune_reading *reading) {
+    const redtune_info *info = &reading->info;
+    rdt_json_count(json, "pieces", reading->pieces);
+    rdt_json_real(json, "kernel_ns", reading->kernel_ns);
+    rdt_json_real(json, "gbps", gbps_of(input, reading));
+    rdt_json_text(json, "family", info->family);
+    rdt_json_text(json, "config", info->config);
+    rdt_json_text(json, "match", redtune_match_name(info->match));
+}
+
 static void print_json(const rdt_options *options, const rdt_element_file *input,
                        const redtune_reading *reading, const char *value) {
     const redtune_info *info = &reading->info;
@@ -31,12 +42,7 @@ static void print_json(const rdt_options *options, const rdt_element_file *input
     rdt_json_count(&json, "count", reading->count);
     rdt_json_number(&json, "value", value);
     rdt_json_text(&json, "value_dtype", redtune_dtype_name(reading->dtype));
-    rdt_json_count(&json, "pieces", reading->pieces);
-    rdt_json_real(&json, "kernel_ns", reading->kernel_ns);
-    rdt_json_real(&json, "gbps", gbps_of(input, reading));
-    rdt_json_text(&json, "family", info->family);
-    rdt_json_text(&json, "config", info->config);
-    rdt_json_text(&json, "match", redtune_match_name(info->match));
+    add_reading(&json, input, reading);
     rdt_json_count(&json, "tuned_count", info->tuned_count);
     rdt_json_text(&json, "tuned_gpu", info->gpu);
     rdt_json_end(&json, '}');
@@ -128,7 +134,6 @@ static void add_value(void *user, const char *digits) { rdt_json_number(user, NU
 static redtune_status print_results_json(const rdt_options *options, const redtune_problem *problem,
                                          const rdt_element_file *input, const rdt_results *results,
                                          const redtune_reading *reading, redtune_error *err) {
-    const redtune_info *info = &reading->info;
     redtune_status status = REDTUNE_OK;
     redtune_problem named = *problem;
     named.result = results->dtype;
@@ -146,12 +151,7 @@ static redtune_status print_results_json(const rdt_options *options, const redtu
         status = rdt_results_each(results, add_value, &json, err);
         rdt_json_end(&json, ']');
     }
-    rdt_json_count(&json, "pieces", reading->pieces);
-    rdt_json_real(&json, "kernel_ns", reading->kernel_ns);
-    rdt_json_real(&json, "gbps", gbps_of(input, reading));
-    rdt_json_text(&json, "family", info->family);
-    rdt_json_text(&json, "config", info->config);
-    rdt_json_text(&json, "match", redtune_match_name(info->match));
+    add_reading(&json, input, reading);
     rdt_json_end(&json, '}');
     return status;
 }
