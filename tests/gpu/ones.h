@@ -36,6 +36,18 @@ static float result(size_t index) {
         if (!gpu.context) SKIP("there is no GPU");                                                 \
     } while (0)
 
+/* Without a database, so that the built-in default runs. */
+__attribute__((unused)) static redtune_status open_usual(redtune **rt) {
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    return redtune_open(&options, rt, &err);
+}
+
+__attribute__((unused)) static redtune_status
+open_and_plan(redtune **rt, const redtune_problem *problem, redtune_plan **plan) {
+    redtune_status status = open_usual(rt);
+    return status ? status : redtune_plan_create(*rt, problem, plan, &err);
+}
+
 /* Says so where there is no GPU. */
 static void ones_open(void) {
     redtune_status status = device_open(&gpu, &err);

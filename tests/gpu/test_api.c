@@ -10,7 +10,7 @@
 
 static char database[64]; /* of this run; does not exist at first */
 
-static redtune_status open_usual(redtune **rt) {
+static redtune_status open_own(redtune **rt) {
     const redtune_options options = {.database = database};
     return redtune_open(&options, rt, &err);
 }
@@ -23,7 +23,7 @@ static void open_takes_the_current_context_and_leaves_it(void) {
     CUcontext before = NULL, after = NULL;
     redtune_device_info info;
     gpu.driver->ctx_get_current(&before);
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     redtune_device_get(rt, &info);
     CHECK_TEXT(info.name, gpu.context->facts.name);
     CHECK_TEXT(redtune_database_path(rt), database);
@@ -37,7 +37,7 @@ static void open_needs_a_context_or_a_device(void) {
     redtune *rt = NULL;
     CUcontext current = NULL;
     CHECK(!gpu.driver->ctx_pop(&current));
-    CHECK_FAILS(open_usual(&rt), REDTUNE_INVALID, err, "no CUDA context is current");
+    CHECK_FAILS(open_own(&rt), REDTUNE_INVALID, err, "no CUDA context is current");
     const redtune_options options = {.device = "0", .database = database};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
     CUcontext after = NULL;
@@ -63,7 +63,7 @@ static void plan_serves_any_count(void) {
     NEED_GPU();
     static const uint64_t counts[] = {0, 1, 2, 31, 1000, 4097, 65537, 300000};
     redtune *rt = NULL;
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     for (uint64_t planned = 1; planned < UINT64_C(1) << 34; planned *= 64) {
         redtune_plan *plan = NULL;
         redtune_problem problem = sum_of(planned);
@@ -89,7 +89,7 @@ static void run_refuses_what_it_cannot_reduce(void) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(100);
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     char *odd = (char *)input() + 1;
     CHECK_FAILS(redtune_plan_reduce(plan, odd, 9, output(0), NULL, &err), REDTUNE_INVALID, err,
@@ -140,7 +140,7 @@ static void untuned_plan_says_that_it_is_the_default(void) {
 static void reduce_keeps_its_plans(void) {
     NEED_GPU();
     redtune *rt = NULL;
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     for (int round = 0; round < 2; round++)
         for (uint64_t count = 0; count <= COUNT; count = count * 7 + 1) {
             redtune_problem problem = sum_of(count);
@@ -189,7 +189,7 @@ static void one_plan_runs_on_many_threads_and_streams(void) {
     pthread_t threads[THREADS];
     worker workers[THREADS] = {{0}};
     redtune_problem problem = sum_of(COUNT);
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     for (size_t i = 0; i < THREADS; i++) {
         workers[i] = (worker){.plan = plan, .slot = i};
@@ -206,7 +206,7 @@ static void run_needs_no_current_context(void) {
     redtune *rt = NULL;
     redtune_problem problem = sum_of(COUNT);
     CUcontext current = NULL, after = NULL;
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     CHECK(!gpu.driver->ctx_pop(&current));
     redtune_status status = redtune_reduce(rt, &problem, input(), output(0), gpu.stream, &err);
     gpu.driver->ctx_get_current(&after);
@@ -248,7 +248,7 @@ static void inputs_of_any_length_are_reduced_in_pieces(void) {
     NEED_GPU();
     static const uint64_t lengths[] = {0, 1, 1000, 3000000};
     redtune *rt = NULL;
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int known = 0; known < 2; known++) {
             supply from = {.left = lengths[i], .most = 700001};
@@ -272,7 +272,7 @@ static void input_that_fails_gives_its_own_error(void) {
     redtune_input input = {serve, &from};
     redtune_reading reading = {.count = 77};
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, 0};
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     CHECK_FAILS(redtune_reduce_input(rt, &problem, &input, &reading, &err), REDTUNE_FILE, err,
                 "the supply broke");
     CHECK_INT(reading.count, 77);
@@ -316,7 +316,7 @@ static void stopped_tune_is_interrupted(void) {
     NEED_GPU();
     redtune *rt = NULL;
     witness seen = {.stop = 1};
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     CHECK_FAILS(tune(rt, &seen), REDTUNE_INTERRUPTED, err, "interrupted");
     CHECK_INT(seen.count, 0);
     redtune_close(rt);
@@ -329,7 +329,7 @@ static void tuned_winner_is_used_from_then_on(void) {
     redtune_plan *plan = NULL;
     redtune_info info;
     witness first = {.count = 0}, second = {.count = 0};
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     CHECK_OK(tune(rt, &first), err);
     CHECK_INT(first.count, 2);
     CHECK_INT(first.tuned[0].problem.count, 1024);
@@ -341,7 +341,7 @@ static void tuned_winner_is_used_from_then_on(void) {
     CHECK_TEXT(second.tuned[1].config, first.tuned[1].config);
     redtune_close(rt);
 
-    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(open_own(&rt), err);
     redtune_problem problem = sum_of(16384);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     redtune_plan_info(plan, &info);

@@ -10,11 +10,6 @@
 
 enum { REPLAYS = 1000 };
 
-static redtune_status open_usual(redtune **rt) {
-    const redtune_options options = {.database = "/nowhere/at/all.db"};
-    return redtune_open(&options, rt, &err);
-}
-
 /* Entry points that neither work on the GPU nor wait for it: they ask where the thread and the
  * stream stand, and tie scratch to the graph. */
 static const char *const harmless[] = {

@@ -18,11 +18,9 @@ typedef CUresult child_fn(CUgraphNode *node, CUgraph graph, const CUgraphNode *b
                           CUgraph child);
 typedef CUresult upload_fn(CUgraphExec exec, CUstream stream);
 
-static redtune_status open_and_plan(redtune **rt, redtune_plan **plan) {
-    const redtune_options options = {.database = "/nowhere/at/all.db"};
-    redtune_problem problem = sum_of(COUNT);
-    redtune_status status = redtune_open(&options, rt, &err);
-    return status ? status : redtune_plan_create(*rt, &problem, plan, &err);
+static redtune_status open_whole(redtune **rt, redtune_plan **plan) {
+    const redtune_problem problem = sum_of(COUNT);
+    return open_and_plan(rt, &problem, plan);
 }
 
 /* So many calls, each a result of its own; the later ones are chained to those before. */
@@ -94,7 +92,7 @@ static void child_graphs_and_clones_run_one_after_the_other(void) {
     clone_fn *make_clone = (clone_fn *)driver_function("cuGraphClone");
     child_fn *add_child = (child_fn *)driver_function("cuGraphAddChildGraphNode");
     if (!create || !make_clone || !add_child) SKIP("the driver has no child graphs or clones");
-    CHECK_OK(open_and_plan(&rt, &plan), err);
+    CHECK_OK(open_whole(&rt, &plan), err);
     note_scratch(rt);
     CHECK_OK(capture(plan, CALLS, &captured), err);
     const CUdeviceptr held = scratch_seen;
@@ -155,7 +153,7 @@ static void conditional_bodies_take_captured_calls(void) {
     condition_fn *condition = (condition_fn *)driver_function("cuGraphConditionalHandleCreate");
     if (!create || !begin || !add || !condition)
         SKIP("the driver has no conditional nodes, or cannot capture into their bodies");
-    CHECK_OK(open_and_plan(&rt, &plan), err);
+    CHECK_OK(open_whole(&rt, &plan), err);
     note_scratch(rt);
     for (int calls = 1; calls <= 3; calls += 2) {
         CUgraph graph = NULL;
@@ -192,7 +190,7 @@ static void graphs_for_the_device_take_captured_calls(void) {
     upload_fn *upload = (upload_fn *)driver_function("cuGraphUpload");
     if (device_is_simulated(&gpu)) SKIP("the simulated GPU launches no graphs");
     if (gpu.driver->version < 12000 || !upload) SKIP("the driver is older than CUDA 12.0");
-    CHECK_OK(open_and_plan(&rt, &plan), err);
+    CHECK_OK(open_whole(&rt, &plan), err);
     for (int calls = 1; calls <= 3; calls += 2) {
         CUgraph graph = NULL;
         CUgraphExec exec = NULL;

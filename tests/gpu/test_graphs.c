@@ -3,11 +3,6 @@
 #include "gpu/stream.h"
 #include "ones.h"
 
-static redtune_status open_usual(redtune **rt) {
-    const redtune_options options = {.database = "/nowhere/at/all.db"};
-    return redtune_open(&options, rt, &err);
-}
-
 /* The plan's first call of all may be a captured one; graphs captured from one stream may be
  * replayed side by side. */
 static void calls_are_captured_into_graphs(void) {

@@ -5,17 +5,6 @@
 #include "ones.h"
 #include "simulator.h"
 
-static redtune_status open_usual(redtune **rt) {
-    const redtune_options options = {.database = "/nowhere/at/all.db"};
-    return redtune_open(&options, rt, &err);
-}
-
-static redtune_status open_and_plan(redtune **rt, const redtune_problem *problem,
-                                    redtune_plan **plan) {
-    redtune_status status = open_usual(rt);
-    return status ? status : redtune_plan_create(*rt, problem, plan, &err);
-}
-
 /* ---- the table of plans ---------------------------------------------------------------------- */
 
 static void prepared_problems_are_reduced_within_a_capture(void) {
