@@ -2,6 +2,7 @@
  * and results held against it. A file that includes it has them to itself. */
 #pragma once
 
+#include "gpu/graph.h"
 #include "ones.h"
 #include "reference.h"
 
@@ -64,4 +65,87 @@ static void check_results(const redtune_problem *wanted, size_t first) {
         if (!same) return;
     }
     for (size_t i = count * bytes; i < sizeof got; i++) CHECK_INT(got[i], POISON);
+}
+
+/* ---- shapes, through plans ------------------------------------------------------------------- */
+
+/* Extents, as in redtune_problem, from element number `first` on. */
+typedef struct extents {
+    uint64_t outer, count, inner, outer_step, step;
+    size_t first;
+} extents;
+
+static redtune_problem sum_over(const extents *at) {
+    return (redtune_problem){.op = REDTUNE_SUM,
+                             .dtype = REDTUNE_F32,
+                             .count = at->count,
+                             .outer = at->outer,
+                             .inner = at->inner,
+                             .outer_step = at->outer_step,
+                             .step = at->step};
+}
+
+static redtune_operands operands_of(const redtune_problem *problem, size_t first) {
+    return (redtune_operands){.d_in = {element(first)},
+                              .d_out = {output(0)},
+                              .count = problem->count,
+                              .outer = problem->outer,
+                              .inner = problem->inner,
+                              .outer_step = problem->outer_step,
+                              .step = problem->step};
+}
+
+static void check_reduce(const redtune_problem *problem, size_t first) {
+    poison();
+    CHECK_OK(redtune_reduce(rt, problem, element(first), output(0), gpu.stream, &err), err);
+    check_results(problem, first);
+}
+
+/* A plan for typical extents, of this family, reduces all shapes. */
+static void check_plan(const extents *typical, const char *family, const extents *shapes,
+                       size_t count) {
+    redtune_plan *plan = NULL;
+    const redtune_problem planned = sum_over(typical);
+    CHECK_OK(redtune_plan_create(rt, &planned, &plan, &err), err);
+    CHECK_CONTAINS(redtune_plan_config(plan), family);
+    for (size_t i = 0; i < count && !check_state.failed; i++) {
+        const redtune_problem at = sum_over(&shapes[i]);
+        const redtune_operands operands = operands_of(&at, shapes[i].first);
+        poison();
+        CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+        check_results(&at, shapes[i].first);
+    }
+    redtune_plan_destroy(plan);
+}
+
+/* An op of every kind, over shapes whose results there is room for. */
+static void check_ops(const extents *shapes, size_t count) {
+    static const redtune_op ops[] = {REDTUNE_SUM,  REDTUNE_MIN, REDTUNE_ARGMAX,
+                                     REDTUNE_MEAN, REDTUNE_ANY, REDTUNE_NONZEROS};
+    for (size_t op = 0; op < sizeof ops / sizeof *ops; op++)
+        for (size_t i = 0; i < count && !check_state.failed; i++) {
+            redtune_problem at = sum_over(&shapes[i]);
+            redtune_dtype result;
+            at.op = ops[op];
+            CHECK_OK(redtune_problem_result(&at, &result, &err), err);
+            const uint64_t made = (at.outer ? at.outer : 1) * (at.inner ? at.inner : 1);
+            if (made * redtune_dtype_bytes(result) <= results.bytes)
+                check_reduce(&at, shapes[i].first);
+        }
+}
+
+/* What is captured runs as often as it is replayed. */
+static void check_capture(const extents *prepared, const extents *captured) {
+    const redtune_problem before = sum_over(prepared), at = sum_over(captured);
+    rdt_graph *graph = NULL;
+    CHECK_OK(redtune_prepare(rt, &before, 1, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_OK(redtune_reduce(rt, &at, element(0), output(0), gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    for (int i = 0; i < 2; i++) {
+        poison();
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        check_results(&at, 0);
+    }
+    rdt_graph_destroy(graph);
 }

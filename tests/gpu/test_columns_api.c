@@ -1,33 +1,6 @@
 /* Facts about reductions of columns by redtune.h: plans, operands, captures, folded arrays, and
  * what is refused. The kernels have their own (test_columns.c). */
 #include "numbers.h"
-#include "gpu/graph.h"
-#include "gpu/stream.h"
-
-typedef struct extents {
-    uint64_t outer, count, inner, outer_step, step;
-    size_t first;
-} extents;
-
-static redtune_problem sum_over(const extents *at) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .count = at->count,
-                             .outer = at->outer,
-                             .inner = at->inner,
-                             .outer_step = at->outer_step,
-                             .step = at->step};
-}
-
-static redtune_operands operands_of(const redtune_problem *problem, size_t first) {
-    return (redtune_operands){.d_in = {element(first)},
-                              .d_out = {output(0)},
-                              .count = problem->count,
-                              .outer = problem->outer,
-                              .inner = problem->inner,
-                              .outer_step = problem->outer_step,
-                              .step = problem->step};
-}
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -49,60 +22,23 @@ static void a_plan_of_columns_serves_any_extents(void) {
                                       {0, 300, 33, 0, 0, 0},
                                       {1, 10000, 1, 0, 2, 0}};
     CHECK_OK(begin(), err);
-    for (size_t p = 0; p < sizeof planned / sizeof *planned; p++) {
-        redtune_plan *plan = NULL;
-        const redtune_problem typical = sum_over(&planned[p]);
-        CHECK_OK(redtune_plan_create(rt, &typical, &plan, &err), err);
-        CHECK_CONTAINS(redtune_plan_config(plan), "columns:");
-        for (size_t i = 0; i < SHAPES; i++) {
-            const redtune_problem at = sum_over(&shapes[i]);
-            const redtune_operands operands = operands_of(&at, shapes[i].first);
-            poison();
-            CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
-            check_results(&at, shapes[i].first);
-        }
-        redtune_plan_destroy(plan);
-    }
+    for (size_t p = 0; p < sizeof planned / sizeof *planned && !check_state.failed; p++)
+        check_plan(&planned[p], "columns:", shapes, SHAPES);
     end();
 }
 
 static void redtune_reduce_takes_columns_of_every_kind_of_op(void) {
     NEED_GPU();
-    static const redtune_op ops[] = {REDTUNE_SUM,  REDTUNE_MIN, REDTUNE_ARGMAX,
-                                     REDTUNE_MEAN, REDTUNE_ANY, REDTUNE_NONZEROS};
     CHECK_OK(begin(), err);
-    for (size_t op = 0; op < sizeof ops / sizeof *ops; op++)
-        for (size_t i = 0; i < COLUMNS; i++) {
-            redtune_problem at = sum_over(&shapes[i]);
-            redtune_dtype result;
-            at.op = ops[op];
-            CHECK_OK(redtune_problem_result(&at, &result, &err), err);
-            const uint64_t count = (at.outer ? at.outer : 1) * at.inner;
-            if (count * redtune_dtype_bytes(result) > results.bytes) continue;
-            poison();
-            CHECK_OK(redtune_reduce(rt, &at, element(shapes[i].first), output(0), gpu.stream, &err),
-                     err);
-            check_results(&at, shapes[i].first);
-        }
+    check_ops(shapes, COLUMNS);
     end();
 }
 
 static void columns_can_be_captured(void) {
     NEED_GPU();
+    const extents prepared = {3, 20, 100, 0, 0, 0}, wider = {3, 20, 124, 0, 0, 0};
     CHECK_OK(begin(), err);
-    const extents extents = {3, 20, 100, 0, 0, 0}, wider = {3, 20, 124, 0, 0, 0};
-    const redtune_problem prepared = sum_over(&extents), at = sum_over(&wider);
-    rdt_graph *graph = NULL;
-    CHECK_OK(redtune_prepare(rt, &prepared, 1, &err), err);
-    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-    CHECK_OK(redtune_reduce(rt, &at, element(0), output(0), gpu.stream, &err), err);
-    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
-    for (int i = 0; i < 2; i++) {
-        poison();
-        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
-        check_results(&at, 0);
-    }
-    rdt_graph_destroy(graph);
+    check_capture(&prepared, &wider);
     end();
 }
 

@@ -1,96 +1,41 @@
 /* Facts about reductions of rows by redtune.h: plans, operands, captures, folded arrays, and what
  * is refused. The kernels have their own (test_rows.c). */
 #include "numbers.h"
-#include "gpu/graph.h"
-#include "gpu/stream.h"
 
-static redtune_problem rows_of(uint64_t outer, uint64_t count, uint64_t outer_step) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .count = count,
-                             .outer = outer,
-                             .outer_step = outer_step};
-}
-
-static redtune_operands operands_of(const redtune_problem *problem, size_t first) {
-    return (redtune_operands){.d_in = {element(first)},
-                              .d_out = {output(0)},
-                              .count = problem->count,
-                              .outer = problem->outer,
-                              .outer_step = problem->outer_step};
+static redtune_problem rows_of(uint64_t outer, uint64_t count) {
+    return sum_over(&(extents){outer, count, 0, 0, 0, 0});
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static const struct {
-    uint64_t outer, count, outer_step;
-    size_t first;
-} shapes[] = {
-    {2, 1, 0, 0},        {3, 7, 0, 1},    {1000, 4, 0, 0},   {1000, 3, 5, 2},
-    {16, 1000, 1024, 3}, {5, 4000, 0, 0}, {2, 9999, 0, 1},   {1, 19999, 0, 1},
-    {64, 0, 0, 0},       {300, 64, 1, 0}, {33, 100, 101, 4}, {512, 32, 32, 16},
+static const extents shapes[] = {
+    {2, 1, 0, 0, 0, 0},    {3, 7, 0, 0, 0, 1},        {1000, 4, 0, 0, 0, 0},
+    {1000, 3, 0, 5, 0, 2}, {16, 1000, 0, 1024, 0, 3}, {5, 4000, 0, 0, 0, 0},
+    {2, 9999, 0, 0, 0, 1}, {1, 19999, 0, 0, 0, 1},    {64, 0, 0, 0, 0, 0},
+    {300, 64, 0, 1, 0, 0}, {33, 100, 0, 101, 0, 4},   {512, 32, 0, 32, 0, 16},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static redtune_problem problem_at(size_t i) {
-    return rows_of(shapes[i].outer, shapes[i].count, shapes[i].outer_step);
-}
 
 static void a_plan_of_rows_serves_any_extents(void) {
     NEED_GPU();
     CHECK_OK(begin(), err);
-    for (uint64_t planned = 2; planned < 100000; planned *= 40) {
-        redtune_plan *plan = NULL;
-        const redtune_problem typical = rows_of(planned, 100000 / planned, 0);
-        CHECK_OK(redtune_plan_create(rt, &typical, &plan, &err), err);
-        CHECK_CONTAINS(redtune_plan_config(plan), "rows:");
-        for (size_t i = 0; i < SHAPES; i++) {
-            const redtune_problem at = problem_at(i);
-            const redtune_operands operands = operands_of(&at, shapes[i].first);
-            poison();
-            CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
-            check_results(&at, shapes[i].first);
-        }
-        redtune_plan_destroy(plan);
-    }
+    for (uint64_t planned = 2; planned < 100000 && !check_state.failed; planned *= 40)
+        check_plan(&(extents){planned, 100000 / planned, 0, 0, 0, 0}, "rows:", shapes, SHAPES);
     end();
 }
 
 static void redtune_reduce_takes_rows_of_every_kind_of_op(void) {
     NEED_GPU();
-    static const redtune_op ops[] = {REDTUNE_SUM,  REDTUNE_MIN, REDTUNE_ARGMAX,
-                                     REDTUNE_MEAN, REDTUNE_ANY, REDTUNE_NONZEROS};
     CHECK_OK(begin(), err);
-    for (size_t op = 0; op < sizeof ops / sizeof *ops; op++)
-        for (size_t i = 0; i < SHAPES; i++) {
-            redtune_problem at = problem_at(i);
-            redtune_dtype result;
-            at.op = ops[op];
-            CHECK_OK(redtune_problem_result(&at, &result, &err), err);
-            if (at.outer * redtune_dtype_bytes(result) > results.bytes) continue;
-            poison();
-            CHECK_OK(redtune_reduce(rt, &at, element(shapes[i].first), output(0), gpu.stream, &err),
-                     err);
-            check_results(&at, shapes[i].first);
-        }
+    check_ops(shapes, SHAPES);
     end();
 }
 
 static void rows_can_be_captured(void) {
     NEED_GPU();
+    const extents at = {100, 150, 0, 0, 0, 0};
     CHECK_OK(begin(), err);
-    const redtune_problem at = rows_of(100, 150, 0);
-    rdt_graph *graph = NULL;
-    CHECK_OK(redtune_prepare(rt, &at, 1, &err), err);
-    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-    CHECK_OK(redtune_reduce(rt, &at, element(0), output(0), gpu.stream, &err), err);
-    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
-    for (int i = 0; i < 2; i++) {
-        poison();
-        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
-        check_results(&at, 0);
-    }
-    rdt_graph_destroy(graph);
+    check_capture(&at, &at);
     end();
 }
 
@@ -99,12 +44,12 @@ static void a_folded_array_is_reduced(void) {
     NEED_GPU();
     static const int64_t shape[] = {10, 20, 30};
     static const int last[] = {-1}, lasts[] = {2, 1};
-    redtune_problem problem = rows_of(0, 0, 0);
+    redtune_problem problem = rows_of(0, 0);
     CHECK_OK(begin(), err);
     CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, last, 1, &err), err);
     poison();
     CHECK_OK(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err), err);
-    const redtune_problem rows = rows_of(200, 30, 0), planes = rows_of(10, 600, 0);
+    const redtune_problem rows = rows_of(200, 30), planes = rows_of(10, 600);
     check_results(&rows, 0);
     CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, lasts, 2, &err), err);
     poison();
@@ -115,7 +60,7 @@ static void a_folded_array_is_reduced(void) {
     CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 3, NULL, 0, &err), err);
     poison();
     CHECK_OK(redtune_reduce(rt, &problem, element(0), output(0), gpu.stream, &err), err);
-    const redtune_problem whole = rows_of(1, 6000, 0);
+    const redtune_problem whole = rows_of(1, 6000);
     check_results(&whole, 0);
     end();
 }
@@ -124,7 +69,7 @@ static void what_no_plan_takes_is_refused(void) {
     NEED_GPU();
     redtune_plan *whole = NULL, *rows = NULL;
     CHECK_OK(begin(), err);
-    const redtune_problem one = sum_of(100), many = rows_of(10, 100, 0);
+    const redtune_problem one = sum_of(100), many = rows_of(10, 100);
     CHECK_OK(redtune_plan_create(rt, &one, &whole, &err), err);
     CHECK_OK(redtune_plan_create(rt, &many, &rows, &err), err);
     redtune_operands operands = operands_of(&many, 0);
