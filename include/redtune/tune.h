@@ -203,8 +203,8 @@ typedef struct redtune_verifying {
  *    the ratio of the two has not grown, or
  *  - is slower than what it is timed beside, as it was before, and their ratio has not grown.
  *
- * Longer and grown mean by more than the noise and a tenth. So a GPU that is slower than on the day
- * of the tune is no reason against a config.
+ * Longer and grown mean by more than the noise, 15 % and 0.3 us. So a GPU that is slower than on
+ * the day of the tune is no reason against a config.
  *
  * Measurements go into rt's first database at once. So imported configs need no verifying any more,
  * a wrong one is out, and a slower one has its present time: it is measured as often as it takes to

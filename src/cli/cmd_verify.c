@@ -180,7 +180,7 @@ const rdt_command rdt_cmd_verify = {
     .details =
         "Takes a sample of the configs that the databases have good measurements of, on this GPU\n"
         "model, checks their answers and times them beside the built-in default. One that is\n"
-        "wrong now is out, one that is more than a tenth slower stands with the time it takes "
+        "wrong now is out, one that is more than 15 % slower stands with the time it takes "
         "now,\n"
         "and imported ones that hold need no verifying any more. One that is slower because the\n"
         "GPU is, as the default shows, holds. The table has those that do not hold. Exit status:\n"

@@ -4,11 +4,14 @@
 #include <math.h>
 #include "model/winner.h"
 
-static const double tolerance = 0.10;
+static const double tolerance = 0.15;
+/* Where a kernel's code and its data lie differs from process to process, and with it the time of a
+ * call: kernels of 1 us took up to 0.25 us more on an H200 that was otherwise as it had been. */
+static const double placement_ns = 300;
 
 static bool exceeds(double now_ns, double then_ns, double noise_ns) {
     double longer_ns = now_ns - then_ns;
-    return longer_ns > tolerance * then_ns && longer_ns > noise_ns;
+    return longer_ns > tolerance * then_ns && longer_ns > placement_ns && longer_ns > noise_ns;
 }
 
 bool rdt_hold_takes_longer(rdt_then_now point) {

@@ -17,7 +17,7 @@ typedef enum rdt_hold {
     RDT_HOLD_FAILED, /* it is not good now */
 } rdt_hold;
 
-/* The rule, where longer means by more than the noise and a tenth:
+/* The rule, where longer means by more than the noise, 15 % and 0.3 us:
  *
  * 1. It holds if it takes no longer than then.
  * 2. If not, and it is as fast as its partner or faster, it holds if the partner takes longer than

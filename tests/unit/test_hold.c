@@ -16,8 +16,10 @@ static rdt_hold judge_noisy(const double point_ns[2], const double partner_ns[2]
                           (rdt_then_now){&partner[0], &partner[1]});
 }
 
+/* In units of 10 ns: 0.3 us are little. */
 #define JUDGE(then, now, partner_then, partner_now)                                                \
-    judge_noisy((const double[]){then, now}, (const double[]){partner_then, partner_now}, 1)
+    judge_noisy((const double[]){10 * (then), 10 * (now)},                                         \
+                (const double[]){10 * (partner_then), 10 * (partner_now)}, 1)
 
 static rdt_hold judge_alone(const rdt_trial *then, const rdt_trial *now) {
     return rdt_hold_judge((rdt_then_now){then, now}, (rdt_then_now){NULL, NULL});
@@ -25,17 +27,24 @@ static rdt_hold judge_alone(const rdt_trial *then, const rdt_trial *now) {
 
 static void judge_holds_what_takes_no_longer(void) {
     CHECK(JUDGE(1000, 1000, 2000, 2000) == RDT_HOLD_TIME);
-    CHECK(JUDGE(1000, 1099, 2000, 2000) == RDT_HOLD_TIME);
+    CHECK(JUDGE(1000, 1149, 2000, 2000) == RDT_HOLD_TIME);
     CHECK(JUDGE(1000, 500, 2000, 2000) == RDT_HOLD_TIME);
     /* Whatever its partner does. */
     CHECK(JUDGE(1000, 1000, 2000, 900) == RDT_HOLD_TIME);
     CHECK(JUDGE(1000, 1000, 2000, 9000) == RDT_HOLD_TIME);
 }
 
-static void judge_lets_noise_excuse_more_than_a_tenth(void) {
-    const double point[] = {1000, 1120}, partner[] = {1500, 1500};
+static void judge_lets_noise_excuse_more(void) {
+    const double point[] = {10000, 11700}, partner[] = {15000, 15000};
     CHECK(judge_noisy(point, partner, 1) == RDT_HOLD_SLOWER);
-    CHECK(judge_noisy(point, partner, 150) == RDT_HOLD_TIME);
+    CHECK(judge_noisy(point, partner, 2000) == RDT_HOLD_TIME);
+}
+
+static void judge_lets_the_place_of_code_excuse_small_times(void) {
+    CHECK(judge_noisy((const double[]){1010, 1260}, (const double[]){1220, 1250}, 1) ==
+          RDT_HOLD_TIME);
+    CHECK(judge_noisy((const double[]){1010, 1320}, (const double[]){1220, 1250}, 1) ==
+          RDT_HOLD_SLOWER);
 }
 
 static void judge_finds_what_alone_became_slower(void) {
@@ -51,35 +60,35 @@ static void judge_holds_all_on_a_slower_gpu(void) {
     CHECK(JUDGE(3000, 3900, 2000, 2600) == RDT_HOLD_BESIDE);
 }
 
-/* 15 % behind a partner that is 8 % behind keeps its place. */
+/* 18 % behind a partner that is 8 % behind keeps its place. */
 static void judge_holds_what_keeps_its_ratio(void) {
-    CHECK(JUDGE(1000, 1150, 1300, 1404) == RDT_HOLD_BESIDE);
-    CHECK(JUDGE(1000, 1200, 1300, 1404) == RDT_HOLD_SLOWER);
+    CHECK(JUDGE(1000, 1180, 1300, 1404) == RDT_HOLD_BESIDE);
+    CHECK(JUDGE(1000, 1280, 1300, 1404) == RDT_HOLD_SLOWER);
 }
 
 /* The GPU is in another state, in which the ratio of then means little. */
 static void judge_holds_what_is_as_fast_as_a_slower_partner(void) {
-    CHECK(JUDGE(1740, 2260, 2000, 2250) == RDT_HOLD_BESIDE);
-    CHECK(JUDGE(1740, 2400, 2000, 2250) == RDT_HOLD_SLOWER);
+    CHECK(JUDGE(1740, 2300, 2000, 2320) == RDT_HOLD_BESIDE);
+    CHECK(JUDGE(1740, 2600, 2000, 2320) == RDT_HOLD_SLOWER);
 }
 
 static void judge_finds_what_fell_behind_its_partner_on_a_slower_gpu(void) {
-    /* It is only 7 % behind what the partner shows, but it beat the partner then. */
+    /* It is 7 % behind what the partner shows, but it beat the partner then. */
     CHECK(JUDGE(980, 1365, 1000, 1300) == RDT_HOLD_SLOWER);
     /* It never did. */
     CHECK(JUDGE(1020, 1400, 1000, 1300) == RDT_HOLD_BESIDE);
-    CHECK(JUDGE(1020, 1500, 1000, 1300) == RDT_HOLD_SLOWER);
+    CHECK(JUDGE(1020, 1600, 1000, 1300) == RDT_HOLD_SLOWER);
 }
 
 static void judge_of_a_ratio_minds_the_noise_of_all_four(void) {
-    const double point[] = {2000, 2600}, partner[] = {1000, 1150};
+    const double point[] = {20000, 28000}, partner[] = {10000, 11800};
     CHECK(judge_noisy(point, partner, 1) == RDT_HOLD_SLOWER);
-    CHECK(judge_noisy(point, partner, 150) == RDT_HOLD_BESIDE);
+    CHECK(judge_noisy(point, partner, 2000) == RDT_HOLD_BESIDE);
 }
 
 static void judge_goes_by_time_without_a_partner(void) {
-    const rdt_trial then = good(1000, 1), same = good(1050, 1), slower = good(1300, 1);
-    rdt_trial wrong = good(1300, 1);
+    const rdt_trial then = good(10000, 1), same = good(10500, 1), slower = good(13000, 1);
+    rdt_trial wrong = good(13000, 1);
     wrong.outcome = RDT_OUTCOME_WRONG;
     CHECK(judge_alone(&then, &same) == RDT_HOLD_TIME);
     CHECK(judge_alone(&then, &slower) == RDT_HOLD_SLOWER);
@@ -102,7 +111,8 @@ static void judge_fails_what_is_not_good(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(judge_holds_what_takes_no_longer),
-        FACT(judge_lets_noise_excuse_more_than_a_tenth),
+        FACT(judge_lets_noise_excuse_more),
+        FACT(judge_lets_the_place_of_code_excuse_small_times),
         FACT(judge_finds_what_alone_became_slower),
         FACT(judge_holds_all_on_a_slower_gpu),
         FACT(judge_holds_what_keeps_its_ratio),
