@@ -34,7 +34,8 @@ static void write_table(FILE *file, const rdt_op_table *table) {
         for (int j = 0; j < op->outputs; j++) {
             fputc('{', file);
             write_text(file, op->output[j].name);
-            fprintf(file, "(rdt_result_class)%d}, ", (int)op->output[j].result);
+            fprintf(file, "(rdt_result_class)%d, (redtune_dtype)%d}, ", (int)op->output[j].result,
+                    (int)op->output[j].dtype);
         }
         fputs("}, {", file);
         if (!op->parameters) fputs("{\"\", 0}", file);
@@ -43,7 +44,7 @@ static void write_table(FILE *file, const rdt_op_table *table) {
             write_text(file, op->parameter[j].name);
             fprintf(file, "%.17g}, ", op->parameter[j].usual);
         }
-        fputs("}},\n", file);
+        fprintf(file, "}, %u, %d, NULL, 0},\n", op->dtypes, op->accumulator_bytes);
     }
     fputs("}};\n", file);
 }

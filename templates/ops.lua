@@ -7,7 +7,7 @@
 --   result          the class of the result's dtype, where s is the usual dtype of sums:
 --                   "sum" (s; f64 or the input's own, if asked for), "mean" (likewise, of integers
 --                   f64), "same" (the input's), "abs" (the same, unsigned), "index" (i64), "truth"
---                   (u8), "count" (u64), "bits" (the input's, integers only)
+--                   (u8), "count" (u64), "bits" (the input's, integers only), or a dtype's name
 --   combines        how elements make the result, for which test data are made that show every one:
 --                   "sum", "product", "least", "greatest", "magnitude", "any", "all", "count",
 --                   "and", "or", "xor", "extremes" (the least and the greatest, both),
@@ -22,6 +22,8 @@
 --   outputs         of several results, in place of result: a list of { name, result }; finalize
 --                   then gives an expression for each
 --   parameters      a list of { name, usual }: doubles that a run gives, `given.NAME` in expressions
+--   dtypes          a list of the names of those that the op is for; or all
+--   accumulator_bytes  of an accumulator; or as result and values say
 --   values          how many values of the accumulator's dtype an accumulator has; or 1
 --   tolerance       results may differ, by the order in which elements are combined even of exact
 --                   data, by this many units in the last place of the accumulator; or 0

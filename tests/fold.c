@@ -145,6 +145,7 @@ redtune_value rdt_fold_value(const rdt_fold *fold) {
     case RDT_RESULT_INDEX: return (redtune_value){.i64 = fold->best_index};
     case RDT_RESULT_TRUTH:
     case RDT_RESULT_COUNT:
+    case RDT_RESULT_DTYPE:
     case RDT_RESULT_BITS: break;
     }
     return rdt_scalar_from_bits(fold->problem.result, fold->integer);

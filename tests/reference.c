@@ -251,6 +251,7 @@ void rdt_reference_reduce(const redtune_problem *problem, const void *elements, 
     case RDT_RESULT_TRUTH:
     case RDT_RESULT_COUNT: reduce_zeros(problem, elements, count, out); break;
     case RDT_RESULT_BITS: reduce_bits(problem, elements, count, out); break;
+    case RDT_RESULT_DTYPE: break; /* no op that is compiled in */
     }
 }
 

@@ -1,9 +1,10 @@
-/* Op reader: the entries that templates/ops.lua gathers as the table that C goes by. */
+/* Op reader: entries of ops, as Lua has them, as the traits that C goes by. */
 #include "codegen/op_reader.h"
 
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
+#include "model/dtype.h"
 
 enum { NO_NUMBER = RDT_OPS_MAX }; /* behind all that have one */
 
@@ -11,41 +12,56 @@ enum { NO_NUMBER = RDT_OPS_MAX }; /* behind all that have one */
 static const char *const result_names[] = {RDT_RESULT_LIST(NAME) NULL};
 static const char *const combines_names[] = {RDT_COMBINES_LIST(NAME) NULL};
 #undef NAME
+#define NAME(dtype, name, ...) name,
+static const char *const dtype_names[] = {RDT_DTYPE_LIST(NAME) NULL}; /* from 1 on */
+#undef NAME
+
+/* Which entry is read, for messages. */
+typedef struct entry {
+    const char *file, *op;
+} entry;
 
 /* The following read a field of the entry on top of the stack. */
 
-static void read_text(lua_State *state, const char *op, const char *field, char *out,
+static void read_text(lua_State *state, const entry *of, const char *field, char *out,
                       size_t bytes) {
     size_t length = 0;
     lua_getfield(state, -1, field);
     const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tolstring(state, -1, &length) : "";
     if (!length || length >= bytes || strlen(text) < length)
-        luaL_error(state, "ops.lua: the %s of %s must be a text of 1 to %d bytes", field, op,
-                   (int)bytes - 1);
+        luaL_error(state, "%s: the %s of %s must be a text of 1 to %d bytes", of->file, field,
+                   of->op, (int)bytes - 1);
     memcpy(out, text, length + 1);
     lua_pop(state, 1);
 }
 
-static int read_choice(lua_State *state, const char *op, const char *field,
+/* -1 for none. */
+static int index_of(const char *const *names, const char *text) {
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], text)) return i;
+    return -1;
+}
+
+static int read_choice(lua_State *state, const entry *of, const char *field,
                        const char *const *names) {
     lua_getfield(state, -1, field);
     const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], text)) {
-            lua_pop(state, 1);
-            return i;
-        }
-    return luaL_error(state, "ops.lua: the %s of %s must not be '%s'", field, op, text);
+    const int at = index_of(names, text);
+    if (at >= 0) {
+        lua_pop(state, 1);
+        return at;
+    }
+    return luaL_error(state, "%s: the %s of %s must not be '%s'", of->file, field, of->op, text);
 }
 
-static int read_integer(lua_State *state, const char *op, const char *field, int missing,
+static int read_integer(lua_State *state, const entry *of, const char *field, int missing,
                         int most) {
     int out = missing;
     if (lua_getfield(state, -1, field) != LUA_TNIL) {
         if (!lua_isinteger(state, -1) || lua_tointeger(state, -1) < 0 ||
             lua_tointeger(state, -1) > most)
-            luaL_error(state, "ops.lua: the %s of %s must be a number from 0 to %d", field, op,
-                       most);
+            luaL_error(state, "%s: the %s of %s must be a number from 0 to %d", of->file, field,
+                       of->op, most);
         out = (int)lua_tointeger(state, -1);
     }
     lua_pop(state, 1);
@@ -60,47 +76,74 @@ static bool read_flag(lua_State *state, const char *field) {
 }
 
 /* How many entries the list of that field has, or `missing` without one; it stays on the stack. */
-static int push_list(lua_State *state, const char *op, const char *field, int missing, int most) {
+static int push_list(lua_State *state, const entry *of, const char *field, int missing, int most) {
     if (lua_getfield(state, -1, field) == LUA_TNIL) return missing;
     if (!lua_istable(state, -1))
-        luaL_error(state, "ops.lua: the %s of %s must be a list", field, op);
+        luaL_error(state, "%s: the %s of %s must be a list", of->file, field, of->op);
     const lua_Integer count = luaL_len(state, -1);
     if (count < 1 || count > most)
-        luaL_error(state, "ops.lua: %s must have 1 to %d %s", op, most, field);
+        luaL_error(state, "%s: %s must have 1 to %d %s", of->file, of->op, most, field);
     return (int)count;
 }
 
-static void push_member(lua_State *state, const char *op, const char *field, int i) {
+static void push_member(lua_State *state, const entry *of, const char *field, int i) {
     if (lua_rawgeti(state, -1, i + 1) != LUA_TTABLE)
-        luaL_error(state, "ops.lua: each of the %s of %s must be a table", field, op);
+        luaL_error(state, "%s: each of the %s of %s must be a table", of->file, field, of->op);
+}
+
+/* The dtypes that the op is for; without the field all of them. */
+static void read_dtypes(lua_State *state, const entry *of, rdt_op_traits *out) {
+    const int count =
+        push_list(state, of, "dtypes", 0, (int)(sizeof dtype_names / sizeof *dtype_names));
+    for (int i = 0; i < count; i++) {
+        lua_rawgeti(state, -1, i + 1);
+        const char *name = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
+        const int at = index_of(dtype_names, name);
+        if (at < 0)
+            luaL_error(state, "%s: the dtypes of %s must not have '%s'", of->file, of->op, name);
+        out->dtypes |= 1u << (at + 1);
+        lua_pop(state, 1);
+    }
+    lua_pop(state, 1);
+}
+
+/* A class, or the name of a dtype. */
+static void read_result(lua_State *state, const entry *of, rdt_op_output *out) {
+    lua_getfield(state, -1, "result");
+    const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
+    const int dtype = index_of(dtype_names, text);
+    lua_pop(state, 1);
+    out->result = dtype < 0 ? (rdt_result_class)read_choice(state, of, "result", result_names)
+                            : RDT_RESULT_DTYPE;
+    out->dtype = (redtune_dtype)(dtype + 1);
 }
 
 /* The results: those in the list, or the one of the field result. */
-static void read_outputs(lua_State *state, const char *op, rdt_op_traits *out) {
-    out->outputs = push_list(state, op, "outputs", 0, RDT_OP_OUTPUTS_MAX);
+static void read_outputs(lua_State *state, const entry *of, rdt_op_traits *out) {
+    out->outputs = push_list(state, of, "outputs", 0, RDT_OP_OUTPUTS_MAX);
     for (int i = 0; i < out->outputs; i++) {
-        push_member(state, op, "outputs", i);
-        read_text(state, op, "name", out->output[i].name, sizeof out->output[i].name);
-        out->output[i].result = (rdt_result_class)read_choice(state, op, "result", result_names);
+        push_member(state, of, "outputs", i);
+        read_text(state, of, "name", out->output[i].name, sizeof out->output[i].name);
+        read_result(state, of, &out->output[i]);
         lua_pop(state, 1);
     }
     lua_pop(state, 1);
     if (!out->outputs) {
         out->outputs = 1;
         strcpy(out->output[0].name, "result");
-        out->output[0].result = (rdt_result_class)read_choice(state, op, "result", result_names);
+        read_result(state, of, &out->output[0]);
     }
     out->result = out->output[0].result;
 }
 
-static void read_parameters(lua_State *state, const char *op, rdt_op_traits *out) {
-    out->parameters = push_list(state, op, "parameters", 0, RDT_OP_PARAMETERS_MAX);
+static void read_parameters(lua_State *state, const entry *of, rdt_op_traits *out) {
+    out->parameters = push_list(state, of, "parameters", 0, RDT_OP_PARAMETERS_MAX);
     for (int i = 0; i < out->parameters; i++) {
         rdt_op_parameter *parameter = &out->parameter[i];
-        push_member(state, op, "parameters", i);
-        read_text(state, op, "name", parameter->name, sizeof parameter->name);
+        push_member(state, of, "parameters", i);
+        read_text(state, of, "name", parameter->name, sizeof parameter->name);
         if (lua_getfield(state, -1, "usual") != LUA_TNUMBER)
-            luaL_error(state, "ops.lua: the usual value of %s's %s must be a number", op,
+            luaL_error(state, "%s: the usual value of %s's %s must be a number", of->file, of->op,
                        parameter->name);
         parameter->usual = lua_tonumber(state, -1);
         lua_pop(state, 2);
@@ -108,28 +151,32 @@ static void read_parameters(lua_State *state, const char *op, rdt_op_traits *out
     lua_pop(state, 1);
 }
 
-static void read_entry(lua_State *state, const char *key, rdt_op_traits *out) {
-    if (!lua_istable(state, -1)) luaL_error(state, "ops.lua: %s is no table", key);
-    read_text(state, key, "name", out->name, sizeof out->name);
+void rdt_op_reader_read_entry(lua_State *state, const char *file, const char *key,
+                              rdt_op_traits *out) {
+    const entry of = {file, key};
+    if (!lua_istable(state, -1)) luaL_error(state, "%s: %s is no table", file, key);
+    read_text(state, &of, "name", out->name, sizeof out->name);
     if (strcmp(out->name, key))
-        luaL_error(state, "ops.lua: the entry %s has the name %s", key, out->name);
-    read_text(state, key, "formula", out->formula, sizeof out->formula);
-    out->op = (redtune_op)read_integer(state, key, "number", NO_NUMBER, RDT_OPS_MAX - 2);
-    read_outputs(state, key, out);
-    read_parameters(state, key, out);
-    out->inputs = read_integer(state, key, "inputs", 1, RDT_OP_INPUTS_MAX);
-    out->combines = (rdt_combines)read_choice(state, key, "combines", combines_names);
-    out->power = read_integer(state, key, "power", 1, 4);
-    out->f64_from = read_integer(state, key, "f64_from", 1, 8);
-    out->lost_bits = read_integer(state, key, "lost_bits", 0, 8);
-    out->tolerance = read_integer(state, key, "tolerance", 0, 1 << 20);
-    out->values = read_integer(state, key, "values", 1, 4);
+        luaL_error(state, "%s: the entry %s has the name %s", file, key, out->name);
+    read_text(state, &of, "formula", out->formula, sizeof out->formula);
+    out->op = (redtune_op)read_integer(state, &of, "number", NO_NUMBER, RDT_OPS_MAX - 2);
+    read_outputs(state, &of, out);
+    read_parameters(state, &of, out);
+    out->inputs = read_integer(state, &of, "inputs", 1, RDT_OP_INPUTS_MAX);
+    out->combines = (rdt_combines)read_choice(state, &of, "combines", combines_names);
+    out->power = read_integer(state, &of, "power", 1, 4);
+    out->f64_from = read_integer(state, &of, "f64_from", 1, 8);
+    out->lost_bits = read_integer(state, &of, "lost_bits", 0, 8);
+    out->tolerance = read_integer(state, &of, "tolerance", 0, 1 << 20);
+    out->values = read_integer(state, &of, "values", 1, 4);
+    out->accumulator_bytes = read_integer(state, &of, "accumulator_bytes", 0, 32);
     out->indexed = read_flag(state, "indexed");
     out->ignores_nan = read_flag(state, "ignores_nan");
     out->bools = read_flag(state, "bools");
     out->resumes = read_flag(state, "resumes");
+    read_dtypes(state, &of, out);
     lua_getfield(state, -1, "make");
-    if (!lua_isfunction(state, -1)) luaL_error(state, "ops.lua: %s has no function make", key);
+    if (!lua_isfunction(state, -1)) luaL_error(state, "%s: %s has no function make", file, key);
     lua_pop(state, 1);
 }
 
@@ -146,7 +193,8 @@ void rdt_op_reader_read(lua_State *state, rdt_op_table *out) {
             luaL_error(state, "ops.lua: an entry's key must be its name");
         if (out->count == RDT_OPS_MAX - 1)
             luaL_error(state, "ops.lua has more than %d ops", RDT_OPS_MAX - 1);
-        read_entry(state, lua_tostring(state, -2), &out->entry[out->count++]);
+        rdt_op_reader_read_entry(state, "ops.lua", lua_tostring(state, -2),
+                                 &out->entry[out->count++]);
         lua_pop(state, 1);
     }
     qsort(out->entry, (size_t)out->count, sizeof *out->entry, compare);

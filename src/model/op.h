@@ -18,7 +18,8 @@
     X(RDT_RESULT_INDEX, "index") /* i64 */                                                         \
     X(RDT_RESULT_TRUTH, "truth") /* u8 */                                                          \
     X(RDT_RESULT_COUNT, "count") /* u64 */                                                         \
-    X(RDT_RESULT_BITS, "bits")   /* the dtype itself, which must be an integer */
+    X(RDT_RESULT_BITS, "bits")   /* the dtype itself, which must be an integer */                  \
+    X(RDT_RESULT_DTYPE, "dtype") /* a dtype that the entry names in place of this */
 
 /* How elements make the result: which test data show every one of them. */
 #define RDT_COMBINES_LIST(X)                                                                       \
@@ -56,6 +57,7 @@ enum {
 typedef struct rdt_op_output {
     char name[RDT_OP_NAME_BYTES];
     rdt_result_class result;
+    redtune_dtype dtype; /* of RDT_RESULT_DTYPE */
 } rdt_op_output;
 
 /* A scalar that the caller of a run gives. */
@@ -80,6 +82,12 @@ typedef struct rdt_op_traits {
     bool indexed, ignores_nan, bools, resumes;
     rdt_op_output output[RDT_OP_OUTPUTS_MAX];
     rdt_op_parameter parameter[RDT_OP_PARAMETERS_MAX];
+    unsigned dtypes;       /* those that the op is for: 1 << dtype, or'ed; 0: all */
+    int accumulator_bytes; /* 0: as the class of the result and values say */
+    /* Of an op that a file of the user's has: its name, which lives as long as the process, and its
+     * content's hash. NULL and 0 for others. */
+    const char *file;
+    uint64_t content;
 } rdt_op_traits;
 
 /* Valid when zeroed. */

@@ -43,9 +43,11 @@ static redtune_dtype unsigned_of(redtune_dtype dtype) {
 }
 
 /* REDTUNE_DTYPE_NONE if the op does not exist for the dtype. */
-static redtune_dtype usual_result(rdt_result_class class, const rdt_dtype_traits *input) {
+static redtune_dtype usual_result(const rdt_op_traits *op, int output,
+                                  const rdt_dtype_traits *input) {
     bool is_float = input->kind == RDT_KIND_FLOAT;
-    switch (class) {
+    if (op->dtypes && !(op->dtypes & 1u << input->dtype)) return REDTUNE_DTYPE_NONE;
+    switch (op->output[output].result) {
     case RDT_RESULT_SUM: return input->accumulator;
     case RDT_RESULT_MEAN: return is_float ? input->accumulator : REDTUNE_F64;
     case RDT_RESULT_SAME: return input->dtype;
@@ -54,6 +56,7 @@ static redtune_dtype usual_result(rdt_result_class class, const rdt_dtype_traits
     case RDT_RESULT_TRUTH: return REDTUNE_U8;
     case RDT_RESULT_COUNT: return REDTUNE_U64;
     case RDT_RESULT_BITS: return is_float ? REDTUNE_DTYPE_NONE : input->dtype;
+    case RDT_RESULT_DTYPE: return op->output[output].dtype;
     }
     return REDTUNE_DTYPE_NONE;
 }
@@ -67,13 +70,24 @@ static bool may_result(rdt_result_class class, const rdt_dtype_traits *input,
     return false;
 }
 
+static redtune_status refuse_dtype(const rdt_op_traits *op, const rdt_dtype_traits *input,
+                                   redtune_error *err) {
+    rdt_text known = {0};
+    for (const rdt_dtype_traits *each = rdt_dtype_table; each->name; each++)
+        if (op->dtypes & 1u << each->dtype)
+            rdt_text_addf(&known, "%s%s", known.length ? ", " : "", each->name);
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0, "cannot have the %s of %s: it is for %s only", op->name,
+                 input->name, known.data ? known.data : "integers");
+    rdt_text_free(&known);
+    return status;
+}
+
 static redtune_status resolve_result(const redtune_problem *problem, const rdt_op_traits *op,
                                      const rdt_dtype_traits *input, redtune_dtype *out,
                                      redtune_error *err) {
-    redtune_dtype usual = usual_result(op->result, input);
-    if (!usual)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot have the %s of %s: it is for integers only", op->name, input->name);
+    redtune_dtype usual = usual_result(op, 0, input);
+    if (!usual) return refuse_dtype(op, input, err);
     if (problem->result && problem->result != usual &&
         !may_result(op->result, input, problem->result)) {
         const char *name = redtune_dtype_name(problem->result);
@@ -214,7 +228,7 @@ redtune_dtype rdt_problem_second(const redtune_problem *problem) {
     const rdt_result_class class = op->output[1].result;
     if ((class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN) && problem->result == REDTUNE_F64)
         return REDTUNE_F64;
-    return usual_result(class, rdt_dtype_find(problem->dtype));
+    return usual_result(op, 1, rdt_dtype_find(problem->dtype));
 }
 
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
@@ -294,6 +308,7 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const size_t bytes = redtune_dtype_bytes(problem->dtype);
     const int compared = bytes > 4 ? (int)bytes : 4;
+    if (op->accumulator_bytes) return op->accumulator_bytes;
     if (op->indexed) return 16; /* a key and an index of 8, aligned to that */
     switch (op->result) {
     case RDT_RESULT_SUM:
@@ -304,7 +319,8 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     case RDT_RESULT_COUNT: return 8;
     case RDT_RESULT_SAME:
     case RDT_RESULT_ABS:
-    case RDT_RESULT_BITS: return op->values * compared;
+    case RDT_RESULT_BITS:
+    case RDT_RESULT_DTYPE: return op->values * compared;
     }
     return op->values * compared;
 }
@@ -358,7 +374,7 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
 
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    bool is_usual = problem->result == usual_result(op->result, rdt_dtype_find(problem->dtype));
+    bool is_usual = problem->result == usual_result(op, 0, rdt_dtype_find(problem->dtype));
     const bool several = problem->outer > 1, columns = problem->inner > 1;
     char before[40] = "", inner[40] = "", behind[40] = "";
     if (several)
