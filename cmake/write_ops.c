@@ -44,7 +44,7 @@ static void write_table(FILE *file, const rdt_op_table *table) {
             write_text(file, op->parameter[j].name);
             fprintf(file, "%.17g}, ", op->parameter[j].usual);
         }
-        fprintf(file, "}, %u, %d, NULL, 0},\n", op->dtypes, op->accumulator_bytes);
+        fprintf(file, "}, %u, %d, 0, 0, NULL, 0},\n", op->dtypes, op->accumulator_bytes);
     }
     fputs("}};\n", file);
 }

@@ -112,7 +112,8 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
     case RDT_COMBINES_ALL:
     case RDT_COMBINES_AND: fold->integer &= bits; break;
     case RDT_COMBINES_XOR: fold->integer ^= bits; break;
-    case RDT_COMBINES_EXTREMES: /* one result does not say what they were */
+    case RDT_COMBINES_OWN: break; /* no op that is compiled in */
+    case RDT_COMBINES_EXTREMES:   /* one result does not say what they were */
     case RDT_COMBINES_EXPONENTIALS: break;
     }
     fold->count += count;

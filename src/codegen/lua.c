@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/locale.h"
+#include "codegen/lua_limits.h"
 
 enum {
     MEMORY_BYTES_MAX = 64 << 20,
     /* A render takes some ten thousand instructions: this many is a loop without an end. */
     CALL_INSTRUCTIONS_MAX = 200 * 1000 * 1000,
+    /* Where an op file's code runs: a fraction of a second. */
+    LIMITED_INSTRUCTIONS_MAX = 20 * 1000 * 1000,
 };
 
 /* The addresses are the keys; the values do not matter. */
@@ -23,15 +26,19 @@ static void *count_allocation(void *user, void *block, size_t old_bytes, size_t 
         lua->used_bytes -= old_bytes;
         return NULL;
     }
-    if (lua->used_bytes - old_bytes + new_bytes > MEMORY_BYTES_MAX) return NULL;
+    if (lua->used_bytes - old_bytes + new_bytes > MEMORY_BYTES_MAX) {
+        lua->full = true;
+        return NULL;
+    }
     void *grown = realloc(block, new_bytes);
     if (grown) lua->used_bytes += new_bytes - old_bytes;
     return grown;
 }
 
 static void stop_running(lua_State *state, lua_Debug *debug) {
-    (void)debug;
-    luaL_error(state, "it runs too long: a loop without an end?");
+    lua_getinfo(state, "Sl", debug);
+    luaL_error(state, "%s:%d: it runs too long: a loop without an end?", debug->short_src,
+               debug->currentline);
 }
 
 static rdt_lua *owner(lua_State *state) {
@@ -60,6 +67,27 @@ static int require_from_lua(lua_State *state) {
     return 1;
 }
 
+/* sorted_keys(t): a list of those that are strings. */
+static int sorted_keys(lua_State *state) {
+    lua_Integer count = 0;
+    luaL_checktype(state, 1, LUA_TTABLE);
+    lua_settop(state, 1);
+    lua_newtable(state);
+    lua_pushnil(state);
+    while (lua_next(state, 1)) {
+        lua_pop(state, 1);
+        if (lua_type(state, -1) != LUA_TSTRING) continue;
+        lua_pushvalue(state, -1);
+        lua_rawseti(state, 2, ++count);
+    }
+    lua_getglobal(state, "table");
+    lua_getfield(state, -1, "sort");
+    lua_pushvalue(state, 2);
+    lua_call(state, 1, 0);
+    lua_settop(state, 2);
+    return 1;
+}
+
 /* No pairs and next: their order differs from run to run, and the same input must give the same
  * bytes. No pcall: it would swallow the end of a loop without an end. */
 static const char *const sandbox_names[] = {"assert", "error",    "ipairs",   "select", "string",
@@ -84,6 +112,8 @@ static int open_state(lua_State *state) {
     lua_pop(state, 1);
     lua_pushcfunction(state, require_from_lua);
     lua_setfield(state, -2, "require");
+    lua_pushcfunction(state, sorted_keys);
+    lua_setfield(state, -2, "sorted_keys");
     lua_newtable(state);
     lua_pushcfunction(state, undefined_name);
     lua_setfield(state, -2, "__index");
@@ -119,7 +149,10 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
     lua_State *state = lua->state;
     /* With a hook Lua looks at every instruction, a fourth of the time; the templates that are
      * compiled in are known to end. */
-    if (lua->source.folder) lua_sethook(state, stop_running, LUA_MASKCOUNT, CALL_INSTRUCTIONS_MAX);
+    if (lua->limited)
+        lua_sethook(state, stop_running, LUA_MASKCOUNT, LIMITED_INSTRUCTIONS_MAX);
+    else if (lua->source.folder)
+        lua_sethook(state, stop_running, LUA_MASKCOUNT, CALL_INSTRUCTIONS_MAX);
     lua->raised = REDTUNE_TEMPLATE;
     lua_pushcfunction(state, function);
     lua_pushlightuserdata(state, data);
@@ -134,6 +167,14 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
                  message ? message : "an error that is no text");
     lua_settop(state, 0);
     return status;
+}
+
+void rdt_lua_limit(lua_State *state) {
+    rdt_lua *lua = owner(state);
+    if (lua->limited) return;
+    lua->limited = true;
+    lua_sethook(state, stop_running, LUA_MASKCOUNT, LIMITED_INSTRUCTIONS_MAX);
+    rdt_lua_limits_set(state);
 }
 
 void rdt_lua_push_file(lua_State *state, const char *name) {

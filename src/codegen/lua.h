@@ -5,13 +5,16 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <stdbool.h>
 #include "codegen/source.h"
 
 typedef struct rdt_lua {
     lua_State *state;
     rdt_source source;
     size_t used_bytes;
+    bool full;             /* more than the limit was asked for */
     redtune_status raised; /* by rdt_lua_raise in the current call */
+    bool limited;          /* a user's code runs here: see rdt_lua_limit */
 } rdt_lua;
 
 /* lua must stay where it is until it is closed. */
@@ -33,6 +36,9 @@ void rdt_lua_push_environment(lua_State *state);
 /* Replaces the table on top by a new one that has the local variables of the Lua function that
  * calls, of those that are not nil, and whose missing names are found in the former. */
 void rdt_lua_push_locals(lua_State *state);
+/* From now on each call ends with an error after some ten million instructions, and string
+ * functions refuse what would take long within one. For states that run the code of an op file. */
+void rdt_lua_limit(lua_State *state);
 /* Loads text as a function whose globals are the table on top of the stack, which it replaces. */
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
 /* Pushes a template file as a string. */

@@ -2,6 +2,7 @@
 #include "codegen/marshal.h"
 
 #include <string.h>
+#include "codegen/own_op.h"
 #include "codegen/translate.h"
 
 /* The entry of that name in the table that a template file returns; raises an error if none. */
@@ -12,6 +13,15 @@ static void push_entry(lua_State *state, const char *file, const char *name) {
     if (lua_rawget(state, -2) != LUA_TTABLE)
         luaL_error(state, "%s.lua has no entry '%s'", file, name);
     lua_remove(state, -2);
+}
+
+/* That of the op: of the templates, or of a file of the user's. */
+static void push_op(lua_State *state, redtune_op op) {
+    const rdt_own_op *own = rdt_user_ops_find(op);
+    if (own)
+        rdt_own_op_push(state, own);
+    else
+        push_entry(state, "ops", redtune_op_name(op));
 }
 
 void rdt_marshal_push_rule(lua_State *state, const rdt_codegen *codegen, int family,
@@ -61,7 +71,7 @@ void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space
 
 void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_newtable(state);
-    push_entry(state, "ops", redtune_op_name(problem->op));
+    push_op(state, problem->op);
     lua_setfield(state, -2, "op");
     push_entry(state, "dtypes", redtune_dtype_name(problem->result));
     lua_setfield(state, -2, "result");
@@ -143,6 +153,20 @@ void rdt_marshal_define(lua_State *state, int environment, const char *name) {
     lua_rawset(state, environment);
 }
 
+/* Adds a piece; without #line directives, where there are to be none. */
+static void add_piece(rdt_output *output, const char *piece, size_t length) {
+    static const char directive[] = "#line ";
+    const char *end = piece + length;
+    while (!output->lines && piece < end) {
+        const char *newline = memchr(piece, '\n', (size_t)(end - piece));
+        const char *next = newline ? newline + 1 : end;
+        if (strncmp(piece, directive, sizeof directive - 1))
+            rdt_text_add_bytes(&output->text, piece, (size_t)(next - piece));
+        piece = next;
+    }
+    rdt_text_add_bytes(&output->text, piece, (size_t)(end - piece));
+}
+
 /* put(line, piece, ...): one line of text. The output is upvalue 1. */
 static int put(lua_State *state) {
     rdt_output *output = lua_touserdata(state, lua_upvalueindex(1));
@@ -157,7 +181,7 @@ static int put(lua_State *state) {
                               luaL_tolstring(state, i, NULL));
         size_t length;
         const char *piece = lua_tolstring(state, i, &length);
-        rdt_text_add_bytes(&output->text, piece, length);
+        add_piece(output, piece, length);
         if (memchr(piece, '\n', length)) output->next_line = 0; /* needs a #line behind it */
     }
     rdt_text_add(&output->text, "\n");

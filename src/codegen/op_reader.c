@@ -36,7 +36,7 @@ static void read_text(lua_State *state, const entry *of, const char *field, char
 }
 
 /* -1 for none. */
-static int index_of(const char *const *names, const char *text) {
+static int index_in(const char *const *names, const char *text) {
     for (int i = 0; names[i]; i++)
         if (!strcmp(names[i], text)) return i;
     return -1;
@@ -46,7 +46,7 @@ static int read_choice(lua_State *state, const entry *of, const char *field,
                        const char *const *names) {
     lua_getfield(state, -1, field);
     const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
-    const int at = index_of(names, text);
+    const int at = index_in(names, text);
     if (at >= 0) {
         lua_pop(state, 1);
         return at;
@@ -98,7 +98,7 @@ static void read_dtypes(lua_State *state, const entry *of, rdt_op_traits *out) {
     for (int i = 0; i < count; i++) {
         lua_rawgeti(state, -1, i + 1);
         const char *name = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
-        const int at = index_of(dtype_names, name);
+        const int at = index_in(dtype_names, name);
         if (at < 0)
             luaL_error(state, "%s: the dtypes of %s must not have '%s'", of->file, of->op, name);
         out->dtypes |= 1u << (at + 1);
@@ -108,10 +108,10 @@ static void read_dtypes(lua_State *state, const entry *of, rdt_op_traits *out) {
 }
 
 /* A class, or the name of a dtype. */
-static void read_result(lua_State *state, const entry *of, rdt_op_output *out) {
+static void read_result_class(lua_State *state, const entry *of, rdt_op_output *out) {
     lua_getfield(state, -1, "result");
     const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
-    const int dtype = index_of(dtype_names, text);
+    const int dtype = index_in(dtype_names, text);
     lua_pop(state, 1);
     out->result = dtype < 0 ? (rdt_result_class)read_choice(state, of, "result", result_names)
                             : RDT_RESULT_DTYPE;
@@ -124,14 +124,14 @@ static void read_outputs(lua_State *state, const entry *of, rdt_op_traits *out) 
     for (int i = 0; i < out->outputs; i++) {
         push_member(state, of, "outputs", i);
         read_text(state, of, "name", out->output[i].name, sizeof out->output[i].name);
-        read_result(state, of, &out->output[i]);
+        read_result_class(state, of, &out->output[i]);
         lua_pop(state, 1);
     }
     lua_pop(state, 1);
     if (!out->outputs) {
         out->outputs = 1;
         strcpy(out->output[0].name, "result");
-        read_result(state, of, &out->output[0]);
+        read_result_class(state, of, &out->output[0]);
     }
     out->result = out->output[0].result;
 }

@@ -1,4 +1,4 @@
-/* Op: finding ops among those compiled in and those of the user's template folder. */
+/* Op: finding ops among those compiled in and those of the user. */
 #include "model/op.h"
 
 #include <string.h>
@@ -7,12 +7,18 @@
 const rdt_op_traits *rdt_op_find(redtune_op op) {
     size_t at = (size_t)op, compiled_in = (size_t)rdt_op_compiled_in.count;
     if (at < compiled_in) return &rdt_op_compiled_in.entry[at];
-    const rdt_op_table *user = rdt_user_ops_table(NULL);
-    return user && at - compiled_in < (size_t)user->count ? &user->entry[at - compiled_in] : NULL;
+    const rdt_op_table *user;
+    rdt_user_ops_table(&user, NULL);
+    at -= compiled_in;
+    return at < (size_t)rdt_op_table_count(user) ? &user->entry[at] : NULL;
+}
+
+int rdt_op_table_count(const rdt_op_table *table) {
+    return __atomic_load_n(&table->count, __ATOMIC_ACQUIRE);
 }
 
 static const rdt_op_traits *find_name(const rdt_op_table *table, const char *name) {
-    for (int i = 0; i < table->count; i++)
+    for (int i = 0, count = rdt_op_table_count(table); i < count; i++)
         if (!strcmp(table->entry[i].name, name)) return &table->entry[i];
     return NULL;
 }
@@ -21,7 +27,7 @@ static redtune_status no_such_op(const char *name, const rdt_op_table *user, red
     rdt_text known = {0};
     const rdt_op_table *const tables[] = {&rdt_op_compiled_in, user};
     for (int i = 0; i < 2; i++)
-        for (int j = 0; j < tables[i]->count; j++)
+        for (int j = 0, count = rdt_op_table_count(tables[i]); j < count; j++)
             rdt_text_addf(&known, "%s %s", known.length ? "," : "", tables[i]->entry[j].name);
     redtune_status status =
         rdt_fail(err, REDTUNE_INVALID, 0, "cannot use op '%.40s': no such op; use%s", name,
@@ -35,11 +41,12 @@ redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *
     const rdt_op_traits *found = find_name(&rdt_op_compiled_in, name ? name : "");
     if (!found) {
         redtune_error why;
-        const rdt_op_table *user = rdt_user_ops_table(&why);
-        if (!user)
-            return rdt_fail(err, why.status, why.code, "cannot use op '%.40s': %.600s",
-                            name ? name : "", why.message);
+        const rdt_op_table *user;
+        const redtune_status status = rdt_user_ops_table(&user, &why);
         found = find_name(user, name ? name : "");
+        if (!found && status)
+            return rdt_fail(err, why.status, why.code, "cannot use op '%.40s': %.700s",
+                            name ? name : "", why.message);
         if (!found) return no_such_op(name ? name : "", user, err);
     }
     *op = found->op;

@@ -1,9 +1,10 @@
 /* Op: what redtune knows of an op beside the CUDA text that computes it.
  *
  * templates/ops.lua gathers an entry for each op, and the build makes a constant table of those
- * compiled in. The ops of the user's template folder are read once, when an op is asked for that is
- * not in that table; they come behind it, in the order of their names. So an op's number holds
- * within a process, and its name everywhere. */
+ * compiled in. The ops of the user come behind it: those of the template folder, in the order of
+ * their names, and of the files that REDTUNE_OPS names, read once, when an op is asked for that is
+ * not in that table; and then those of other files, in the order in which a program names them. So
+ * an op's number holds within a process, and its name everywhere. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,7 +38,8 @@
     X(RDT_COMBINES_EXTREMES, "extremes")           /* the least and the greatest, both */          \
     X(RDT_COMBINES_EXPONENTIALS, "exponentials")   /* the sum of e^x */                            \
     X(RDT_COMBINES_NONFINITE, "nonfinite")         /* how many are NaN or infinite */              \
-    X(RDT_COMBINES_ANY_NONFINITE, "any_nonfinite") /* whether one is */
+    X(RDT_COMBINES_ANY_NONFINITE, "any_nonfinite") /* whether one is */                            \
+    X(RDT_COMBINES_OWN, "own")                     /* by no rule that is known here */
 
 #define ENTRY(value, name) value,
 typedef enum rdt_result_class { RDT_RESULT_LIST(ENTRY) } rdt_result_class;
@@ -82,8 +84,9 @@ typedef struct rdt_op_traits {
     bool indexed, ignores_nan, bools, resumes;
     rdt_op_output output[RDT_OP_OUTPUTS_MAX];
     rdt_op_parameter parameter[RDT_OP_PARAMETERS_MAX];
-    unsigned dtypes;       /* those that the op is for: 1 << dtype, or'ed; 0: all */
-    int accumulator_bytes; /* 0: as the class of the result and values say */
+    unsigned dtypes;        /* those that the op is for: 1 << dtype, or'ed; 0: all */
+    int accumulator_bytes;  /* 0: as the class of the result and values say */
+    double least, greatest; /* of RDT_COMBINES_OWN: of the elements that kernels are tried with */
     /* Of an op that a file of the user's has: its name, which lives as long as the process, and its
      * content's hash. NULL and 0 for others. */
     const char *file;
@@ -98,10 +101,12 @@ typedef struct rdt_op_table {
 
 /* The ops that are compiled in, each at the index that is its number. */
 extern const rdt_op_table rdt_op_compiled_in;
-/* The ops of the user's template folder that are not compiled in; their numbers follow. Empty where
- * there is no such folder. NULL, with the reason, where it cannot be read. Never freed. codegen
- * defines it, since it is Lua that reads them. */
-const rdt_op_table *rdt_user_ops_table(redtune_error *err);
+/* The user's ops that are not compiled in; their numbers follow. *out is never NULL, and never
+ * freed. Where the template folder or a file that REDTUNE_OPS names cannot be read, the reason, and
+ * the ops there are. Any thread may add to it: rdt_op_table_count says how many can be read.
+ * codegen defines it, since it is Lua that reads them. */
+redtune_status rdt_user_ops_table(const rdt_op_table **out, redtune_error *err);
+int rdt_op_table_count(const rdt_op_table *table);
 
 /* NULL for a value that is no op. */
 const rdt_op_traits *rdt_op_find(redtune_op op);

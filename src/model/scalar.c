@@ -90,6 +90,16 @@ redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real) {
     }
 }
 
+redtune_value rdt_scalar_nearest(redtune_dtype dtype, double real) {
+    const int bits = 8 * (int)redtune_dtype_bytes(dtype);
+    if (rdt_scalar_is_float(dtype)) return rdt_scalar_from_real(dtype, real);
+    const bool is_signed = rdt_scalar_is_signed(dtype);
+    const double end = ldexp(1, bits - is_signed), least = is_signed ? -end : 0;
+    double whole = floor(real + 0.5);
+    if (whole >= end) whole = end - (bits < 64 ? 1 : ldexp(1, bits - is_signed - 53));
+    return rdt_scalar_from_real(dtype, whole < least ? least : whole);
+}
+
 bool rdt_scalar_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b) {
     if (rdt_scalar_is_nan(dtype, a, 0) && rdt_scalar_is_nan(dtype, b, 0)) return true;
     return !memcmp(a, b, redtune_dtype_bytes(dtype));

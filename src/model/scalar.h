@@ -25,6 +25,8 @@ redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits);
  * numbers in its range only. */
 redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real);
 
+/* The nearest value of the dtype: whole for an integer, within its range. real is no NaN. */
+redtune_value rdt_scalar_nearest(redtune_dtype dtype, double real);
 /* Writes a number into the element at index of an array of dtype; it must be exact there. */
 void rdt_scalar_store(redtune_dtype dtype, void *array, uint64_t index, int64_t number);
 /* Decimal, with as many digits as tell the value apart from its neighbours. */

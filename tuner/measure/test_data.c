@@ -142,6 +142,12 @@ static redtune_value summand(const redtune_problem *problem, uint64_t random, bo
     return nonzero(problem, random);
 }
 
+/* The number at that part of the range that the op's entry gives, from 0 to 1. */
+static redtune_value of_range(const redtune_problem *problem, double part) {
+    const rdt_op_traits *op = op_of(problem);
+    return rdt_scalar_nearest(problem->dtype, op->least + part * (op->greatest - op->least));
+}
+
 /* Element index, where one in `thin` elements counts. */
 static redtune_value element(const redtune_problem *problem, uint64_t index, uint64_t thin) {
     uint64_t random = scramble(index), other = random >> 8;
@@ -164,6 +170,7 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     case RDT_COMBINES_OR:
         return rdt_scalar_from_bits(dtype, other % RARE ? 0 : one_bit(problem, random));
     case RDT_COMBINES_XOR: return rdt_scalar_from_bits(dtype, random | 1);
+    case RDT_COMBINES_OWN: return of_range(problem, (double)(other & 255) / 255);
     }
     return number(problem, 0);
 }
@@ -260,7 +267,8 @@ bool rdt_test_data_hides(const redtune_problem *problem) {
     rdt_combines combines = op_of(problem)->combines;
     if (combines == RDT_COMBINES_PRODUCT)
         return rdt_scalar_is_float(rdt_problem_accumulator(problem));
-    return !adds_up(problem) && combines != RDT_COMBINES_COUNT && combines != RDT_COMBINES_XOR;
+    return !adds_up(problem) && combines != RDT_COMBINES_COUNT && combines != RDT_COMBINES_XOR &&
+           combines != RDT_COMBINES_OWN;
 }
 
 static int64_t decider_value(const redtune_problem *problem) {
@@ -284,6 +292,7 @@ redtune_value rdt_test_data_decider(const redtune_problem *problem) {
     case RDT_COMBINES_NONFINITE:
     case RDT_COMBINES_ANY_NONFINITE:
         return rdt_scalar_is_float(problem->dtype) ? infinity(problem, 1) : number(problem, 3);
+    case RDT_COMBINES_OWN: return of_range(problem, 1);
     case RDT_COMBINES_SUM:
     case RDT_COMBINES_PRODUCT:
     case RDT_COMBINES_XOR: break;
@@ -312,6 +321,7 @@ redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
     case RDT_COMBINES_EXPONENTIALS:
         if (rdt_scalar_is_float(problem->dtype)) return infinity(problem, -1);
         return number(problem, 0);
+    case RDT_COMBINES_OWN: return of_range(problem, 0);
     default: return number(problem, 0);
     }
 }

@@ -51,12 +51,17 @@ static redtune_status mark_row(rdt_codegen *codegen, rdt_row *row, redtune_error
     return status == REDTUNE_MEMORY ? status : REDTUNE_OK;
 }
 
+/* The templates' version says nothing of what is in the user's files. */
+static bool is_of_file(const rdt_row *row) {
+    return rdt_op_find(row->trial.problem.op)->file != NULL;
+}
+
 /* How many rows only a look at their kernels can tell. */
 static size_t mark_plain(const char *templates, rdt_rows *rows) {
     size_t left = 0;
     for (size_t i = 0; i < rows->count; i++) {
         rdt_row *row = &rows->row[i];
-        row->current = !strcmp(row->origin.templates, templates);
+        row->current = !strcmp(row->origin.templates, templates) && !is_of_file(row);
         left += !row->current && *row->trial.kernel;
     }
     return left;
@@ -106,7 +111,8 @@ redtune_status rdt_current_put(rdt_tuning *tuning, rdt_codegen *codegen, const r
 }
 
 redtune_status rdt_current_complete_row(rdt_codegen *codegen, rdt_row *row, redtune_error *err) {
-    if (*row->trial.kernel || strcmp(row->origin.templates, rdt_codegen_hash(codegen)))
+    if (*row->trial.kernel || is_of_file(row) ||
+        strcmp(row->origin.templates, rdt_codegen_hash(codegen)))
         return REDTUNE_OK;
     return set_kernel(codegen, &row->gpu, &row->trial, err);
 }

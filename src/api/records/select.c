@@ -17,6 +17,10 @@ static redtune_status keep_winner(void *user, const rdt_standing *standing, redt
     return status;
 }
 
+/* An op of the user's is not lent to others: the number by which a plan would remember it is of
+ * this process alone. */
+static bool may_lend(const redtune_problem *measured) { return !rdt_op_find(measured->op)->file; }
+
 /* Which rows are read: those of the case's class, or those with its traffic on its GPU model. */
 typedef struct reading {
     rdt_case at;
@@ -26,7 +30,7 @@ typedef struct reading {
 static bool is_of_reading(const reading *self, const rdt_row *row) {
     const redtune_problem *problem = &row->trial.problem;
     if (!self->alike) return rdt_problem_same_class(problem, self->at.problem);
-    return row->trial.cache == RDT_CACHE_COLD &&
+    return row->trial.cache == RDT_CACHE_COLD && may_lend(problem) &&
            rdt_problem_same_traffic(problem, self->at.problem) &&
            rdt_facts_same_model(self->at.facts, &row->gpu);
 }
@@ -222,7 +226,8 @@ static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
 static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
                         double gpu) {
     if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
-    return gpu == 0 && rdt_problem_same_traffic(measured, problem) ? ALIKE : NOWHERE;
+    return gpu == 0 && may_lend(measured) && rdt_problem_same_traffic(measured, problem) ? ALIKE
+                                                                                         : NOWHERE;
 }
 
 static redtune_match match_of(const nearness *near, const redtune_problem *problem) {

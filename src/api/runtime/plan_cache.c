@@ -32,6 +32,7 @@ typedef struct cached_plan {
 void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *question,
                          rdt_plan_cache_key out) {
     const redtune_problem *problem = question->problem;
+    const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_facts *gpu = &rt->context->facts;
     /* Of the GPU what rules and the comparison with other GPUs see. */
     const int64_t values[] = {
@@ -64,6 +65,11 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
     rdt_hash_add_string(&hash, gpu->name);
     rdt_hash_add_string(&hash, question->databases);
     rdt_hash_add(&hash, values, sizeof values);
+    /* The number of such an op is another process's for another op. */
+    if (op->file) {
+        rdt_hash_add_string(&hash, op->name);
+        rdt_hash_add(&hash, &op->content, sizeof op->content);
+    }
     rdt_hash_text(&hash, out);
 }
 

@@ -3,11 +3,11 @@
  * it.
  *
  * A cached plan's key is the hash of everything that its answer depends on: the build (redtune's
- * own sources), the templates' version (those compiled in and the user's folder), the problem, what
- * the templates' rules see of the GPU, the configuration asked for, and the identity of the
- * databases, so that these need not be read either. The kernel that it names has the hash of its
- * source as key. So a change anywhere is a miss, and a cached plan cannot name a kernel of other
- * templates. */
+ * own sources), the templates' version (those compiled in and the user's folder), the op's own file
+ * if it has one, the problem, what the templates' rules see of the GPU, the configuration asked
+ * for, and the identity of the databases, so that these need not be read either. The kernel that it
+ * names has the hash of its source as key. So a change anywhere is a miss, and a cached plan cannot
+ * name a kernel of other templates. */
 #pragma once
 
 #include "api/runtime/executable.h"
