@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tuner/measure/measure.h"
+#include "tuner/measure/own_check.h"
 #include "tuner/measure/verify.h"
 #include "tuner/measure/verify_shapes.h"
 
@@ -46,6 +47,8 @@ static redtune_status furnish(rdt_local *self, const rdt_batch *batch, redtune_e
     if (self->spoilt || !is_within) drop_all(self);
     if (!is_within) rdt_problem_widen(&self->domain, batch->problem);
     if (!self->buffers)
+        status = rdt_own_check(self->parts.context, batch->problem, &self->parts.maker, err);
+    if (!status && !self->buffers)
         status = rdt_test_buffers_open(self->parts.context, &self->domain, self->parts.memory_bytes,
                                        &self->parts.maker, &self->buffers, err);
     if (!status && !self->kernels)
