@@ -56,7 +56,8 @@ class Options(ctypes.Structure):
         ("verify_s", ctypes.c_double),
         ("worker", ctypes.c_char_p),
         ("record", ctypes.c_char_p),
-        ("reserved", ctypes.c_uint64 * 7),
+        ("ops", ctypes.c_char_p),
+        ("reserved", ctypes.c_uint64 * 6),
     ]
 
 

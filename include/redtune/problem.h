@@ -46,8 +46,9 @@ REDTUNE_API const char *redtune_status_name(redtune_status status);
 /* ---- what is reduced --------------------------------------------------------------------- */
 
 /* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. An op that
- * is only in templates/ops/, or in the folder of templates that REDTUNE_TEMPLATES names, has no
- * enumerator here: redtune_op_find gives its number, which holds within the process. */
+ * is only in templates/ops/, or in the folder of templates that REDTUNE_TEMPLATES names, or in
+ * a file of the user's, has no enumerator here: redtune_op_find gives its number, which holds
+ * within the process. */
 typedef enum redtune_op {
     REDTUNE_SUM = 0,
     REDTUNE_PROD,
@@ -139,12 +140,19 @@ typedef struct redtune_op_info {
     const char *output_name[2];
     const char *parameter_name[2];
     double parameter_usual[2];
-    uint64_t reserved[4];
+    const char *file; /* the user's file that has it; NULL for others */
+    uint64_t reserved[3];
 } redtune_op_info;
 
-/* Ops are numbered from 0 on without a gap: those above, then others that the templates have.
+/* Ops are numbered from 0 on without a gap: those above, then others that the templates have, then
+ * those of files. An op is looked at on the GPU when a plan, or a tune, first needs it.
  * REDTUNE_INVALID for any other number. */
 REDTUNE_API redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error *err);
+/* Takes ops from files of the user's, an op in each (docs/own-ops.md), whose names have ':'
+ * between, as redtune_open does with redtune_options.ops: redtune_op_find has them from then on.
+ * Those that the variable REDTUNE_OPS names need no call. A file is read once in a process. NULL or
+ * "": none. REDTUNE_FILE or REDTUNE_TEMPLATE, with the file, the line and the remedy. */
+REDTUNE_API redtune_status redtune_ops_read(const char *files, redtune_error *err);
 /* Bytes of one element; 0 for a value that is no dtype. */
 REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
 /* The dtype of the problem's result, which one element of d_out holds. REDTUNE_INVALID if the op

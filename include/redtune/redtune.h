@@ -94,7 +94,8 @@ typedef struct redtune_options {
      * for redtune_recording_read (redtune/tune.h). redtune_close writes it, so that a program that
      * ends without has recorded nothing. NULL: $REDTUNE_RECORD, and without that none. */
     const char *record;
-    uint64_t reserved[7];
+    const char *ops; /* files with ops of the user's, as for redtune_ops_read; or NULL */
+    uint64_t reserved[6];
 } redtune_options;
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
@@ -103,7 +104,8 @@ typedef struct redtune_options {
  * it; else it is left out, and the log has a warning. options may be NULL. Fails with
  * REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a device that does not exist or where no
  * context is current, REDTUNE_DATABASE for a file that is no tuning database or is locked,
- * REDTUNE_FILE for one that cannot be reached. The caller's current context is left as it was.
+ * REDTUNE_FILE for one that cannot be reached; for options.ops as redtune_ops_read. The caller's
+ * current context is left as it was.
  *
  * The environment is read here. REDTUNE_CONFIG is a configuration that every plan of rt must have
  * in place of problem.config (for debugging; plans that it does not fit fail). REDTUNE_TRUST

@@ -180,6 +180,12 @@ static void tell_of_others(const listing *self) {
 }
 
 static int run_show(const rdt_options *options) {
+    if (options->argument && !strcmp(options->argument, "ops")) return rdt_cmd_show_ops(options);
+    if (options->argument) {
+        rdt_message_print("cannot show '%.200s': write redtune show, or redtune show ops",
+                          options->argument);
+        return RDT_EXIT_MISUSED;
+    }
     listing self = {.options = options};
     redtune_error err;
     redtune_rows_query query = {
@@ -210,13 +216,17 @@ static int run_show(const rdt_options *options) {
 const rdt_command rdt_cmd_show = {
     .name = "show",
     .bit = RDT_SHOW,
-    .summary = "prints the winners that are known, or every measurement",
+    .argument = "[ops]",
+    .argument_optional = true,
+    .summary = "prints the winners that are known, every measurement, or the ops there are",
     .details =
         "Of this machine's GPU; where nothing was measured on it, of the GPU model measured last.\n"
         "The table gives microseconds per call, the gain over the built-in default,\n"
         "and the share of the memory bus's peak; L2 is cold if the cache was flushed before each\n"
         "call. With --all: the spread, how many samples, the config's rank in its space, how it\n"
         "ended, and whether it was measured here, came by an import (elsewhere) or with redtune.\n"
+        "\n"
+        "redtune show ops lists the ops instead, with their inputs, results and parameters.\n"
         "\n"
         "For example: redtune show --all --op sum --dtype f32 --count 1M\n",
     .run = run_show,

@@ -6,9 +6,10 @@
 
 typedef struct rdt_command {
     const char *name;
-    unsigned bit;                           /* RDT_TUNE, ...: marks its rows in the option table */
-    const char *argument;                   /* what it takes beside options; NULL: nothing */
-    size_t argument_least;                  /* at least this many; 0: exactly one */
+    unsigned bit;          /* RDT_TUNE, ...: marks its rows in the option table */
+    const char *argument;  /* what it takes beside options; NULL: nothing */
+    size_t argument_least; /* at least this many; 0: exactly one */
+    bool argument_optional;
     const char *summary;                    /* one line */
     const char *details;                    /* the rest of its help, lines that end with '\n' */
     int (*run)(const rdt_options *options); /* returns the exit code */
@@ -29,6 +30,9 @@ extern const rdt_command rdt_cmd_undo;
 extern const rdt_command rdt_cmd_verify;
 extern const rdt_command rdt_cmd_doctor;
 extern const rdt_command rdt_cmd_worker;
+
+/* redtune show ops. Returns the exit code. */
+int rdt_cmd_show_ops(const rdt_options *options);
 
 /* The database takes the files in, for import and for merge. Returns the exit code. */
 int rdt_cmd_import_files(const rdt_options *options, const char *database, const char *const *files,

@@ -141,6 +141,8 @@ const rdt_option rdt_option_table[] = {
      "change nothing, and print what would change"},
     {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_string, MEMBER(database),
      "the tuning database (default: $REDTUNE_DB, else the user's)"},
+    {"ops", 0, "FILE:...", RDT_ALL & ~(RDT_WORKER | RDT_LADDER | RDT_UNDO), take_string,
+     MEMBER(op_files), "Lua files with ops of your own (default: $REDTUNE_OPS)"},
     {"json", 0, NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPORT | RDT_BARE), take_flag,
      MEMBER(json), "print the result as JSON"},
     {"quiet", 'q', NULL, RDT_ALL & ~(RDT_WORKER | RDT_BARE), take_flag, MEMBER(quiet),

@@ -105,11 +105,26 @@ static redtune_status take_argument(parser *in, const char *word) {
     return REDTUNE_OK;
 }
 
+/* Reads the files of --ops, wherever it stands: --op before it may name an op of theirs. */
+static redtune_status read_op_files(const parser *in) {
+    redtune_status status = REDTUNE_OK;
+    if (!find_name("ops", 3, in->bits)) return REDTUNE_OK;
+    for (int i = 0; !status && i < in->word_count && strcmp(in->words[i], "--"); i++) {
+        if (!strncmp(in->words[i], "--ops=", 6))
+            status = redtune_ops_read(in->words[i] + 6, in->err);
+        else if (!strcmp(in->words[i], "--ops") && i + 1 < in->word_count)
+            status = redtune_ops_read(in->words[++i], in->err);
+    }
+    return status;
+}
+
 redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char *const words[],
                                  int word_count, bool help, rdt_options *out, redtune_error *err) {
     parser in = {
         .command = command, .bits = bits, .words = words, .word_count = word_count, .err = err};
     in.options.help = help;
+    redtune_status read = help ? REDTUNE_OK : read_op_files(&in);
+    if (read) return read;
     bool only_arguments = false;
     while (in.at < word_count) {
         const char *word = words[in.at++];
@@ -125,7 +140,8 @@ redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char
         if (status) return status;
     }
     size_t least = command->argument_least ? command->argument_least : 1;
-    if (command->argument && in.options.argument_count < least && !in.options.help)
+    if (command->argument && in.options.argument_count < least && !in.options.help &&
+        !command->argument_optional)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot %s: %s%s is given; write redtune %s %s", command->name,
                                in.options.argument ? "only one of " : "no ", command->argument,

@@ -42,6 +42,7 @@ typedef struct rdt_options {
         *recorded;
     const char *shape;    /* arrays with commas between, read once already */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
+    const char *op_files; /* read already */
     const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
     size_t argument_count;
     redtune_op ops[RDT_OPTIONS_LIST_MAX];

@@ -166,7 +166,7 @@ redtune_status rdt_user_ops_table(const rdt_op_table **out, redtune_error *err) 
     return user.status;
 }
 
-redtune_status rdt_user_ops_add(const char *files, redtune_error *err) {
+redtune_status redtune_ops_read(const char *files, redtune_error *err) {
     const rdt_op_table *table;
     if (!files || !*files) return REDTUNE_OK;
     rdt_user_ops_table(&table, NULL);

@@ -32,12 +32,8 @@ typedef struct rdt_own_op {
     rdt_own_example *examples;
 } rdt_own_op;
 
-/* Reads files whose names have ':' between, NULL and "" being none. Their ops follow those that are
- * known. A file that was read before, and another with the same text, is the op there is.
- * REDTUNE_FILE or REDTUNE_TEMPLATE, with the file, the line and the remedy, for the first that
- * cannot be used; those before it stay. */
-redtune_status rdt_user_ops_add(const char *files, redtune_error *err);
-/* The same for a text that another process has read. */
+/* As redtune_ops_read, for a text that another process has read. A file that was read before, and
+ * another with the same text, is the op there is. */
 redtune_status rdt_user_ops_add_text(const char *name, const char *text, size_t bytes,
                                      redtune_error *err);
 /* In a process that is given its ops by another: those of REDTUNE_OPS are not read. Before any op

@@ -44,9 +44,10 @@ redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *
         const rdt_op_table *user;
         const redtune_status status = rdt_user_ops_table(&user, &why);
         found = find_name(user, name ? name : "");
-        if (!found && status)
-            return rdt_fail(err, why.status, why.code, "cannot use op '%.40s': %.700s",
-                            name ? name : "", why.message);
+        if (!found && status) {
+            if (err) *err = why;
+            return status;
+        }
         if (!found) return no_such_op(name ? name : "", user, err);
     }
     *op = found->op;
@@ -72,6 +73,7 @@ redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error
         .outputs = traits->outputs,
         .parameters = traits->parameters,
         .resumes = traits->resumes,
+        .file = traits->file,
     };
     for (int i = 0; i < traits->outputs; i++) out->output_name[i] = traits->output[i].name;
     for (int i = 0; i < traits->parameters; i++) {

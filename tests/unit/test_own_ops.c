@@ -88,7 +88,7 @@ static void files_are_read_in_their_order(void) {
         CHECK(!fclose(file));
     }
     snprintf(list, sizeof list, "%s/second.lua::%s/first.lua:%s/none.lua", folder, folder, folder);
-    CHECK(rdt_user_ops_add(list, &err) == REDTUNE_FILE);
+    CHECK(redtune_ops_read(list, &err) == REDTUNE_FILE);
     CHECK_CONTAINS(err.message, "none.lua");
     for (int i = 0; i < 2; i++) CHECK_OK(redtune_op_find(names[i], &op[i], &err), err);
     CHECK(op[0] < op[1]);

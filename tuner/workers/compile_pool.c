@@ -196,8 +196,7 @@ static void start_member(rdt_compile_pool *pool, member *member) {
     *member = (struct member){.process = process, .since_s = rdt_clock_s()};
     hello.log_level = pool->options->log ? (int)pool->options->log->level : 0;
     rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache, pool->options->kernel_cache);
-    rdt_wire_put(&member->process.wire, &hello, sizeof hello);
-    if (!rdt_wire_send(&member->process.wire, RDT_FRAME_HELLO, SEND_MS))
+    if (!rdt_protocol_greet(&member->process.wire, hello, SEND_MS))
         lose(pool, member, "it took no greeting");
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <unistd.h>
+#include "codegen/user_ops.h"
 
 rdt_hello rdt_protocol_hello(rdt_role role) {
     rdt_hello hello;
@@ -32,4 +33,33 @@ redtune_status rdt_protocol_check_hello(const rdt_frame *frame, rdt_hello *out,
     said.device[sizeof said.device - 1] = said.kernel_cache[sizeof said.kernel_cache - 1] = '\0';
     *out = said;
     return REDTUNE_OK;
+}
+
+bool rdt_protocol_greet(rdt_wire *wire, rdt_hello hello, int timeout_ms) {
+    hello.op_files = rdt_user_ops_count();
+    rdt_wire_put(wire, &hello, sizeof hello);
+    bool taken = rdt_wire_send(wire, RDT_FRAME_HELLO, timeout_ms);
+    for (int i = 0; taken && i < hello.op_files; i++) {
+        const rdt_own_op *file = rdt_user_ops_get(i);
+        rdt_wire_put(wire, file->name, strlen(file->name) + 1);
+        rdt_wire_put(wire, file->text, file->bytes);
+        taken = rdt_wire_send(wire, RDT_FRAME_OP_FILE, timeout_ms);
+    }
+    return taken;
+}
+
+redtune_status rdt_protocol_take_ops(rdt_wire *wire, const rdt_hello *hello, int timeout_ms,
+                                     redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    rdt_user_ops_leave_environment();
+    for (int i = 0; !status && i < hello->op_files; i++) {
+        rdt_frame frame;
+        const bool got = rdt_wire_receive(wire, timeout_ms, &frame) == RDT_WIRE_GOT &&
+                         frame.kind == RDT_FRAME_OP_FILE;
+        const char *end = got ? memchr(frame.data, '\0', frame.bytes) : NULL;
+        if (!end) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot work: an op file did not come");
+        const size_t name_bytes = (size_t)(end + 1 - frame.data);
+        status = rdt_user_ops_add_text(frame.data, end + 1, frame.bytes - name_bytes, err);
+    }
+    return status;
 }

@@ -8,10 +8,11 @@
 
 /* To the worker. */
 enum {
-    RDT_FRAME_HELLO = 1, /* rdt_hello */
+    RDT_FRAME_HELLO = 1, /* rdt_hello; as many frames as it has op files follow */
     RDT_FRAME_VERIFY,    /* rdt_request, candidates */
-    RDT_FRAME_TIME, /* rdt_request, candidates, verdicts: those that are not good are left out */
-    RDT_FRAME_MAKE, /* rdt_compile_job */
+    RDT_FRAME_TIME,    /* rdt_request, candidates, verdicts: those that are not good are left out */
+    RDT_FRAME_MAKE,    /* rdt_compile_job */
+    RDT_FRAME_OP_FILE, /* its name with a NUL, its text */
 };
 
 /* From the worker. */
@@ -34,6 +35,7 @@ typedef struct rdt_hello {
     rdt_role role;
     int parent;              /* process id of the tune */
     int log_level;           /* lines above it are not made */
+    int op_files;            /* of the user's: the worker reads none by itself */
     char device[16];         /* of the GPU's worker, as in redtune_options */
     char kernel_cache[4096]; /* path */
 } rdt_hello;
@@ -68,6 +70,12 @@ typedef struct rdt_compile_job {
     rdt_point point;
 } rdt_compile_job;
 
+/* Sends a greeting with the user's op files, in the order of their numbers. false if the other end
+ * does not take it. */
+bool rdt_protocol_greet(rdt_wire *wire, rdt_hello hello, int timeout_ms);
+/* Takes the op files in that follow a greeting. Before any op is asked for. */
+redtune_status rdt_protocol_take_ops(rdt_wire *wire, const rdt_hello *hello, int timeout_ms,
+                                     redtune_error *err);
 /* A greeting of this build, for the rest to be filled in. */
 rdt_hello rdt_protocol_hello(rdt_role role);
 /* The greeting that a frame is; REDTUNE_UNSUPPORTED for one of another build, or for none. */

@@ -61,9 +61,8 @@ redtune_status rdt_supervisor_start(rdt_supervisor *self, redtune_error *err) {
     rdt_text_copy(hello.device, sizeof hello.device, self->device);
     rdt_text_copy(hello.kernel_cache, sizeof hello.kernel_cache,
                   self->workers->options->kernel_cache);
-    rdt_wire_put(&self->process.wire, &hello, sizeof hello);
     /* One that does not take it has ended, which is found when it is listened to. */
-    rdt_wire_send(&self->process.wire, RDT_FRAME_HELLO, SEND_MS);
+    rdt_protocol_greet(&self->process.wire, hello, SEND_MS);
     return REDTUNE_OK;
 }
 

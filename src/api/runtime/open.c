@@ -78,6 +78,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     rt->background = options->background != 0;
     rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
     redtune_status status = open_log(options, &rt->log, err);
+    if (!status) status = redtune_ops_read(options->ops, err);
     if (!status) status = copy_text(pin && *pin ? pin : NULL, &rt->pin, err);
     if (!status) status = take_check(rt, err);
     if (!status) status = take_machine(rt, options->machine, err);

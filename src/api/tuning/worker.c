@@ -85,7 +85,8 @@ static redtune_status open_gpu(worker *self, rdt_ready *ready, redtune_error *er
 }
 
 static redtune_status set_up_worker(worker *self, rdt_ready *ready, redtune_error *err) {
-    redtune_status status = rdt_builder_create(&self->log, &self->builder, err);
+    redtune_status status = rdt_protocol_take_ops(&self->wire, &self->hello, HELLO_MS, err);
+    if (!status) status = rdt_builder_create(&self->log, &self->builder, err);
     if (!status && *self->hello.kernel_cache)
         status = rdt_builder_set_cache(self->builder, self->hello.kernel_cache, err);
     if (!status) status = rdt_builder_borrow(self->builder, &self->codegen, err);
