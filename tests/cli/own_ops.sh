@@ -1,0 +1,168 @@
+# Ops of the user's own: found, listed, computed, tuned; and files that are wrong in some way, each of
+# which gets one line with the file, the line and the remedy, within two seconds.
+#
+# Usage: own_ops.sh REDTUNE
+. "${BASH_SOURCE%/*}/files.sh"
+. "${BASH_SOURCE%/*}/check.sh"
+have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
+unset REDTUNE_OPS
+
+cat >geomean.lua <<'END'
+-- The geometric mean.
+return {
+    name = "geomean",
+    formula = "exp(sum(log x[i]) / n)",
+    dtypes = { "f32", "f64" },
+    accumulator = "f64",
+    identity = "0",
+    map = "log((double)x)",
+    combine = "a + b",
+    finish = "exp(a / count)",
+    examples = { { x = { 1, 2, 4 }, result = 2 } },
+}
+END
+cat >rms.lua <<'END'
+return {
+    name = "rms",
+    accumulator = { n = "u64", sum = "f64" },
+    identity = { n = "0", sum = "0" },
+    map = { n = "1", sum = "(double)x * x" },
+    combine = { n = "a.n + b.n", sum = "a.sum + b.sum" },
+    finish = "sqrt(a.sum / a.n)",
+    result = "f64",
+    examples = { { x = { 1, 7 }, result = 5 } },
+}
+END
+{ npy "'<f4'" "(3,)"; printf '\0\0\200\77\0\0\0\100\0\0\200\100'; } >floats.npy # 1, 2, 4
+{ npy "'<i4'" "(2,)"; printf '\1\0\0\0\7\0\0\0'; } >whole.npy
+
+with() { run "$redtune" "$@" --ops geomean.lua:rms.lua; }
+
+an_op_is_found_by_option_and_variable() {
+    run "$redtune" emit --op geomean
+    want_refused 2 "no such op; use sum, "
+    with emit --op geomean
+    want_exit 0
+    want_in_out "redtune: the geomean of f32 into f64"
+    REDTUNE_OPS=geomean.lua run "$redtune" emit --op geomean
+    want_exit 0
+    REDTUNE_OPS=none.lua run "$redtune" emit --op sum
+    want_exit 0
+    want_no_err
+}
+
+ops_are_listed() {
+    with show ops
+    want_exit 0
+    out=$(tr -s ' ' <stdout) # whatever the columns' widths
+    want_in_out "geomean 1 result - exp(sum(log x[i]) / n) (geomean.lua)"
+    want_in_out "xor 1 result - x[0] ^ ... ^ x[n-1]"
+    with show ops --json
+    want_in_out '"file": "rms.lua"'
+    run "$redtune" show ops --ops none.lua
+    want_refused 1 "cannot read none.lua"
+    run "$redtune" show opps
+    want_refused 2 "write redtune show, or redtune show ops"
+}
+
+lines_lead_to_the_file() {
+    with emit --op geomean --lines
+    want_in_out '#line 8 "geomean.lua"'
+    with emit --op geomean
+    want_not_in_out "#line"
+}
+
+files_are_reduced() {
+    with reduce floats.npy --device 0 --op geomean
+    want_out 2
+    with reduce whole.npy --device 0 --op rms
+    want_out 5
+    with reduce whole.npy --device 0 --op geomean
+    want_refused 2 "it is for f32, f64 only"
+}
+
+# With the workers that a tune has.
+an_op_is_tuned_and_kept() {
+    with tune --device 0 --db mine.db --op geomean --dtype f32 --size 512 --effort quick
+    want_exit 0
+    want_in_out "geomean  f32"
+    with explain --device 0 --db mine.db --op geomean --dtype f32 --count 512
+    want_in_out "geomean of 512 f32"
+    with verify --device 0 --db mine.db --all
+    want_exit 0
+    want_in_err " 0 do not"
+}
+
+# Another formula makes another kernel: what was measured is not of it.
+a_changed_op_is_measured_anew() {
+    sed 's/log((double)x)/log(1.0 * x)/' geomean.lua >changed.lua
+    run "$redtune" show --db mine.db --all --ops changed.lua
+    want_in_out "(other templates)"
+    run "$redtune" tune --device 0 --db mine.db --ops changed.lua --op geomean --dtype f32 \
+        --size 512 --effort quick
+    want_in_err "1 problem, 0 of them measured before"
+}
+
+# The same name elsewhere is another op: what was planned for one is not run for the other.
+ops_of_one_number_are_told_apart() {
+    run "$redtune" reduce floats.npy --device 0 --ops geomean.lua --op geomean
+    run "$redtune" reduce floats.npy --device 0 --ops rms.lua --op rms
+    want_out 2.6457513110645907
+}
+
+# The processor's time of all that ran so far, in ms: others may be busy here, too.
+spent_ms() {
+    times >spent
+    awk -F '[ms]' 'NR == 2 { print int(60000 * ($1 + $3) + 1000 * ($2 + $4)) }' spent
+}
+
+# wrong NAME SED TEXT: the geometric mean with one change is refused, and nothing is stored.
+wrong() {
+    local began
+    sed "$2" geomean.lua >"$1.lua"
+    began=$(spent_ms)
+    run "$redtune" tune --device 0 --db "$1.db" --ops "$1.lua" --op geomean --dtype f32 --size 512 \
+        --effort quick --quiet
+    [ $(($(spent_ms) - began)) -lt 2000 ] || fail "it takes $(($(spent_ms) - began)) ms"
+    want_exit 1
+    want_one_line
+    want_in_err "$1.lua:$3"
+    [[ $err == *";"* ]] || fail "no remedy"
+    run "$redtune" show --db "$1.db" --all --json
+    want_not_in_out '"op"'
+}
+
+a_wrong_file_gets_one_line() {
+    wrong syntax 's/identity = /identity = = /' "7: unexpected symbol near '='; correct it there"
+    wrong missing '/identity/d' '2: identity is missing; add identity = "..."'
+    wrong associative 's/"a + b"/"a + b + 0.5 * fmin(a, b)"/' "9: combine is not associative: "
+    wrong example 's/result = 2 /result = 3 /' "11: example 1 gives 2 and should give 3; correct"
+    wrong endless '1s/.*/while true do end/' "1: it runs too long"
+    wrong cuda 's/log((double)x)/log((double)x/' '8: NVRTC says: expected a ")"; correct'
+    wrong undefined 's/"log((double)x)"/logarithm/' "8: undefined name 'logarithm'; correct"
+    wrong undefined_cuda 's/log(/logarithm(/' '8: NVRTC says: identifier "logarithm" is undefined'
+    wrong type 's/identity = "0"/identity = 0/' "7: identity must be a text"
+    wrong taken 's/"geomean"/"sum"/' "3: the name 'sum' is taken by the op of redtune itself; choose"
+    wrong dtype 's/"f64" }/"f65" }/' "5: unknown dtype 'f65'; use "
+}
+
+so_does_one_that_is_wrong_otherwise() {
+    wrong neutral 's/identity = "0"/identity = "1"/' "7: identity is not neutral: "
+    wrong commutative 's/"a + b"/"a + b + (a == 0 || b == 0 ? 0 : a)"/' "9: combine is not "
+    wrong large 's/accumulator = "f64"/accumulator = { a = "f64", b = "f64", c = "f64", d = "f64", e = "i32" }/' \
+        "6: accumulator has 40 bytes, and at most 32 are possible; take"
+    wrong nowhere 's/log(/sqrt(-1.0 - /' "8: it gives no number for elements from 1 to 4; set"
+}
+
+# No code travels in a database.
+a_database_has_no_code() {
+    run "$redtune" export --ops geomean.lua --db mine.db --format json
+    want_exit 0
+    want_not_in_out "log("
+    if grep -q "log(" mine.db; then fail "the database has CUDA text"; fi
+}
+
+check_run an_op_is_found_by_option_and_variable ops_are_listed lines_lead_to_the_file \
+    files_are_reduced an_op_is_tuned_and_kept a_changed_op_is_measured_anew \
+    ops_of_one_number_are_told_apart a_wrong_file_gets_one_line \
+    so_does_one_that_is_wrong_otherwise a_database_has_no_code
