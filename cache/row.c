@@ -116,10 +116,10 @@ static const char *name_of(kind kind, int value) {
 
 /* -1 for no such name. */
 static int find_name(kind kind, const char *name) {
-    redtune_op op;
+    const rdt_op_traits *op;
     redtune_dtype dtype;
     switch (kind) {
-    case KIND_OP: return redtune_op_find(name, &op, NULL) ? -1 : (int)op;
+    case KIND_OP: op = rdt_op_meet(name); return op ? (int)op->op : -1;
     case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT: return rdt_problem_find_layout(name);
     case KIND_ORDER: return rdt_problem_find_order(name);
@@ -174,7 +174,8 @@ static bool times_fit(const rdt_trial *trial) {
 const char *rdt_row_check(const rdt_row *row) {
     redtune_problem resolved;
     const rdt_origin *origin = &row->origin;
-    if (!row->trial.problem.result || rdt_problem_resolve(&row->trial.problem, &resolved, NULL))
+    if (!row->trial.problem.result ||
+        rdt_problem_resolve_stored(&row->trial.problem, &resolved, NULL))
         return "its op, dtype, result and extents are no problem";
     /* Else two rows of one problem would be taken for rows of two. */
     if (!rdt_problem_same_extents(&row->trial.problem, &resolved))

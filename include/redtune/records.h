@@ -70,6 +70,8 @@ typedef struct redtune_row {
     int imported;                      /* nonzero: by an import, not measured into this database */
     int shipped;                       /* nonzero: of the system's databases */
     const char *database;              /* where it lies */
+    int op_absent; /* nonzero: its op is in a file that is not named here: it has its name, and
+                    * nothing can be computed with it */
 } redtune_row;
 
 /* Another status than REDTUNE_OK ends the enumeration with it. */

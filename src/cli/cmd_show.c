@@ -58,7 +58,8 @@ static void add_winner(rdt_table *table, const redtune_row *row) {
     rdt_table_add_ratio(table, row->default_ns, row->median_ns);
     add_number(table, "%.1f %%", peak > 0 ? 100 * row->gbps / peak : 0, peak > 0);
     rdt_table_add(table, "%s", row->family);
-    rdt_table_add(table, "%s%s", row->config, row->is_default ? " (default)" : "");
+    rdt_table_add(table, "%s%s%s", row->config, row->is_default ? " (default)" : "",
+                  row->op_absent ? " (its op is not here)" : "");
 }
 
 static void add_any(rdt_table *table, const redtune_row *row) {
@@ -71,9 +72,12 @@ static void add_any(rdt_table *table, const redtune_row *row) {
     add_number(table, "%.0f", row->rank, row->rank >= 0);
     rdt_table_add(table, "%s", row->is_winner ? "winner" : row->outcome);
     rdt_table_add(table, "%s", row->shipped ? "shipped" : row->imported ? "elsewhere" : "here");
-    rdt_table_add(
-        table, "%s %s%s%s%s%s", row->family, row->config, row->is_default ? " (default)" : "",
-        row->templates_differ ? " (other templates)" : "", *row->cause ? ": " : "", row->cause);
+    rdt_table_add(table, "%s %s%s%s%s%s", row->family, row->config,
+                  row->is_default ? " (default)" : "",
+                  row->op_absent          ? " (its op is not here)"
+                  : row->templates_differ ? " (other templates)"
+                                          : "",
+                  *row->cause ? ": " : "", row->cause);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -115,6 +119,7 @@ static void write_row(rdt_json *json, const redtune_row *row) {
     rdt_json_text(json, "machine", row->machine);
     rdt_json_text(json, "templates", row->templates);
     rdt_json_truth(json, "templates_differ", row->templates_differ);
+    rdt_json_truth(json, "op_absent", row->op_absent);
     rdt_json_count(json, "driver_version", (uint64_t)row->driver_version);
     rdt_json_count(json, "nvrtc_version", (uint64_t)row->nvrtc_version);
     rdt_json_count(json, "date", (uint64_t)row->date);

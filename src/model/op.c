@@ -1,11 +1,24 @@
 /* Op: finding ops among those compiled in and those of the user. */
 #include "model/op.h"
 
+#include <pthread.h>
 #include <string.h>
 #include "base/text.h"
 
+/* Ops that only measurements name. The table only grows, as that of the user's ops does. */
+static struct absent_ops {
+    pthread_mutex_t lock; /* of adding */
+    int count;
+    rdt_op_traits entry[RDT_OPS_ABSENT_MAX];
+} absent = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 const rdt_op_traits *rdt_op_find(redtune_op op) {
     size_t at = (size_t)op, compiled_in = (size_t)rdt_op_compiled_in.count;
+    if (at >= RDT_OPS_ABSENT) {
+        at -= RDT_OPS_ABSENT;
+        const int count = __atomic_load_n(&absent.count, __ATOMIC_ACQUIRE);
+        return at < (size_t)count ? &absent.entry[at] : NULL;
+    }
     if (at < compiled_in) return &rdt_op_compiled_in.entry[at];
     const rdt_op_table *user;
     rdt_user_ops_table(&user, NULL);
@@ -21,6 +34,53 @@ static const rdt_op_traits *find_name(const rdt_op_table *table, const char *nam
     for (int i = 0, count = rdt_op_table_count(table); i < count; i++)
         if (!strcmp(table->entry[i].name, name)) return &table->entry[i];
     return NULL;
+}
+
+static const rdt_op_traits *find_present(const char *name) {
+    const rdt_op_table *user;
+    const rdt_op_traits *found = find_name(&rdt_op_compiled_in, name);
+    if (found) return found;
+    rdt_user_ops_table(&user, NULL);
+    return find_name(user, name);
+}
+
+/* The lock is held. */
+static const rdt_op_traits *find_absent(const char *name) {
+    for (int i = 0; i < absent.count; i++)
+        if (!strcmp(absent.entry[i].name, name)) return &absent.entry[i];
+    if (absent.count == RDT_OPS_ABSENT_MAX) return NULL;
+    rdt_op_traits *out = &absent.entry[absent.count];
+    *out = (rdt_op_traits){.op = (redtune_op)(RDT_OPS_ABSENT + absent.count),
+                           .combines = RDT_COMBINES_OWN,
+                           .result = RDT_RESULT_DTYPE,
+                           .power = 1,
+                           .f64_from = 1,
+                           .values = 1,
+                           .inputs = 1,
+                           .outputs = 1,
+                           .absent = true};
+    rdt_text_copy(out->name, sizeof out->name, name);
+    out->output[0].result = RDT_RESULT_DTYPE;
+    __atomic_store_n(&absent.count, absent.count + 1, __ATOMIC_RELEASE);
+    return out;
+}
+
+const rdt_op_traits *rdt_op_meet(const char *name) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    const size_t length = strlen(name);
+    const rdt_op_traits *found = find_present(name);
+    if (found || !length || length >= RDT_OP_NAME_BYTES || strspn(name, letters) != length)
+        return found;
+    pthread_mutex_lock(&absent.lock);
+    found = find_absent(name);
+    pthread_mutex_unlock(&absent.lock);
+    return found;
+}
+
+int rdt_op_compare(redtune_op a, redtune_op b) {
+    const int compiled_in = rdt_op_compiled_in.count;
+    if ((int)a < compiled_in || (int)b < compiled_in || a == b) return (int)a - (int)b;
+    return strcmp(redtune_op_name(a), redtune_op_name(b));
 }
 
 static redtune_status no_such_op(const char *name, const rdt_op_table *user, redtune_error *err) {
@@ -62,7 +122,7 @@ const char *redtune_op_name(redtune_op op) {
 redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error *err) {
     const rdt_op_traits *traits = rdt_op_find(op);
     if (!out) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot describe an op: out is NULL");
-    if (!traits)
+    if (!traits || traits->absent)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot describe op %d: no such op", (int)op);
     *out = (redtune_op_info){
         .name = traits->name,

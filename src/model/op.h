@@ -48,6 +48,8 @@ typedef enum rdt_combines { RDT_COMBINES_LIST(ENTRY) } rdt_combines;
 
 enum {
     RDT_OPS_MAX = 128,
+    RDT_OPS_ABSENT = 1024, /* the number of the first absent op */
+    RDT_OPS_ABSENT_MAX = 64,
     RDT_OP_NAME_BYTES = 24,
     RDT_OP_FORMULA_BYTES = 120,
     RDT_OP_INPUTS_MAX = 2,
@@ -91,6 +93,7 @@ typedef struct rdt_op_traits {
      * content's hash. NULL and 0 for others. */
     const char *file;
     uint64_t content;
+    bool absent; /* only its name is known: rdt_op_meet */
 } rdt_op_traits;
 
 /* Valid when zeroed. */
@@ -110,3 +113,11 @@ int rdt_op_table_count(const rdt_op_table *table);
 
 /* NULL for a value that is no op. */
 const rdt_op_traits *rdt_op_find(redtune_op op);
+/* The op of that name, of which a measurement is; where there is none, the traits of an absent op:
+ * its measurements can be shown, stored and moved, and nothing can be computed. An absent op keeps
+ * its number, beyond those of ops, while the process lives. NULL for what cannot be an op's name,
+ * and where more than RDT_OPS_ABSENT_MAX names have been met. */
+const rdt_op_traits *rdt_op_meet(const char *name);
+/* Below, at or above 0 as op a comes before, is or comes behind op b: those that are compiled in by
+ * their numbers, the others, whose numbers are of this process, behind them by their names. */
+int rdt_op_compare(redtune_op a, redtune_op b);

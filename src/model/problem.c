@@ -86,7 +86,7 @@ static redtune_status refuse_dtype(const rdt_op_traits *op, const rdt_dtype_trai
 static redtune_status resolve_result(const redtune_problem *problem, const rdt_op_traits *op,
                                      const rdt_dtype_traits *input, redtune_dtype *out,
                                      redtune_error *err) {
-    redtune_dtype usual = usual_result(op, 0, input);
+    redtune_dtype usual = op->absent ? problem->result : usual_result(op, 0, input);
     if (!usual) return refuse_dtype(op, input, err);
     if (problem->result && problem->result != usual &&
         !may_result(op->result, input, problem->result)) {
@@ -155,6 +155,17 @@ static redtune_status check_uses(const redtune_problem *problem, const rdt_op_tr
 
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err) {
+    const rdt_op_traits *op = problem ? rdt_op_find(problem->op) : NULL;
+    if (op && op->absent)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: there are measurements of op %s, and it is not here; name "
+                        "its file to redtune_open or in REDTUNE_OPS",
+                        op->name);
+    return rdt_problem_resolve_stored(problem, out, err);
+}
+
+redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtune_problem *out,
+                                          redtune_error *err) {
     if (!problem) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: problem is NULL");
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
@@ -345,7 +356,7 @@ int rdt_problem_alignment(const redtune_problem *problem) {
 static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b) {
-    int diff = (int)a->op - (int)b->op;
+    int diff = rdt_op_compare(a->op, b->op);
     if (!diff) diff = (int)a->dtype - (int)b->dtype;
     if (!diff) diff = (int)a->result - (int)b->result;
     if (!diff) diff = (int)rdt_problem_layout(a) - (int)rdt_problem_layout(b);

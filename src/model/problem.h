@@ -36,6 +36,9 @@ int rdt_problem_find_order(const char *name);
  * makes no sense, REDTUNE_UNSUPPORTED for another layout or order than those above. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
+/* The same for a problem that was measured: its op may be absent. */
+redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtune_problem *out,
+                                          redtune_error *err);
 /* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* The dtype of the second result, likewise; REDTUNE_DTYPE_NONE where the op has one. */

@@ -154,6 +154,48 @@ so_does_one_that_is_wrong_otherwise() {
     wrong nowhere 's/log(/sqrt(-1.0 - /' "8: it gives no number for elements from 1 to 4; set"
 }
 
+# Without its file an op's measurements are kept, and marked. Nothing is computed with them.
+an_absent_op_is_kept_and_marked() {
+    run "$redtune" show --db mine.db
+    out=$(tr -s ' \n' '  ' <stdout) # in one line, however wide the table is
+    want_in_out geomean
+    want_in_out "(its op is not here)"
+    run "$redtune" show --db mine.db --all --json
+    want_in_out '"op_absent": true'
+    with show --db mine.db --all --json
+    want_not_in_out '"op_absent": true'
+    run "$redtune" verify --device 0 --db mine.db --all
+    want_in_err "nothing"
+    run "$redtune" explain --device 0 --db mine.db --op geomean
+    want_refused 2 "no such op; use sum, "
+    run "$redtune" tune --device 0 --db mine.db --dtype f64 --size 512 --effort quick --quiet
+    want_exit 0
+    run "$redtune" report --db mine.db -o page.html
+    want_exit 0
+}
+
+an_absent_op_is_moved() {
+    local format rows
+    # Rows that are the same in everything are one.
+    with export --db mine.db -o present.sqlite
+    with merge present.db present.sqlite
+    with show --db present.db --all --json
+    rows=$(grep -c '"op": "geomean"' stdout)
+    for format in sqlite json; do
+        run "$redtune" export --db mine.db --format $format -o "absent.$format"
+        want_exit 0
+        run "$redtune" merge "merged.$format.db" "absent.$format"
+        want_exit 0
+        run "$redtune" show --db "merged.$format.db" --all --json
+        [ "$(grep -c '"op": "geomean"' stdout)" = "$rows" ] || fail "not all $rows rows are there"
+        run "$redtune" import --db "imported.$format.db" "absent.$format"
+        want_in_err "its op is not here; name the file that has it, and import again"
+        with import --db "imported.$format.db" "absent.$format"
+        with show --db "imported.$format.db" --all --json
+        [ "$(grep -c '"op": "geomean"' stdout)" = "$rows" ] || fail "not all $rows rows came"
+    done
+}
+
 # No code travels in a database.
 a_database_has_no_code() {
     run "$redtune" export --ops geomean.lua --db mine.db --format json
@@ -165,4 +207,5 @@ a_database_has_no_code() {
 check_run an_op_is_found_by_option_and_variable ops_are_listed lines_lead_to_the_file \
     files_are_reduced an_op_is_tuned_and_kept a_changed_op_is_measured_anew \
     ops_of_one_number_are_told_apart a_wrong_file_gets_one_line \
-    so_does_one_that_is_wrong_otherwise a_database_has_no_code
+    so_does_one_that_is_wrong_otherwise an_absent_op_is_kept_and_marked an_absent_op_is_moved \
+    a_database_has_no_code

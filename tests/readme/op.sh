@@ -73,10 +73,10 @@ it_reduces_a_file() {
     want_out -19
 }
 
-# A row of an op that only other templates have is kept, and is not in the way.
+# A row of an op that only other templates have is kept and marked, and is not in the way.
 without_the_templates_its_rows_are_left_alone() {
-    run "$redtune" show --db mine.db
-    want_not_in_out sumcube
+    run "$redtune" show --db mine.db --json
+    want_in_out '"op_absent": true'
     run "$redtune" tune --device 0 --db mine.db --op sum --dtype f64 --size 512 --effort quick --quiet
     want_exit 0
     with mine show --db mine.db --op sumcube

@@ -39,6 +39,7 @@ static redtune_status mark_row(rdt_codegen *codegen, rdt_row *row, redtune_error
     reading read;
     rdt_point baseline;
     char kernel[RDT_KERNEL_BYTES];
+    if (rdt_op_find(trial->problem.op)->absent) return REDTUNE_OK;
     redtune_status status = find_kernel(codegen, trial, &row->gpu, &read, kernel, &why);
     row->current = !status && !strcmp(kernel, trial->kernel);
     if (row->current) {
@@ -53,7 +54,8 @@ static redtune_status mark_row(rdt_codegen *codegen, rdt_row *row, redtune_error
 
 /* The templates' version says nothing of what is in the user's files. */
 static bool is_of_file(const rdt_row *row) {
-    return rdt_op_find(row->trial.problem.op)->file != NULL;
+    const rdt_op_traits *op = rdt_op_find(row->trial.problem.op);
+    return op->file || op->absent;
 }
 
 /* How many rows only a look at their kernels can tell. */

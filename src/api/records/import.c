@@ -44,6 +44,9 @@ static redtune_status import_row(void *user, const rdt_row *row, redtune_error *
     self->counts.rows++;
     rdt_row taken = *row;
     const char *wrong = rdt_validate_row_check(&taken, self->codegen, self->latest);
+    /* One's own rows of an op whose file is elsewhere are kept. */
+    if (!wrong && !self->wanted->merge && rdt_op_find(taken.trial.problem.op)->absent)
+        wrong = "its op is not here; name the file that has it, and import again";
     if (wrong) {
         count_refused(self, wrong, 1);
         return REDTUNE_OK;

@@ -152,6 +152,7 @@ static void describe_row(const rdt_listing *self, const rdt_listed *each, redtun
         .imported = trial->imported,
         .shipped = row->layer >= self->layers.own,
         .database = self->layers.path[row->layer],
+        .op_absent = rdt_op_find(trial->problem.op)->absent,
     };
     rdt_convert_gpu(&row->gpu, &out->gpu);
     tell_conditions(&trial->conditions, out);

@@ -19,7 +19,10 @@ static redtune_status keep_winner(void *user, const rdt_standing *standing, redt
 
 /* An op of the user's is not lent to others: the number by which a plan would remember it is of
  * this process alone. */
-static bool may_lend(const redtune_problem *measured) { return !rdt_op_find(measured->op)->file; }
+static bool may_lend(const redtune_problem *measured) {
+    const rdt_op_traits *op = rdt_op_find(measured->op);
+    return !op->file && !op->absent;
+}
 
 /* Which rows are read: those of the case's class, or those with its traffic on its GPU model. */
 typedef struct reading {

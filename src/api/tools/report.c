@@ -208,6 +208,15 @@ static redtune_status list_candidates(gathering *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
+/* A page is about kernels that can be made here. */
+static void drop_absent_ops(rdt_listing *listing) {
+    size_t kept = 0;
+    for (size_t i = 0; i < listing->count; i++)
+        if (!rdt_op_find(listing->entry[i].row->trial.problem.op)->absent)
+            listing->entry[kept++] = listing->entry[i];
+    listing->count = kept;
+}
+
 /* ---- the whole database ---------------------------------------------------------------------- */
 
 static redtune_status gather_report(gathering *self, redtune_error *err) {
@@ -222,6 +231,7 @@ static redtune_status gather_report(gathering *self, redtune_error *err) {
         .single = true,
     };
     redtune_status status = rdt_query_list(&query, &about, &self->listing, err);
+    drop_absent_ops(&self->listing);
     if (!status) status = list_groups(self, err);
     if (!status && !self->report.point_count && !wanted->step_count)
         status = rdt_target_fail("report", &listing->layers, err);

@@ -54,7 +54,8 @@ static bool is_to_verify(const work *self, const rdt_row *row) {
     const redtune_verifying *wanted = self->wanted;
     const rdt_problem_filter filter = {wanted->op,    wanted->dtype, wanted->layouts,
                                        wanted->count, wanted->outer, wanted->inner};
-    return rdt_facts_same_model(&row->gpu, &self->rt->context->facts) &&
+    return !rdt_op_find(row->trial.problem.op)->absent &&
+           rdt_facts_same_model(&row->gpu, &self->rt->context->facts) &&
            rdt_problem_filter_takes(&filter, &row->trial.problem);
 }
 
