@@ -79,6 +79,7 @@ adapt() {
         return
     fi
     line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
+    line=${line//--size 1K..1M --effort/--size 512 --effort} # minutes
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
     [[ $line != build/release/examples/sum* ]] || line="build/release/examples/sum 10000"
@@ -101,6 +102,10 @@ prepare() {
             '{"op":"sum","dtype":"f32","count":64,"outer":8,"calls":3}' >runs.jsonl
         ;;
     esac
+    [[ $1 != *numbers.npy* ]] || {
+        . "$source/tests/cli/files.sh"
+        { npy "'<f4'" "(3,)"; printf '\0\0\200\77\0\0\0\100\0\0\200\100'; } >numbers.npy
+    }
     [[ $1 != *FILE.npy* ]] || { . "$source/tests/cli/files.sh"; { npy "'<i4'" "(2, 5)"; integers 4 10; } >FILE.npy; }
 }
 
@@ -121,6 +126,9 @@ run() {
     echo "$((SECONDS - began)) s: $page: $line"
 }
 
+# A block of Lua that begins with a file's name is that file.
+awk '/^```lua$/ {begins = 1; next} /^```$/ {name = ""} begins && /^-- [a-z_]+\.lua$/ {name = $2}
+    {begins = 0} name {print >name}' docs/own-ops.md
 awk '/^```c$/ {inside = 1; next} /^```$/ {inside = 0} inside' README.md >sum.c
 export C_INCLUDE_PATH=${C_INCLUDE_PATH:-}:$(dirname "$(find -L build/cuda /usr/local/cuda \
     "${CUDA_PATH:-/nowhere}" /usr/include -maxdepth 4 -name cuda.h 2>/dev/null | head -n 1)")
