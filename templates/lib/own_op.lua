@@ -258,9 +258,8 @@ local function make_of(from, entry, fields, results)
     local map = read_expressions(from, entry, "map", fields)
     local combine = read_expressions(from, entry, "combine", fields)
     local two = entry.inputs == 2
-    local more = entry.parameters and ", const rdt_given &given" or ""
+    local more = entry.parameters and ", const values &given" or ""
     local passed = entry.parameters and ", given" or ""
-    local first = more:sub(3)
     return function(t)
         local acc = fields[1][2] == "" and accumulator[fields[1][1]] or accumulator.struct(fields)
         local x = t.dtype.value
@@ -268,8 +267,7 @@ local function make_of(from, entry, fields, results)
         if entry.functions then
             text[1] = from:directive(entry.functions, "functions") .. entry.functions .. "\n"
         end
-        text[#text + 1] = function_of(from, acc, fields, ("own_identity(%s)"):format(first),
-                                      "identity", identity)
+        text[#text + 1] = function_of(from, acc, fields, "own_identity()", "identity", identity)
         text[#text + 1] = function_of(from, acc, fields,
             ("own_map(%s x%s%s)"):format(x, two and ", " .. x .. " y" or "", more), "map", map)
         text[#text + 1] = function_of(from, acc, fields,
@@ -280,7 +278,7 @@ local function make_of(from, entry, fields, results)
         end
         return {
             acc = acc,
-            identity = ("own_identity(%s)"):format(entry.parameters and "given" or ""),
+            identity = "own_identity()",
             functions = table.concat(text, "\n"),
             map = function(a, b)
                 return ("own_map(%s%s%s)"):format(a, two and ", " .. b or "", passed)
