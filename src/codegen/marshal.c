@@ -76,10 +76,11 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     push_entry(state, "dtypes", redtune_dtype_name(problem->result));
     lua_setfield(state, -2, "result");
     const redtune_dtype second = rdt_problem_second(problem);
-    if (second) {
+    if (second)
         push_entry(state, "dtypes", redtune_dtype_name(second));
-        lua_setfield(state, -2, "second");
-    }
+    else
+        lua_pushboolean(state, false);
+    lua_setfield(state, -2, "second");
     lua_pushboolean(state, (problem->uses & REDTUNE_USE_ACCUMULATE) != 0);
     lua_setfield(state, -2, "resumes");
     lua_pushboolean(state, (problem->uses & REDTUNE_USE_DEVICE_COUNT) != 0);
@@ -133,6 +134,17 @@ void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
         lua_pushinteger(state, fields[i].value);
         lua_setfield(state, -2, fields[i].name);
     }
+}
+
+uint32_t rdt_marshal_slot_bytes(lua_State *state, const rdt_case *at) {
+    rdt_lua_require(state, "lib/limits");
+    lua_getfield(state, -1, "slot_bytes");
+    rdt_marshal_push_problem(state, at->problem);
+    rdt_marshal_push_facts(state, at->facts);
+    lua_call(state, 2, 1);
+    const uint32_t bytes = (uint32_t)lua_tointeger(state, -1);
+    lua_pop(state, 2);
+    return bytes;
 }
 
 int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,

@@ -55,10 +55,13 @@ void rdt_marshal_push_config(lua_State *state, const rdt_space *space, const rdt
                              bool compiled_only);
 /* Reads such a table over *out, checking every value against the space. */
 void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
-/* {op, dtype, result, acc, layout}; with count, outer, inner, outer_step and step. */
+/* {op, dtype, result, second, acc, layout, resumes, counts}; with count, outer, inner, outer_step
+ * and step. */
 void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);
+/* Bytes of a slot for the accumulator that the op has there: rdt_launch.slot_bytes. */
+uint32_t rdt_marshal_slot_bytes(lua_State *state, const rdt_case *at);
 /* An integer field of the table at index, between low and high; raises an error else. */
 int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,
                             int64_t high);

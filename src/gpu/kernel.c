@@ -92,7 +92,8 @@ redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how
 
 redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what, CUstream stream,
                                   redtune_error *err) {
-    void *args[] = {&what.slots, &what.slot_count, &what.first, &what.count, &what.output};
+    void *args[] = {&what.slots, &what.slot_count, &what.first,
+                    &what.count, &what.output,     &what.given};
     return rdt_driver_check(
         kernel->driver,
         launch(kernel->driver, kernel->combine, 1, RDT_COMBINE_THREADS, false, stream, args), err,

@@ -42,6 +42,7 @@ typedef struct rdt_combination {
     uint64_t first;     /* the index of their first element */
     uint64_t count;     /* of all their elements, for the result */
     CUdeviceptr output; /* 0: none */
+    rdt_given given;
 } rdt_combination;
 
 /* Asynchronous. The kernel accumulates. */

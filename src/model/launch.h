@@ -8,10 +8,10 @@
  * redtune_finish(void *scratch, uint32 blocks, uint64 count, R *output, given).
  *
  * A launch that accumulates leaves the op's accumulator in place of the result, so that a whole may
- * be reduced in parts. Its output is a slot: RDT_ACCUMULATOR_BYTES at an address aligned to as
- * many, of which the first are the accumulator as CUDA lays it out (templates/lib/accumulator.lua),
- * the others anything. Its source also defines
- *   redtune_combine(slot *slots, uint32 n, uint64 first, uint64 count, R *output)
+ * be reduced in parts. Its output is a slot: slot_bytes at an address aligned to as many, of which
+ * the first are the accumulator as CUDA lays it out (templates/lib/accumulator.lua), the others
+ * anything. Its source also defines
+ *   redtune_combine(slot *slots, uint32 n, uint64 first, uint64 count, R *output, given)
  * for one block of RDT_COMBINE_THREADS: slots[0] becomes the combination of n slots, in an order
  * that depends on n alone, with `first` added to the index that an op looks for; where output is
  * not NULL, it gets the result over count elements. Parts that are each moved to their first index
@@ -36,6 +36,7 @@ enum {
     RDT_SCRATCH_COUNTERS_BYTES = 256,
     RDT_SCRATCH_WORDS_BYTES = 32, /* per block */
     RDT_ACCUMULATOR_BYTES = 16,
+    RDT_ACCUMULATOR_BYTES_MAX = 2 * RDT_ACCUMULATOR_BYTES,
     RDT_COMBINE_THREADS = 32,
     RDT_SCRATCH_SLOT_BYTES = RDT_ACCUMULATOR_BYTES, /* per block */
     RDT_SCRATCH_WORDS_OFFSET = RDT_SCRATCH_COUNTERS_BYTES,
@@ -85,6 +86,8 @@ typedef struct rdt_launch {
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
     bool accumulates; /* output is an accumulator, and the kernel has redtune_combine */
+    uint32_t
+        slot_bytes; /* of the op's accumulator: RDT_ACCUMULATOR_BYTES, or those of the largest */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

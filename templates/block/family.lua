@@ -32,6 +32,15 @@ local function tile(c)
     return c.block * c.vec * c.unroll
 end
 
+-- What there is scratch for.
+local function blocks_max(c, p, d)
+    return math.min(d.blocks_max, limits.room(c, p, d))
+end
+
+local function input_bytes(p)
+    return p.count * limits.element_bytes(p)
+end
+
 local function tiles(c, p)
     return (p.count + tile(c) - 1) // tile(c)
 end
@@ -50,7 +59,7 @@ function family.distinct(c, p, d)
     local wanted = tiles(c, p)
     if wanted < 2 then return false end -- one block: single
     -- A grid is as wide as there are tiles at most, and as there is scratch.
-    return c.per_sm == 1 or math.min(wanted, d.blocks_max) > c.per_sm // 2 * d.sm_count
+    return c.per_sm == 1 or math.min(wanted, blocks_max(c, p, d)) > c.per_sm // 2 * d.sm_count
 end
 
 -- Whether a distinct config may be the fastest, by arithmetic that holds on any GPU. What is left
@@ -60,7 +69,7 @@ function family.useful(c, p, d)
     local bytes = c.vec * p.dtype.bytes
     if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
     -- One multiprocessor of all takes what is far more than it holds.
-    if c.finish == "single" then return p.count * p.dtype.bytes <= 256 * 1024 end
+    if c.finish == "single" then return input_bytes(p) <= 256 * 1024 end
     -- Loops of few loads, gone through again and again.
     if tiles(c, p) > 64 * d.sm_count and c.block * c.unroll < 256 then return false end
     -- Blocks that come and go more than sixteen times over.
@@ -89,7 +98,7 @@ local grids = {
 -- The built-in default: good on any GPU, known to be best on none.
 function family.default(p, d)
     for _, row in ipairs(grids) do
-        if p.count * p.dtype.bytes <= row.bytes then
+        if input_bytes(p) <= row.bytes then
             return {
                 block = row.block, vec = 16 // p.dtype.bytes, unroll = row.unroll,
                 load = "no_allocate", tail = "shuffle", finish = row.finish or "poll",
@@ -104,7 +113,7 @@ function family.launch(c, p, d)
     return {
         threads = c.block,
         tile = tile(c),
-        blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, d.blocks_max),
+        blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
         final_threads = c.finish == "two_pass" and c.block or 0,
         overlap = limits.overlap(p, d),
     }

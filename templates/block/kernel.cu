@@ -1,10 +1,11 @@
 //@ local loads = require "lib/load"
 //@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
-//@ local parts = (op.narrow or op.word) and layout.words or vec
-//@ local ahead = arch >= 90 and not indexed
+//@ local parts = given.parts(layout, vec)
+//@ local ahead = arch >= 90 and not indexed and not counts
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "block" with
 // @{config}
 //
@@ -16,6 +17,7 @@ typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 typedef @{acc.c} accumulator;
 
+//@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 VEC = @{vec};  // elements per load
 constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
@@ -28,7 +30,7 @@ constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
 constexpr u64 AHEAD_BYTES = 1 << 20;  // larger inputs are not prefetched
 //@ end
 
-static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) <= @{scratch.slot_bytes}, "");
+static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) <= @{math.max(scratch.slot_bytes, acc.bytes)}, "");
 static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
 
 //@ include "lib/vector.cu"
@@ -45,7 +47,7 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 //@ include "lib/reduce_warp.cu"
 //@ include "lib/reduce_block.cu"
 // Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
-__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
+__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count@{given.parameter})
 {
     // Loads are aligned: from body up to stop. The first ones are on their way before anything is
     // computed that they do not need.
@@ -55,7 +57,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
     u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
     vector v[UNROLL];
-    load_tile(v, tile, stop);
+    load_tile(v, tile, stop@{given.argument});
 
 //@ include "lib/begin_parts.cu"
     accumulator edge = @{op.identity};
@@ -67,9 +69,9 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
         const u64 at = thread < head ? thread : thread + behind;
 //@     if indexed then
-        if (at < count) edge = candidate(load_element(input + at), at);
+        if (at < count) edge = candidate(@{given.read("input + at")}, at);
 //@     else
-        if (at < count) edge = map(load_element(input + at));
+        if (at < count) edge = map(@{given.read("input + at")}@{given.argument});
 //@     end
     }
 //@ end
@@ -77,7 +79,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     while (tile < stop) {
 //@     include "lib/take_tile.cu"
         tile += (u64)gridDim.x * TILE_BYTES;
-        load_tile(v, tile, stop);
+        load_tile(v, tile, stop@{given.argument});
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
@@ -87,7 +89,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         for (u32 j = 0; j < LANES; j++) {
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
             const u64 place = first + (tiles * gridDim.x * STEP + i * BLOCK) * LOAD_BYTES;
-            edge = combine(edge, candidate(part[j].x, (place - begin) / sizeof(element) + j));
+            edge = combine(edge, candidate(part[j].x, (place - begin) / sizeof(element) + j)@{given.argument});
         }
     }
     return edge;
@@ -104,7 +106,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ if ahead then
 // Asks for the block's first tile to be brought into L2, a line of 128 bytes at a time. That reads
 // nothing, so it is right even while the kernel before may still write.
-__device__ __forceinline__ void prefetch_tile(const element *input, u64 count)
+__device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{ahead and given.inputs > 1 and ", u64 second" or ""})
 {
     const u64 begin = (u64)input, stop = begin + count * sizeof(element);
     const u64 tile = begin + (u64)blockIdx.x * TILE_BYTES;
@@ -113,12 +115,15 @@ __device__ __forceinline__ void prefetch_tile(const element *input, u64 count)
     for (u32 i = 0; i < UNROLL; i++) {
         const u64 place = place_of(tile, i);
         if (place < stop) asm volatile("prefetch.global.L2 [%0];" : : "l"(place));
+//@     if given.inputs > 1 then
+        if (place < stop) asm volatile("prefetch.global.L2 [%0];" : : "l"(place + second - begin));
+//@     end
     }
 }
 
 //@ end
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps)
+redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
@@ -126,16 +131,19 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
     asm volatile("griddepcontrol.launch_dependents;");
 //@     if ahead then
     // A larger input gains nothing, or loses by competing with the one still being read.
-    if (overlaps && count <= AHEAD_BYTES / sizeof(element)) prefetch_tile(input, count);
+    if (overlaps && count <= AHEAD_BYTES / sizeof(element)) prefetch_tile(input, count@{given.inputs > 1 and ", rest.input" or ""});
 //@     end
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
-    accumulator a = reduce_block(reduce_share(input, count));
+//@ for _, line in ipairs(given.begin("input", "count", "output")) do
+    @{line}
+//@ end
+    accumulator a = reduce_block(reduce_share(input, count@{given.argument})@{given.argument});
 //@ if finish == "single" then
-    if (threadIdx.x == 0) *output = @{op.finalize("a", "count")};
+    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 //@ else
     if (gridDim.x == 1) {
-        if (threadIdx.x == 0) *output = @{op.finalize("a", "count")};
+        if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
         return;
     }
 //@ end
@@ -153,8 +161,8 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
     }
     __syncthreads();
     if (!last) return;
-    a = reduce_partials(scratch, gridDim.x);
-    if (threadIdx.x == 0) *output = @{op.finalize("a", "count")};
+    a = reduce_partials(scratch, gridDim.x@{given.argument});
+    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 //@ elseif finish == "poll" then
     if (blockIdx.x > 0) {
         if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
@@ -163,25 +171,28 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
     // Block 0 waits for all others, which wait for nobody.
     if (threadIdx.x > 0) a = @{op.identity};
     for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK)
-        if (i > 0) a = combine(a, collect(words_of(scratch, i)));
+        if (i > 0) a = combine(a, collect(words_of(scratch, i))@{given.argument});
 //@     if block > 32 then
     __syncthreads();
 //@     end
-    a = reduce_block(a);
-    if (threadIdx.x == 0) *output = @{op.finalize("a", "count")};
+    a = reduce_block(a@{given.argument});
+    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 //@ end
 }
 //@ if finish == "two_pass" then
 
 // The second launch: one block of BLOCK threads, over the partial results of the first one's blocks.
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_finish(void *scratch, u32 blocks, u64 count, @{result.c} *output)
+redtune_finish(void *scratch, u32 blocks, u64 count, @{result.c} *output@{given.kernel})
 {
 //@     if arch >= 90 then
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@     end
-    accumulator a = reduce_partials(scratch, blocks);
-    if (threadIdx.x == 0) *output = @{op.finalize("a", "count")};
+//@     for _, line in ipairs(given.begin("nullptr", "count", "output")) do
+    @{line}
+//@     end
+    accumulator a = reduce_partials(scratch, blocks@{given.argument});
+    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 }
 //@ end

@@ -1,12 +1,13 @@
 //@ local loads = require "lib/load"
 //@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
 //@ local acc = op.acc
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
 //@ local parts = vec
 //@ local depth = block // width
-//@ local acc_bytes = acc.halves > 2 and 16 or 4 * acc.halves
+//@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local skew, skew_type = "", ""
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "columns" with
@@ -25,6 +26,7 @@ typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 typedef @{acc.c} accumulator;
 
+//@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 WIDTH = @{width};  // threads side by side, over neighbouring columns
 constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
@@ -81,25 +83,30 @@ __device__ __forceinline__ @{single.word.c} load_single(const element *from)
 // One element of each of this thread's columns, of a strip of `columns` columns; `from` is that of
 // the first.
 template <bool WHOLE>
-__device__ __forceinline__ vector load_columns(const element *from, u32 columns)
+__device__ __forceinline__ vector load_columns(const element *from, u32 columns@{given.parameter})
 {
 //@ if vec > 1 then
     if (!WHOLE) {
         vector v = {};
-//@     for j = 0, vec - 1 do
-//@         local word, bit = "v.word[" .. j // layout.per_word .. "]",
-//@             8 * dtype.bytes * (j % layout.per_word)
-//@         local piece = ("load_single(from + column_of<false>(%d))"):format(j)
-//@         if layout.per_word > 1 then
+//@     for i = 1, given.inputs do
+//@         if i > 1 then
+        from = second_of(from, given);
+//@         end
+//@         for j = 0, vec - 1 do
+//@             local word = (i == 1 and "v.word[" or "v.other[") .. j // layout.per_word .. "]"
+//@             local bit = 8 * dtype.bytes * (j % layout.per_word)
+//@             local piece = ("load_single(from + column_of<false>(%d))"):format(j)
+//@             if layout.per_word > 1 then
         if (column_of<false>(@{j}) < columns) @{word} |= @{piece} << @{bit};
-//@         else
+//@             else
         if (column_of<false>(@{j}) < columns) @{word} = @{piece};
+//@             end
 //@         end
 //@     end
         return v;
     }
 //@ end
-    return load_vector((u64)(from + column_of<WHOLE>(0)));
+    return load_vector((u64)(from + column_of<WHOLE>(0))@{given.argument});
 }
 
 // Combines this thread's share of its columns with a. Of the `count` elements from `from` on,
@@ -110,7 +117,7 @@ __device__ __forceinline__ vector load_columns(const element *from, u32 columns)
 template <bool WHOLE>
 __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const element *from, u64 count,
                                              u64 step, u32 columns,
-                                             const share &mine@{origin})
+                                             const share &mine@{origin}@{given.parameter})
 {
     constexpr u32 LOADS = WHOLE ? UNROLL : UNROLL > VEC ? UNROLL / VEC : 1;
     constexpr u64 TILE = LOADS * DEPTH;
@@ -129,10 +136,10 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
         // All loads before the first use.
         vector v[LOADS];
 #pragma unroll
-        for (u32 i = 0; i < LOADS; i++, at += stride) v[i] = load_columns<WHOLE>(at, columns);
+        for (u32 i = 0; i < LOADS; i++, at += stride) v[i] = load_columns<WHOLE>(at, columns@{given.argument});
         at += skip;
 #pragma unroll
-        for (u32 i = 0; i < LOADS; i++) take(part, v[i]@{indexed and ", load + i" or ""});
+        for (u32 i = 0; i < LOADS; i++) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
 //@ if indexed then
         load += LOADS;
 //@ end
@@ -144,10 +151,10 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
         vector v[LOADS];
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
-            v[i] = load_columns<WHOLE>(i * DEPTH < left ? at : from, columns);
+            v[i] = load_columns<WHOLE>(i * DEPTH < left ? at : from, columns@{given.argument});
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)
-            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""});
+            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's. A thread that had
@@ -156,11 +163,11 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
     for (u32 j = 0; j < VEC; j++) {
         const u64 tiles = part[j].load / LOADS, i = part[j].load % LOADS;
         const u64 index = origin + first + tiles * next + i * DEPTH;
-        a[j] = combine(a[j], candidate(part[j].x, index));
+        a[j] = combine(a[j], candidate(part[j].x, index)@{given.argument});
     }
 //@ else
 #pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], part[j]);
+    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{given.widen("part[j]")}@{given.argument});
 //@ end
 }
 
@@ -175,12 +182,12 @@ static_assert(SHARED * sizeof(accumulator) <= 49152, "");
 
 // Leaves in shared memory what this thread has of its columns.
 template <bool WHOLE>
-__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC])
+__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
 {
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step >= width then
 #pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{acc.shuffle("a[j]", step)});
+    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{acc.shuffle("a[j]", step)}@{given.argument});
 //@         end
 //@     end
 //@     if width < 32 then
@@ -194,11 +201,11 @@ __device__ __forceinline__ void store_columns(accumulator *shared, accumulator (
 }
 
 // The combination of all rows' values of that column, in the order of the rows.
-__device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column)
+__device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column@{given.parameter})
 {
     accumulator a = shared[column];
 #pragma unroll
-    for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]);
+    for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]@{given.argument});
     return a;
 }
 
@@ -206,7 +213,7 @@ __device__ __forceinline__ accumulator load_column(const accumulator *shared, u3
 // This thread's share of a strip of `columns` columns, from element 0 of the first on.
 template <bool WHOLE>
 __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const element *from,
-                                               const extents &e, u32 columns, const share &mine)
+                                               const extents &e, u32 columns, const share &mine@{given.parameter})
 {
 #pragma unroll
     for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
@@ -215,38 +222,58 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
     constexpr u64 STRETCH = 1ull << 31;
     for (u64 at = 0; at < e.count; at += STRETCH) {
         const u64 left = e.count - at, count = left < STRETCH ? left : STRETCH;
-        reduce_share<WHOLE>(a, from + at * e.step, count, e.step, columns, mine, at);
+        reduce_share<WHOLE>(a, from + at * e.step, count, e.step, columns, mine, at@{given.argument});
     }
 //@ else
-    reduce_share<WHOLE>(a, from, e.count, e.step, columns, mine);
+    reduce_share<WHOLE>(a, from, e.count, e.step, columns, mine@{given.argument});
 //@ end
 }
 
 //@ if depth == 1 then
-//@     local store = math.max(1, math.min(vec, 16 // result.bytes))
+//@     local widest = math.max(result.bytes, second and second.bytes or 0)
+//@     local store = math.max(1, math.min(vec, 16 // widest))
 struct alignas(@{store * result.bytes}) stored {
     @{result.c} value[@{store}];
 };
+//@     if second then
+
+struct alignas(@{store * second.bytes}) other_stored {
+    @{second.c} value[@{store}];
+};
+//@     end
 
 // Writes this thread's results: neighbours together, where that is aligned.
 template <bool WHOLE>
 __device__ __forceinline__ void write_columns(@{result.c} *output, const accumulator (&a)[VEC],
-                                              u64 count, u32 columns)
+                                              u64 count, u32 columns@{given.parameter})
 {
-    if (WHOLE && (u64)output % sizeof(stored) == 0) {
+//@     local aligned = "(u64)output % sizeof(stored) == 0"
+//@     if second then
+    @{second.c} *other = second_result(output, given);
+//@         aligned = aligned .. " && (u64)other % sizeof(other_stored) == 0"
+//@     end
+//@     if resumes then aligned = "!given.goes_on && " .. aligned end
+    if (WHOLE && @{aligned}) {
         if (column_of<WHOLE>(0) >= columns) return;
 #pragma unroll
         for (u32 j = 0; j < VEC; j += @{store}) {
             stored s;
+//@     local first_value, other_value = op.finalize("a[j + i]", "count")
 #pragma unroll
-            for (u32 i = 0; i < @{store}; i++) s.value[i] = @{op.finalize("a[j + i]", "count")};
+            for (u32 i = 0; i < @{store}; i++) s.value[i] = @{first_value};
             *(stored *)(output + column_of<WHOLE>(j)) = s;
+//@     if second then
+            other_stored t;
+#pragma unroll
+            for (u32 i = 0; i < @{store}; i++) t.value[i] = @{other_value};
+            *(other_stored *)(other + column_of<WHOLE>(j)) = t;
+//@     end
         }
     } else {
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) {
             const u32 column = column_of<WHOLE>(j);
-            if (column < columns) output[column] = @{op.finalize("a[j]", "count")};
+            if (column < columns) @{given.write("output[column]", "a[j]", "count")}
         }
     }
 }
@@ -255,13 +282,16 @@ __device__ __forceinline__ void write_columns(@{result.c} *output, const accumul
 //@     include "lib/finish_strip.cu"
 //@ end
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
+    @{line}
 //@ end
 //@ if vec > 1 then
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
@@ -286,17 +316,17 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         {
 //@     end
             accumulator a[VEC];
-            reduce_columns<@{whole}>(a, from, e, columns, mine);
+            reduce_columns<@{whole}>(a, from, e, columns, mine@{given.argument});
 //@     if depth == 1 then
-            write_columns<@{whole}>(to, a, e.count, columns);
+            write_columns<@{whole}>(to, a, e.count, columns@{given.argument});
 //@     else
-            store_columns<@{whole}>(shared, a);
+            store_columns<@{whole}>(shared, a@{given.argument});
 //@     end
         }
 //@ end
 //@ if depth > 1 then
         __syncthreads();
-        finish_strip(shared, mine, scratch, to, e.count, columns);
+        finish_strip(shared, mine, scratch, to, e.count, columns@{given.argument});
         __syncthreads();
 //@ end
     }

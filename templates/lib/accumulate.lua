@@ -1,19 +1,23 @@
 -- A problem whose result is the op's accumulator. A family's template that is given this one in
 -- place of the problem leaves what is still to be combined and finished (combine.cu); no template
--- has a line for it. problem has op, dtype and result; arch is the GPU architecture.
+-- has a line for it. problem has op, dtype, result and second; arch is the GPU architecture.
+local operands = require "lib/operands"
+
 return function(problem, arch)
-    local op, dtype, result = problem.op, problem.dtype, problem.result
-    local function make(t)
-        local made = op.make { dtype = t.dtype, result = result, arch = t.arch }
-        made.finalize = function(a) return a end
-        return made
-    end
-    local acc = make { dtype = dtype, arch = arch }.acc
+    local op = problem.op
+    local acc = operands.make(problem, arch).acc
     return {
         op = {
             name = op.name, formula = "the accumulator of " .. op.formula, indexed = op.indexed,
-            make = make,
+            inputs = op.inputs, parameters = op.parameters,
+            make = function(t)
+                local made = operands.make(problem, t.arch)
+                made.finalize = function(a) return a end
+                return made
+            end,
         },
-        dtype = dtype, acc = problem.acc, result = { name = "accumulator", c = acc.c },
+        dtype = problem.dtype, acc = problem.acc, layout = problem.layout,
+        result = { name = "accumulator", c = acc.c, bytes = acc.bytes },
+        second = false, resumes = false, counts = false,
     }
 end

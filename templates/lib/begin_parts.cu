@@ -5,7 +5,7 @@
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) part[j] = best{@{op.last}, 0};
 //@ else
-    accumulator part[LANES];
+    @{given.part} part[LANES];
 #pragma unroll
-    for (u32 j = 0; j < LANES; j++) part[j] = @{op.identity};
+    for (u32 j = 0; j < LANES; j++) part[j] = @{op.part and op.part.zero or op.identity};
 //@ end

@@ -2,8 +2,9 @@
 //@ if op.functions then
 @{op.functions}
 //@ end
-__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b@{given.parameter})
 {
     return @{op.combine("a", "b")};
 }
 
+//@ include "lib/write.cu"

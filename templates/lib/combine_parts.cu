@@ -6,11 +6,17 @@
     @{lane} = @{op.fold(lane, layout.per_word)};
 //@     end
 //@ end
+//@ local name = op.part and "whole" or "part"
+//@ if op.part then
+    accumulator whole[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) whole[j] = @{given.widen("part[j]")};
+//@ end
 //@ local width = parts
 //@ while width > 1 do
 //@     width = width // 2
 //@     for j = 0, width - 1 do
-    part[@{j}] = combine(part[@{j}], part[@{j + width}]);
+    @{name}[@{j}] = combine(@{name}[@{j}], @{name}[@{j + width}]@{given.argument});
 //@     end
 //@ end
-    return combine(part[0], edge);
+    return combine(@{name}[0], edge@{given.argument});

@@ -1,5 +1,4 @@
-//@ -- The functions that reading an element and writing the result need.
-//@ local conversions = (require "lib/convert").functions(dtype, result)
-//@ if conversions ~= "" then
-@{conversions}
+//@ -- The functions that reading an element and writing the results need.
+//@ if given.conversions ~= "" then
+@{given.conversions}
 //@ end

@@ -43,12 +43,12 @@ __device__ __forceinline__ unsigned short float_to_bfloat(float x)
 ]],
 }
 
--- The functions that reading dtype and writing result need.
-function convert.functions(dtype, result)
+-- The functions that reading and writing need, by whether a dtype of that name is read or written.
+function convert.functions(reads, writes)
     local text = {}
-    if dtype.name == "f16" then text[#text + 1] = functions.half_to_float end
-    if result.name == "f16" then text[#text + 1] = functions.float_to_half end
-    if result.name == "bf16" then text[#text + 1] = functions.float_to_bfloat end
+    if reads("f16") then text[#text + 1] = functions.half_to_float end
+    if writes("f16") then text[#text + 1] = functions.float_to_half end
+    if writes("bf16") then text[#text + 1] = functions.float_to_bfloat end
     return table.concat(text, "\n")
 end
 

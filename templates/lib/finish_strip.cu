@@ -8,11 +8,11 @@ constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads wi
 
 // The first group's threads get the combinations of all groups' values. All threads of the block
 // call it, behind a barrier if shared memory was in use.
-__device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumulator a)
+__device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumulator a@{given.parameter})
 {
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step >= width * vec then
-    a = combine(a, @{acc.shuffle("a", step)});
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@         end
 //@     end
 //@     if block > unit then
@@ -21,7 +21,7 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
     __syncthreads();
     if (threadIdx.x < STRIP) {
 #pragma unroll
-        for (u32 i = 1; i < @{block // unit}; i++) a = combine(a, shared[i * STRIP + threadIdx.x]);
+        for (u32 i = 1; i < @{block // unit}; i++) a = combine(a, shared[i * STRIP + threadIdx.x]@{given.argument});
     }
 //@     end
     return a;
@@ -32,7 +32,7 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
 // block has of it. All threads of the block call it, behind a barrier.
 __device__ __forceinline__ void finish_strip(accumulator *shared, const share &mine, void *scratch,
                                              @{result.c} *output, u64 count,
-                                             u32 columns@{skew_type})
+                                             u32 columns@{skew_type}@{given.parameter})
 {
 //@ if shared then
     if (mine.splits > 1) {
@@ -41,35 +41,35 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
         const u32 end = first + mine.split * step;
         if (mine.split < mine.splits - 1) {
             for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-                leave(scratch, end + c, load_column(shared, c@{skew}));
+                leave(scratch, end + c, load_column(shared, c@{skew}@{given.argument}));
             return;
         }
 //@     else
         const u32 end = first + mine.splits * step;
         for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-            leave(scratch, first + mine.split * step + c, load_column(shared, c@{skew}));
+            leave(scratch, first + mine.split * step + c, load_column(shared, c@{skew}@{given.argument}));
         if (!draws_last(scratch, mine)) return;
 //@     end
         const u32 group = threadIdx.x / STRIP % GROUPS;
         for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
             accumulator a = @{op.identity};
 //@     if finish == "poll" then
-            if (group == 0) a = load_column(shared, c@{skew});
+            if (group == 0) a = load_column(shared, c@{skew}@{given.argument});
 //@     end
-            collect(a, scratch, first + group * step + c, GROUPS * step, end + c);
+            collect(a, scratch, first + group * step + c, GROUPS * step, end + c@{given.argument});
 //@     if block > width * vec then
             __syncthreads();
-            a = reduce_groups(shared, a);
+            a = reduce_groups(shared, a@{given.argument});
             if (group > 0) return;
 //@     end
-            if (c < columns) output[c] = @{op.finalize("a", "count")};
+            if (c < columns) @{given.write("output[c]", "a", "count")}
         }
         return;
     }
 //@ end
     for (u32 c = threadIdx.x; c < STRIP && c < columns; c += BLOCK) {
-        const accumulator a = load_column(shared, c@{skew});
-        output[c] = @{op.finalize("a", "count")};
+        const accumulator a = load_column(shared, c@{skew}@{given.argument});
+        @{given.write("output[c]", "a", "count")}
     }
 }
 

@@ -1,5 +1,7 @@
 -- Limits: what the rules of the families share. As in block/family.lua, c is a config, p a problem
 -- and d a device.
+local operands = require "lib/operands"
+
 local limits = {}
 
 -- Whether the device can run such loads and blocks; if not, why not.
@@ -32,31 +34,44 @@ function limits.overlap(p, d)
     return d.major >= 9 and not p.op.indexed
 end
 
--- The accumulators' halves, by op, dtype and result: rules ask for thousands of configs.
+-- The accumulators, by op, dtype and result: rules ask for thousands of configs.
 local known = {}
 
-local function halves_of(p, d)
+local function accumulator_of(p, d)
     local of_op = known[p.op] or {}
     local of_dtype = of_op[p.dtype] or {}
     known[p.op], of_op[p.dtype] = of_op, of_dtype
     if not of_dtype[p.result] then
-        local op = p.op.make { dtype = p.dtype, result = p.result, arch = 10 * d.major + d.minor }
-        of_dtype[p.result] = op.acc.halves
+        of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor).acc
     end
     return of_dtype[p.result]
 end
 
 function limits.accumulator_bytes(p, d)
-    local halves = halves_of(p, d)
-    return halves > 2 and 16 or 4 * halves
+    return accumulator_of(p, d).bytes
+end
+
+-- The bytes of the slot that a launch leaves its accumulator in, if it is asked to.
+function limits.slot_bytes(p, d)
+    return operands.slot_bytes(accumulator_of(p, d))
+end
+
+-- How many values scratch has room for.
+function limits.room(c, p, d)
+    local acc = accumulator_of(p, d)
+    return c.finish == "poll" and d.words_bytes // (8 * acc.halves) or d.slots_bytes // acc.bytes
+end
+
+-- Bytes of an element of each input.
+function limits.element_bytes(p)
+    return (p.op.inputs or 1) * p.dtype.bytes
 end
 
 -- How many blocks a launch with splits has at most; each leaves `values` values in scratch.
 local function blocks_max(c, p, d, values)
     if c.finish == "single" then return 1 end
-    local room = c.finish == "poll" and d.words_bytes // (8 * halves_of(p, d))
-        or d.slots_bytes // limits.accumulator_bytes(p, d)
-    return math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room // values))
+    local room = limits.room(c, p, d) // values
+    return math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room))
 end
 
 -- Blocks that wait for others at most: half of the multiprocessors, so that there is room for

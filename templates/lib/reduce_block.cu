@@ -1,22 +1,22 @@
 //@ -- Combines the values of a block of BLOCK threads: the parameter tail says how.
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls
 // stands a barrier.
-__device__ __forceinline__ accumulator reduce_block(accumulator a)
+__device__ __forceinline__ accumulator reduce_block(accumulator a@{given.parameter})
 {
 //@ if block == 32 then
-    return reduce_warp(a);
+    return reduce_warp(a@{given.argument});
 //@ elseif tail == "shuffle" then
 //@     local warps = block // 32
     __shared__ accumulator warp_value[@{warps}];
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    a = reduce_warp(a);
+    a = reduce_warp(a@{given.argument});
     if (lane == 0) warp_value[warp] = a;
     __syncthreads();
     if (warp == 0) {
         a = lane < @{warps} ? warp_value[lane] : @{op.identity};
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step < warps then
-        a = combine(a, @{acc.shuffle("a", step)});
+        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@         end
 //@     end
     }
@@ -28,11 +28,11 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a)
     __syncthreads();
 //@     local step = block // 2
 //@     while step >= 32 do
-    if (thread < @{step}) shared[thread] = combine(shared[thread], shared[thread + @{step}]);
+    if (thread < @{step}) shared[thread] = combine(shared[thread], shared[thread + @{step}]@{given.argument});
     __syncthreads();
 //@         step = step // 2
 //@     end
-    if (thread < 32) a = reduce_warp(shared[thread]);
+    if (thread < 32) a = reduce_warp(shared[thread]@{given.argument});
     return a;
 //@ end
 }

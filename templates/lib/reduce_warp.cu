@@ -1,9 +1,9 @@
 //@ -- Combines the values of a warp.
 // Lane 0 returns the combination of the warp's values.
-__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+__device__ __forceinline__ accumulator reduce_warp(accumulator a@{given.parameter})
 {
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-    a = combine(a, @{acc.shuffle("a", step)});
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@ end
     return a;
 }

@@ -46,7 +46,7 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 // Combines a with the values of every step-th number up to that of the end, once they are there.
 // All words are asked for before one is looked at.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
-                                        u32 end)
+                                        u32 end@{given.parameter})
 {
     for (; number < end; number += AT_ONCE * step) {
         u64 word[AT_ONCE][WORDS];
@@ -75,7 +75,7 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
 //@     for k = 0, acc.halves - 1 do
             const u32 half@{k} = (u32)word[i][@{k}];
 //@     end
-            a = combine(a, @{acc.join("half")});
+            a = combine(a, @{acc.join("half")}@{given.argument});
         }
     }
 }
@@ -90,7 +90,7 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 
 // Combines a with the values of every step-th number up to that of the end.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
-                                        u32 end)
+                                        u32 end@{given.parameter})
 {
     for (; number < end; number += AT_ONCE * step) {
         accumulator value[AT_ONCE];
@@ -101,7 +101,7 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
         }
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++)
-            if (number + i * step < end) a = combine(a, value[i]);
+            if (number + i * step < end) a = combine(a, value[i]@{given.argument});
     }
 }
 

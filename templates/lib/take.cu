@@ -1,6 +1,7 @@
 //@ -- take() brings a vector into a thread's LANES parts: accumulators, or, where the op is indexed,
 //@ -- the best values so far. `parts` is LANES: one per word where the op takes whole words, else one
-//@ -- per element.
+//@ -- per element, or fewer, which elements share.
+//@ local two = given.inputs > 1
 //@ if indexed then
 // A thread counts its loads; the first value of a lane that no other goes before is remembered with
 // the load that brought it. Lane j holds element j of each load, in ascending order of the index.
@@ -14,7 +15,7 @@ __device__ __forceinline__ accumulator candidate(value x, u64 index)
     return arg{key_of(x), index};
 }
 
-__device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 load)
+__device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 load@{given.parameter})
 {
 //@     for j = 0, vec - 1 do
 //@         local word = "v.word[" .. j // layout.per_word .. "]"
@@ -35,29 +36,37 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@     end
 }
 //@ else
-__device__ __forceinline__ accumulator map(value x)
+__device__ __forceinline__ accumulator map(value x@{two and ", value y" or ""}@{given.parameter})
 {
-    return @{op.map("x")};
+    return @{op.map("x", "y")};
 }
 
-//@     if op.narrow then
+//@     if two == given.paired then
+//@         if op.narrow then
 typedef @{op.narrow.c} narrow;  // holds the sum of a word's elements over one tile
 
-__device__ __forceinline__ void take(narrow (&part)[LANES], const vector &v)
-//@     else
-__device__ __forceinline__ void take(accumulator (&part)[LANES], const vector &v)
-//@     end
-{
-//@     for j = 0, parts - 1 do
-//@         local lane, word = "part[" .. j .. "]", "v.word[" .. j // (parts // layout.words) .. "]"
-//@         if op.narrow then
-    @{lane} = @{op.narrow.step(lane, word, layout.per_word)};
-//@         elseif op.word then
-    @{lane} = @{op.word(lane, word, layout.per_word)};
+__device__ __forceinline__ void take(narrow (&part)[LANES], const vector &v@{given.parameter})
 //@         else
-    @{lane} = combine(@{lane}, map(@{dtype.unpack(word, j % layout.per_word)}));
+__device__ __forceinline__ void take(@{given.part} (&part)[LANES], const vector &v@{given.parameter})
 //@         end
-//@     end
+{
+//@         local whole = op.narrow or op.word
+//@         for j = 0, (whole and layout.words or vec) - 1 do
+//@             local lane, at = "part[" .. j % parts .. "]", whole and j or j // layout.per_word
+//@             local word, other = "v.word[" .. at .. "]", two and "v.other[" .. at .. "]" or nil
+//@             local x = dtype.unpack(word, j % layout.per_word)
+//@             local y = two and dtype.unpack(other, j % layout.per_word) or nil
+//@             if op.narrow then
+    @{lane} = @{op.narrow.step(lane, word, layout.per_word, other)};
+//@             elseif op.word then
+    @{lane} = @{op.word(lane, word, layout.per_word, other)};
+//@             elseif op.part then
+    @{lane} = @{op.part.take(lane, x, y)};
+//@             else
+    @{lane} = combine(@{lane}, map(@{x}@{y and ", " .. y or ""}@{given.argument})@{given.argument});
+//@             end
+//@         end
 }
+//@     end
 //@ end
 

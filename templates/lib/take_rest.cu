@@ -8,8 +8,8 @@
 #pragma unroll
             for (u32 i = 0; i < OVER; i++)
                 if (place_of(tile, i) < stop)
-                    take(@{target}, p.rest[i]@{behind});
+                    take(@{target}, p.rest[i]@{behind}@{given.argument});
 //@ if op.narrow then
 #pragma unroll
-            for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")});
+            for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")}@{given.argument});
 //@ end

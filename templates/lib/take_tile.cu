@@ -8,15 +8,15 @@
 //@ end
         if (tile + TILE_BYTES <= stop) {
 #pragma unroll
-            for (u32 i = 0; i < UNROLL; i++) take(@{target}, v[i]@{behind});
+            for (u32 i = 0; i < UNROLL; i++) take(@{target}, v[i]@{behind}@{given.argument});
         } else {
 #pragma unroll
             for (u32 i = 0; i < UNROLL; i++)
-                if (place_of(tile, i) < stop) take(@{target}, v[i]@{behind});
+                if (place_of(tile, i) < stop) take(@{target}, v[i]@{behind}@{given.argument});
         }
 //@ if op.narrow then
 #pragma unroll
-        for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")});
+        for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")}@{given.argument});
 //@ elseif indexed then
         load += UNROLL;
 //@ end

@@ -1,6 +1,11 @@
 //@ local name, formula, indexed = op.name, op.formula, op.indexed
-//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local given = require("lib/operands").of {
+//@     op = op, dtype = dtype, result = result, second = second, resumes = false, counts = false,
+//@     arch = arch,
+//@ }
+//@ local op = given.made
 //@ local acc = op.acc
+//@ local two, slot_bytes = given.inputs > 1, require("lib/operands").slot_bytes(acc)
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "naive"
 //
 // output[i] = @{formula}
@@ -15,6 +20,8 @@
 typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 
+//@ include "lib/given.cu"
+constexpr u32 INPUTS = @{given.inputs};
 constexpr u64 FAN = 64;  // children of a node
 
 //@ include "lib/conversions.cu"
@@ -37,16 +44,16 @@ struct alignas(16) partial {
 
 // One to a thread, as tuner/measure/judge.h has it.
 struct question {
-    const element *elements;  // one period of them
+    const element *elements[2];  // one period of them, of each input
     const partial *nodes;
     u64 period, levels;  // of nodes
     u64 first, count;  // the elements that it is about
-    u64 planted_at;  // in place of this one of them stands another
-    u64 planted;  // the bits of that one
+    u64 planted_at[2];  // in place of this one of them, of each input, stands another
+    u64 planted[2];  // the bits of that one
     partial *node;  // not NULL: the answer is left there, and not finished
 };
 
-static_assert(sizeof(question) == 72 && sizeof(partial) == 16, "");
+static_assert(sizeof(question) == 96 && sizeof(partial) == @{slot_bytes}, "");
 
 __device__ partial nothing()
 {
@@ -59,21 +66,27 @@ __device__ partial nothing()
 //@ end
 }
 
-__device__ partial of_element(const element *from, u64 index)
+__device__ value read(const element *from)
 {
     const @{dtype.word.c} word = (@{dtype.word.c})*from;
-    const value x = @{dtype.unpack("word", 0)};
+    return @{dtype.unpack("word", 0)};
+}
+
+// from: the element of each input.
+__device__ partial of_element(const element *const (&from)[INPUTS], u64 index@{given.parameter})
+{
+    const value x = read(from[0])@{two and ", y = read(from[1])" or ""};
 //@ if indexed then
     return partial{x, index};
 //@ else
     partial one;
-    one.sum = @{op.map("x")};
+    one.sum = @{op.map("x", two and "y" or nil)};
     return one;
 //@ end
 }
 
 // a stands before b.
-__device__ partial combine(partial a, partial b)
+__device__ partial combine(partial a, partial b@{given.parameter})
 {
 //@ if indexed then
     if (a.index == NOWHERE || b.index == NOWHERE) return a.index == NOWHERE ? b : a;
@@ -98,7 +111,7 @@ __device__ partial moved(partial a, u64 index)
 }
 
 // The largest node that begins at `at` with at most `most` elements, or that one element.
-__device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &taken)
+__device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &taken@{given.parameter})
 {
     const partial *level = q.nodes, *node = nullptr;
     u64 size = FAN;
@@ -111,22 +124,28 @@ __device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &tak
         level += (q.period + size - 1) / size;
         size *= FAN;
     }
-    return node ? moved(*node, index) : of_element(q.elements + at, index);
+    if (node) return moved(*node, index);
+    const element *const from[INPUTS] = {q.elements[0] + at@{two and ", q.elements[1] + at" or ""}};
+    return of_element(from, index@{given.argument});
 }
 
-__device__ partial reduce(const question &q)
+__device__ partial reduce(const question &q@{given.parameter})
 {
-    const element planted = *(const element *)&q.planted;
     partial sum = nothing();
     u64 at = q.count ? q.first % q.period : 0;
     for (u64 index = 0, taken; index < q.count; index += taken) {
-        const u64 stop = index < q.planted_at && q.planted_at < q.count ? q.planted_at : q.count;
-        if (index == q.planted_at) {
-            sum = combine(sum, of_element(&planted, index));
-            taken = 1;
-        } else {
-            sum = combine(sum, take(q, at, stop - index, index, taken));
+        u64 stop = q.count;
+        bool here = false;
+        const element *from[INPUTS];
+        for (u32 k = 0; k < INPUTS; k++) {
+            const bool plants = index == q.planted_at[k];
+            here |= plants;
+            if (index < q.planted_at[k] && q.planted_at[k] < stop) stop = q.planted_at[k];
+            from[k] = plants ? (const element *)&q.planted[k] : q.elements[k] + at;
         }
+        taken = 1;
+        sum = combine(sum, here ? of_element(from, index@{given.argument})
+                                : take(q, at, stop - index, index, taken@{given.argument})@{given.argument});
         at += taken;
         if (at == q.period) at = 0;
     }
@@ -135,20 +154,30 @@ __device__ partial reduce(const question &q)
 
 struct alignas(16) answer {
     @{result.c} value;
+//@ if second then
+    alignas(16) @{second.c} second;
+//@ end
 };
 
-extern "C" __global__ void redtune_reduce(const question *questions, u64 count, answer *output)
+//@ local rest = given.kernel == "" and "" or ", void *scratch, u32 overlaps" .. given.kernel
+extern "C" __global__ void
+redtune_reduce(const question *questions, u64 count, answer *output@{rest})
 {
+//@ for _, line in ipairs(given.begin("nullptr", "count", "&output->value")) do
+    @{line}
+//@ end
     for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         const question q = questions[i];
-        const partial sum = reduce(q);
-        if (q.node)
+        const partial sum = reduce(q@{given.argument});
+//@ local results = indexed and { op.found("sum.x", "sum.index") }
+//@     or { op.finalize("sum.sum", "q.count") }
+        if (q.node) {
             *q.node = sum;
-        else
-//@ if indexed then
-            output[i].value = (@{result.c})sum.index;
-//@ else
-            output[i].value = @{op.finalize("sum.sum", "q.count")};
+        } else {
+            output[i].value = @{results[1]};
+//@ if second then
+            output[i].second = @{results[2]};
 //@ end
+        }
     }
 }

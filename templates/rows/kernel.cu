@@ -1,9 +1,10 @@
 //@ local loads = require "lib/load"
 //@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
-//@ local parts = (op.narrow or op.word) and layout.words or vec
+//@ local parts = given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
@@ -21,6 +22,7 @@ typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 typedef @{acc.c} accumulator;
 
+//@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 GROUP = @{lanes};  // threads per row
 constexpr u32 GROUPS = BLOCK / GROUP;
@@ -68,19 +70,19 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 //@ end
 // Member 0 of each group gets the combinations of the group's values. All threads of the block
 // call it, with turn = 0, 1, 0, 1, ...
-__device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn)
+__device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn@{given.parameter})
 {
 //@ if lanes < 32 then
     // Further members are given values of the next group, and theirs are not looked at.
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step < lanes then
 #pragma unroll
-    for (u32 r = 0; r < ROWS; r++) a[r] = combine(a[r], @{acc.shuffle("a[r]", step)});
+    for (u32 r = 0; r < ROWS; r++) a[r] = combine(a[r], @{acc.shuffle("a[r]", step)}@{given.argument});
 //@         end
 //@     end
 //@ else
 #pragma unroll
-    for (u32 r = 0; r < ROWS; r++) a[r] = reduce_warp(a[r]);
+    for (u32 r = 0; r < ROWS; r++) a[r] = reduce_warp(a[r]@{given.argument});
 //@     if lanes > 32 then
 //@         local warps = lanes // 32
     // Two sets of values, so that one barrier does: who writes a set again has passed the barrier
@@ -97,7 +99,7 @@ __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn)
             a[r] = lane < @{warps} ? warp_value[turn][r][warp + lane] : @{op.identity};
 //@         for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@             if step < warps then
-            a[r] = combine(a[r], @{acc.shuffle("a[r]", step)});
+            a[r] = combine(a[r], @{acc.shuffle("a[r]", step)}@{given.argument});
 //@             end
 //@         end
         }
@@ -123,13 +125,13 @@ __device__ __forceinline__ bool ends_over(u64 tile, u64 stop)
     return tile + TILE_BYTES < stop && stop - tile <= TILE_BYTES + OVER * GROUP * LOAD_BYTES;
 }
 
-__device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 stop)
+__device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 stop@{given.parameter})
 {
     if (!ends_over(tile, stop)) return;
     tile += TILE_BYTES;
 #pragma unroll
     for (u32 i = 0; i < OVER; i++)
-        if (place_of(tile, i) < stop) rest[i] = load_vector(place_of(tile, i));
+        if (place_of(tile, i) < stop) rest[i] = load_vector(place_of(tile, i)@{given.argument});
 }
 
 //@ end
@@ -138,16 +140,16 @@ __device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 st
 // that they do not need.
 template <bool ALIGNED>
 __device__ __forceinline__ void begin_row(progress &p, const element *input, u64 count,
-                                          const share &mine)
+                                          const share &mine@{given.parameter})
 {
     p.begin = (u64)input;
     const u64 end = p.begin + count * sizeof(element);
     p.body = ALIGNED ? p.begin : (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
     p.stop = ALIGNED ? end : end / LOAD_BYTES * LOAD_BYTES;
     p.tile = p.body + mine.split * TILE_BYTES;
-    load_tile(p.v, p.tile, p.stop);
+    load_tile(p.v, p.tile, p.stop@{given.argument});
 //@ if over > 0 then
-    load_rest(p.rest, p.tile, p.stop);
+    load_rest(p.rest, p.tile, p.stop@{given.argument});
 //@ end
 }
 
@@ -158,7 +160,7 @@ __device__ __forceinline__ void begin_row(progress &p, const element *input, u64
 //@ end
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
-                                               const share &mine@{origin})
+                                               const share &mine@{origin}@{given.parameter})
 {
     const u64 stop = p.stop;
     u64 tile = p.tile;
@@ -175,9 +177,9 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 //@     end
         const u64 at = i < head ? i : i + between;
 //@     if indexed then
-        edge = combine(edge, candidate(load_element(input + at), origin + at));
+        edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
 //@     else
-        edge = combine(edge, map(load_element(input + at)));
+        edge = combine(edge, map(@{given.read("input + at")}@{given.argument})@{given.argument});
 //@     end
     }
 //@ end
@@ -192,9 +194,9 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
         }
 //@ end
         tile += mine.splits * TILE_BYTES;
-        load_tile(v, tile, stop);
+        load_tile(v, tile, stop@{given.argument});
 //@ if over > 0 then
-        load_rest(p.rest, tile, stop);
+        load_rest(p.rest, tile, stop@{given.argument});
 //@ end
     }
 //@ if indexed then
@@ -206,7 +208,7 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
             const u64 place = first + tiles * mine.splits * TILE_BYTES + i * GROUP * LOAD_BYTES;
             const u64 index = origin + (place - p.begin) / sizeof(element) + j;
-            edge = combine(edge, candidate(part[j].x, index));
+            edge = combine(edge, candidate(part[j].x, index)@{given.argument});
         }
     }
     return edge;
@@ -219,7 +221,7 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 // their way before one is used.
 template <bool ALIGNED>
 __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
-                                            const extents &e, const share &mine)
+                                            const extents &e, const share &mine@{given.parameter})
 {
 //@ if indexed then
     // A thread counts its loads in 32 bits: stretches keep it from running over.
@@ -235,32 +237,35 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
     for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
         from[r] = input + (row < e.outer ? row * e.outer_step : 0);
         count[r] = row < e.outer ? most : 0;
-        begin_row<ALIGNED>(p[r], from[r], count[r], mine);
+        begin_row<ALIGNED>(p[r], from[r], count[r], mine@{given.argument});
     }
 #pragma unroll
     for (u32 r = 0; r < ROWS; r++)
-        a[r] = end_row<ALIGNED>(p[r], from[r], count[r], mine@{indexed and ", 0" or ""});
+        a[r] = end_row<ALIGNED>(p[r], from[r], count[r], mine@{indexed and ", 0" or ""}@{given.argument});
 //@ if indexed then
     for (u64 at = STRETCH; at < e.count; at += STRETCH) {
         const u64 left = e.count - at < STRETCH ? e.count - at : STRETCH;
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++) {
             if (count[r] == 0) continue;
-            begin_row<ALIGNED>(p[r], from[r] + at, left, mine);
-            a[r] = combine(a[r], end_row<ALIGNED>(p[r], from[r] + at, left, mine, at));
+            begin_row<ALIGNED>(p[r], from[r] + at, left, mine@{given.argument});
+            a[r] = combine(a[r], end_row<ALIGNED>(p[r], from[r] + at, left, mine, at@{given.argument})@{given.argument});
         }
     }
 //@ end
 }
 
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
+    @{line}
 //@ end
     // A block's threads go on together, those too that have no row left.
 //@ if vec > 1 then
@@ -275,20 +280,20 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         accumulator a[ROWS];
 //@ if vec > 1 then
         if (aligned)
-            reduce_rows<true>(a, input, row, e, mine);
+            reduce_rows<true>(a, input, row, e, mine@{given.argument});
         else
-            reduce_rows<false>(a, input, row, e, mine);
+            reduce_rows<false>(a, input, row, e, mine@{given.argument});
 //@ else
-        reduce_rows<true>(a, input, row, e, mine);
+        reduce_rows<true>(a, input, row, e, mine@{given.argument});
 //@ end
 //@ if finish == "poll" then
         // The last split's threads take up what the others leave with their own.
         const bool last = mine.split == mine.splits - 1;
         if (last)
             collect(a[0], scratch, number_of(mine, threadIdx.x), BLOCK * (u32)mine.sets,
-                    number_of(mine, mine.split));
+                    number_of(mine, mine.split)@{given.argument});
 //@ end
-        reduce_group(a, turn);
+        reduce_group(a, turn@{given.argument});
         turn ^= 1;
 //@ if finish == "poll" then
         if (!last) {
@@ -301,13 +306,13 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
             if (!draws_last(scratch, mine)) return;
             a[0] = @{op.identity};
             collect(a[0], scratch, number_of(mine, threadIdx.x), BLOCK * (u32)mine.sets,
-                    number_of(mine, mine.splits));
-            reduce_group(a, turn);
+                    number_of(mine, mine.splits)@{given.argument});
+            reduce_group(a, turn@{given.argument});
         }
 //@ end
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++)
             if (row + r * GROUPS < e.outer && member() == 0)
-                output[row + r * GROUPS] = @{op.finalize("a[r]", "e.count")};
+                @{given.write("output[row + r * GROUPS]", "a[r]", "e.count")}
     }
 }

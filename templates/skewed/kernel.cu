@@ -1,11 +1,12 @@
 //@ local loads = require "lib/load"
 //@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
 //@ local acc = op.acc
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
 //@ local parts = vec
-//@ local acc_bytes = acc.halves > 2 and 16 or 4 * acc.halves
+//@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local skew, skew_type = ", skew", ", const skews &skew"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "skewed" with
@@ -24,6 +25,7 @@ typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 typedef @{acc.c} accumulator;
 
+//@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 WIDTH = @{width};  // threads side by side, over neighbouring columns
 constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
@@ -94,20 +96,25 @@ __device__ __forceinline__ window window_of(const element *from, u64 first, u64 
     return w;
 }
 
-__device__ __forceinline__ vector load_part(const element *from, const window &w)
+__device__ __forceinline__ vector load_part(const element *from, const window &w@{given.parameter})
 {
     vector v = {};
-//@ for j = 0, vec - 1 do
-//@     local word = "v.word[" .. j // layout.per_word .. "]"
+//@ for i = 1, given.inputs do
+//@     if i > 1 then
+    from = second_of(from, given);
+//@     end
+//@     for j = 0, vec - 1 do
+//@         local word = (i == 1 and "v.word[" or "v.other[") .. j // layout.per_word .. "]"
     if (@{j} >= w.begin && @{j} < w.end) {
         @{single.word.c} word[1];
         @{loads.statement(single, load, "word", "from + " .. j)}
-//@     if layout.per_word > 1 then
+//@         if layout.per_word > 1 then
         @{word} |= word[0] << @{8 * dtype.bytes * (j % layout.per_word)};
-//@     else
+//@         else
         @{word} = word[0];
-//@     end
+//@         end
     }
+//@     end
 //@ end
     return v;
 }
@@ -117,17 +124,17 @@ __device__ __forceinline__ vector load_part(const element *from, const window &w
 // than loads under conditions.
 template <u32 N>
 __device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64 stride, u64 left,
-                                          const window &w, bool whole)
+                                          const window &w, bool whole@{given.parameter})
 {
     const element *const first = at;
     if (whole) {
 #pragma unroll
         for (u32 i = 0; i < N; i++, at += stride)
-            v[i] = load_vector((u64)(i * DEPTH < left ? at : first));
+            v[i] = load_vector((u64)(i * DEPTH < left ? at : first)@{given.argument});
     } else {
 #pragma unroll
         for (u32 i = 0; i < N; i++, at += stride)
-            v[i] = load_part(i * DEPTH < left ? at : first, w);
+            v[i] = load_part(i * DEPTH < left ? at : first, w@{given.argument});
     }
 }
 
@@ -137,7 +144,7 @@ __device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64
 // The first of them has the index `origin`.
 //@ end
 __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window &w, u64 count,
-                                             u64 step, const share &mine@{origin})
+                                             u64 step, const share &mine@{origin}@{given.parameter})
 {
     constexpr u64 TILE = UNROLL * DEPTH;
 //@ if shared then
@@ -156,9 +163,9 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
         // All loads before the first use. Between rows that are packed there is nothing else.
         const bool between = w.packed && e > 0 && e + (UNROLL - 1) * DEPTH + 1 < count;
         vector v[UNROLL];
-        load_rows(v, at, stride, TILE, w, whole || between);
+        load_rows(v, at, stride, TILE, w, whole || between@{given.argument});
 #pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) take(part, v[i]@{indexed and ", load + i" or ""});
+        for (u32 i = 0; i < UNROLL; i++) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
 //@ if indexed then
         load += UNROLL;
 //@ end
@@ -166,10 +173,10 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
     if (e < count) {
         const u64 left = count - e;
         vector v[UNROLL];
-        load_rows(v, at, stride, left, w, whole);
+        load_rows(v, at, stride, left, w, whole@{given.argument});
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++)
-            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""});
+            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's. A thread that had
@@ -178,17 +185,17 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
     for (u32 j = 0; j < VEC; j++) {
         const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
         const u64 index = origin + first + tiles * next + i * DEPTH;
-        a[j] = combine(a[j], candidate(part[j].x, index));
+        a[j] = combine(a[j], candidate(part[j].x, index)@{given.argument});
     }
 //@ else
 #pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], part[j]);
+    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{given.widen("part[j]")}@{given.argument});
 //@ end
 }
 
 // This thread's share of the columns of its window.
 __device__ __forceinline__ void reduce_window(accumulator (&a)[VEC], const window &w,
-                                              const extents &e, const share &mine)
+                                              const extents &e, const share &mine@{given.parameter})
 {
 #pragma unroll
     for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
@@ -198,34 +205,37 @@ __device__ __forceinline__ void reduce_window(accumulator (&a)[VEC], const windo
     for (u64 at = 0; at < e.count; at += STRETCH) {
         const u64 left = e.count - at, count = left < STRETCH ? left : STRETCH;
         const window there = {w.from + at * e.step, w.begin, w.end, w.packed};
-        reduce_share(a, there, count, e.step, mine, at);
+        reduce_share(a, there, count, e.step, mine, at@{given.argument});
     }
 //@ else
-    reduce_share(a, w, e.count, e.step, mine);
+    reduce_share(a, w, e.count, e.step, mine@{given.argument});
 //@ end
 }
 
 // The combination of all rows' values of that column of the strip, in the order of the rows of
 // threads. Columns from MADE on have values that nothing is made of.
 __device__ __forceinline__ accumulator load_column(const accumulator *shared,
-                                                   u32 column@{skew_type})
+                                                   u32 column@{skew_type}@{given.parameter})
 {
     accumulator a = shared[(column + skew_of(skew, 0)) % STRIP];
 #pragma unroll
     for (u32 row = 1; row < DEPTH; row++)
-        a = combine(a, shared[row * STRIP + (column + skew_of(skew, row)) % STRIP]);
+        a = combine(a, shared[row * STRIP + (column + skew_of(skew, row)) % STRIP]@{given.argument});
     return a;
 }
 
 //@ include "lib/finish_strip.cu"
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
+    @{line}
 //@ end
     // Loads reach into the next row or the one before, and no further.
     const bool packed = e.step == e.inner && e.inner >= VEC;
@@ -238,11 +248,11 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         const element *from = input + o * e.outer_step + first;
         const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
         accumulator a[VEC];
-        reduce_window(a, window_of(from, first, left, columns, skew, packed), e, mine);
+        reduce_window(a, window_of(from, first, left, columns, skew, packed), e, mine@{given.argument});
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
         __syncthreads();
-        finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew);
+        finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew@{given.argument});
         __syncthreads();
     }
 }

@@ -19,6 +19,11 @@ family.params = {
     limits.load,
 }
 
+-- Bytes of shared memory.
+local function shared_bytes(c, p)
+    return (p.op.inputs or 1) * (c.block * c.rows * c.room + 16)
+end
+
 local function row_bytes(p)
     return p.count * p.dtype.bytes
 end
@@ -30,7 +35,7 @@ function family.serves(p)
 end
 
 function family.allowed(c, p, d)
-    local bytes = c.block * c.rows * c.room + 16
+    local bytes = shared_bytes(c, p)
     if bytes > d.shared_bytes_per_block then
         return false, "block=%d, rows=%d, room=%d take %d bytes of shared memory, of %d", c.block,
             c.rows, c.room, bytes, d.shared_bytes_per_block
@@ -54,7 +59,7 @@ function family.default(p, d)
     while c.room < row_bytes(p) do c.room = 2 * c.room end
     while c.rows > 1 and p.outer < 4 * d.sm_count * c.block * c.rows do c.rows = c.rows // 2 end
     while c.block > 64 and p.outer < 2 * d.sm_count * c.block do c.block = c.block // 2 end
-    while c.block * c.rows * c.room + 16 > d.shared_bytes_per_block do c.rows = c.rows // 2 end
+    while shared_bytes(c, p) > d.shared_bytes_per_block do c.rows = c.rows // 2 end
     return c
 end
 

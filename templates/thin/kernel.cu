@@ -1,11 +1,12 @@
 //@ local loads = require "lib/load"
 //@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local op = op.make { dtype = dtype, result = result, arch = arch }
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
-//@ local parts = vec
-//@ local store = math.max(1, math.min(vec, 16 // result.bytes))
+//@ local parts, two = vec, given.inputs > 1
+//@ local store = math.max(1, math.min(vec, 16 // math.max(result.bytes, second and second.bytes or 0)))
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "thin" with
 // @{config}
 //
@@ -19,6 +20,7 @@ typedef @{dtype.c} element;  // in memory
 typedef @{dtype.value} value;  // in registers
 typedef @{acc.c} accumulator;
 
+//@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 VEC = @{vec};  // columns per load
 constexpr u32 STRIPS = @{strips};  // strips at once, and so independent loads in flight per thread
@@ -42,20 +44,24 @@ static_assert(sizeof(extents) == 40, "");
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
 // Combines a column's value with the element of that index.
-__device__ __forceinline__ accumulator take_element(accumulator a, value x, u64 index)
+__device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{two and ", value y" or ""}, u64 index@{given.parameter})
 {
 //@ if indexed then
-    return combine(a, candidate(x, index));
+    return combine(a, candidate(x, index)@{given.argument});
+//@ elseif op.part then
+    return @{op.part.take("a", "x", "y")};
 //@ else
-    return combine(a, map(x));
+    return combine(a, map(x@{two and ", y" or ""}@{given.argument})@{given.argument});
 //@ end
 }
 
-__device__ __forceinline__ void take_vector(accumulator (&a)[VEC], const vector &v, u64 index)
+__device__ __forceinline__ void take_vector(@{given.part} (&a)[VEC], const vector &v, u64 index@{given.parameter})
 {
 //@ for j = 0, vec - 1 do
-//@     local word = "v.word[" .. j // layout.per_word .. "]"
-    a[@{j}] = take_element(a[@{j}], @{dtype.unpack(word, j % layout.per_word)}, index);
+//@     local at, k = j // layout.per_word, j % layout.per_word
+//@     local values = dtype.unpack("v.word[" .. at .. "]", k)
+//@     if two then values = values .. ", " .. dtype.unpack("v.other[" .. at .. "]", k) end
+    a[@{j}] = take_element(a[@{j}], @{values}, index@{given.argument});
 //@ end
 }
 
@@ -63,56 +69,89 @@ __device__ __forceinline__ void take_vector(accumulator (&a)[VEC], const vector 
 struct alignas(@{store * result.bytes}) stored {
     @{result.c} value[@{store}];
 };
+//@ if second then
+
+struct alignas(@{store * second.bytes}) other_stored {
+    @{second.c} value[@{store}];
+};
+//@ end
 
 // Makes the results of VEC neighbouring columns of each of N strips. Loads and results are aligned.
+//@ local none = op.part and op.part.zero or op.identity
 template <u32 N>
 __device__ __forceinline__ void reduce_vectors(const element *from, const extents &e,
-                                               @{result.c} *output)
+                                               @{result.c} *output@{given.parameter})
 {
-    accumulator a[N][VEC];
+    @{given.part} a[N][VEC];
 #pragma unroll
     for (u32 s = 0; s < N; s++)
 #pragma unroll
-        for (u32 j = 0; j < VEC; j++) a[s][j] = @{op.identity};
+        for (u32 j = 0; j < VEC; j++) a[s][j] = @{none};
     for (u64 i = 0; i < e.count; i++, from += e.step) {
         // All loads before the first use.
         vector v[N];
 #pragma unroll
-        for (u32 s = 0; s < N; s++) v[s] = load_vector((u64)(from + s * STRIP));
+        for (u32 s = 0; s < N; s++) v[s] = load_vector((u64)(from + s * STRIP)@{given.argument});
 #pragma unroll
-        for (u32 s = 0; s < N; s++) take_vector(a[s], v[s], i);
+        for (u32 s = 0; s < N; s++) take_vector(a[s], v[s], i@{given.argument});
     }
 #pragma unroll
     for (u32 s = 0; s < N; s++)
 #pragma unroll
+//@ if resumes then
+        for (u32 j = 0; j < VEC; j++)
+            @{given.write("output[s * STRIP + j]", given.widen("a[s][j]"), "e.count")}
+//@ else
         for (u32 j = 0; j < VEC; j += @{store}) {
             stored r;
+//@     local value, other_value = op.finalize(given.widen("a[s][j + k]"), "e.count")
 #pragma unroll
             for (u32 k = 0; k < @{store}; k++)
-                r.value[k] = @{op.finalize("a[s][j + k]", "e.count")};
+                r.value[k] = @{value};
             *(stored *)(output + s * STRIP + j) = r;
+//@     if second then
+            other_stored t;
+#pragma unroll
+            for (u32 k = 0; k < @{store}; k++)
+                t.value[k] = @{other_value};
+            *(other_stored *)(second_result(output, given) + s * STRIP + j) = t;
+//@     end
         }
+//@ end
 }
 
 // Makes the result of one column.
 __device__ __forceinline__ void reduce_column(const element *from, const extents &e,
-                                              @{result.c} *output)
+                                              @{result.c} *output@{given.parameter})
 {
-    accumulator a = @{op.identity};
-//@ local x = vec > 1 and "load_element(from)"
-//@     or dtype.unpack("load_vector((u64)from).word[0]", 0)
-    for (u64 i = 0; i < e.count; i++, from += e.step) a = take_element(a, @{x}, i);
-    *output = @{op.finalize("a", "e.count")};
+    @{given.part} a = @{none};
+//@ local x = vec > 1 and given.read("from")
+//@ if vec == 1 and two then
+//@     x = dtype.unpack("v.word[0]", 0) .. ", " .. dtype.unpack("v.other[0]", 0)
+    for (u64 i = 0; i < e.count; i++, from += e.step) {
+        const vector v = load_vector((u64)from, given);
+        a = take_element(a, @{x}, i, given);
+    }
+//@ else
+//@     if vec == 1 then
+//@         x = dtype.unpack(("load_vector((u64)from%s).word[0]"):format(given.argument), 0)
+//@     end
+    for (u64 i = 0; i < e.count; i++, from += e.step) a = take_element(a, @{x}, i@{given.argument});
+//@ end
+    @{given.write("*output", given.widen("a"), "e.count")}
 }
 
 extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps)
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
+    @{line}
 //@ end
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
@@ -123,16 +162,20 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         const u64 left = e.inner - first;
         const element *from = input + o * e.outer_step + first;
         @{result.c} *to = output + o * e.inner + first;
-        const bool whole = aligned && (u64)to % sizeof(stored) == 0;
+//@ local fits = "(u64)to % sizeof(stored) == 0"
+//@ if second then
+//@     fits = fits .. " && (u64)second_result(to, given) % sizeof(other_stored) == 0"
+//@ end
+        const bool whole = aligned && @{fits};
         const u32 place = threadIdx.x * VEC;
         if (whole && left >= SET) {
-            reduce_vectors<STRIPS>(from + place, e, to + place);
+            reduce_vectors<STRIPS>(from + place, e, to + place@{given.argument});
             continue;
         }
         // The last columns, or such as are not aligned. Loads of one element lie side by side.
         const u32 columns = left < SET ? left : SET, body = whole ? columns / VEC * VEC : 0;
-        for (u32 c = place; c < body; c += STRIP) reduce_vectors<1>(from + c, e, to + c);
+        for (u32 c = place; c < body; c += STRIP) reduce_vectors<1>(from + c, e, to + c@{given.argument});
         for (u32 c = body + threadIdx.x; c < columns; c += BLOCK)
-            reduce_column(from + c, e, to + c);
+            reduce_column(from + c, e, to + c@{given.argument});
     }
 }

@@ -67,8 +67,8 @@ static void check_windows(bench *self, const redtune_value *planted) {
         rdt_reference wanted;
         const rdt_question *each = &questions[i];
         char *from = self->elements + each->first * self->bytes;
-        const bool plants = each->planted_at < each->count;
-        char *place = plants ? from + each->planted_at * self->bytes : NULL;
+        const bool plants = each->planted_at[0] < each->count;
+        char *place = plants ? from + each->planted_at[0] * self->bytes : NULL;
         if (plants) memcpy(&saved, place, self->bytes);
         if (plants) memcpy(place, planted, self->bytes);
         rdt_reference_reduce(&self->problem, from, each->count, &wanted);
@@ -78,7 +78,7 @@ static void check_windows(bench *self, const redtune_value *planted) {
                    "%s of %s into %s: %llu from %llu, planted at %lld, is wrong",
                    redtune_op_name(self->problem.op), redtune_dtype_name(self->problem.dtype),
                    redtune_dtype_name(self->problem.result), (unsigned long long)each->count,
-                   (unsigned long long)each->first, (long long)each->planted_at);
+                   (unsigned long long)each->first, (long long)each->planted_at[0]);
     }
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAN = 64, NODE_BYTES = 16, NOWHERE = -1 };
+enum { FAN = 64, NOWHERE = -1 };
 
 static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at,
                            redtune_error *err) {
@@ -52,27 +52,27 @@ void rdt_judge_close(rdt_judge *judge) {
 
 rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count) {
     return (rdt_question){
-        .elements = judged->elements[0],
+        .elements = {judged->elements[0], judged->elements[1]},
         .nodes = judged->nodes.address,
         .period = judged->period,
         .levels = judged->levels,
         .first = first,
         .count = count,
-        .planted_at = (uint64_t)NOWHERE,
+        .planted_at = {(uint64_t)NOWHERE, (uint64_t)NOWHERE},
     };
 }
 
 void rdt_judge_plant(rdt_question *question, int input, uint64_t at, const redtune_value *element) {
-    (void)input;
-    question->planted_at = at;
-    memcpy(&question->planted, element, sizeof question->planted);
+    question->planted_at[input] = at;
+    memcpy(&question->planted[input], element, sizeof question->planted[input]);
 }
 
 static redtune_status ask(const rdt_judge *judge, const rdt_question *questions, size_t count,
                           redtune_error *err) {
     const rdt_operands operands = {.input = judge->questions.address,
                                    .extents.count = count,
-                                   .output = judge->answers.address};
+                                   .output = judge->answers.address,
+                                   .given = judge->given};
     redtune_status status = rdt_buffer_write(judge->driver, judge->questions.address, questions,
                                              count * sizeof *questions, judge->stream, err);
     return status ? status
@@ -111,7 +111,7 @@ static redtune_status add_level(const rdt_judge *judge, const rdt_judged *judged
     for (uint64_t first = 0; !status && first < judged->period; first += size) {
         const uint64_t left = judged->period - first;
         questions[count] = rdt_judge_question(judged, first, left < size ? left : size);
-        questions[count++].node = to + first / size * NODE_BYTES;
+        questions[count++].node = to + first / size * judge->launch.slot_bytes;
         if (count < RDT_JUDGE_QUESTIONS && left > size) continue;
         status = ask(judge, questions, count, err);
         count = 0;
@@ -140,12 +140,12 @@ redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, C
     rdt_judged judged = {.elements = {elements, second}, .period = period};
     rdt_question *questions = malloc(RDT_JUDGE_QUESTIONS * sizeof *questions);
     if (!questions) return rdt_fail_memory(err, RDT_JUDGE_QUESTIONS * sizeof *questions);
-    redtune_status status =
-        rdt_buffer_create(judge->driver, count_nodes(period) * NODE_BYTES, &judged.nodes, err);
+    redtune_status status = rdt_buffer_create(
+        judge->driver, count_nodes(period) * judge->launch.slot_bytes, &judged.nodes, err);
     CUdeviceptr to = judged.nodes.address;
     for (uint64_t size = FAN; !status; size *= FAN) {
         status = add_level(judge, &judged, to, size, questions, err);
-        to += (period + size - 1) / size * NODE_BYTES;
+        to += (period + size - 1) / size * judge->launch.slot_bytes;
         judged.levels++;
         if (size >= period) break;
     }

@@ -32,12 +32,12 @@ typedef struct rdt_judged {
     rdt_buffer nodes; /* level after level */
 } rdt_judged;
 
-/* As templates/naive/kernel.cu has it. */
+/* As templates/naive/kernel.cu has it. An answer is one result, or two, in 16 bytes each. */
 typedef struct rdt_question {
-    uint64_t elements, nodes, period, levels;
+    uint64_t elements[2]; /* of each input */
+    uint64_t nodes, period, levels;
     uint64_t first, count;
-    uint64_t planted_at;
-    uint64_t planted;
+    uint64_t planted_at[2], planted[2]; /* likewise */
     uint64_t node;
 } rdt_question;
 
@@ -45,7 +45,8 @@ typedef struct rdt_judge {
     const rdt_driver *driver;
     CUstream stream;
     rdt_kernel *kernel;
-    rdt_launch launch;
+    rdt_launch launch; /* nodes take its slot_bytes each */
+    rdt_given given;   /* the op's parameters */
     rdt_buffer questions, answers;
     size_t answer_bytes; /* of one: 16 for each of the op's results */
 } rdt_judge;

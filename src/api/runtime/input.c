@@ -56,8 +56,8 @@ static redtune_status choose_piece(reading *self, redtune_error *err) {
 
 static redtune_status open_buffers(reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
-    redtune_status status =
-        rdt_buffer_create(driver, (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES, &self->slots, err);
+    redtune_status status = rdt_buffer_create(
+        driver, (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES_MAX, &self->slots, err);
     for (int i = 0; !status && i < SETS; i++) {
         buffers *set = &self->sets[i];
         status = rdt_buffer_create_pinned(driver, self->piece_bytes, &set->staging, err);
@@ -81,7 +81,8 @@ static void close_buffers(reading *self) {
 }
 
 static CUdeviceptr slot_address(const reading *self, uint32_t index) {
-    return self->slots.address + (CUdeviceptr)index * RDT_ACCUMULATOR_BYTES;
+    const size_t bytes = rdt_plan_executable(self->plan)->launch.slot_bytes;
+    return self->slots.address + (CUdeviceptr)index * bytes;
 }
 
 /* ---- one piece ------------------------------------------------------------------------------- */

@@ -51,8 +51,6 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     plan->rt = rt;
     plan->input_bytes = redtune_dtype_bytes(resolved.dtype);
     plan->accumulates = accumulates;
-    plan->result_bytes =
-        accumulates ? (size_t)RDT_ACCUMULATOR_BYTES : redtune_dtype_bytes(resolved.result);
     plan->count_max = rdt_problem_count_max(resolved.dtype);
     plan->layout = rdt_problem_layout(&resolved);
     status = rdt_executable_create(rt, &resolved, accumulates, rt->background, &plan->first, err);
@@ -60,6 +58,8 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
         free(plan);
         return status;
     }
+    plan->result_bytes =
+        accumulates ? (size_t)plan->first->launch.slot_bytes : redtune_dtype_bytes(resolved.result);
     resolved.config = NULL; /* the caller's */
     plan->problem = resolved;
     atomic_init(&plan->now, plan->first);

@@ -1,0 +1,68 @@
+//@ -- What a kernel is given beside the usual operands (lib/operands.lua); nothing in most kernels.
+//@ if given.kernel ~= "" then
+// As model/launch.h has it.
+struct arguments {
+    u64 input, output;
+    double scalar[2];
+    u64 scalars, count, resumes;
+};
+
+static_assert(sizeof(arguments) == 56, "");
+
+//@ end
+//@ if given.counts then
+__device__ __forceinline__ u64 least_count(const arguments &rest, u64 count)
+{
+    if (rest.count == 0) return count;
+    const u64 least = *(const u64 *)rest.count;
+    return least < count ? least : count;
+}
+
+//@ end
+//@ if given.has_values then
+struct values {
+//@     for _, name in ipairs(given.names) do
+    double @{name};  // a parameter of the op
+//@     end
+//@     if given.inputs > 1 then
+    u64 to_second;  // from an element of the first input to that of the second, in bytes
+//@     end
+//@     if given.second then
+    @{result.c} *first_output;
+    @{second.c} *second_output;
+//@     end
+//@     if given.resumes then
+    bool goes_on;  // from what the output holds
+//@     end
+};
+
+//@     if given.inputs > 1 then
+// Where the second input's element is that lies as that one of the first.
+template <typename T>
+__device__ __forceinline__ const T *second_of(const T *first, const values &given)
+{
+    return (const T *)((u64)first + given.to_second);
+}
+
+//@     end
+__device__ __forceinline__ values values_of(const arguments &rest, const void *input,
+                                            @{result.c} *output)
+{
+    values given;
+//@     for i, name in ipairs(given.names) do
+    given.@{name} = rest.scalars ? ((const double *)rest.scalars)[@{i - 1}] : rest.scalar[@{i - 1}];
+//@     end
+//@     if given.inputs > 1 then
+    given.to_second = rest.input - (u64)input;
+//@     end
+//@     if given.second then
+    given.first_output = output;
+    given.second_output = (@{second.c} *)rest.output;
+//@     end
+//@     if given.resumes then
+    given.goes_on = rest.resumes != 0;
+//@     end
+    return given;
+}
+
+//@ end

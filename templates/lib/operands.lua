@@ -1,0 +1,107 @@
+-- Operands: what a kernel has beside an input, its extents, an output and scratch, where its op or
+-- its use needs that: a second input, a second output, parameters, results that it goes on from, a
+-- count on the GPU. All of these come with its last argument (rdt_given of model/launch.h), which
+-- kernels without such needs do not have: their text has none of the strings below, which are "".
+--
+-- The second input has the extents and steps of the first, so that its elements lie at one distance
+-- from those of the first. A kernel's addresses are those of the first input, and a load, which has
+-- its bounds by these, brings what lies at the same place of either (lib/vector.cu).
+local convert = require "lib/convert"
+
+local operands = {}
+
+-- What an entry makes of a problem (op, dtype, result, second).
+function operands.make(problem, arch)
+    return problem.op.make {
+        dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
+    }
+end
+
+-- The bytes of a slot that a launch leaves its accumulator in: that of an array of them.
+function operands.slot_bytes(acc)
+    return acc.bytes <= 16 and 16 or 32
+end
+
+-- Parts that a thread takes elements into. Where elements have words of them, or wide
+-- accumulators, elements share parts, lest these fill the registers.
+local function count_parts(made, layout, vec)
+    if made.narrow or made.word then return layout.words end
+    if not (made.acc.fields or made.part) then return vec end
+    local parts, halves = 1, made.part and made.part.halves or made.acc.halves
+    while 2 * parts <= vec and 2 * parts * halves <= 16 do parts = 2 * parts end
+    return parts
+end
+
+-- Sets what such an op may leave out.
+local function complete(made, problem)
+    if problem.op.indexed and not made.found then
+        made.found = function(_, index) return ("(%s)%s"):format(problem.result.c, index) end
+    end
+end
+
+-- problem has op, dtype, result, second, resumes, counts and arch, as a template's environment.
+-- Gives
+--   made            the op
+--   inputs          1 or 2
+--   paired          whether a vector has the elements of two; a template that loads each by itself
+--                   sets it to false
+--   names           of the parameters
+--   part            the type of a thread's parts
+--   conversions     CUDA text that reading elements and writing results needs
+--   has_values      whether functions of the kernel are given values beside their own
+--   parameter       of those functions, behind the others
+--   argument        in calls of them, likewise
+--   kernel          the parameter of a kernel, behind the others
+--   begin(input, count, output)   lines of text before a kernel reads or writes; output is its first
+--   write(place, a, count)        the statement that makes the results of the accumulator a: the
+--                                 first at that place, an lvalue; one statement in every case
+--   read(from)      the element at pointer `from`, for two inputs both, as arguments of map
+--   parts(layout, vec), widen(part)   how many parts a thread takes vectors of that layout into;
+--                                     the accumulator that a part stands for
+function operands.of(problem)
+    local op, second = problem.op, problem.second
+    local made, inputs = operands.make(problem, problem.arch), op.inputs or 1
+    local names = {}
+    for i, parameter in ipairs(op.parameters or {}) do names[i] = parameter.name end
+    if op.indexed and inputs > 1 then error(op.name .. " is indexed, and has two inputs", 2) end
+    complete(made, problem)
+    local results = second or problem.resumes
+    local has_values = inputs > 1 or #names > 0 or results
+    local given = {
+        made = made, inputs = inputs, paired = inputs > 1, names = names,
+        has_values = has_values and true, part = made.part and made.part.c or "accumulator",
+        second = second, resumes = problem.resumes, counts = problem.counts,
+        parameter = has_values and ", const values &given" or "",
+        argument = has_values and ", given" or "",
+        kernel = (has_values or problem.counts) and ", arguments rest" or "",
+    }
+    local function writes(name)
+        return problem.result.name == name or second and second.name == name
+    end
+    given.conversions = convert.functions(function(name)
+        return problem.dtype.name == name or problem.resumes and writes(name)
+    end, writes)
+    function given.begin(input, count, output)
+        local lines = {}
+        if problem.counts then
+            lines[1] = ("%s = least_count(rest, %s);"):format(count, count)
+        end
+        if has_values then
+            lines[#lines + 1] = ("const values given = values_of(rest, %s, %s);"):format(input, output)
+        end
+        return lines
+    end
+    function given.write(place, a, count)
+        if results then return ("write(&%s, %s, %s, given);"):format(place, a, count) end
+        return ("%s = %s;"):format(place, (made.finalize(a, count)))
+    end
+    function given.read(from)
+        local first = ("load_element(%s)"):format(from)
+        return inputs == 1 and first or ("%s, load_element(second_of(%s, given))"):format(first, from)
+    end
+    function given.parts(layout, vec) return count_parts(made, layout, vec) end
+    function given.widen(part) return made.part and made.part.widen(part) or part end
+    return given
+end
+
+return operands
