@@ -113,7 +113,8 @@ function family.launch(c, p, d)
     return {
         threads = c.block,
         tile = tile(c),
-        blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
+        blocks_max = c.finish == "single" and 1
+            or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
         final_threads = c.finish == "two_pass" and c.block or 0,
         overlap = limits.overlap(p, d),
     }

@@ -68,7 +68,7 @@ only_what_changed_is_measured_again() {
 an_altered_launch_is_measured_again() {
     fresh_templates
     local xors=$(rows_of xor)
-    sed -i 's/math.min(c.per_sm \* d.sm_count, d.blocks_max)/math.min(2 * c.per_sm * d.sm_count, d.blocks_max)/' \
+    sed -i 's/math.min(c.per_sm \* d.sm_count, /math.min(2 * c.per_sm * d.sm_count, /' \
         "$templates/block/family.lua"
     tune
     want_exit 0

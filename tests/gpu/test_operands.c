@@ -201,11 +201,10 @@ static void check_shape(trial *all, const shape *at) {
 /* ---- the families ---------------------------------------------------------------------------- */
 
 static redtune_op find_op(const char *name) {
-    const rdt_op_table *table = rdt_user_ops_table(&err);
-    for (int i = 0; table && i < table->count; i++)
-        if (!strcmp(table->entry[i].name, name)) return table->entry[i].op;
-    check_that(false, __FILE__, __LINE__, "there is no op %s: %s", name, table ? "" : err.message);
-    return REDTUNE_SUM;
+    redtune_op op = REDTUNE_SUM;
+    const bool found = !redtune_op_find(name, &op, &err);
+    check_that(found, __FILE__, __LINE__, "there is no op %s: %s", name, found ? "" : err.message);
+    return op;
 }
 
 /* A kernel has the text of all elements that a thread has in flight. */
