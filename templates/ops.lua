@@ -26,7 +26,8 @@
 --   accumulator_bytes  of an accumulator; or as result and values say
 --   values          how many values of the accumulator's dtype an accumulator has; or 1
 --   tolerance       results may differ, by the order in which elements are combined even of exact
---                   data, by this many units in the last place of the accumulator; or 0
+--                   data, by this many units in the last place of the accumulator at the result's
+--                   magnitude, or at 1 where that is larger; or 0. Test data have no sign then
 --   resumes         make gives resume(r), the accumulator that r is the result of, so that a run can
 --                   go on from what d_out holds
 --   indexed         looks for an element's place

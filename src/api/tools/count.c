@@ -14,7 +14,8 @@ typedef struct bench {
     const rdt_driver *driver;
     rdt_kernel *kernel;
     rdt_launch launch;
-    rdt_buffer input, output, scratch;
+    rdt_buffer input[RDT_OP_INPUTS_MAX], output[RDT_OP_OUTPUTS_MAX]; /* empty where it has one */
+    rdt_buffer scratch;
     rdt_buffer flush; /* written after the input, it leaves L2 without it */
     CUstream stream;
     char config[RDT_CONFIG_TEXT_BYTES];
@@ -23,16 +24,21 @@ typedef struct bench {
 /* Numbers as in tuning: a kernel that branches on them shall meet more than zeros. */
 static redtune_status fill_input(bench *self, const redtune_problem *problem, redtune_error *err) {
     rdt_test_data *data = NULL;
-    size_t element = redtune_dtype_bytes(problem->dtype);
-    size_t reach = rdt_problem_reach(problem), bytes = reach * element;
+    const size_t element = redtune_dtype_bytes(problem->dtype);
+    const uint64_t reach = rdt_problem_reach(problem);
     redtune_status status = rdt_test_data_create(problem, reach, &data, err);
     if (status) return status;
-    size_t period = data->period * element, first = period < bytes ? period : bytes;
-    status = rdt_buffer_write(self->driver, self->input.address, data->elements, first,
-                              self->stream, err);
-    if (!status)
+    const size_t period = data->period * element;
+    const void *elements[RDT_OP_INPUTS_MAX] = {data->elements, data->second};
+    for (int k = 0; !status && k < RDT_OP_INPUTS_MAX && elements[k]; k++) {
+        const rdt_buffer *input = &self->input[k];
+        const size_t first = period < input->bytes ? period : input->bytes;
         status =
-            rdt_buffer_repeat(self->driver, self->input.address, period, bytes, self->stream, err);
+            rdt_buffer_write(self->driver, input->address, elements[k], first, self->stream, err);
+        if (!status)
+            status = rdt_buffer_repeat(self->driver, input->address, period, input->bytes,
+                                       self->stream, err);
+    }
     rdt_test_data_destroy(data);
     return status;
 }
@@ -46,11 +52,16 @@ static redtune_status clear(const bench *self, const rdt_buffer *buffer, redtune
 static redtune_status allocate_buffers(bench *self, const redtune_problem *problem, size_t l2_bytes,
                                        redtune_error *err) {
     const rdt_driver *driver = self->driver;
-    size_t bytes = rdt_problem_reach(problem) * redtune_dtype_bytes(problem->dtype);
-    size_t result_bytes = rdt_problem_results(problem) * redtune_dtype_bytes(problem->result);
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const redtune_dtype results[] = {problem->result, rdt_problem_second(problem)};
+    const size_t bytes = rdt_problem_reach(problem) * redtune_dtype_bytes(problem->dtype);
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
-    if (!status) status = rdt_buffer_create(driver, bytes, &self->input, err);
-    if (!status) status = rdt_buffer_create(driver, result_bytes, &self->output, err);
+    for (int k = 0; !status && k < op->inputs; k++)
+        status = rdt_buffer_create(driver, bytes, &self->input[k], err);
+    for (int k = 0; !status && k < op->outputs; k++)
+        status = rdt_buffer_create(driver,
+                                   rdt_problem_results(problem) * redtune_dtype_bytes(results[k]),
+                                   &self->output[k], err);
     if (!status) status = rdt_buffer_create(driver, (size_t)RDT_SCRATCH_BYTES, &self->scratch, err);
     if (!status) status = rdt_buffer_create(driver, 2 * l2_bytes, &self->flush, err);
     if (!status) status = clear(self, &self->scratch, err);
@@ -60,10 +71,14 @@ static redtune_status allocate_buffers(bench *self, const redtune_problem *probl
 
 static redtune_status count_launches(const bench *self, const redtune_problem *problem,
                                      redtune_counters *out, redtune_error *err) {
-    rdt_operands operands = {.input = self->input.address,
-                             .extents = rdt_problem_extents(problem),
-                             .output = self->output.address,
-                             .scratch = self->scratch.address};
+    rdt_operands operands = {
+        .input = self->input[0].address,
+        .extents = rdt_problem_extents(problem),
+        .output = self->output[0].address,
+        .scratch = self->scratch.address,
+        .given = {.input = self->input[1].address, .output = self->output[1].address}};
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
     redtune_counters before, after;
     redtune_status status = rdt_counters_read(self->driver, &before, err);
     if (!status)
@@ -108,8 +123,8 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
         rdt_text_copy(counters.gpu, sizeof counters.gpu, context->facts.name);
         *out = counters;
     }
-    rdt_buffer_destroy(&self.input);
-    rdt_buffer_destroy(&self.output);
+    for (int k = 0; k < RDT_OP_INPUTS_MAX; k++) rdt_buffer_destroy(&self.input[k]);
+    for (int k = 0; k < RDT_OP_OUTPUTS_MAX; k++) rdt_buffer_destroy(&self.output[k]);
     rdt_buffer_destroy(&self.scratch);
     rdt_buffer_destroy(&self.flush);
     rdt_stream_destroy(self.driver, self.stream);
