@@ -18,6 +18,14 @@ static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at
     return status;
 }
 
+/* Their usual values. */
+static rdt_given give_parameters(const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    rdt_given given = {.input = 0};
+    for (int i = 0; i < op->parameters; i++) given.scalar[i] = op->parameter[i].usual;
+    return given;
+}
+
 redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem *problem,
                               const rdt_maker *maker, CUstream stream, rdt_judge **out,
                               redtune_error *err) {
@@ -25,6 +33,7 @@ redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem 
     if (!judge) return rdt_fail_memory(err, sizeof *judge);
     judge->driver = context->driver;
     judge->stream = stream;
+    judge->given = give_parameters(problem);
     judge->answer_bytes = (rdt_problem_second(problem) ? 2 : 1) * sizeof(redtune_value);
     redtune_status status = make(judge, maker, (rdt_case){problem, &context->facts}, err);
     if (!status)

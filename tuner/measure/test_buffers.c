@@ -335,9 +335,9 @@ CUdeviceptr rdt_test_buffers_second(const rdt_test_buffers *buffers, const rdt_p
 
 rdt_given rdt_test_buffers_given(const rdt_test_buffers *buffers, CUdeviceptr second,
                                  CUdeviceptr second_output) {
-    const rdt_op_traits *op = rdt_op_find(buffers->problem.op);
-    rdt_given given = {.input = second, .output = op->outputs > 1 ? second_output : 0};
-    for (int i = 0; i < op->parameters; i++) given.scalar[i] = op->parameter[i].usual;
+    rdt_given given = buffers->judge->given; /* parameters */
+    given.input = second;
+    given.output = rdt_problem_second(&buffers->problem) ? second_output : 0;
     return given;
 }
 
