@@ -213,6 +213,42 @@ static void the_templates_kernels_are_good(void) {
             check_default(classes[i].op, classes[i].dtype, layouts[k]);
 }
 
+/* Above this count half of the elements are zero in both inputs. */
+static void sums_of_many_products_are_exact(void) {
+    NEED_GPU();
+    const rdt_extents many = {(1 << 20) + 70000, 0, 0, 0, 0};
+    const redtune_problem problem = problem_of("test_dot", REDTUNE_F32, many);
+    CHECK(rdt_test_data_dense_max(&problem) < many.count);
+    check_default("test_dot", REDTUNE_F32, many);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void check_memory(rdt_extents extents) {
+    enum { BUDGET = 16 << 20 /* what allocations round up to */ };
+    redtune_problem problem = problem_of("test_dot", REDTUNE_F16, extents);
+    uint64_t before = 0, after = 0;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const uint64_t least = rdt_test_buffers_bytes(&gpu.context->facts, &problem);
+    CHECK((double)least > rdt_problem_bytes(&problem));
+    CHECK(!rdt_test_buffers_fit(&gpu.context->facts, least, &problem)); /* others need some */
+    bench self = {.memory_bytes = least};
+    CHECK_OK(bench_open(&self, &problem, 1), err);
+    CHECK_OK(rdt_test_buffers_free_bytes(gpu.context, &before, &err), err);
+    self.batch.count = 0; /* opens the buffers */
+    CHECK_OK(bench_verify(&self), err);
+    CHECK_OK(rdt_test_buffers_free_bytes(gpu.context, &after, &err), err);
+    check_that(before - after <= least + BUDGET, __FILE__, __LINE__, "%llu bytes in place of %llu",
+               (unsigned long long)(before - after), (unsigned long long)least);
+    bench_close(&self);
+}
+
+static void memory_of_both_inputs_stays_within_its_limit(void) {
+    NEED_GPU();
+    check_memory((rdt_extents){1 << 22, 0, 0, 0, 0});
+    check_memory((rdt_extents){2, 1 << 20, 0, 0, 0});
+}
+
 /* ---- timing ---------------------------------------------------------------------------------- */
 
 /* Times a kernel in the default's place. */
@@ -266,6 +302,8 @@ int main(int argc, char **argv) {
         FACT(what_is_off_by_more_than_the_tolerance_is_found),
         FACT(a_parameter_has_its_usual_value),
         FACT(the_templates_kernels_are_good),
+        FACT(sums_of_many_products_are_exact),
+        FACT(memory_of_both_inputs_stays_within_its_limit),
         FACT(timed_calls_are_compared_in_both_results),
         FACT(timed_calls_take_turns_through_both_inputs),
     };
