@@ -159,33 +159,28 @@ static void read_user(void) {
     user.status = add_files(getenv("REDTUNE_OPS"), &user.error);
 }
 
-redtune_status rdt_user_ops_table(const rdt_op_table **out, redtune_error *err) {
+const rdt_op_table *rdt_user_ops_table(redtune_error *err) {
     pthread_once(&user_once, read_user);
-    *out = &user.ops;
-    if (user.status && err) *err = user.error;
-    return user.status;
+    if (err) *err = user.status ? user.error : (redtune_error){0};
+    return &user.ops;
 }
 
 redtune_status redtune_ops_read(const char *files, redtune_error *err) {
-    const rdt_op_table *table;
     if (!files || !*files) return REDTUNE_OK;
-    rdt_user_ops_table(&table, NULL);
+    rdt_user_ops_table(NULL);
     return add_files(files, err);
 }
 
 redtune_status rdt_user_ops_add_text(const char *name, const char *text, size_t bytes,
                                      redtune_error *err) {
-    const rdt_op_table *table;
-    rdt_user_ops_table(&table, NULL);
+    rdt_user_ops_table(NULL);
     return add_text(name, strlen(name), text, bytes, err);
 }
 
 void rdt_user_ops_leave_environment(void) { atomic_store(&user.without_environment, true); }
 
 int rdt_user_ops_count(void) {
-    const rdt_op_table *table;
-    rdt_user_ops_table(&table, NULL);
-    return rdt_op_table_count(table) - user.of_folder;
+    return rdt_op_table_count(rdt_user_ops_table(NULL)) - user.of_folder;
 }
 
 const rdt_own_op *rdt_user_ops_get(int index) { return &user.file[user.of_folder + index]; }

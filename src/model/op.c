@@ -20,8 +20,7 @@ const rdt_op_traits *rdt_op_find(redtune_op op) {
         return at < (size_t)count ? &absent.entry[at] : NULL;
     }
     if (at < compiled_in) return &rdt_op_compiled_in.entry[at];
-    const rdt_op_table *user;
-    rdt_user_ops_table(&user, NULL);
+    const rdt_op_table *user = rdt_user_ops_table(NULL);
     at -= compiled_in;
     return at < (size_t)rdt_op_table_count(user) ? &user->entry[at] : NULL;
 }
@@ -37,11 +36,8 @@ static const rdt_op_traits *find_name(const rdt_op_table *table, const char *nam
 }
 
 static const rdt_op_traits *find_present(const char *name) {
-    const rdt_op_table *user;
     const rdt_op_traits *found = find_name(&rdt_op_compiled_in, name);
-    if (found) return found;
-    rdt_user_ops_table(&user, NULL);
-    return find_name(user, name);
+    return found ? found : find_name(rdt_user_ops_table(NULL), name);
 }
 
 /* The lock is held. */
@@ -101,12 +97,11 @@ redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *
     const rdt_op_traits *found = find_name(&rdt_op_compiled_in, name ? name : "");
     if (!found) {
         redtune_error why;
-        const rdt_op_table *user;
-        const redtune_status status = rdt_user_ops_table(&user, &why);
+        const rdt_op_table *user = rdt_user_ops_table(&why);
         found = find_name(user, name ? name : "");
-        if (!found && status) {
+        if (!found && why.status) {
             if (err) *err = why;
-            return status;
+            return why.status;
         }
         if (!found) return no_such_op(name ? name : "", user, err);
     }

@@ -104,11 +104,12 @@ typedef struct rdt_op_table {
 
 /* The ops that are compiled in, each at the index that is its number. */
 extern const rdt_op_table rdt_op_compiled_in;
-/* The user's ops that are not compiled in; their numbers follow. *out is never NULL, and never
- * freed. Where the template folder or a file that REDTUNE_OPS names cannot be read, the reason, and
- * the ops there are. Any thread may add to it: rdt_op_table_count says how many can be read.
- * codegen defines it, since it is Lua that reads them. */
-redtune_status rdt_user_ops_table(const rdt_op_table **out, redtune_error *err);
+/* The user's ops that are not compiled in; their numbers follow. Never NULL, and never freed. Where
+ * the template folder or a file that REDTUNE_OPS names cannot be read, *err (may be NULL) is the
+ * reason, and the table has the ops there are; else its status is REDTUNE_OK. Any thread may add to
+ * it: rdt_op_table_count says how many can be read. codegen defines it, since it is Lua that reads
+ * them. */
+const rdt_op_table *rdt_user_ops_table(redtune_error *err);
 int rdt_op_table_count(const rdt_op_table *table);
 
 /* NULL for a value that is no op. */
