@@ -116,6 +116,54 @@ spent_ms() {
     awk -F '[ms]' 'NR == 2 { print int(60000 * ($1 + $3) + 1000 * ($2 + $4)) }' spent
 }
 
+# Two inputs; two results of an accumulator of 24 bytes; a parameter, which the examples give.
+other_kinds_of_ops_are_checked_and_tuned() {
+    cat >weighted.lua <<'END'
+return {
+    name = "weighted", inputs = 2, dtypes = { "f32" },
+    accumulator = { sum = "f64", weight = "f64" },
+    identity = { sum = "0", weight = "0" },
+    map = { sum = "(double)y * log((double)x)", weight = "y" },
+    combine = { sum = "a.sum + b.sum", weight = "a.weight + b.weight" },
+    finish = "exp(a.sum / a.weight)",
+    result = "f64",
+    examples = { { x = { 1, 4 }, y = { 1, 1 }, result = 2 } },
+}
+END
+    cat >mean_most.lua <<'END'
+return {
+    name = "mean_most", dtypes = { "f32" },
+    accumulator = { most = "f32", n = "u64", sum = "f64" },
+    identity = { most = "-1e30f", n = "0", sum = "0" },
+    map = { most = "x", n = "1", sum = "x" },
+    combine = { most = "fmaxf(a.most, b.most)", n = "a.n + b.n", sum = "a.sum + b.sum" },
+    finish = { mean = "a.sum / a.n", most = "a.most" },
+    result = { mean = "f64", most = "f32" },
+    examples = { { x = { 3, 4, 8 }, result = { mean = 5, most = 8 } } },
+}
+END
+    cat >above.lua <<'END'
+return {
+    name = "above", dtypes = { "f32" }, accumulator = "f64", identity = "0", combine = "a + b",
+    parameters = { { name = "limit", usual = 2 } },
+    map = "x > given.limit ? (double)x : 0",
+    examples = { { x = { 3, 4, 1 }, result = 7 }, { x = { 3, 4 }, parameters = { limit = 3 }, result = 5 } },
+}
+END
+    for op in weighted mean_most; do
+        run "$redtune" tune --device 0 --db kinds.db --ops $op.lua --op $op --dtype f32 --size 512 \
+            --effort quick
+        want_exit 0
+        want_in_out "$op"
+    done
+    run "$redtune" tune --device 0 --db kinds.db --ops above.lua --op above --dtype f32 --size 512
+    want_exit 1
+    want_in_err "above.lua:5: example 2 gives 4 and should give 5; correct"
+    sed -i 's/result = { mean = 5, most = 8 }/result = { mean = 5, most = 4 }/' mean_most.lua
+    run "$redtune" tune --device 0 --db kinds.db --ops mean_most.lua --op mean_most --dtype f32
+    want_in_err "example 1 gives most 8 and should give 4"
+}
+
 # wrong NAME SED TEXT: the geometric mean with one change is refused, and nothing is stored.
 wrong() {
     local began
@@ -206,6 +254,6 @@ a_database_has_no_code() {
 
 check_run an_op_is_found_by_option_and_variable ops_are_listed lines_lead_to_the_file \
     files_are_reduced an_op_is_tuned_and_kept a_changed_op_is_measured_anew \
-    ops_of_one_number_are_told_apart a_wrong_file_gets_one_line \
+    ops_of_one_number_are_told_apart other_kinds_of_ops_are_checked_and_tuned a_wrong_file_gets_one_line \
     so_does_one_that_is_wrong_otherwise an_absent_op_is_kept_and_marked an_absent_op_is_moved \
     a_database_has_no_code
