@@ -28,8 +28,8 @@
 --   tolerance       results may differ, by the order in which elements are combined even of exact
 --                   data, by this many units in the last place of the accumulator at the result's
 --                   magnitude, or at 1 where that is larger; or 0. Test data have no sign then
---   resumes         make gives resume(r), the accumulator that r is the result of, so that a run can
---                   go on from what d_out holds
+--   resumes         its results say what the accumulator was, so that a run can go on from what
+--                   d_out holds
 --   indexed         looks for an element's place
 --   ignores_nan     a NaN among the elements changes nothing
 --   bools           takes bools, stored as u8, for what they are
@@ -39,7 +39,8 @@
 --   identity            combines with any a to a
 --   map(x)              an element's value as an accumulator
 --   combine(a, b)       associative and commutative
---   finalize(a, count)  the accumulator as a value of the result's dtype
+--   finalize(a, count)  the accumulator as an element of the result's dtype
+--   resume(r)           of an op that resumes: the accumulator of a result whose value is r
 --   functions           CUDA text that these call; may be missing
 -- and, where whole words of several elements go faster than elements, one of:
 --   narrow = { c, zero, step(n, w) }   a small sum that takes up words for the length of a tile, and

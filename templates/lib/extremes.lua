@@ -48,6 +48,7 @@ function extremes.like(t, name, edge, map)
         end,
         functions = float and nan_function(name, kind, t.arch) or nil,
         finalize = function(a) return convert.store(t.result, a) end,
+        resume = unchanged,
     }
 end
 

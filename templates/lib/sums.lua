@@ -15,9 +15,15 @@ function sums.to_result(acc, t)
     return function(a) return convert.store(t.result, convert.value(acc.dtype, t.result, a)) end
 end
 
+-- The accumulator of a result that is one, but for its dtype.
+function sums.resume(acc, t)
+    return function(r) return convert.value(t.result, acc.dtype, r) end
+end
+
 -- Completes an op by what a sum has.
 function sums.like(t, op)
     local acc = op.acc or sums.accumulator(t)
+    if not op.finalize then op.resume = sums.resume(acc, t) end
     op.acc, op.combine = acc, op.combine or plus
     op.identity = op.identity or acc.dtype.zero
     op.map = op.map or function(x) return convert.value(t.dtype, acc.dtype, x) end

@@ -10,23 +10,24 @@ local function bitwise(t, operator, identity)
         combine = function(a, b) return ("%s %s %s"):format(a, operator, b) end,
         word = words.bits(t.dtype, operator), fold = words.fold_bits(t.dtype, operator),
         finalize = function(a) return ("(%s)%s"):format(t.result.c, a) end,
+        resume = function(r) return ("(%s)%s"):format(acc.c, r) end,
     }
 end
 
 return {
     {
         name = "and", number = 16, formula = "x[0] & ... & x[n-1]",
-        result = "bits", combines = "and",
+        result = "bits", combines = "and", resumes = true,
         make = function(t) return bitwise(t, "&", 1) end,
     },
     {
         name = "or", number = 17, formula = "x[0] | ... | x[n-1]",
-        result = "bits", combines = "or",
+        result = "bits", combines = "or", resumes = true,
         make = function(t) return bitwise(t, "|", 0) end,
     },
     {
         name = "xor", number = 18, formula = "x[0] ^ ... ^ x[n-1]",
-        result = "bits", combines = "xor",
+        result = "bits", combines = "xor", resumes = true,
         make = function(t) return bitwise(t, "^", 0) end,
     },
 }

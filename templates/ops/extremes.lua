@@ -19,28 +19,28 @@ end
 return {
     {
         name = "min", number = 2, formula = "the least of x[0] ... x[n-1]; NaN if one is",
-        result = "same", combines = "least",
+        result = "same", combines = "least", resumes = true,
         make = function(t) return extremes.like(t, "min", "greatest") end,
     },
     {
         name = "max", number = 3, formula = "the greatest of x[0] ... x[n-1]; NaN if one is",
-        result = "same", combines = "greatest",
+        result = "same", combines = "greatest", resumes = true,
         make = function(t) return extremes.like(t, "max", "least") end,
     },
     {
         name = "fmin", number = 4, formula = "the least number of x[0] ... x[n-1]",
-        result = "same", combines = "least", ignores_nan = true,
+        result = "same", combines = "least", ignores_nan = true, resumes = true,
         make = function(t) return number_extreme(t, "min", "greatest") end,
     },
     {
         name = "fmax", number = 5, formula = "the greatest number of x[0] ... x[n-1]",
-        result = "same", combines = "greatest", ignores_nan = true,
+        result = "same", combines = "greatest", ignores_nan = true, resumes = true,
         make = function(t) return number_extreme(t, "max", "least") end,
     },
     {
         name = "maxabs", number = 11,
         formula = "the greatest of |x[0]| ... |x[n-1]|; NaN if one is",
-        result = "abs", combines = "magnitude",
+        result = "abs", combines = "magnitude", resumes = true,
         make = function(t)
             if t.dtype.kind == "float" then
                 local op = extremes.like(t, "max", "zero", function(x)
@@ -58,6 +58,7 @@ return {
                 end,
                 combine = function(a, b) return ("max(%s, %s)"):format(a, b) end,
                 finalize = function(a) return convert.store(t.result, a) end,
+                resume = function(r) return r end,
             }
         end,
     },

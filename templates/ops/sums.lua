@@ -9,12 +9,12 @@ local words = require "lib/words"
 return {
     {
         name = "sum", number = 0, formula = "x[0] + ... + x[n-1]",
-        result = "sum", combines = "sum", bools = true,
+        result = "sum", combines = "sum", bools = true, resumes = true,
         make = function(t) return sums.like(t, { narrow = words.sum(t.dtype) }) end,
     },
     {
         name = "prod", number = 1, formula = "x[0] * ... * x[n-1]",
-        result = "sum", combines = "product",
+        result = "sum", combines = "product", resumes = true,
         make = function(t)
             return sums.like(t, {
                 identity = sums.accumulator(t).dtype.one,
@@ -24,7 +24,7 @@ return {
     },
     {
         name = "sumsq", number = 8, formula = "x[0]^2 + ... + x[n-1]^2",
-        result = "sum", combines = "sum", power = 2,
+        result = "sum", combines = "sum", power = 2, resumes = true,
         make = function(t)
             return sums.like(t, {
                 map = sums.square(t, sums.accumulator(t)), narrow = words.sum_of_squares(t.dtype),
@@ -33,7 +33,7 @@ return {
     },
     {
         name = "sumabs", number = 10, formula = "|x[0]| + ... + |x[n-1]|",
-        result = "sum", combines = "sum",
+        result = "sum", combines = "sum", resumes = true,
         make = function(t)
             local acc = sums.accumulator(t)
             local function map(x)

@@ -10,23 +10,24 @@ local function truth(test, word)
         map = function(x) return ("(u32)(%s %s 0)"):format(x, test) end,
         combine = function(a, b) return a .. " | " .. b end,
         finalize = function(a) return ("(unsigned char)(%s %s 0)"):format(a, test) end,
+        resume = function(r) return ("(u32)(%s %s 0)"):format(r, test) end,
     }
 end
 
 return {
     {
         name = "any", number = 13, formula = "1 if one of x[0] ... x[n-1] is not zero, else 0",
-        result = "truth", combines = "any", bools = true,
+        result = "truth", combines = "any", bools = true, resumes = true,
         make = function(t) return truth("!=", words.any(t.dtype)) end,
     },
     {
         name = "all", number = 14, formula = "1 if none of x[0] ... x[n-1] is zero, else 0",
-        result = "truth", combines = "all", bools = true,
+        result = "truth", combines = "all", bools = true, resumes = true,
         make = function(t) return truth("==", words.zero(t.dtype)) end,
     },
     {
         name = "nonzeros", number = 15, formula = "how many of x[0] ... x[n-1] are not zero",
-        result = "count", combines = "count", bools = true,
+        result = "count", combines = "count", bools = true, resumes = true,
         make = function(t)
             return sums.like(t, {
                 acc = accumulator.u64, narrow = words.nonzeros(t.dtype),
