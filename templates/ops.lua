@@ -1,7 +1,7 @@
 -- The ops: what a reduction computes, in expressions of CUDA text. docs/ops.md specifies them.
 --
--- The files in ops/ hold an entry for each, and lib/sums.lua and lib/extremes.lua what they have in
--- common. An entry is all that redtune knows of an op. It holds
+-- The files in ops/ hold an entry for each; lib/sums.lua, lib/extremes.lua and lib/difference.lua
+-- hold what they have in common. An entry is all that redtune knows of an op. It holds
 --   name, formula   for people
 --   number          its enumerator in redtune.h; an op that has none is found by its name
 --   result          the class of the result's dtype, where s is the usual dtype of sums:
@@ -37,19 +37,28 @@
 -- and returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
---   map(x)              an element's value as an accumulator
+--   map(x), map(x, y)   an element's value as an accumulator; of two inputs those of both
 --   combine(a, b)       associative and commutative
---   finalize(a, count)  the accumulator as an element of the result's dtype
---   resume(r)           of an op that resumes: the accumulator of a result whose value is r
+--   finalize(a, count)  the accumulator as an element of the result's dtype; of two results, both
+--   resume(r), resume(r, s)   of an op that resumes: the accumulator of a result whose value is r,
+--                       or of both, r and s
 --   functions           CUDA text that these call; may be missing
--- and, where whole words of several elements go faster than elements, one of:
---   narrow = { c, zero, step(n, w) }   a small sum that takes up words for the length of a tile, and
---                                      is then mapped to an accumulator by widen(n)
+-- and, where combine costs more than a sum, or whole words of several elements go faster than
+-- elements, one of:
+--   part = { c, declare, halves, zero, take(p, x), widen(p) }   what a thread takes its elements
+--                                      into, of so many 32 bits; widen makes an accumulator of it
+--   narrow = { c, zero, step(n, w, per_word, v) }   a small sum that takes up words (of the second
+--                                      input v) for the length of a tile, and is then mapped to an
+--                                      accumulator by widen(n)
 --   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
 --                                      combines the lanes at the end
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
--- and key_of among its functions, in place of map.
-local groups = { "ops/sums", "ops/extremes", "ops/places", "ops/truth", "ops/bits" }
+-- and key_of among its functions, in place of map; and, if it has a result beside the index,
+-- found(x, index): its results where x is found there.
+local groups = {
+    "ops/sums", "ops/moments", "ops/logs", "ops/extremes", "ops/places", "ops/truth", "ops/bits",
+    "ops/distances",
+}
 
 local ops = {}
 for _, group in ipairs(groups) do

@@ -69,6 +69,29 @@ typedef enum redtune_op {
     REDTUNE_AND,      /* bitwise, of integers */
     REDTUNE_OR,
     REDTUNE_XOR,
+    REDTUNE_NANS,      /* how many are NaN, of floats */
+    REDTUNE_NONFINITE, /* 1 if a float is infinite or NaN, else 0 */
+    REDTUNE_PTP,       /* the greatest less the least */
+    REDTUNE_NORMP,     /* the p-th root of the sum of p-th powers; parameter p */
+    REDTUNE_VAR,       /* the variance; parameter ddof, as of the next */
+    REDTUNE_STD,       /* the standard deviation */
+    REDTUNE_LOGSUMEXP,
+    REDTUNE_SLOGPROD, /* two results: the product's sign, and the logarithm of its magnitude */
+    REDTUNE_MIN_AT,   /* two results: the least and its first index */
+    REDTUNE_MAX_AT,
+    REDTUNE_MINMAX,        /* two results */
+    REDTUNE_SUM_SUMSQ,     /* two results */
+    REDTUNE_MEAN_VAR,      /* two results; parameter ddof */
+    REDTUNE_SUM_NONFINITE, /* two results: the sum of all, and how many are infinite or NaN */
+    REDTUNE_DOT,           /* from here on of two inputs, x and y */
+    REDTUNE_SQEUCLIDEAN,   /* the sum of the squares of x - y */
+    REDTUNE_EUCLIDEAN,     /* the square root of that */
+    REDTUNE_CITYBLOCK,     /* the sum of |x - y| */
+    REDTUNE_CHEBYSHEV,     /* the greatest of them */
+    REDTUNE_COSINE,        /* the cosine similarity */
+    REDTUNE_WMEAN,         /* the mean of x, weighted with y */
+    REDTUNE_MISMATCHES,    /* how many |x - y| are more than a tolerance, or NaN */
+    REDTUNE_MSE,           /* the mean of the squares of x - y */
 } redtune_op;
 
 typedef enum redtune_dtype {

@@ -52,4 +52,38 @@ function extremes.like(t, name, edge, map)
     }
 end
 
+-- The greatest of what map makes of elements: magnitudes, of integers without a sign.
+function extremes.greatest_magnitude(t, map)
+    if t.dtype.kind == "float" then
+        local op = extremes.like(t, "max", "zero", map)
+        op.identity = extremes.compared(t.dtype).zero
+        return op
+    end
+    return {
+        acc = accumulator[t.dtype.bytes == 8 and "u64" or "u32"], identity = "0", map = map,
+        combine = function(a, b) return ("max(%s, %s)"):format(a, b) end,
+        finalize = function(a) return convert.store(t.result, a) end,
+        resume = unchanged,
+    }
+end
+
+-- The least and the greatest.
+function extremes.both(t, finalize)
+    local kind = extremes.compared(t.dtype)
+    local float = kind.kind == "float"
+    local least, greatest = extremes.like(t, "min", "greatest"), extremes.like(t, "max", "least")
+    return {
+        acc = accumulator.struct { { kind.name, "least" }, { kind.name, "greatest" } },
+        identity = ("record{%s, %s}"):format(least.identity, greatest.identity),
+        map = function(x) return ("record{%s, %s}"):format(x, x) end,
+        combine = function(a, b)
+            return ("record{%s, %s}"):format(least.combine(a .. ".least", b .. ".least"),
+                                             greatest.combine(a .. ".greatest", b .. ".greatest"))
+        end,
+        functions = float and least.functions .. "\n" .. greatest.functions or nil,
+        finalize = finalize,
+        resume = function(r, other) return ("record{%s, %s}"):format(r, other) end,
+    }
+end
+
 return extremes

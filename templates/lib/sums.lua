@@ -1,6 +1,7 @@
 -- Sums: what the entries of ops that add have in common.
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
+local dtypes = require "dtypes"
 
 local sums = {}
 
@@ -37,6 +38,36 @@ function sums.square(t, acc)
         local wide = convert.value(t.dtype, acc.dtype, x)
         return wide .. " * " .. wide
     end
+end
+
+-- An op that adds several values at once. A field is { dtype's name, name, of }, with of(x, y) what
+-- elements x and, of two inputs, y add to it.
+function sums.of_fields(fields)
+    local acc = accumulator.struct(fields)
+    local of = {}
+    for _, field in ipairs(fields) do of[field[2]] = field[3] end
+    return {
+        acc = acc,
+        identity = acc.each(function(_, dtype) return dtype.zero end),
+        map = function(x, y) return acc.each(function(name) return of[name](x, y) end) end,
+        combine = function(a, b)
+            return acc.each(function(name) return ("%s.%s + %s.%s"):format(a, name, b, name) end)
+        end,
+    }
+end
+
+-- A quotient, of two expressions, in f64 as a value of the result's dtype.
+function sums.quotient(t, over, under)
+    local value = ("((double)%s / %s)"):format(over, under)
+    return convert.store(t.result, convert.value(dtypes.f64, t.result, value))
+end
+
+-- The root of a sum of squares.
+function sums.root(t, acc, a)
+    local root = acc.name == "f32" and dtypes.f32 or dtypes.f64
+    local norm = ("%s(%s)"):format(root.value == "double" and "sqrt" or "sqrtf",
+                                   convert.value(acc.dtype, root, a))
+    return convert.store(t.result, convert.value(root, t.result, norm))
 end
 
 return sums

@@ -25,12 +25,24 @@ function words.sum(dtype)
     }
 end
 
-function words.sum_of_squares(dtype)
+-- other is the word of the second input.
+function words.sum_of_products(dtype)
     if not (small_integer(dtype) and dtype.bytes == 1) then return nil end
     local c = dot(dtype)
     return {
         c = c, zero = "0",
-        step = function(n, w) return ("__dp4a((%s)%s, (%s)%s, %s)"):format(c, w, c, w, n) end,
+        step = function(n, w, _, other)
+            return ("__dp4a((%s)%s, (%s)%s, %s)"):format(c, w, c, other, n)
+        end,
+    }
+end
+
+function words.sum_of_squares(dtype)
+    local products = words.sum_of_products(dtype)
+    if not products then return nil end
+    return {
+        c = products.c, zero = "0",
+        step = function(n, w, per_word) return products.step(n, w, per_word, w) end,
     }
 end
 
@@ -50,15 +62,47 @@ function words.sum_of_magnitudes(dtype)
     }
 end
 
-function words.nonzeros(dtype)
+-- How many elements x have that(x).
+local function count(dtype, that)
     return {
         c = "u32", zero = "0",
-        step = function(n, w, per_word)
-            return each_element(dtype, per_word, n, w, function(x)
-                return ("(%s != 0)"):format(x)
-            end)
+        step = function(n, w, per_word) return each_element(dtype, per_word, n, w, that) end,
+    }
+end
+
+function words.nonzeros(dtype)
+    return count(dtype, function(x) return ("(%s != 0)"):format(x) end)
+end
+
+function words.nans(dtype)
+    return count(dtype, function(x) return ("(%s != %s)"):format(x, x) end)
+end
+
+-- The sum of term(x, y) over the pairs of elements in words of two inputs, as u32.
+function words.sum_of_pairs(dtype, term)
+    return {
+        c = "u32", zero = "0",
+        step = function(n, w, per_word, other)
+            for k = 0, per_word - 1 do
+                n = n .. " + " .. term(dtype.unpack(w, k), dtype.unpack(other, k))
+            end
+            return n
         end,
     }
+end
+
+local function small_difference(x, y) return ("abs((int)%s - (int)%s)"):format(x, y) end
+
+function words.sum_of_differences(dtype)
+    return small_integer(dtype) and words.sum_of_pairs(dtype, small_difference) or nil
+end
+
+function words.sum_of_squared_differences(dtype)
+    if not (small_integer(dtype) and dtype.bytes == 1) then return nil end
+    return words.sum_of_pairs(dtype, function(x, y)
+        local apart = small_difference(x, y)
+        return apart .. " * " .. apart
+    end)
 end
 
 -- The bits of a word but the signs of its floats: zero where all elements are.
@@ -71,6 +115,16 @@ end
 function words.any(dtype)
     if dtype.bytes >= 4 then return nil end
     return function(a, w) return ("%s | %s"):format(a, without_signs(dtype, w)) end
+end
+
+-- An exponent of ones is one that overflows when 1 is added. The sum's other bits say nothing.
+function words.nonfinite(dtype)
+    if dtype.bytes > 2 then return nil end
+    local exponents, one = "0x7c007c00u", "0x04000400u"
+    if dtype.name == "bf16" then exponents, one = "0x7f807f80u", "0x00800080u" end
+    return function(a, w)
+        return ("%s | (((%s & %s) + %s) & 0x80008000u)"):format(a, w, exponents, one)
+    end
 end
 
 -- Not zero if one of the fields of w is zero (Warren, Hacker's Delight, 2nd edition, section 6-1).

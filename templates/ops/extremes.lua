@@ -1,5 +1,4 @@
 -- The ops that find the least or the greatest. ops.lua says what an entry holds.
-local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local extremes = require "lib/extremes"
 local magnitude = require "lib/magnitude"
@@ -14,6 +13,13 @@ local function number_extreme(t, name, edge)
         return ("f%s%s(%s, %s)"):format(name, kind.name == "f32" and "f" or "", a, b)
     end
     return op
+end
+
+-- The difference of integers has no sign: it is that of their bits.
+local function peak_to_peak(t, a)
+    if t.dtype.kind == "float" then return ("%s.greatest - %s.least"):format(a, a) end
+    local c = t.dtype.bytes == 8 and "u64" or "u32"
+    return ("(%s)%s.greatest - (%s)%s.least"):format(c, a, c, a)
 end
 
 return {
@@ -42,24 +48,31 @@ return {
         formula = "the greatest of |x[0]| ... |x[n-1]|; NaN if one is",
         result = "abs", combines = "magnitude", resumes = true,
         make = function(t)
-            if t.dtype.kind == "float" then
-                local op = extremes.like(t, "max", "zero", function(x)
-                    return magnitude(t.dtype, x)
-                end)
-                op.identity = extremes.compared(t.dtype).zero
-                return op
-            end
-            local acc = accumulator[t.dtype.bytes == 8 and "u64" or "u32"]
-            return {
-                acc = acc, identity = "0",
-                map = function(x)
-                    if t.dtype.kind == "unsigned" then return x end
-                    return ("(%s < 0 ? 0 - (%s)%s : (%s)%s)"):format(x, acc.c, x, acc.c, x)
-                end,
-                combine = function(a, b) return ("max(%s, %s)"):format(a, b) end,
-                finalize = function(a) return convert.store(t.result, a) end,
-                resume = function(r) return r end,
-            }
+            return extremes.greatest_magnitude(t, function(x)
+                if t.dtype.kind ~= "signed" then return magnitude(t.dtype, x) end
+                local c = t.dtype.bytes == 8 and "u64" or "u32"
+                return ("(%s < 0 ? 0 - (%s)%s : (%s)%s)"):format(x, c, x, c, x)
+            end)
+        end,
+    },
+    {
+        name = "ptp", number = 21, formula = "the greatest of x[0] ... x[n-1] less the least",
+        result = "abs", combines = "extremes", values = 2,
+        make = function(t)
+            return extremes.both(t, function(a, count)
+                return convert.store(t.result, ("(%s ? %s : 0)"):format(count, peak_to_peak(t, a)))
+            end)
+        end,
+    },
+    {
+        name = "minmax", number = 29, formula = "the least and the greatest of x[0] ... x[n-1]",
+        outputs = { { name = "min", result = "same" }, { name = "max", result = "same" } },
+        combines = "extremes", values = 2, resumes = true,
+        make = function(t)
+            return extremes.both(t, function(a)
+                return convert.store(t.result, a .. ".least"),
+                    t.second and convert.store(t.second, a .. ".greatest")
+            end)
         end,
     },
 }

@@ -1,5 +1,6 @@
 -- The ops that find an element's place. ops.lua says what an entry holds.
 local accumulator = require "lib/accumulator"
+local convert = require "lib/convert"
 local extremes = require "lib/extremes"
 
 -- Keys are unsigned integers in the order of the values; the least wins, and NaN is below all.
@@ -42,6 +43,47 @@ __device__ __forceinline__ arg first_least(arg a, arg b)
     }
 end
 
+-- The value of a key, and that of none: the result of no elements.
+local function value_function(t, greatest)
+    local key = t.dtype.bytes == 8 and "u64" or "u32"
+    local sign = key == "u64" and "0x8000000000000000ull" or "0x80000000u"
+    local flip = greatest and "~" or ""
+    local body
+    if t.dtype.kind == "unsigned" then
+        body = ("return %sa.key;"):format(flip)
+    elseif t.dtype.kind == "signed" then
+        body = ("return (%s)(%sa.key ^ %s);"):format(t.dtype.value, flip, sign)
+    else
+        body = ("const %s ordered = %sa.key;\n"):format(key, flip)
+            .. ("    const %s bits = ordered & %s ? ordered ^ %s : ~ordered;\n"):format(
+                key, sign, sign)
+            .. ("    return %s(bits);"):format(
+                key == "u64" and "__longlong_as_double" or "__uint_as_float")
+    end
+    return ([[
+
+__device__ __forceinline__ %s value_of(arg a)
+{
+    if (a.index == ~0ull) return %s;
+    %s
+}
+]]):format(t.dtype.value, extremes.kind(t.dtype)[greatest and "least" or "greatest"], body)
+end
+
+-- A place and the value that is there. Both zeros have one key, that of +0.
+local function value_and_place(t, greatest)
+    local op = place(t, greatest)
+    op.functions = op.functions .. value_function(t, greatest)
+    local function results(value, index)
+        return convert.store(t.result, value), ("(i64)%s"):format(index)
+    end
+    op.finalize = function(a) return results(("value_of(%s)"):format(a), a .. ".index") end
+    op.found = function(x, index)
+        return results(t.dtype.kind == "float" and ("(%s + 0)"):format(x) or x, index)
+    end
+    return op
+end
+
 return {
     {
         name = "argmin", number = 6, formula = "the first index of the least of x[0] ... x[n-1]",
@@ -52,5 +94,19 @@ return {
         name = "argmax", number = 7, formula = "the first index of the greatest of x[0] ... x[n-1]",
         result = "index", combines = "greatest", indexed = true,
         make = function(t) return place(t, true) end,
+    },
+    {
+        name = "min_at", number = 27,
+        formula = "the least of x[0] ... x[n-1] and the first index of it",
+        outputs = { { name = "min", result = "same" }, { name = "index", result = "index" } },
+        combines = "least", indexed = true,
+        make = function(t) return value_and_place(t, false) end,
+    },
+    {
+        name = "max_at", number = 28,
+        formula = "the greatest of x[0] ... x[n-1] and the first index of it",
+        outputs = { { name = "max", result = "same" }, { name = "index", result = "index" } },
+        combines = "greatest", indexed = true,
+        make = function(t) return value_and_place(t, true) end,
     },
 }

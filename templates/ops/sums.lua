@@ -6,6 +6,58 @@ local magnitude = require "lib/magnitude"
 local sums = require "lib/sums"
 local words = require "lib/words"
 
+-- The sum, and that of another field.
+local function sum_and(t, other)
+    local acc = sums.accumulator(t)
+    local op = sums.of_fields {
+        { acc.name, "sum", function(x) return convert.value(t.dtype, acc.dtype, x) end }, other,
+    }
+    op.finalize = function(a)
+        return sums.to_result(acc, t)(a .. ".sum"),
+            t.second and convert.store(t.second, convert.value(dtypes[other[1]], t.second,
+                                                               a .. ".other"))
+    end
+    op.resume = function(r, second)
+        return ("record{%s, %s}"):format(
+            convert.value(t.result, acc.dtype, r),
+            t.second and convert.value(t.second, dtypes[other[1]], second))
+    end
+    return op
+end
+
+-- A power takes ten times as long as those that are asked for most often. pow of f64 would be a
+-- call, for which a kernel saves its registers.
+local norm_functions = [[
+__device__ __forceinline__ @{c} power_of(@{c} x, double p)
+{
+    return p == 2 ? x * x : p == 1 ? x : @{power};
+}
+
+__device__ __forceinline__ double root_of(double x, double p)
+{
+    return p == 2 ? sqrt(x) : p == 1 ? x : exp(log(x) / p);
+}
+]]
+
+local function norm(t)
+    local wide = t.dtype.kind ~= "float" or t.result.name == "f64"
+    local acc = accumulator[wide and "f64" or t.dtype.accumulator]
+    local values = {
+        c = acc.c, power = acc.name == "f64" and "exp(log(x) * p)" or "powf(x, (float)p)",
+    }
+    return sums.like(t, {
+        acc = acc, functions = norm_functions:gsub("@{(%w+)}", values),
+        map = function(x)
+            local size = magnitude(acc.dtype, convert.value(t.dtype, acc.dtype, x))
+            return ("power_of(%s, given.p)"):format(size)
+        end,
+        finalize = function(a)
+            local root = ("root_of(%s, given.p)"):format(a)
+            return convert.store(t.result, convert.value(dtypes.f64, t.result, root))
+        end,
+    })
+end
+
 return {
     {
         name = "sum", number = 0, formula = "x[0] + ... + x[n-1]",
@@ -59,8 +111,7 @@ return {
                 narrow = not f64 and words.sum(t.dtype) or nil,
                 -- Divided in f64, where every count is exact that memory has room for.
                 finalize = function(a, count)
-                    local quotient = ("((double)%s / (double)%s)"):format(a, count)
-                    return convert.store(t.result, convert.value(dtypes.f64, t.result, quotient))
+                    return sums.quotient(t, a, "(double)" .. count)
                 end,
             })
         end,
@@ -73,7 +124,6 @@ return {
             local small = integer and t.dtype.bytes <= 2
             local acc = small and accumulator.u64 or (integer or t.result.name == "f64")
                 and accumulator.f64 or accumulator[t.dtype.accumulator]
-            local root = acc.name == "f32" and dtypes.f32 or dtypes.f64
             local wide = small and accumulator[t.dtype.accumulator] or acc
             return sums.like(t, {
                 acc = acc,
@@ -82,12 +132,36 @@ return {
                     return convert.value(wide.dtype, acc.dtype, "(" .. square .. ")")
                 end,
                 narrow = small and words.sum_of_squares(t.dtype) or nil,
-                finalize = function(a)
-                    local norm = ("%s(%s)"):format(root.value == "double" and "sqrt" or "sqrtf",
-                                                   convert.value(acc.dtype, root, a))
-                    return convert.store(t.result, convert.value(root, t.result, norm))
-                end,
+                finalize = function(a) return sums.root(t, acc, a) end,
             })
+        end,
+    },
+    {
+        name = "normp", number = 22, formula = "(|x[0]|^p + ... + |x[n-1]|^p)^(1/p)",
+        result = "mean", combines = "sum", power = 2, lost_bits = 2,
+        parameters = { { name = "p", usual = 2 } },
+        make = norm,
+    },
+    {
+        name = "sum_sumsq", number = 30,
+        formula = "x[0] + ... + x[n-1] and x[0]^2 + ... + x[n-1]^2",
+        outputs = { { name = "sum", result = "sum" }, { name = "sumsq", result = "sum" } },
+        combines = "sum", power = 2, values = 2, resumes = true,
+        make = function(t)
+            local name = sums.accumulator(t).name
+            return sum_and(t, { name, "other", sums.square(t, sums.accumulator(t)) })
+        end,
+    },
+    {
+        name = "sum_nonfinite", number = 32,
+        formula = "x[0] + ... + x[n-1] and how many of them are infinite or NaN",
+        outputs = { { name = "sum", result = "sum" }, { name = "nonfinite", result = "count" } },
+        combines = "nonfinite", accumulator_bytes = 16, resumes = true,
+        dtypes = { "f16", "bf16", "f32", "f64" },
+        make = function(t)
+            return sum_and(t, { "u64", "other", function(x)
+                return ("(u64)(%s - %s != 0)"):format(x, x)
+            end })
         end,
     },
 }

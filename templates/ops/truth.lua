@@ -14,6 +14,8 @@ local function truth(test, word)
     }
 end
 
+local floats = { "f16", "bf16", "f32", "f64" }
+
 return {
     {
         name = "any", number = 13, formula = "1 if one of x[0] ... x[n-1] is not zero, else 0",
@@ -33,6 +35,26 @@ return {
                 acc = accumulator.u64, narrow = words.nonzeros(t.dtype),
                 map = function(x) return ("(u64)(%s != 0)"):format(x) end,
             })
+        end,
+    },
+    {
+        name = "nans", number = 19, formula = "how many of x[0] ... x[n-1] are NaN",
+        result = "count", combines = "nonfinite", dtypes = floats, resumes = true,
+        make = function(t)
+            return sums.like(t, {
+                acc = accumulator.u64, narrow = words.nans(t.dtype),
+                map = function(x) return ("(u64)(%s != %s)"):format(x, x) end,
+            })
+        end,
+    },
+    {
+        name = "nonfinite", number = 20,
+        formula = "1 if one of x[0] ... x[n-1] is infinite or NaN, else 0",
+        result = "truth", combines = "any_nonfinite", dtypes = floats, resumes = true,
+        make = function(t)
+            local op = truth("!=", words.nonfinite(t.dtype))
+            op.map = function(x) return ("(u32)(%s - %s != 0)"):format(x, x) end
+            return op
         end,
     },
 }

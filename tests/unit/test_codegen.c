@@ -71,7 +71,9 @@ static bool accumulates_as_told(rdt_codegen *codegen, const redtune_problem *pro
     const rdt_case at = {problem, facts};
     redtune_dtype accumulator = rdt_problem_accumulator(problem);
     /* Squares have no sign: their sum fills all 64 bits. */
-    if (problem->op == REDTUNE_NORM2 && accumulator == REDTUNE_I64) accumulator = REDTUNE_U64;
+    if (rdt_op_find(problem->op)->result == RDT_RESULT_MEAN &&
+        rdt_op_find(problem->op)->power == 2 && accumulator == REDTUNE_I64)
+        accumulator = REDTUNE_U64;
     char wanted[64], *source = NULL;
     rdt_point point;
     if (rdt_codegen_default(codegen, at, &point, &err) ||
@@ -91,6 +93,7 @@ static void sums_accumulate_in_the_problems_accumulator(void) {
             redtune_problem problem = {op->op, (redtune_dtype)(1 + i / 2),
                                        i % 2 ? REDTUNE_F64 : REDTUNE_DTYPE_NONE, 1000};
             if (op->combines != RDT_COMBINES_SUM && op->combines != RDT_COMBINES_PRODUCT) continue;
+            if (op->values > 1 || op->accumulator_bytes) continue; /* one of several */
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
             CHECK(accumulates_as_told(codegen, &problem));
         }

@@ -361,16 +361,51 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
         redtune_op op;
         const char *name;
     } enumerators[] = {
-        {REDTUNE_SUM, "sum"},           {REDTUNE_PROD, "prod"},     {REDTUNE_MIN, "min"},
-        {REDTUNE_MAX, "max"},           {REDTUNE_FMIN, "fmin"},     {REDTUNE_FMAX, "fmax"},
-        {REDTUNE_ARGMIN, "argmin"},     {REDTUNE_ARGMAX, "argmax"}, {REDTUNE_SUMSQ, "sumsq"},
-        {REDTUNE_NORM2, "norm2"},       {REDTUNE_SUMABS, "sumabs"}, {REDTUNE_MAXABS, "maxabs"},
-        {REDTUNE_MEAN, "mean"},         {REDTUNE_ANY, "any"},       {REDTUNE_ALL, "all"},
-        {REDTUNE_NONZEROS, "nonzeros"}, {REDTUNE_AND, "and"},       {REDTUNE_OR, "or"},
+        {REDTUNE_SUM, "sum"},
+        {REDTUNE_PROD, "prod"},
+        {REDTUNE_MIN, "min"},
+        {REDTUNE_MAX, "max"},
+        {REDTUNE_FMIN, "fmin"},
+        {REDTUNE_FMAX, "fmax"},
+        {REDTUNE_ARGMIN, "argmin"},
+        {REDTUNE_ARGMAX, "argmax"},
+        {REDTUNE_SUMSQ, "sumsq"},
+        {REDTUNE_NORM2, "norm2"},
+        {REDTUNE_SUMABS, "sumabs"},
+        {REDTUNE_MAXABS, "maxabs"},
+        {REDTUNE_MEAN, "mean"},
+        {REDTUNE_ANY, "any"},
+        {REDTUNE_ALL, "all"},
+        {REDTUNE_NONZEROS, "nonzeros"},
+        {REDTUNE_AND, "and"},
+        {REDTUNE_OR, "or"},
         {REDTUNE_XOR, "xor"},
+        {REDTUNE_NANS, "nans"},
+        {REDTUNE_NONFINITE, "nonfinite"},
+        {REDTUNE_PTP, "ptp"},
+        {REDTUNE_NORMP, "normp"},
+        {REDTUNE_VAR, "var"},
+        {REDTUNE_STD, "std"},
+        {REDTUNE_LOGSUMEXP, "logsumexp"},
+        {REDTUNE_SLOGPROD, "slogprod"},
+        {REDTUNE_MIN_AT, "min_at"},
+        {REDTUNE_MAX_AT, "max_at"},
+        {REDTUNE_MINMAX, "minmax"},
+        {REDTUNE_SUM_SUMSQ, "sum_sumsq"},
+        {REDTUNE_MEAN_VAR, "mean_var"},
+        {REDTUNE_SUM_NONFINITE, "sum_nonfinite"},
+        {REDTUNE_DOT, "dot"},
+        {REDTUNE_SQEUCLIDEAN, "sqeuclidean"},
+        {REDTUNE_EUCLIDEAN, "euclidean"},
+        {REDTUNE_CITYBLOCK, "cityblock"},
+        {REDTUNE_CHEBYSHEV, "chebyshev"},
+        {REDTUNE_COSINE, "cosine"},
+        {REDTUNE_WMEAN, "wmean"},
+        {REDTUNE_MISMATCHES, "mismatches"},
+        {REDTUNE_MSE, "mse"},
     };
     enum { COUNT = sizeof enumerators / sizeof *enumerators };
-    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_XOR + 1);
+    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_MSE + 1);
     for (int i = 0; i < COUNT; i++) {
         redtune_op_info info;
         redtune_error err;
@@ -378,7 +413,10 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
         CHECK_TEXT(redtune_op_name(enumerators[i].op), enumerators[i].name);
         CHECK_OK(redtune_op_get(enumerators[i].op, &info, &err), err);
         CHECK_TEXT(info.name, enumerators[i].name);
-        CHECK_INT(info.indexed, i == REDTUNE_ARGMIN || i == REDTUNE_ARGMAX);
+        CHECK_INT(info.indexed, i == REDTUNE_ARGMIN || i == REDTUNE_ARGMAX || i == REDTUNE_MIN_AT ||
+                                    i == REDTUNE_MAX_AT);
+        CHECK_INT(info.inputs, i >= REDTUNE_DOT ? 2 : 1);
+        CHECK_INT(info.outputs, i >= REDTUNE_SLOGPROD && i <= REDTUNE_SUM_NONFINITE ? 2 : 1);
     }
 }
 

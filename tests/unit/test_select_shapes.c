@@ -345,13 +345,34 @@ static void the_most_alike_of_those_equally_near_serves(void) {
     CHECK_INT(choose(wanted), 103);
 }
 
-/* What rdt_problem_accumulator_bytes says is what the templates do. */
-static void accumulators_are_those_of_the_templates(void) {
+/* Of a type in a kernel; 0: unknown. */
+static int bytes_of_type(const char *type) {
     static const struct {
         const char *type;
         int bytes;
     } types[] = {{"int", 4}, {"u32", 4},    {"float", 4}, {"i64", 8},
                  {"u64", 8}, {"double", 8}, {"arg", 16}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].type, type)) return types[i].bytes;
+    return 0;
+}
+
+/* Of the source's struct of several fields, a line each, as C lays it out. */
+static int bytes_of_record(const char *source) {
+    const char *line = strstr(source, "struct record {\n");
+    int bytes = 0, widest = 1;
+    char type[24];
+    for (line = line ? strchr(line, '\n') + 1 : "}"; *line != '}'; line = strchr(line, '\n') + 1) {
+        const int each = sscanf(line, " %20s", type) == 1 ? bytes_of_type(type) : 0;
+        if (!each) return 0;
+        bytes = (bytes + each - 1) / each * each + each;
+        if (widest < each) widest = each;
+    }
+    return (bytes + widest - 1) / widest * widest;
+}
+
+/* What rdt_problem_accumulator_bytes says is what the templates do. */
+static void accumulators_are_those_of_the_templates(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
     int tried = 0;
     CHECK(begin_rows());
@@ -369,10 +390,9 @@ static void accumulators_are_those_of_the_templates(void) {
             const char *found = strstr(source, " accumulator;");
             while (found && found > source && found[-1] != '\n') found--;
             bool there = found && sscanf(found, "typedef %20s accumulator;", type) == 1;
+            bytes = strcmp(type, "record") ? bytes_of_type(type) : bytes_of_record(source);
             free(source);
             CHECK(there);
-            for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-                if (!strcmp(types[i].type, type)) bytes = types[i].bytes;
             if (!check_that(rdt_problem_accumulator_bytes(&problem) == bytes, __FILE__, __LINE__,
                             "%s of %s has accumulators of %s", redtune_op_name(problem.op),
                             redtune_dtype_name(problem.dtype), type))

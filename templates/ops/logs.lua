@@ -1,0 +1,121 @@
+-- The ops that give a logarithm. ops.lua says what an entry holds.
+local accumulator = require "lib/accumulator"
+local convert = require "lib/convert"
+local dtypes = require "dtypes"
+
+-- The dtype that these compute in: f64 of integers, and if asked for.
+local function wide_dtype(t)
+    local wide = t.dtype.kind ~= "float" or t.result.name == "f64"
+    return dtypes[wide and "f64" or t.dtype.accumulator]
+end
+
+-- Relative to the greatest element, whose e^0 is among the sum, no term of __expf errs by more than
+-- two of f32's roundings.
+local log_sum_functions = [[
+__device__ __forceinline__ record add_exponentials(record a, record b)
+{
+    const @{c} apart = a.greatest - b.greatest;
+    const @{c} less = a.greatest == b.greatest ? @{one} : @{exp}(apart > 0 ? -apart : apart);
+    return apart > 0 ? record{a.greatest, a.sum + b.sum * less}
+                     : record{b.greatest, a.sum * less + b.sum};
+}
+]]
+
+local function log_sum_exp(t)
+    local wide = wide_dtype(t)
+    local double = wide.name == "f64"
+    local values = {
+        c = wide.value, one = wide.one, exp = double and "exp" or "__expf",
+    }
+    return {
+        acc = accumulator.struct { { wide.name, "greatest" }, { wide.name, "sum" } },
+        identity = ("record{%s, %s}"):format(wide.least, wide.zero),
+        map = function(x)
+            return ("record{%s, %s}"):format(convert.value(t.dtype, wide, x), wide.one)
+        end,
+        combine = function(a, b) return ("add_exponentials(%s, %s)"):format(a, b) end,
+        functions = log_sum_functions:gsub("@{(%w+)}", values),
+        finalize = function(a)
+            local value = ("(%s.greatest + %s(%s.sum))"):format(a, double and "log" or "logf", a)
+            return convert.store(t.result, convert.value(wide, t.result, value))
+        end,
+    }
+end
+
+-- A product is kept as fraction * 2^exponent with 1 <= |fraction| < 2, which neither over- nor
+-- underflows. Zeros, infinities and NaN are fractions that stay as they are.
+local product_functions = [[
+__device__ __forceinline__ record multiply(record a, record b)
+{
+    const @{c} fraction = a.fraction * b.fraction;
+    const bool carry = @{fabs}(fraction) >= 2;
+    return record{carry ? fraction / 2 : fraction, a.exponent + b.exponent + carry};
+}
+
+__device__ __forceinline__ record factor_of(@{c} x)
+{
+    const bool small = @{fabs}(x) < @{least_normal};
+    const @{c} normal = small ? x * @{scale} : x;
+    const @{bits} bits = @{bits_of}(normal), field = bits >> @{fraction_bits} & @{field_mask};
+    if (field == 0 || field == @{field_mask}) return record{x, 0};
+    return record{@{of_bits}(bits & ~((@{bits})@{field_mask} << @{fraction_bits})
+                             | (@{bits})@{bias} << @{fraction_bits}),
+                  (i64)field - @{bias} - (small ? @{scale_bits} : 0)};
+}
+
+__device__ __forceinline__ @{c} sign_of(record a)
+{
+    return a.fraction > 0 ? 1 : a.fraction < 0 ? -1 : a.fraction + 0;  // +0 or NaN
+}
+
+__device__ __forceinline__ @{c} log_magnitude(record a)
+{
+    return (@{c})(log(fabs((double)a.fraction)) + (double)a.exponent * 0.6931471805599453);
+}
+]]
+
+local product_values = {
+    f32 = {
+        c = "float", bits = "u32", fabs = "fabsf", least_normal = "0x1p-126f", scale = "0x1p24f",
+        scale_bits = 24, bits_of = "__float_as_uint", of_bits = "__uint_as_float",
+        fraction_bits = 23, field_mask = 255, bias = 127,
+    },
+    f64 = {
+        c = "double", bits = "u64", fabs = "fabs", least_normal = "0x1p-1022", scale = "0x1p54",
+        scale_bits = 54, bits_of = "(u64)__double_as_longlong", of_bits = "__longlong_as_double",
+        fraction_bits = 52, field_mask = 2047, bias = 1023,
+    },
+}
+
+local function sign_and_log(t)
+    local wide = wide_dtype(t)
+    local function stored(result, text)
+        return convert.store(result, convert.value(wide, result, text))
+    end
+    return {
+        acc = accumulator.struct { { wide.name, "fraction" }, { "i64", "exponent" } },
+        identity = ("record{%s, 0}"):format(wide.one),
+        map = function(x) return ("factor_of(%s)"):format(convert.value(t.dtype, wide, x)) end,
+        combine = function(a, b) return ("multiply(%s, %s)"):format(a, b) end,
+        functions = product_functions:gsub("@{([%w_]+)}", product_values[wide.name]),
+        finalize = function(a)
+            return stored(t.result, ("sign_of(%s)"):format(a)),
+                t.second and stored(t.second, ("log_magnitude(%s)"):format(a))
+        end,
+    }
+end
+
+return {
+    {
+        name = "logsumexp", number = 25, formula = "log(exp(x[0]) + ... + exp(x[n-1]))",
+        result = "mean", combines = "exponentials", values = 2, lost_bits = 6,
+        make = log_sum_exp,
+    },
+    {
+        name = "slogprod", number = 26,
+        formula = "the sign of x[0] * ... * x[n-1] and log |x[0]| + ... + log |x[n-1]|",
+        outputs = { { name = "sign", result = "mean" }, { name = "logabs", result = "mean" } },
+        combines = "product", accumulator_bytes = 16,
+        make = sign_and_log,
+    },
+}
