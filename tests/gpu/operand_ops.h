@@ -5,7 +5,7 @@
 #include <math.h>
 #include "model/scalar.h"
 
-enum { COUNTS_MAX = 700 }; /* elements of a result */
+enum { COUNTS_MAX = 4000 }; /* elements of a result */
 
 static const double scalars[RDT_GIVEN_SCALARS] = {3, -2}; /* scale, limit */
 
