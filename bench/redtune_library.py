@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 
 
 class Error(ctypes.Structure):
@@ -61,6 +62,37 @@ class Options(ctypes.Structure):
     ]
 
 
+class OpInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("formula", ctypes.c_char_p),
+        ("indexed", ctypes.c_int),
+        ("bools", ctypes.c_int),
+        ("inputs", ctypes.c_int),
+        ("outputs", ctypes.c_int),
+        ("parameters", ctypes.c_int),
+        ("resumes", ctypes.c_int),
+        ("output_name", ctypes.c_char_p * 2),
+        ("parameter_name", ctypes.c_char_p * 2),
+        ("parameter_usual", ctypes.c_double * 2),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+
+class DeviceInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char * 96),
+        ("major", ctypes.c_int),
+        ("minor", ctypes.c_int),
+        ("sm_count", ctypes.c_int),
+        ("memory_bytes", ctypes.c_uint64),
+        ("l2_bytes", ctypes.c_uint64),
+        ("peak_gbps", ctypes.c_double),
+        ("driver_version", ctypes.c_int),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+
 class Refused(Exception):
     """redtune refused, for the reason given."""
 
@@ -103,17 +135,49 @@ class Redtune:
         self.call("redtune_problem_result", ctypes.byref(problem), ctypes.byref(value))
         return self.library.redtune_dtype_name(value).decode()
 
+    def results(self, problem):
+        """Those of all results, one or two."""
+        values = (ctypes.c_int * 2)()
+        self.call("redtune_problem_results", ctypes.byref(problem), values)
+        return [self.library.redtune_dtype_name(value).decode() for value in values if value]
+
+    def op_info(self, problem):
+        info = OpInfo()
+        self.call("redtune_op_get", problem.op, ctypes.byref(info))
+        return info
+
+    def device_info(self):
+        info = DeviceInfo()
+        self.library.redtune_device_get(self.handle, ctypes.byref(info))
+        return info
+
+    def prepare(self, problems):
+        """Makes the kernels of all that can be, several at a time."""
+        self.call("redtune_prepare", self.handle, (Problem * len(problems))(*problems),
+                  ctypes.c_size_t(len(problems)))
+
     @contextlib.contextmanager
-    def plan(self, problem):
-        """A function (in, out, stream) of addresses on the GPU and a stream's handle, which queues
-        the reduction. What it queued must be done when the context ends."""
+    def created(self, problem):
+        """The address of a plan. What runs it queued must be done when the context ends."""
         plan = ctypes.c_void_p()
         self.call("redtune_plan_create", self.handle, ctypes.byref(problem), ctypes.byref(plan))
-        is_whole = not problem.outer and not problem.inner
         try:
-            yield (self.whole if is_whole else self.shaped)(plan.value, problem)
+            yield plan.value
         finally:
             self.library.redtune_plan_destroy(plan)
+
+    @contextlib.contextmanager
+    def plan(self, problem, parameters=()):
+        """A function of addresses on the GPU and a stream's handle, which queues the reduction:
+        (in, out, stream), and the second input and the second result, of ops that have them. What
+        it queued must be done when the context ends."""
+        info = self.op_info(problem)
+        is_plain = (info.inputs, info.outputs, info.parameters) == (1, 1, 0)
+        with self.created(problem) as plan:
+            if is_plain and not problem.outer and not problem.inner:
+                yield self.whole(plan, problem)
+            else:
+                yield self.shaped(plan, problem, parameters)
 
     def whole(self, plan, problem):
         run, error = self.library.redtune_plan_reduce, Error()
@@ -127,19 +191,43 @@ class Redtune:
 
         return reduce
 
-    def shaped(self, plan, problem):
-        run, error = self.library.redtune_plan_run, Error()
-        run.argtypes = [ctypes.c_void_p] * 4
+    @staticmethod
+    def operands(problem, parameters=()):
+        """With the problem's extents; no parameters: the usual ones."""
         operands = Operands(count=problem.count, outer=problem.outer, inner=problem.inner,
                             outer_step=problem.outer_step, step=problem.step)
+        if parameters:
+            values = (ctypes.c_double * len(parameters))(*parameters)
+            operands.parameters = ctypes.addressof(values)
+            operands.values = values  # lives as long
+        return operands
+
+    def shaped(self, plan, problem, parameters=()):
+        run, error = self.library.redtune_plan_run, Error()
+        run.argtypes = [ctypes.c_void_p] * 4
+        operands = self.operands(problem, parameters)
         at, error_at = ctypes.addressof(operands), ctypes.addressof(error)
 
-        def reduce(d_in, d_out, stream):
+        def reduce(d_in, d_out, stream, d_second=None, d_out2=None):
             operands.d_in[0], operands.d_out[0] = d_in, d_out
+            operands.d_in[1], operands.d_out[1] = d_second, d_out2
             if run(plan, at, stream, error_at):
                 raise Refused(error.message.decode())
 
         return reduce
+
+    def bind(self, plan, problem, d_in, d_out, stream):
+        """A function without arguments that queues the reduction by the plan and returns its
+        status: as little of it as can be is Python's. d_in, d_out: one address each, or two."""
+        pointer, error = ctypes.c_void_p, ctypes.byref(Error())
+        if problem.outer or problem.inner or len(d_in) + len(d_out) > 2:
+            operands = self.operands(problem)
+            operands.d_in[:], operands.d_out[:] = [*d_in, None][:2], [*d_out, None][:2]
+            return functools.partial(self.library["redtune_plan_run"], pointer(plan),
+                                     ctypes.byref(operands), pointer(stream), error)
+        return functools.partial(self.library["redtune_plan_reduce"], pointer(plan),
+                                 pointer(d_in[0]), ctypes.c_uint64(problem.count),
+                                 pointer(d_out[0]), pointer(stream), error)
 
     def close(self):
         self.library.redtune_close(self.handle)

@@ -18,18 +18,20 @@ KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
 def members(name):
     body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header, re.S).group(1)
     for line in body.split(";")[:-1]:
-        kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", " ".join(line.split())).groups()
+        first, *others = " ".join(line.split()).split(", ")
+        kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", first).groups()
         kind = kind.strip()
-        if count:
-            yield member, KINDS.get(kind, ctypes.c_void_p) * int(count)
-        elif kind.endswith("*"):
-            yield member, KINDS.get(kind, ctypes.c_void_p)
-        else:
-            yield member, KINDS.get(kind, ctypes.c_int)  # an enumeration
+        # What is no pointer and has no known kind is an enumeration.
+        bound = KINDS.get(kind, ctypes.c_void_p if "*" in kind or count else ctypes.c_int)
+        yield member, bound * int(count) if count else bound
+        for other in others:
+            yield other, bound
 
 
 for name, structure in (("redtune_error", bindings.Error), ("redtune_problem", bindings.Problem),
                         ("redtune_operands", bindings.Operands),
-                        ("redtune_options", bindings.Options)):
+                        ("redtune_options", bindings.Options),
+                        ("redtune_op_info", bindings.OpInfo),
+                        ("redtune_device_info", bindings.DeviceInfo)):
     declared, bound = list(members(name)), structure._fields_
     assert declared == bound, f"{name} is {declared}, bound as {bound}"
