@@ -60,8 +60,15 @@ static size_t input_bytes(const turns_call *call) {
            redtune_dtype_bytes(call->problem.dtype);
 }
 
+/* Of the first results, and of both. */
+static size_t first_bytes(const redtune_problem *problem) {
+    return (size_t)rdt_problem_results(problem) * redtune_dtype_bytes(problem->result);
+}
+
 static size_t result_bytes(const turns_call *call) {
-    return (size_t)rdt_problem_results(&call->problem) * redtune_dtype_bytes(call->problem.result);
+    const redtune_problem *at = &call->problem;
+    const size_t first = first_bytes(at), second = redtune_dtype_bytes(rdt_problem_second(at));
+    return second ? round_up(first) + (size_t)rdt_problem_results(at) * second : first;
 }
 
 static size_t calls_that_fit(const turns *self, const turns_call *call) {
@@ -156,8 +163,9 @@ redtune_status turns_run_plan(void *user, CUdeviceptr input, CUdeviceptr output,
                               redtune_error *err) {
     const turns_plan *self = user;
     const redtune_problem *at = &self->problem;
+    void *second = self->second_at ? (void *)(uintptr_t)(output + self->second_at) : NULL;
     const redtune_operands operands = {.d_in = {(const void *)(uintptr_t)input},
-                                       .d_out = {(void *)(uintptr_t)output},
+                                       .d_out = {(void *)(uintptr_t)output, second},
                                        .count = at->count,
                                        .outer = at->outer,
                                        .inner = at->inner,
@@ -173,6 +181,8 @@ redtune_status turns_call_plan(const turns *self, redtune *rt, const redtune_pro
     *call = (turns_call){.queue = turns_run_plan, .user = plan};
     redtune_status status = rdt_problem_resolve(problem, &call->problem, err);
     if (!status) status = check_room(self, call, err);
+    if (!status && rdt_problem_second(&call->problem))
+        plan->second_at = round_up(first_bytes(&call->problem));
     if (!status) status = redtune_plan_create(rt, problem, &plan->plan, err);
     /* Scratch is allocated, and the kernel loaded, by a first call outside any capture. */
     if (!status)

@@ -53,6 +53,7 @@ redtune_status turns_time(turns *self, const turns_call *calls, size_t count, in
 typedef struct turns_plan {
     redtune_plan *plan;
     redtune_problem problem;
+    size_t second_at; /* bytes from the first results to the second; 0: there are none */
     CUstream stream;
 } turns_plan;
 
