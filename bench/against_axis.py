@@ -76,7 +76,15 @@ def torch_reduce(case):
         "max": lambda x: torch.amax(x, dim=case.axis),
         "argmax": lambda x: torch.argmax(x, dim=case.axis),
         "norm2": lambda x: torch.linalg.vector_norm(x, dim=case.axis, dtype=into),
+        "mean_var": lambda x: torch.var_mean(x, dim=case.axis, correction=0)[::-1],
+        "logsumexp": lambda x: torch.logsumexp(x, dim=case.axis),
+        "max_at": lambda x: tuple(torch.max(x, dim=case.axis)),
     }[case.op]
+
+
+def results_of(returned):
+    """A flat tensor for each result."""
+    return [each.view(-1) for each in (returned if isinstance(returned, tuple) else (returned,))]
 
 
 warnings.filterwarnings("ignore", message="ExternalStream")  # its successor is CuPy 14's
@@ -184,14 +192,15 @@ def readers(case, cub):
 
 
 def contestants(case, options, like):
-    """(name, function, result, or None) of everyone but redtune, who have all run once; like: an
-    input. A peer that fails is left out."""
+    """(name, function, result, results or None) of everyone but redtune, who have all run once;
+    like: an input. A peer that fails is left out."""
     theirs = torch_reduce(case)
     reference = theirs(like)
     yield "torch", theirs, reference
     makers = [("compiled", compiled_peer, theirs)] if options.compile else []
-    makers.append(("cupy", cupy_peer, reference))
-    makers += [(cub.name, cub_peers, cub, reference) for cub in options.cub]
+    if not isinstance(reference, tuple):
+        makers.append(("cupy", cupy_peer, reference))
+        makers += [(cub.name, cub_peers, cub, reference) for cub in options.cub]
     makers += [("read", readers, cub) for cub in options.cub[:1]]
     for name, make, *given in makers:
         try:
@@ -212,14 +221,33 @@ def contestants(case, options, like):
 # ---- racing ----------------------------------------------------------------------------------
 
 
-def agree(case, mine, other):
-    """Whether two results agree: bit for bit, or, where floats are added, within twice the error
-    bound of chains of 64 + count / 2^14 additions; the numbers are positive."""
-    if case.op in ("min", "max", "argmax"):
-        return bool(torch.equal(mine.to(other.dtype), other))
+def added_agree(case, mine, other, size):
+    """Whether two results of adding floats are within twice the error bound of chains of
+    64 + count / 2^14 additions, and of their dtypes' rounding; size: of what is added, the numbers
+    being positive."""
     count = case.cols if case.axis == 1 else case.rows
     bound = 2 * (64 + count / 16384) * torch.finfo(torch.float32).eps / 2
-    return bool(((mine - other).abs() <= bound * other.abs()).all())
+    rounded = sum(torch.finfo(each.dtype).eps for each in (mine, other)) * other.abs()
+    return bool(((mine.double() - other.double()).abs() <= bound * size + rounded).all())
+
+
+def agree(case, mine, others):
+    """Whether results, a list of one or two, agree: bit for bit, or, where floats are added, within
+    an error bound."""
+    if case.op in ("min", "max", "argmax", "max_at"):
+        return all(torch.equal(own.to(other.dtype), other) for own, other in zip(mine, others))
+    first = others[0].double()
+    if case.op == "logsumexp":  # the logarithm of a sum that is as wrong as a sum
+        return added_agree(case, mine[0], others[0], 1)
+    if not added_agree(case, mine[0], others[0], first.abs()):
+        return False
+    if case.op != "mean_var":
+        return True
+    # By the condition of a variance: Higham, Accuracy and Stability of Numerical Algorithms, 1.9.
+    spread = others[1].double()
+    unit = max(torch.finfo(each[0].dtype).eps for each in (mine, others))
+    return added_agree(case, mine[1], others[1],
+                       spread + first.abs() * spread.sqrt() + unit * first * first)
 
 
 def make_inputs(gpu, pool, case):
@@ -251,17 +279,19 @@ def race(gpu, case, named, inputs, samples):
     return {name: summarise(each, 1).ns for name, each in taken.items()}
 
 
-def our_run(redtune, problem, results, plans):
-    """A function of a tensor, by a plan that lives as long as `plans`, and the tensor it fills."""
+def our_run(redtune, problem, count, plans):
+    """A function of a tensor, by a plan that lives as long as `plans`, and the tensors of `count`
+    results that it fills."""
     dtype = {"i64": torch.int64, "u64": torch.int64, "f16": torch.float16}
-    out = torch.empty(results, dtype=dtype.get(redtune.result(problem), torch.float32),
-                      device="cuda")
+    outs = [torch.empty(count, dtype=dtype.get(name, torch.float32), device="cuda")
+            for name in redtune.results(problem)]
     run = plans.enter_context(redtune.plan(problem))
+    more = (None, outs[1].data_ptr()) if len(outs) == 2 else ()
 
     def ours(tensor):
-        run(tensor.data_ptr(), out.data_ptr(), torch.cuda.current_stream().cuda_stream)
+        run(tensor.data_ptr(), outs[0].data_ptr(), torch.cuda.current_stream().cuda_stream, *more)
 
-    return ours, out
+    return ours, outs
 
 
 def run_case(gpu, redtune, pool, case, options):
@@ -270,16 +300,16 @@ def run_case(gpu, redtune, pool, case, options):
     named, results = {}, {}
     with contextlib.ExitStack() as plans:
         with torch.cuda.stream(gpu.stream):
-            named["redtune"], out = our_run(redtune, problem,
-                                            case.rows if case.axis == 1 else case.cols, plans)
+            named["redtune"], outs = our_run(redtune, problem,
+                                             case.rows if case.axis == 1 else case.cols, plans)
             named["redtune"](inputs[0])
-            for name, reduce, result in contestants(case, options, inputs[0]):
+            for name, reduce, returned in contestants(case, options, inputs[0]):
                 named[name] = reduce
                 if name == "torch":
-                    wanted = result.view(-1)
-                    results["redtune"] = agree(case, out, wanted)
-                elif result is not None:
-                    results[name] = agree(case, result.view(-1), wanted)
+                    wanted = results_of(returned)
+                    results["redtune"] = agree(case, outs, wanted)
+                elif returned is not None:
+                    results[name] = agree(case, results_of(returned), wanted)
             if case_bytes(case) <= SMALL_BYTES:
                 whole = redtune.problem(case.op, case.dtype, case.rows * case.cols)
                 named["whole"], _ = our_run(redtune, whole, 1, plans)
@@ -342,7 +372,7 @@ def parse(words):
     add = parser.add_argument
     names = lambda text: text.split(",")
     add("--op", dest="ops", type=names, default=["sum"], metavar="OP,...",
-        help="sum, mean, min, max, argmax, norm2 (default: sum)")
+        help="sum, mean, min, max, argmax, norm2, mean_var, logsumexp, max_at (default: sum)")
     add("--dtype", dest="dtypes", type=names, default=["f32", "f16"], metavar="DTYPE,...",
         help="f32, f16 (default: both)")
     add("--axis", dest="axes", type=int, action="append", choices=(0, 1), help="default: both")

@@ -31,14 +31,14 @@ def shape_of(row):
 
 
 def print_head():
-    print(f"{'op':6} {'dtype':5} {'axis':>4} {'rows':>8} {'cols':>9} {'read us':>8} "
+    print(f"{'op':9} {'dtype':5} {'axis':>4} {'rows':>8} {'cols':>9} {'read us':>8} "
           f"{'redtune':>8} {'torch':>8} {'best peer':>9}  {'best/redtune':>12}  who")
 
 
 def print_row(row):
     name, ns = best_peer(row)
     case, us = row.case, {who: each / 1e3 for who, each in row.ns.items()}
-    print(f"{case.op:6} {case.dtype:5} {case.axis:4} {case.rows:8} {case.cols:9} "
+    print(f"{case.op:9} {case.dtype:5} {case.axis:4} {case.rows:8} {case.cols:9} "
           f"{us.get('read', math.nan):8.2f} {us['redtune']:8.2f} {us.get('torch', math.nan):8.2f} "
           f"{ns / 1e3:9.2f}  {ns / row.ns['redtune']:12.3f}  "
           f"{name}{'' if row.agree else '  RESULTS DIFFER'}", flush=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures what docs/benchmarks.md says of reductions along an axis, from a build folder made anywhere:
+# Measures what docs/benchmarks.md says of reductions along an axis and of ops of two inputs and of
+# two results, from a build folder made anywhere:
 # each step prints its figures, and a table of the steps comes last. Steps that need a tuned database
 # take that of LOGS; where there is none, a default tune makes it. Logs go to the folder LOGS.
 #
@@ -9,13 +10,21 @@
 #   ops       min, max, argmax, mean and norm2 of f32 at six of them
 #   layouts   middle axes and pitches against packed columns and rows
 #   recorded  a program's ten shapes, recorded and tuned
+#   tune_ops  tunes the ops of the next three steps at their sizes, where this step is named; without,
+#             they run by what was measured for others that move as many bytes
+#   cublas    dot, sumabs, norm2 and argmaxabs of 2^10 to 2^28 f32, f64 and f16 beside cuBLAS and torch,
+#             cold and on a stream
+#   several   two results in one pass against one: 16, 64, 256 and 1024 MiB of f32
+#   axis_ops2 mean_var, logsumexp and max_at of f32 at six shapes, both axes, beside torch and
+#             torch.compile
 #   served    random shapes: the tune's choice against a search at those very shapes
 #
 # usage: tests/gpu/figures.sh BUILD LOGS [STEP...]   with these in the environment:
 #   TUNED=PATH            a tuning database to begin with
 #   CCCL=FOLDER           headers of a newer CCCL than the toolkit's (its include folder)
 #   AXIS_OPTIONS="..."    more options of the races, such as "--axis 1"
-#   SAMPLES=5 SECONDS_EACH=240       of a race
+#   CUBLAS_OPTIONS="..."  more options of cublas, such as "--dtype f32,f64"
+#   SAMPLES=5 SECONDS_EACH=240       of a race, and of cublas
 #   SHAPES=200 SEED=1 BUDGET_S=200   of served
 #   ELEMENTS_MAX=N        of served: of the largest shape (default: 2^25)
 set -u
@@ -51,7 +60,8 @@ is_any_wanted() {
     for name in "$@"; do is_wanted "$name" && return; done
     return 1
 }
-if [ ! -s "$tuned" ] && is_any_wanted tune race_f32 race_f16 ops layouts recorded served; then
+if [ ! -s "$tuned" ] && is_any_wanted tune race_f32 race_f16 ops layouts recorded tune_ops \
+    cublas several axis_ops2 served; then
     wanted+=(${wanted[@]:+tune})
     limit_s=300 step tune "$redtune" --device "$device" --db "$tuned"
 fi
@@ -90,6 +100,32 @@ done
 figure ops race_along ops --op min,max,argmax,mean,norm2 --dtype f32 --shape six
 
 limit_s=120 figure layouts "$tests/axis_layouts" 1.10 "$tuned"
+
+# tune_some OPTION...: for a quarter of SECONDS_EACH.
+tune_some() {
+    local seconds=$((${SECONDS_EACH:-240} / 4))
+    within $((seconds + 60)) "$redtune" --device "$device" --db "$tuned" --budget ${seconds}s "$@"
+}
+tune_ops() {
+    local six=33x33793,64x262144,1024x16384,16384x1024,65536x256,4194304x4 axis
+    tune_some --op dot,sumabs,norm2 --dtype f32,f64,f16 --size 1K..256M || return
+    tune_some --op minmax,mean_var,sum_sumsq,sum_nonfinite,min_at,max_at --dtype f32 \
+        --size 4M,16M,64M,256M || return
+    for axis in 1 0; do
+        tune_some --op mean_var,logsumexp,max_at --dtype f32 --shape $six --axis $axis || return
+    done
+}
+if [[ " ${wanted[*]} " == *" tune_ops "* ]]; then figure tune_ops tune_ops; fi
+beside_cublas() {
+    local seconds=${SECONDS_EACH:-240}
+    within $((seconds + 60)) python3 "$bench/against_cublas.py" --library "$build/libredtune.so" \
+        --db "$tuned" --samples "${SAMPLES:-5}" --seconds "$seconds" --csv "$logs/cublas.csv" \
+        ${CUBLAS_OPTIONS:-} 2>"$logs/cublas.notes"
+}
+figure cublas beside_cublas
+limit_s=120 figure several "$tests/several" 1.03 "$tuned"
+figure axis_ops2 race_along axis_ops2 --op mean_var,logsumexp,max_at --dtype f32 --shape six
+
 # From nothing, for the gain over the built-in default, and from the tune's database.
 recorded() {
     within 120 bash "$here/recorded.sh" "$redtune" "$tests/ten_shapes" &&
