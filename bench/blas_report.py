@@ -104,7 +104,7 @@ def report(rows, out, peak_gbps):
                 out.flush()
     finally:
         print()
-        for lines in (ratio_lines(seen), bus_lines(seen, peak_gbps), behind_lines(seen)):
+        for lines in (bus_lines(seen, peak_gbps), behind_lines(seen), ratio_lines(seen)):
             for line in lines:
                 print(line)
     return bool(seen) and all(row.agree for row in seen)

@@ -4,9 +4,9 @@ PyTorch: 400 tensors of random shapes, strides, dims, dtypes and ops, on streams
 Ops of two inputs take a second tensor of the same strides and another alignment; parameters are the
 host's or lie on the GPU. torch_reference.py has what PyTorch gives.
 
-The elements are small integers, so sums are exact, and results must be PyTorch's bit for bit, except
-those that are divided, rooted or logarithms. Dims side by side of a packed tensor must be taken;
-what redtune refuses of others must be a case that it says it cannot fold.
+The elements are small integers, so sums are exact, and results must be PyTorch's bit for bit,
+except those that are divided, rooted or logarithms. Dims side by side of a packed tensor must be
+taken; what redtune refuses of others must be a case that it says it cannot fold.
 
 usage: torch_axes.py LIBREDTUNE [DATABASE]
 
