@@ -220,6 +220,20 @@ static void a_problem_with_a_plan_of_its_own_finds_that(void) {
     rdt_plan_table_clear(&table);
 }
 
+/* Kernels of runs that accumulate are others; what was measured serves them all. */
+static void uses_have_plans_of_their_own(void) {
+    redtune_problem plain = resolved_of(REDTUNE_F32, 64, 100, 1, 0, 0), uses = plain;
+    redtune_plan *got = NULL;
+    uses.uses = REDTUNE_USE_ACCUMULATE;
+    CHECK_OK(rdt_plan_table_add(&table, &plain, plan_at(0, 0, 1), NULL, false, &got, &err), err);
+    CHECK(!rdt_plan_table_find(&table, &uses));
+    CHECK_OK(rdt_plan_table_add(&table, &uses, plan_at(0, 0, 2), NULL, false, &got, &err), err);
+    CHECK(rdt_plan_table_find(&table, &plain) == plan_at(0, 0, 1));
+    CHECK(rdt_plan_table_find(&table, &uses) == plan_at(0, 0, 2));
+    CHECK(rdt_plan_table_same_key(&plain, &uses));
+    rdt_plan_table_clear(&table);
+}
+
 static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem problem = {.count = 1024};
@@ -295,6 +309,7 @@ int main(int argc, char **argv) {
         FACT(the_plan_does_not_depend_on_which_problem_came_first),
         FACT(a_plan_for_overlapping_rows_can_be_made),
         FACT(a_problem_with_a_plan_of_its_own_finds_that),
+        FACT(uses_have_plans_of_their_own),
         FACT(counts_share_a_plan_up_to_the_next_power_of_two),
         FACT(enumerators_that_are_none_find_nothing),
         FACT(threads_that_add_one_key_get_one_plan),

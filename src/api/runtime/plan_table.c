@@ -1,5 +1,5 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, by the powers of two of
- * its count, outer and inner, and by the alignment of its steps. */
+/* Plan table: the plans of redtune_reduce and redtune_run, a hash keyed by the problem's class and
+ * uses, by the powers of two of its count, outer and inner, and by the alignment of its steps. */
 #include "api/runtime/plan_table.h"
 
 #include <stdbool.h>
@@ -60,10 +60,10 @@ static powers powers_of(const redtune_problem *problem) {
 /* Odd factors, so that neighbours in any part of the key lie apart. */
 static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem) {
     const powers powers = powers_of(problem);
-    unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->dtype * 1303 +
-                    (unsigned)problem->result * 27191 + (unsigned)powers.count +
-                    (unsigned)powers.outer * 71 + (unsigned)powers.inner * 4583 +
-                    (unsigned)powers.alignment * 337;
+    unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->uses * 5519 +
+                    (unsigned)problem->dtype * 1303 + (unsigned)problem->result * 27191 +
+                    (unsigned)powers.count + (unsigned)powers.outer * 71 +
+                    (unsigned)powers.inner * 4583 + (unsigned)powers.alignment * 337;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
@@ -71,8 +71,9 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, pow
     const redtune_problem *key = &entry->key;
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
-           entry->powers.count == powers.count && entry->powers.outer == powers.outer &&
-           entry->powers.inner == powers.inner && entry->powers.alignment == powers.alignment &&
+           key->uses == problem->uses && entry->powers.count == powers.count &&
+           entry->powers.outer == powers.outer && entry->powers.inner == powers.inner &&
+           entry->powers.alignment == powers.alignment &&
            is_of_columns(key) == is_of_columns(problem);
 }
 
@@ -111,7 +112,8 @@ redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *
 }
 
 bool rdt_plan_table_same_key(const redtune_problem *a, const redtune_problem *b) {
-    const plan_entry entry = {.key = *a, .powers = powers_of(a)};
+    plan_entry entry = {.key = *a, .powers = powers_of(a)};
+    entry.key.uses = b->uses;
     return has_key(&entry, b, powers_of(b));
 }
 

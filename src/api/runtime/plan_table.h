@@ -1,5 +1,5 @@
-/* Plan table: redtune_reduce's plans, a hash keyed by the problem's class, by the powers of two of
- * its count, outer and inner, and by the alignment of its steps.
+/* Plan table: the plans of redtune_reduce and redtune_run, a hash keyed by the problem's class and
+ * uses, by the powers of two of its count, outer and inner, and by the alignment of its steps.
  *
  * A bucket is the head of a chain of entries. An entry is filled in before it is published, never
  * changes afterwards, and is freed with the table only. So readers take no lock: finding a plan
@@ -48,7 +48,7 @@ _Atomic(redtune_plan *) *rdt_plan_table_place(rdt_plan_own *own, const redtune_p
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
                                   redtune_plan *plan, rdt_plan_own *own, bool owns,
                                   redtune_plan **out, redtune_error *err);
-/* Whether both problems, which are resolved, have one key. */
+/* Whether both problems, which are resolved, have one key, whatever their uses. */
 bool rdt_plan_table_same_key(const redtune_problem *a, const redtune_problem *b);
 /* Destroys the plans and empties the table, which nobody else uses. */
 void rdt_plan_table_clear(rdt_plan_table *table);

@@ -88,6 +88,7 @@ void rdt_recorder_add(rdt_recorder *recorder, rdt_tally *tally, const rdt_served
         problem.inner = extents->inner;
         problem.outer_step = extents->outer_step;
         problem.step = extents->step;
+        problem.uses = 0; /* what is tuned serves all of them */
         if (!rdt_problem_resolve(&problem, &problem, NULL))
             add_calls(recorder, served, &problem, atomic_load(&tally->seen[i].calls));
     }
