@@ -200,13 +200,6 @@ static void check_shape(trial *all, const shape *at) {
 
 /* ---- the families ---------------------------------------------------------------------------- */
 
-static redtune_op find_op(const char *name) {
-    redtune_op op = REDTUNE_SUM;
-    const bool found = !redtune_op_find(name, &op, &err);
-    check_that(found, __FILE__, __LINE__, "there is no op %s: %s", name, found ? "" : err.message);
-    return op;
-}
-
 /* A kernel has the text of all elements that a thread has in flight. */
 static bool is_long(const rdt_space *space, const rdt_point *point) {
     int64_t elements = 1;
