@@ -75,7 +75,8 @@ class OpInfo(ctypes.Structure):
         ("output_name", ctypes.c_char_p * 2),
         ("parameter_name", ctypes.c_char_p * 2),
         ("parameter_usual", ctypes.c_double * 2),
-        ("reserved", ctypes.c_uint64 * 4),
+        ("file", ctypes.c_char_p),
+        ("reserved", ctypes.c_uint64 * 3),
     ]
 
 
