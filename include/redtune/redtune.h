@@ -110,7 +110,7 @@ typedef struct redtune_options {
  * The environment is read here. REDTUNE_CONFIG is a configuration that every plan of rt must have
  * in place of problem.config (for debugging; plans that it does not fit fail). REDTUNE_TRUST
  * (verified, all or none) overrules options.trust. REDTUNE_CHECK (0 or 1) has every call ask the
- * driver whether kernels reach d_in and d_out. REDTUNE_LOG (warning, info or debug) raises
+ * driver whether kernels reach its device pointers. REDTUNE_LOG (warning, info or debug) raises
  * log_level, and without a log function prints the lines to stderr.
  * A child of fork() opens its own, and CUDA must not have been used before the fork. */
 REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
@@ -154,7 +154,9 @@ typedef struct redtune_operands {
      * is 0, which gives the op's identity. The second is for ops of two inputs, else NULL. Both
      * have the same extents, and each an alignment of its own. */
     const void *d_in[2];
-    void *d_out[2]; /* take the results, the second those of ops of two; not within an input */
+    /* Take the results, the second those of ops of two, else NULL. Neither may lie within the other
+     * nor within anything that is read. */
+    void *d_out[2];
     uint64_t count; /* elements of a result */
     /* NULL: scratch of redtune's own, which belongs to the stream. Else no two runs in it may
      * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
@@ -164,11 +166,14 @@ typedef struct redtune_operands {
     uint64_t inner; /* above 1, or step above 1: columns; else, outer above 1: rows */
     uint64_t outer_step;
     uint64_t step;
-    /* The op's parameters, in the order of redtune_op_info; NULL: the usual ones. */
+    /* The op's parameters, in the order of redtune_op_info; NULL: the usual ones. A capture keeps
+     * their values: each replay of its graph has them. */
     const double *parameters;
-    const double *d_parameters; /* the same, read from the GPU when the kernel runs; or NULL */
-    /* How many elements a result has, read from the GPU when the kernel runs, and at most count;
-     * or NULL. For plans with REDTUNE_USE_DEVICE_COUNT. */
+    /* The same on the GPU, read when the kernel runs, and so anew by each replay; or NULL. Not with
+     * parameters. */
+    const double *d_parameters;
+    /* How many elements a result has, on the GPU, likewise; the least of that and count counts, and
+     * steps that are 0 go by count. NULL: count. For plans with REDTUNE_USE_DEVICE_COUNT. */
     const uint64_t *d_count;
     /* Nonzero: results are combined with what d_out holds, as if that came before the elements. For
      * plans with REDTUNE_USE_ACCUMULATE. */
@@ -198,13 +203,20 @@ REDTUNE_API redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d
 /* The same, through a table of plans inside rt, one per class, powers of two of problem->count,
  * outer and inner, and alignment of the steps. The first call for one creates its plan, unless
  * redtune_prepare has; within a capture that is REDTUNE_UNPREPARED, and the capture goes on.
- * problem->config must be NULL. */
+ * problem->config must be NULL. REDTUNE_INVALID for ops of two inputs or two results. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,
                                           const void *d_in, void *d_out, struct CUstream_st *stream,
                                           redtune_error *err);
 
-/* Creates the plans that redtune_reduce will look for, several at a time. All that can be are, and
- * the first failure is returned. Not during stream capture on this thread. */
+/* The same for any op, with operands as redtune_plan_run takes them: those of two inputs or results
+ * and with parameters, runs that accumulate, counts on the GPU. The extents are the problem's;
+ * those of the operands are 0, or the same. Plans with problem->uses are plans of their own. */
+REDTUNE_API redtune_status redtune_run(redtune *rt, const redtune_problem *problem,
+                                       const redtune_operands *operands, struct CUstream_st *stream,
+                                       redtune_error *err);
+
+/* Creates the plans that redtune_reduce and redtune_run will look for, several at a time. All that
+ * can be are, and the first failure is returned. Not during stream capture on this thread. */
 REDTUNE_API redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems,
                                            size_t count, redtune_error *err);
 

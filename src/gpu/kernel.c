@@ -68,20 +68,20 @@ static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t b
     return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
 }
 
-redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *how,
-                                 rdt_operands operands, CUstream stream, redtune_error *err) {
+redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,
+                                const rdt_operands *operands, CUstream stream, redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
-    rdt_extents extents = rdt_launch_complete(operands.extents);
+    rdt_extents extents = rdt_launch_complete(operands->extents);
     uint32_t blocks = rdt_launch_grid(how, &extents);
     const bool can = can_overlap(kernel, how);
-    uint32_t overlaps = can && operands.chained;
-    void *reduce_args[] = {&operands.input,   &extents,  &operands.output,
-                           &operands.scratch, &overlaps, &operands.given};
+    uint32_t overlaps = can && operands->chained;
+    void *const input = (void *)&operands->input, *const output = (void *)&operands->output;
+    void *const scratch = (void *)&operands->scratch, *const given = (void *)&operands->given;
+    void *reduce_args[] = {input, &extents, output, scratch, &overlaps, given};
     CUresult rc =
         launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     if (!rc && how->final_threads && blocks > 1) {
-        void *finish_args[] = {&operands.scratch, &blocks, &extents.count, &operands.output,
-                               &operands.given};
+        void *finish_args[] = {scratch, &blocks, &extents.count, output, given};
         rc = launch(driver, kernel->finish, 1, how->final_threads, can, stream, finish_args);
     }
     if (rc)

@@ -1,11 +1,9 @@
 /* Plan: an executable chosen and loaded for a problem, and running it. */
 #include "api/runtime/plan.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include "base/reserved.h"
 #include "base/trace.h"
-#include "gpu/pointer.h"
 
 /* Scratch of the caller's. */
 struct redtune_workspace {
@@ -49,17 +47,14 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     redtune_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return rdt_fail_memory(err, sizeof *plan);
     plan->rt = rt;
-    plan->input_bytes = redtune_dtype_bytes(resolved.dtype);
     plan->accumulates = accumulates;
-    plan->count_max = rdt_problem_count_max(resolved.dtype);
-    plan->layout = rdt_problem_layout(&resolved);
     status = rdt_executable_create(rt, &resolved, accumulates, rt->background, &plan->first, err);
     if (status) {
         free(plan);
         return status;
     }
-    plan->result_bytes =
-        accumulates ? (size_t)plan->first->launch.slot_bytes : redtune_dtype_bytes(resolved.result);
+    plan->signature =
+        rdt_operands_signature(&resolved, accumulates ? plan->first->launch.slot_bytes : 0);
     resolved.config = NULL; /* the caller's */
     plan->problem = resolved;
     atomic_init(&plan->now, plan->first);
@@ -98,89 +93,14 @@ const char *redtune_plan_config(const redtune_plan *plan) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The lowest bits that must be zero are those below the element's size, a power of two. */
-static bool misaligned(const void *pointer, size_t bytes) {
-    return ((uintptr_t)pointer & (bytes - 1)) != 0;
-}
-
-/* Where a run reads and writes. */
-typedef struct places {
-    rdt_span input, output;
-} places;
-
-/* Kernels read the input as memory that nobody writes while they run. */
-static bool overlap(const rdt_span *a, const rdt_span *b) {
-    return a->begin < b->end && b->begin < a->end;
-}
-
-static redtune_status refuse_extents(const redtune_plan *plan, const rdt_extents *extents,
-                                     redtune_error *err) {
-    const rdt_layout layout = rdt_problem_layout_of(extents);
-    if (layout > plan->layout && layout == RDT_LAYOUT_COLUMNS)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce %" PRIu64 " x %" PRIu64 " columns, of elements %" PRIu64
-                        " apart, by a plan of %s: create it for a problem whose inner or step is "
-                        "above 1",
-                        extents->outer, extents->inner, extents->step,
-                        plan->layout == RDT_LAYOUT_ROWS ? "rows" : "one result");
-    if (layout > plan->layout)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce %" PRIu64 " rows by a plan of one result: create it for a "
-                        "problem whose outer is above 1",
-                        extents->outer);
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce %" PRIu64 " elements in each of %" PRIu64 " x %" PRIu64
-                    " results, outer_step %" PRIu64 " and step %" PRIu64
-                    ": a plan spans at most %" PRIu64,
-                    extents->count, extents->outer, extents->inner, extents->outer_step,
-                    extents->step, plan->count_max);
-}
-
-/* The extents are complete. */
-static redtune_status check_operands(const redtune_plan *plan, const void *d_in,
-                                     const rdt_extents *extents, const void *d_out, places *out,
-                                     redtune_error *err) {
-    uint64_t elements = extents->count;
-    if (rdt_problem_layout_of(extents) > plan->layout ||
-        !rdt_problem_span(extents, plan->count_max, &elements))
-        return refuse_extents(plan, extents, err);
-    if (!d_out || misaligned(d_out, plan->result_bytes))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
-                        d_out, plan->result_bytes);
-    if ((!d_in && elements) || misaligned(d_in, plan->input_bytes))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce from %p: d_in must be aligned to %zu bytes and not NULL",
-                        d_in, plan->input_bytes);
-    const CUdeviceptr in = (CUdeviceptr)(uintptr_t)d_in, to = (CUdeviceptr)(uintptr_t)d_out;
-    *out = (places){{in, in + elements * plan->input_bytes},
-                    {to, to + extents->outer * extents->inner * plan->result_bytes}};
-    if (!overlap(&out->input, &out->output)) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce into %p: d_out lies within the input, %" PRIu64
-                    " elements from %p on; give it memory of its own",
-                    d_out, elements, d_in);
-}
-
-/* For REDTUNE_CHECK; the context is current. */
-static redtune_status check_pointers(const redtune_plan *plan, const places *places,
-                                     redtune_error *err) {
-    const rdt_context *context = plan->rt->context;
-    const rdt_span *in = &places->input, *out = &places->output;
-    redtune_status status = rdt_pointer_check(context, "d_in", in->begin, in->end - in->begin, err);
-    return status ? status
-                  : rdt_pointer_check(context, "d_out", out->begin, out->end - out->begin, err);
-}
-
 /* In scratch of the stream's. */
 static redtune_status run_here(redtune_plan *plan, const rdt_executable *executable,
-                               const places *places, rdt_operands *operands, CUstream stream,
+                               const rdt_traffic *traffic, rdt_operands *operands, CUstream stream,
                                redtune_error *err) {
     rdt_workspace *workspace = plan->rt->workspace;
     const rdt_call call = {
         .stream = stream,
-        .input = places->input,
-        .output = places->output,
+        .traffic = traffic,
         .two_launches = executable->launch.final_threads != 0,
     };
     rdt_turn turn;
@@ -188,74 +108,68 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     if (status) return status;
     operands->scratch = turn.scratch;
     operands->chained = turn.chained;
-    status = rdt_kernel_launch(executable->kernel, &executable->launch, *operands, stream, err);
+    status = rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err);
     rdt_workspace_end(workspace, &call, &turn, !status);
     return status;
 }
 
-/* In scratch of the caller's where it is not 0. */
-static redtune_status run(redtune_plan *plan, CUdeviceptr scratch, const void *d_in,
-                          rdt_extents extents, void *d_out, CUstream stream, redtune_error *err) {
-    places places;
+redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
+                            const redtune_operands *more, CUstream stream, redtune_error *err) {
+    rdt_traffic traffic;
     if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
-    extents = rdt_launch_complete(extents);
-    redtune_status status = check_operands(plan, d_in, &extents, d_out, &places, err);
+    redtune_status status = rdt_operands_take(&plan->signature, more, operands, &traffic, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     const rdt_executable *executable = rdt_plan_executable(plan);
-    rdt_operands operands = {
-        .input = places.input.begin,
-        .extents = extents,
-        .output = places.output.begin,
-        .scratch = scratch,
-    };
     bool entered = false;
     status = rdt_context_enter(context, &entered, err);
     if (status) return status;
     rdt_trace_push("redtune run");
-    if (plan->rt->check) status = check_pointers(plan, &places, err);
+    if (plan->rt->check) status = rdt_operands_check_pointers(context, &traffic, err);
     if (!status)
-        status = scratch ? rdt_kernel_launch(executable->kernel, &executable->launch, operands,
-                                             stream, err)
-                         : run_here(plan, executable, &places, &operands, stream, err);
+        status = operands->scratch ? rdt_kernel_start(executable->kernel, &executable->launch,
+                                                      operands, stream, err)
+                                   : run_here(plan, executable, &traffic, operands, stream, err);
     rdt_trace_pop();
     rdt_context_leave(context, entered);
     if (__builtin_expect(plan->tally != NULL, 0) && !status)
-        rdt_recorder_count(plan->tally, &extents);
+        rdt_recorder_count(plan->tally, &operands->extents);
     return status;
-}
-
-redtune_status rdt_plan_reduce(redtune_plan *plan, const void *d_in, rdt_extents extents,
-                               void *d_out, CUstream stream, redtune_error *err) {
-    return run(plan, 0, d_in, extents, d_out, stream, err);
 }
 
 redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_t count,
                                    void *d_out, struct CUstream_st *stream, redtune_error *err) {
-    return run(plan, 0, d_in, (rdt_extents){.count = count}, d_out, stream, err);
+    rdt_operands operands;
+    rdt_operands_set(&operands, d_in, d_out, count);
+    return rdt_plan_run(plan, &operands, NULL, stream, err);
+}
+
+redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *given,
+                                     rdt_operands *out, const redtune_operands **more,
+                                     redtune_error *err) {
+    if (!given) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the operands are NULL");
+    const redtune_workspace *workspace = given->workspace;
+    if (workspace && rt && workspace->rt != rt)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: the workspace is of another redtune than the plan");
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(given), "redtune_operands", err);
+    if (status) return status;
+    rdt_operands_set(out, given->d_in[0], given->d_out[0], 0);
+    if (workspace) out->scratch = workspace->address;
+    *more = rdt_operands_have_more(given) ? given : NULL;
+    return REDTUNE_OK;
 }
 
 redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
                                 struct CUstream_st *stream, redtune_error *err) {
-    if (!operands) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the operands are NULL");
-    if (operands->d_in[1] || operands->d_out[1])
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce: %s is not NULL, and every op has one input and one output",
-                        operands->d_in[1] ? "d_in[1]" : "d_out[1]");
-    if (operands->parameters || operands->d_parameters || operands->d_count || operands->accumulate)
-        return rdt_fail(
-            err, REDTUNE_UNSUPPORTED, 0,
-            "cannot reduce: parameters, d_parameters, d_count and accumulate must be 0");
-    const redtune_workspace *workspace = operands->workspace;
-    if (workspace && plan && workspace->rt != plan->rt)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce: the workspace is of another redtune than the plan");
-    redtune_status status = rdt_reserved_check(RDT_RESERVED(operands), "redtune_operands", err);
+    rdt_operands own;
+    const redtune_operands *more = NULL;
+    redtune_status status =
+        rdt_plan_set_operands(plan ? plan->rt : NULL, operands, &own, &more, err);
     if (status) return status;
-    const rdt_extents extents = {operands->count, operands->outer, operands->inner,
-                                 operands->outer_step, operands->step};
-    return run(plan, workspace ? workspace->address : 0, operands->d_in[0], extents,
-               operands->d_out[0], stream, err);
+    own.extents = (rdt_extents){operands->count, operands->outer, operands->inner,
+                                operands->outer_step, operands->step};
+    return rdt_plan_run(plan, &own, more, stream, err);
 }
 
 /* ---- the caller's scratch -------------------------------------------------------------------- */
@@ -294,7 +208,7 @@ redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t byte
                         "cannot create a workspace of %zu bytes: it takes %zu, as "
                         "redtune_workspace_bytes says",
                         bytes, (size_t)RDT_SCRATCH_BYTES);
-    if (misaligned(d_memory, WORKSPACE_ALIGNMENT))
+    if ((uintptr_t)d_memory % WORKSPACE_ALIGNMENT)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot create a workspace at %p: it must be aligned to %d bytes", d_memory,
                         WORKSPACE_ALIGNMENT);

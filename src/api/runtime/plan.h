@@ -2,12 +2,11 @@
 #pragma once
 
 #include "api/runtime/executable.h"
+#include "api/runtime/operands.h"
 
 struct redtune_plan {
     redtune *rt;
-    size_t input_bytes, result_bytes;    /* of one element */
-    uint64_t count_max;                  /* elements that an input spans */
-    rdt_layout layout;                   /* it serves extents of this one and of those before */
+    rdt_signature signature;
     _Atomic(const rdt_executable *) now; /* first, or later once that is there */
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */
@@ -21,9 +20,15 @@ struct redtune_plan {
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool accumulates,
                              redtune_plan **out, redtune_error *err);
 
-/* Runs it on these extents, where zeros mean the usual. */
-redtune_status rdt_plan_reduce(redtune_plan *plan, const void *d_in, rdt_extents extents,
-                               void *d_out, CUstream stream, redtune_error *err);
+/* Takes what the caller of a plan of rt gives, but for the extents, into *out, and *more if there
+ * is more; rt may be NULL. */
+redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *given,
+                                     rdt_operands *out, const redtune_operands **more,
+                                     redtune_error *err);
+/* Runs it. operands: as rdt_operands_set leaves them, with the caller's scratch, if any; they are
+ * completed. more: as for rdt_operands_take. */
+redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
+                            const redtune_operands *more, CUstream stream, redtune_error *err);
 
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {

@@ -97,21 +97,83 @@ static redtune_status resolve(const redtune_problem *problem, redtune_problem *o
                     problem->config);
 }
 
+/* Before a plan is made for a call that could not run it. */
+static redtune_status check_simple(const redtune_problem *problem, redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    if (op->inputs == 1 && op->outputs == 1) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot compute the %s by redtune_reduce: it has %d input%s and %d result%s; "
+                    "give redtune_run the operands",
+                    op->name, op->inputs, op->inputs > 1 ? "s" : "", op->outputs,
+                    op->outputs > 1 ? "s" : "");
+}
+
+/* The plan of the problem, found or made; for a run on the stream. simple: the run has one input
+ * and one output. */
+static redtune_status take_plan(redtune *rt, const redtune_problem *problem, bool simple,
+                                struct CUstream_st *stream, redtune_plan **out,
+                                redtune_error *err) {
+    redtune_problem resolved;
+    redtune_status status = resolve(problem, &resolved, err);
+    if (!status && simple) status = check_simple(&resolved, err);
+    if (status) return status;
+    if (!find_plan(rt, &resolved)) status = take_in_capture(rt, &resolved, stream, out, err);
+    if (!status && !*out) status = add_plan(rt, problem, &resolved, out, err);
+    return status;
+}
+
+/* Runs it on the problem's extents. simple: it has one input and one output. */
+static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
+                                  rdt_operands *operands, const redtune_operands *more, bool simple,
+                                  struct CUstream_st *stream, redtune_error *err) {
+    redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
+    redtune_status status = plan ? REDTUNE_OK : take_plan(rt, problem, simple, stream, &plan, err);
+    if (status) return status;
+    operands->extents = (rdt_extents){problem->count, problem->outer, problem->inner,
+                                      problem->outer_step, problem->step};
+    return rdt_plan_run(plan, operands, more, stream, err);
+}
+
 redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const void *d_in,
                               void *d_out, struct CUstream_st *stream, redtune_error *err) {
+    rdt_operands operands;
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: rt is NULL");
-    redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
-    if (!plan) {
-        redtune_problem resolved;
-        redtune_status status = resolve(problem, &resolved, err);
-        if (!status && !find_plan(rt, &resolved))
-            status = take_in_capture(rt, &resolved, stream, &plan, err);
-        if (!status && !plan) status = add_plan(rt, problem, &resolved, &plan, err);
-        if (status) return status;
-    }
-    const rdt_extents extents = {problem->count, problem->outer, problem->inner,
-                                 problem->outer_step, problem->step};
-    return rdt_plan_reduce(plan, d_in, extents, d_out, stream, err);
+    rdt_operands_set(&operands, d_in, d_out, 0);
+    return run_problem(rt, problem, &operands, NULL, true, stream, err);
+}
+
+/* Extents that the operands have are those of the problem. */
+static redtune_status match_extents(const redtune_problem *problem,
+                                    const redtune_operands *operands, redtune_error *err) {
+    const struct {
+        const char *name;
+        uint64_t operand, problem;
+    } extents[] = {
+        {"count", operands->count, problem->count},
+        {"outer", operands->outer, problem->outer},
+        {"inner", operands->inner, problem->inner},
+        {"outer_step", operands->outer_step, problem->outer_step},
+        {"step", operands->step, problem->step},
+    };
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
+        if (extents[i].operand && extents[i].operand != extents[i].problem)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot reduce: operands->%s is %" PRIu64 ", and problem->%s %" PRIu64
+                            "; redtune_run goes by the problem's, so leave it 0",
+                            extents[i].name, extents[i].operand, extents[i].name,
+                            extents[i].problem);
+    return REDTUNE_OK;
+}
+
+redtune_status redtune_run(redtune *rt, const redtune_problem *problem,
+                           const redtune_operands *operands, struct CUstream_st *stream,
+                           redtune_error *err) {
+    rdt_operands own;
+    const redtune_operands *more = NULL;
+    if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: rt is NULL");
+    redtune_status status = rdt_plan_set_operands(rt, operands, &own, &more, err);
+    if (!status && problem) status = match_extents(problem, operands, err);
+    return status ? status : run_problem(rt, problem, &own, more, false, stream, err);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */

@@ -8,6 +8,10 @@ typedef struct rdt_span {
     CUdeviceptr begin, end;
 } rdt_span;
 
+static inline bool rdt_scratch_pool_overlap(const rdt_span *a, const rdt_span *b) {
+    return a->begin < b->end && b->begin < a->end;
+}
+
 enum { RDT_SPANS_MAX = 8 };
 
 /* Its counters and words are zero unless a launch is using it. */

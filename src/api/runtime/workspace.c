@@ -210,12 +210,16 @@ static rdt_scratch_block *find_before(rdt_workspace *workspace, const capture_st
     return found;
 }
 
-static bool overlap(rdt_span a, rdt_span b) { return a.begin < b.end && b.begin < a.end; }
-
-static bool reads_written(const rdt_scratch_block *block, rdt_span input) {
+static bool is_written(const rdt_scratch_block *block, const rdt_span *span) {
     int i = 0;
-    while (i < block->written_count && !overlap(block->written[i], input)) i++;
+    while (i < block->written_count && !rdt_scratch_pool_overlap(&block->written[i], span)) i++;
     return i < block->written_count;
+}
+
+static bool reads_written(const rdt_scratch_block *block, const rdt_traffic *traffic) {
+    int i = 0;
+    while (i < traffic->read_count && !is_written(block, &traffic->read[i])) i++;
+    return i < traffic->read_count;
 }
 
 /* 0 where they overlap or touch. */
@@ -264,7 +268,7 @@ static redtune_status begin_captured(rdt_workspace *workspace, const rdt_call *c
     bool follows = before && held->last == before;
     *turn = (rdt_turn){
         .scratch = held->address,
-        .chained = follows && !reads_written(held, call->input),
+        .chained = follows && !reads_written(held, call->traffic),
         .captured = held,
         .lock = &workspace->capturing,
     };
@@ -278,7 +282,8 @@ static void end_captured(rdt_workspace *workspace, const rdt_call *call, const r
     bool known = launched && !ask_capture(workspace->context->driver, call->stream, &now, NULL) &&
                  now.before_count == 1;
     if (!turn->chained) held->written_count = 0;
-    add_written(held, call->output);
+    for (int i = 0; i < call->traffic->written_count; i++)
+        add_written(held, call->traffic->written[i]);
     held->last = known ? now.before[0] : NULL;
 }
 

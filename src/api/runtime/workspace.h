@@ -16,10 +16,26 @@ void rdt_workspace_destroy(rdt_workspace *workspace, bool lost);
 /* Allocates beforehand what the next first calls on streams and in captures take. */
 redtune_status rdt_workspace_reserve(rdt_workspace *workspace, redtune_error *err);
 
+/* What a call reads: inputs, parameters, a count, and outputs that it goes on from. */
+enum {
+    RDT_READ_PARAMETERS = 2,
+    RDT_READ_COUNT = 3,
+    RDT_READ_OUTPUTS = 4,
+    RDT_READS_MAX = 6,
+    RDT_WRITES_MAX = 2
+};
+
+/* What a call reads and writes on the GPU, its scratch left out. A span that ends at 0 is none. */
+typedef struct rdt_traffic {
+    rdt_span read[RDT_READS_MAX];
+    rdt_span written[RDT_WRITES_MAX]; /* the outputs */
+    int read_count, written_count;    /* the first ones, that are filled in */
+} rdt_traffic;
+
 /* A call that is about to be launched. */
 typedef struct rdt_call {
     CUstream stream;
-    rdt_span input, output;
+    const rdt_traffic *traffic;
     bool two_launches; /* the second of which reads what the first left in scratch */
 } rdt_call;
 

@@ -1,0 +1,226 @@
+/* Operands: what a run is given, checked against what its plan is for, as a launch takes it.
+ *
+ * Kernels read inputs, parameters and counts as memory that nobody writes while they run, and each
+ * output has its places for itself. So outputs may lie over nothing else that the run is given.
+ * Most plans are plain: their runs have one input and one output, and get by with a part of the
+ * checks, since a call is to cost the host as little as it can. */
+#include "api/runtime/operands.h"
+
+#include <inttypes.h>
+#include "gpu/pointer.h"
+
+static const char *const read_names[RDT_READS_MAX] = {"d_in",    "d_in[1]", "d_parameters",
+                                                      "d_count", "d_out",   "d_out[1]"};
+static const char *const read_places[] = {"the input", "the second input", "d_parameters",
+                                          "d_count"};
+static const char *const output_names[RDT_WRITES_MAX] = {"d_out", "d_out[1]"};
+
+rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot_bytes) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    rdt_signature out = {
+        .op = op,
+        .uses = problem->uses,
+        .input_bytes = redtune_dtype_bytes(problem->dtype),
+        .result_bytes = {redtune_dtype_bytes(problem->result),
+                         redtune_dtype_bytes(rdt_problem_second(problem))},
+        .count_max = rdt_problem_count_max(problem->dtype),
+        .layout = rdt_problem_layout(problem),
+    };
+    if (slot_bytes) {
+        out.result_bytes[0] = slot_bytes;
+        out.result_bytes[1] = 0;
+    }
+    out.plain = op->inputs == 1 && !out.result_bytes[1] && !op->parameters && !problem->uses;
+    return out;
+}
+
+/* ---- one input and one output ---------------------------------------------------------------- */
+
+/* The lowest bits that must be zero are those below the element's size, a power of two. */
+static bool misaligned(CUdeviceptr address, size_t bytes) { return (address & (bytes - 1)) != 0; }
+
+static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintptr_t)pointer; }
+
+static redtune_status refuse_extents(const rdt_signature *signature, const rdt_extents *extents,
+                                     redtune_error *err) {
+    const rdt_layout layout = rdt_problem_layout_of(extents);
+    if (layout > signature->layout && layout == RDT_LAYOUT_COLUMNS)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " x %" PRIu64 " columns, of elements %" PRIu64
+                        " apart, by a plan of %s: create it for a problem whose inner or step is "
+                        "above 1",
+                        extents->outer, extents->inner, extents->step,
+                        signature->layout == RDT_LAYOUT_ROWS ? "rows" : "one result");
+    if (layout > signature->layout)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " rows by a plan of one result: create it for a "
+                        "problem whose outer is above 1",
+                        extents->outer);
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu64 " elements in each of %" PRIu64 " x %" PRIu64
+                    " results, outer_step %" PRIu64 " and step %" PRIu64
+                    ": a plan spans at most %" PRIu64,
+                    extents->count, extents->outer, extents->inner, extents->outer_step,
+                    extents->step, signature->count_max);
+}
+
+static redtune_status refuse_d_out(int i, CUdeviceptr address, size_t bytes, redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce into %p: %s must be aligned to %zu bytes and not NULL",
+                    (void *)(uintptr_t)address, output_names[i], bytes);
+}
+
+static redtune_status refuse_d_in(int i, CUdeviceptr address, size_t bytes, redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce from %p: %s must be aligned to %zu bytes and not NULL",
+                    (void *)(uintptr_t)address, read_names[i], bytes);
+}
+
+static redtune_status refuse_overlap(int i, const rdt_span *output, const char *with,
+                                     const rdt_span *other, redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce into %p: %s lies within %s, %" PRIu64
+                    " bytes from %p on; give it memory of its own",
+                    (void *)(uintptr_t)output->begin, output_names[i], with,
+                    (uint64_t)(other->end - other->begin), (void *)(uintptr_t)other->begin);
+}
+
+/* ---- what other runs have beside ------------------------------------------------------------- */
+
+static redtune_status refuse_more(const rdt_signature *signature, const char *what,
+                                  const char *remedy, redtune_error *err) {
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s: %s; %s", signature->op->name,
+                    what, remedy);
+}
+
+/* What is given that the op or the plan has no use for, or is missing. */
+static redtune_status check_kinds(const rdt_signature *signature, const redtune_operands *given,
+                                  uint64_t elements, redtune_error *err) {
+    const rdt_op_traits *op = signature->op;
+    if (given->d_in[1] && op->inputs < 2)
+        return refuse_more(signature, "d_in[1] is not NULL, and it has one input",
+                           "leave d_in[1] NULL", err);
+    if (!given->d_in[1] && op->inputs > 1 && elements)
+        return refuse_more(signature, "d_in[1] is NULL, and it has two inputs",
+                           "give redtune_run or redtune_plan_run both", err);
+    if (given->d_out[1] && !signature->result_bytes[1])
+        return refuse_more(signature, "d_out[1] is not NULL, and it has one result",
+                           "leave d_out[1] NULL", err);
+    if (!given->d_out[1] && signature->result_bytes[1])
+        return refuse_more(signature, "d_out[1] is NULL, and it has two results",
+                           "give redtune_run or redtune_plan_run memory for both", err);
+    if ((given->parameters || given->d_parameters) && !op->parameters)
+        return refuse_more(signature, "parameters are given, and it has none", "leave them NULL",
+                           err);
+    if (given->parameters && given->d_parameters)
+        return refuse_more(signature, "both parameters and d_parameters are given",
+                           "leave one of them NULL", err);
+    if (given->d_count && !(signature->uses & REDTUNE_USE_DEVICE_COUNT))
+        return refuse_more(signature, "d_count is given, and the plan has no kernel for it",
+                           "create it for a problem whose uses has REDTUNE_USE_DEVICE_COUNT", err);
+    if (given->accumulate && !(signature->uses & REDTUNE_USE_ACCUMULATE))
+        return refuse_more(signature, "accumulate is not 0, and the plan has no kernel for it",
+                           "create it for a problem whose uses has REDTUNE_USE_ACCUMULATE", err);
+    return REDTUNE_OK;
+}
+
+static rdt_span span_of(CUdeviceptr begin, uint64_t bytes) {
+    return (rdt_span){begin, begin + bytes};
+}
+
+/* A pointer to doubles or counts on the GPU; NULL: there is none. */
+static redtune_status take_gpu_value(const char *name, const void *pointer, size_t bytes,
+                                     uint64_t *place, rdt_span *span, redtune_error *err) {
+    const CUdeviceptr address = address_of(pointer);
+    if (misaligned(address, sizeof(uint64_t)))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot read %s at %p: it must be aligned to %zu bytes", name, pointer,
+                        sizeof(uint64_t));
+    *place = address;
+    if (address) *span = span_of(address, bytes);
+    return REDTUNE_OK;
+}
+
+/* The outputs among each other, and each and whatever is read. */
+static redtune_status check_apart(const rdt_traffic *traffic, redtune_error *err) {
+    const rdt_span *written = traffic->written;
+    if (traffic->written_count > 1 && rdt_scratch_pool_overlap(&written[0], &written[1]))
+        return refuse_overlap(1, &written[1], "the first output", &written[0], err);
+    for (int i = 0; i < traffic->written_count; i++)
+        for (int j = 0; j < RDT_READ_OUTPUTS; j++)
+            if (rdt_scratch_pool_overlap(&written[i], &traffic->read[j]))
+                return refuse_overlap(i, &written[i], read_places[j], &traffic->read[j], err);
+    return REDTUNE_OK;
+}
+
+/* After the first input and the first output. */
+static redtune_status take_more(const rdt_signature *signature, const redtune_operands *given,
+                                uint64_t elements, uint64_t results, rdt_given *out,
+                                rdt_traffic *traffic, redtune_error *err) {
+    const rdt_op_traits *op = signature->op;
+    redtune_status status = check_kinds(signature, given, elements, err);
+    if (status) return status;
+    const CUdeviceptr in = address_of(given->d_in[1]), to = address_of(given->d_out[1]);
+    const size_t input_bytes = signature->input_bytes, result_bytes = signature->result_bytes[1];
+    if (misaligned(in, input_bytes)) return refuse_d_in(1, in, input_bytes, err);
+    if (to && misaligned(to, result_bytes)) return refuse_d_out(1, to, result_bytes, err);
+    *out = (rdt_given){.input = in, .output = to, .resumes = given->accumulate != 0};
+    for (int i = 1; i < RDT_READS_MAX; i++) traffic->read[i] = (rdt_span){0, 0};
+    if (in) traffic->read[1] = span_of(in, elements * input_bytes);
+    if (to) traffic->written[traffic->written_count++] = span_of(to, results * result_bytes);
+    for (int i = 0; i < op->parameters; i++)
+        out->scalar[i] = given->parameters ? given->parameters[i] : op->parameter[i].usual;
+    status =
+        take_gpu_value("d_parameters", given->d_parameters, (size_t)op->parameters * sizeof(double),
+                       &out->scalars, &traffic->read[RDT_READ_PARAMETERS], err);
+    if (!status)
+        status = take_gpu_value("d_count", given->d_count, sizeof(uint64_t), &out->count,
+                                &traffic->read[RDT_READ_COUNT], err);
+    if (!status) status = check_apart(traffic, err);
+    traffic->read_count = RDT_READS_MAX;
+    for (int i = 0; given->accumulate && i < traffic->written_count; i++)
+        traffic->read[RDT_READ_OUTPUTS + i] = traffic->written[i];
+    return status;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_operands *more,
+                                 rdt_operands *operands, rdt_traffic *traffic, redtune_error *err) {
+    static const redtune_operands nothing = {.count = 0};
+    rdt_extents *extents = &operands->extents;
+    *extents = rdt_launch_complete(*extents);
+    uint64_t elements = extents->count;
+    if (rdt_problem_layout_of(extents) > signature->layout ||
+        !rdt_problem_span(extents, signature->count_max, &elements))
+        return refuse_extents(signature, extents, err);
+    const CUdeviceptr in = operands->input, to = operands->output;
+    const size_t input_bytes = signature->input_bytes, result_bytes = signature->result_bytes[0];
+    const uint64_t results = extents->outer * extents->inner;
+    if (!to || misaligned(to, result_bytes)) return refuse_d_out(0, to, result_bytes, err);
+    if ((!in && elements) || misaligned(in, input_bytes))
+        return refuse_d_in(0, in, input_bytes, err);
+    traffic->read_count = traffic->written_count = 1;
+    traffic->read[0] = span_of(in, elements * input_bytes);
+    traffic->written[0] = span_of(to, results * result_bytes);
+    if (rdt_scratch_pool_overlap(&traffic->read[0], &traffic->written[0]))
+        return refuse_overlap(0, &traffic->written[0], read_places[0], &traffic->read[0], err);
+    if (__builtin_expect(signature->plain && !more, 1)) return REDTUNE_OK;
+    return take_more(signature, more ? more : &nothing, elements, results, &operands->given,
+                     traffic, err);
+}
+
+static redtune_status check_pointer(const rdt_context *context, const char *name,
+                                    const rdt_span *span, redtune_error *err) {
+    return rdt_pointer_check(context, name, span->begin, span->end - span->begin, err);
+}
+
+redtune_status rdt_operands_check_pointers(const rdt_context *context, const rdt_traffic *traffic,
+                                           redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < traffic->read_count; i++)
+        status = check_pointer(context, read_names[i], &traffic->read[i], err);
+    for (int i = 0; !status && i < traffic->written_count; i++)
+        status = check_pointer(context, output_names[i], &traffic->written[i], err);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* Operands: what a run is given, checked against what its plan is for, as a launch takes it. */
+#pragma once
+
+#include "api/runtime/workspace.h"
+#include "gpu/kernel.h"
+#include "model/problem.h"
+
+/* What a plan's runs may be given. */
+typedef struct rdt_signature {
+    const rdt_op_traits *op;
+    uint64_t uses;          /* of the problem */
+    size_t input_bytes;     /* of one element */
+    size_t result_bytes[2]; /* of one result; the second is 0 where a run leaves one array */
+    uint64_t count_max;     /* elements that an input spans */
+    rdt_layout layout;      /* it serves extents of this one and of those before */
+    bool plain;             /* a run has one input and one output, and nothing beside */
+} rdt_signature;
+
+/* slot_bytes: of the accumulators that the runs leave in place of results; 0: they leave results.
+ * The problem is resolved. */
+rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot_bytes);
+
+/* What a call gives, scratch 0 and zeros among the extents where it leaves them out. Each by
+ * itself: a struct that is made by words and copied by vectors would cost more than all else here.
+ */
+static inline void rdt_operands_set(rdt_operands *out, const void *d_in, void *d_out,
+                                    uint64_t count) {
+    out->input = (CUdeviceptr)(uintptr_t)d_in;
+    out->output = (CUdeviceptr)(uintptr_t)d_out;
+    out->extents.count = count;
+    out->extents.outer = out->extents.inner = 0;
+    out->extents.outer_step = out->extents.step = 0;
+    out->scratch = 0;
+    out->chained = false;
+}
+
+/* Whether they have more than an input, an output, extents and a workspace. */
+static inline bool rdt_operands_have_more(const redtune_operands *given) {
+    return given->d_in[1] || given->d_out[1] || given->parameters || given->d_parameters ||
+           given->d_count || given->accumulate;
+}
+
+/* Checks the first input, the first output and the extents of *operands, and completes them by what
+ * else is given (NULL: nothing); says what the run reads and writes. */
+redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_operands *more,
+                                 rdt_operands *operands, rdt_traffic *traffic, redtune_error *err);
+
+/* For REDTUNE_CHECK: asks the driver about each pointer. The context is current. */
+redtune_status rdt_operands_check_pointers(const rdt_context *context, const rdt_traffic *traffic,
+                                           redtune_error *err);

@@ -1,0 +1,259 @@
+/* Facts about what a run may be given: which operands an op and a plan take, how they are aligned,
+ * what may not overlap, and what a launch is told of them. */
+#include "check.h"
+#include "api/runtime/operands.h"
+
+static redtune_error err;
+
+/* Elements of 4 bytes, results of 8 and 4. */
+static const rdt_op_traits simple_op = {.name = "simple", .inputs = 1, .outputs = 1};
+static const rdt_op_traits rich_op = {
+    .name = "rich",
+    .inputs = 2,
+    .outputs = 2,
+    .parameters = 2,
+    .parameter = {{"scale", 1.5}, {"shift", -2}},
+};
+enum { COUNT = 100, IN = 0x10000, IN2 = 0x20004, OUT = 0x30000, OUT2 = 0x40004 };
+enum { VALUES = 0x50000, LEAST = 0x60000 };
+
+static rdt_signature simple(uint64_t uses) {
+    return (rdt_signature){.op = &simple_op,
+                           .uses = uses,
+                           .input_bytes = 4,
+                           .result_bytes = {8},
+                           .count_max = UINT64_C(1) << 58,
+                           .layout = RDT_LAYOUT_COLUMNS,
+                           .plain = !uses};
+}
+
+static rdt_signature rich(uint64_t uses) {
+    rdt_signature out = simple(uses);
+    out.op = &rich_op;
+    out.result_bytes[1] = 4;
+    out.plain = false;
+    return out;
+}
+
+static void *at(uintptr_t address) { return (void *)address; }
+
+static redtune_operands of_simple(void) {
+    return (redtune_operands){.d_in = {at(IN)}, .d_out = {at(OUT)}, .count = COUNT};
+}
+
+static redtune_operands of_rich(void) {
+    return (redtune_operands){
+        .d_in = {at(IN), at(IN2)}, .d_out = {at(OUT), at(OUT2)}, .count = COUNT};
+}
+
+static rdt_operands taken;
+static rdt_traffic traffic;
+
+static redtune_status take(const rdt_signature *signature, const redtune_operands *given) {
+    memset(&taken, 0xee, sizeof taken);
+    memset(&traffic, 0xee, sizeof traffic);
+    rdt_operands_set(&taken, given->d_in[0], given->d_out[0], given->count);
+    taken.extents.outer = given->outer;
+    taken.extents.inner = given->inner;
+    return rdt_operands_take(signature, rdt_operands_have_more(given) ? given : NULL, &taken,
+                             &traffic, &err);
+}
+
+static bool is_span(const rdt_span *span, uint64_t begin, uint64_t bytes) {
+    return span->begin == begin && span->end == begin + bytes;
+}
+
+/* ---- what a launch is told ------------------------------------------------------------------- */
+
+static void one_input_and_one_output_are_all_of_a_plain_run(void) {
+    const rdt_signature signature = simple(0);
+    const redtune_operands given = of_simple();
+    CHECK_OK(take(&signature, &given), err);
+    CHECK_INT(traffic.read_count, 1);
+    CHECK_INT(traffic.written_count, 1);
+    CHECK(is_span(&traffic.read[0], IN, 4 * COUNT) && is_span(&traffic.written[0], OUT, 8));
+}
+
+static void the_second_input_and_output_are_told(void) {
+    const rdt_signature signature = rich(0);
+    redtune_operands given = of_rich();
+    given.outer = 3;
+    CHECK_OK(take(&signature, &given), err);
+    CHECK_INT(taken.given.input, IN2);
+    CHECK_INT(taken.given.output, OUT2);
+    CHECK(!taken.given.scalars && !taken.given.count && !taken.given.resumes);
+    CHECK(is_span(&traffic.read[1], IN2, 3 * 4 * COUNT));
+    CHECK_INT(traffic.written_count, 2);
+    CHECK(is_span(&traffic.written[1], OUT2, 3 * 4));
+}
+
+static void parameters_are_the_usual_ones_or_those_given(void) {
+    const rdt_signature signature = rich(0);
+    const double values[] = {8, 9};
+    redtune_operands given = of_rich();
+    CHECK_OK(take(&signature, &given), err);
+    CHECK(taken.given.scalar[0] == 1.5 && taken.given.scalar[1] == -2);
+    given.parameters = values;
+    CHECK_OK(take(&signature, &given), err);
+    CHECK(taken.given.scalar[0] == 8 && taken.given.scalar[1] == 9);
+    given.parameters = NULL;
+    given.d_parameters = at(VALUES);
+    CHECK_OK(take(&signature, &given), err);
+    CHECK_INT(taken.given.scalars, VALUES);
+    CHECK(is_span(&traffic.read[RDT_READ_PARAMETERS], VALUES, 16));
+}
+
+static void counts_and_outputs_that_a_run_goes_on_from_are_read(void) {
+    const rdt_signature signature = rich(REDTUNE_USE_ACCUMULATE | REDTUNE_USE_DEVICE_COUNT);
+    redtune_operands given = of_rich();
+    given.d_count = at(LEAST);
+    given.accumulate = 7;
+    CHECK_OK(take(&signature, &given), err);
+    CHECK_INT(taken.given.count, LEAST);
+    CHECK_INT(taken.given.resumes, 1);
+    CHECK_INT(traffic.read_count, RDT_READS_MAX);
+    CHECK(is_span(&traffic.read[RDT_READ_COUNT], LEAST, 8));
+    CHECK(is_span(&traffic.read[RDT_READ_OUTPUTS], OUT, 8));
+    CHECK(is_span(&traffic.read[RDT_READ_OUTPUTS + 1], OUT2, 4));
+    given.accumulate = 0;
+    CHECK_OK(take(&signature, &given), err);
+    CHECK_INT(traffic.read[RDT_READ_OUTPUTS].end, 0);
+}
+
+static void inputs_of_no_elements_may_be_null(void) {
+    const rdt_signature signature = rich(0);
+    redtune_operands given = of_rich();
+    given.d_in[0] = given.d_in[1] = NULL;
+    given.count = 0;
+    CHECK_OK(take(&signature, &given), err);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void check_refused(const rdt_signature *signature, const redtune_operands *given,
+                          const char *part) {
+    CHECK_INT(take(signature, given), REDTUNE_INVALID);
+    CHECK_CONTAINS(err.message, part);
+}
+
+static void what_an_op_has_no_use_for_is_refused(void) {
+    const rdt_signature signature = simple(0);
+    const double value = 1;
+    redtune_operands given = of_simple();
+    given.d_in[1] = at(IN2);
+    check_refused(&signature, &given, "d_in[1] is not NULL, and it has one input");
+    given = of_simple();
+    given.d_out[1] = at(OUT2);
+    check_refused(&signature, &given, "d_out[1] is not NULL, and it has one result");
+    given = of_simple();
+    given.parameters = &value;
+    check_refused(&signature, &given, "parameters are given, and it has none");
+    given = of_simple();
+    given.d_parameters = at(VALUES);
+    check_refused(&signature, &given, "parameters are given, and it has none");
+}
+
+static void what_an_op_needs_is_asked_for(void) {
+    const rdt_signature signature = rich(0);
+    redtune_operands given = of_rich();
+    given.d_in[1] = NULL;
+    check_refused(&signature, &given, "d_in[1] is NULL, and it has two inputs");
+    given = of_rich();
+    given.d_out[1] = NULL;
+    check_refused(&signature, &given, "d_out[1] is NULL, and it has two results");
+    given = of_simple();
+    check_refused(&signature, &given, "d_in[1] is NULL, and it has two inputs");
+}
+
+static void uses_that_the_plan_was_not_made_for_are_refused(void) {
+    const rdt_signature signature = rich(0), other = rich(REDTUNE_USE_ACCUMULATE);
+    redtune_operands given = of_rich();
+    given.accumulate = 1;
+    check_refused(&signature, &given, "REDTUNE_USE_ACCUMULATE");
+    given = of_rich();
+    given.d_count = at(LEAST);
+    check_refused(&signature, &given, "REDTUNE_USE_DEVICE_COUNT");
+    check_refused(&other, &given, "REDTUNE_USE_DEVICE_COUNT");
+}
+
+static void parameters_come_from_one_place(void) {
+    const rdt_signature signature = rich(0);
+    const double values[] = {8, 9};
+    redtune_operands given = of_rich();
+    given.parameters = values;
+    given.d_parameters = at(VALUES);
+    check_refused(&signature, &given, "both parameters and d_parameters");
+}
+
+static void every_pointer_is_aligned(void) {
+    const rdt_signature signature = rich(REDTUNE_USE_DEVICE_COUNT);
+    redtune_operands given = of_rich();
+    given.d_in[0] = at(IN + 2);
+    check_refused(&signature, &given, "d_in must be aligned to 4 bytes");
+    given = of_rich();
+    given.d_in[1] = at(IN2 + 2);
+    check_refused(&signature, &given, "d_in[1] must be aligned to 4 bytes");
+    given = of_rich();
+    given.d_out[0] = at(OUT + 4);
+    check_refused(&signature, &given, "d_out must be aligned to 8 bytes");
+    given = of_rich();
+    given.d_out[1] = at(OUT2 + 2);
+    check_refused(&signature, &given, "d_out[1] must be aligned to 4 bytes");
+    given = of_rich();
+    given.d_parameters = at(VALUES + 4);
+    check_refused(&signature, &given, "d_parameters at 0x50004: it must be aligned to 8 bytes");
+    given = of_rich();
+    given.d_count = at(LEAST + 4);
+    check_refused(&signature, &given, "d_count at 0x60004: it must be aligned to 8 bytes");
+}
+
+/* Each output is put over everything else in turn. */
+static void outputs_lie_over_nothing_else(void) {
+    const rdt_signature signature = rich(REDTUNE_USE_DEVICE_COUNT);
+    static const struct {
+        const char *name;
+        uintptr_t begin;
+    } others[] = {{"the input,", IN + 4 * COUNT - 4},
+                  {"the second input,", IN2 + 4 * COUNT - 4},
+                  {"d_parameters,", VALUES + 8},
+                  {"d_count,", LEAST}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int output = 0; output < 2; output++) {
+            redtune_operands given = of_rich();
+            given.d_parameters = at(VALUES);
+            given.d_count = at(LEAST);
+            given.d_out[output] = at(output ? others[i].begin : others[i].begin & ~(uintptr_t)7);
+            check_refused(&signature, &given, output ? "d_out[1] lies within" : "d_out lies");
+            CHECK_CONTAINS(err.message, others[i].name);
+        }
+    redtune_operands given = of_rich();
+    given.d_out[1] = at(OUT + 4);
+    check_refused(&signature, &given, "d_out[1] lies within the first output");
+}
+
+static void inputs_may_be_one_array(void) {
+    const rdt_signature signature = rich(0);
+    redtune_operands given = of_rich();
+    given.d_in[1] = given.d_in[0];
+    CHECK_OK(take(&signature, &given), err);
+    given.d_in[1] = at(IN + 4);
+    CHECK_OK(take(&signature, &given), err);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(one_input_and_one_output_are_all_of_a_plain_run),
+        FACT(the_second_input_and_output_are_told),
+        FACT(parameters_are_the_usual_ones_or_those_given),
+        FACT(counts_and_outputs_that_a_run_goes_on_from_are_read),
+        FACT(inputs_of_no_elements_may_be_null),
+        FACT(what_an_op_has_no_use_for_is_refused),
+        FACT(what_an_op_needs_is_asked_for),
+        FACT(uses_that_the_plan_was_not_made_for_are_refused),
+        FACT(parameters_come_from_one_place),
+        FACT(every_pointer_is_aligned),
+        FACT(outputs_lie_over_nothing_else),
+        FACT(inputs_may_be_one_array),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
