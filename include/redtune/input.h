@@ -20,16 +20,23 @@ typedef redtune_status redtune_read_fn(void *user, void *buffer, size_t capacity
 typedef struct redtune_input {
     redtune_read_fn *read;
     void *user;
-    uint64_t reserved[4];
+    /* The second input of an op of two, which gives as many elements, from a reader of its own; its
+     * own second and parameters are NULL. Else NULL. */
+    const struct redtune_input *second;
+    /* The op's parameters, in the order of redtune_op_info; NULL: the usual ones. */
+    const double *parameters;
+    uint64_t reserved[2];
 } redtune_input;
 typedef struct redtune_reading {
     redtune_value value;
     redtune_dtype dtype; /* of value */
-    uint64_t count;      /* elements read */
+    uint64_t count;      /* elements read, of one input */
     uint64_t pieces;
-    double kernel_ns;  /* time on the GPU, the copies left out */
-    redtune_info info; /* the plan that ran */
-    uint64_t reserved[4];
+    double kernel_ns;           /* time on the GPU, the copies left out */
+    redtune_info info;          /* the plan that ran */
+    redtune_value second;       /* the second result of an op of two */
+    redtune_dtype second_dtype; /* of it; REDTUNE_DTYPE_NONE: there is none */
+    uint64_t reserved[1];
 } redtune_reading;
 /* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
  * reduces it there, and finishes what the pieces give together. problem->count is the number of
@@ -41,8 +48,9 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
 /* Reduces an array that is not on the GPU along its axes, as the problem has them
  * (redtune_problem_fold): reads its elements in the order of memory, from the first one to the
  * last, with what lies between them where steps leave gaps, and writes the outer * inner results,
- * elements of the dtype that redtune_problem_result gives, to `bytes` bytes of host memory. out is
- * as for redtune_reduce_input, without the value. The array goes to the GPU in pieces of whole
+ * elements of the dtype that redtune_problem_result gives, to `bytes` bytes of host memory. Second
+ * results follow from the next multiple of 16 bytes on. out is as for redtune_reduce_input, without
+ * the values. The array goes to the GPU in pieces of whole
  * outer indices as far as its memory has room for them, a row longer than that in pieces of its
  * own. REDTUNE_UNSUPPORTED, with the sizes, for columns of which a single outer index does not fit,
  * and for outer indices that overlap. Some results may have been written on failure. */

@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "base/reserved.h"
+#include "api/runtime/readers.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"
@@ -26,19 +26,22 @@ typedef struct carrier {
 typedef struct array_reading {
     redtune *rt;
     const rdt_driver *driver;
-    const redtune_input *input;
-    redtune_problem problem; /* resolved */
-    rdt_extents extents;     /* complete */
-    size_t element_bytes, result_bytes;
-    uint64_t index_elements; /* of one outer index, without what follows it */
-    uint64_t per_piece;      /* outer indices */
+    rdt_readers readers;
+    const double *parameters; /* the caller's; NULL: the usual ones */
+    redtune_problem problem;  /* resolved */
+    rdt_extents extents;      /* complete */
+    size_t element_bytes;
+    size_t result_bytes[RDT_OP_OUTPUTS_MAX]; /* the second is 0 where there is one result */
+    uint64_t index_elements;                 /* of one outer index, without what follows it */
+    uint64_t per_piece;                      /* outer indices */
     redtune_plan *plan;
     redtune_workspace *workspace; /* so that no scratch stays behind for the streams */
     carrier carriers[SETS];
     int turn;
-    rdt_buffer elements, results; /* of a piece */
+    rdt_buffer elements[RDT_OP_INPUTS_MAX], results[RDT_OP_OUTPUTS_MAX]; /* of a piece */
+    uint64_t read_count[RDT_OP_INPUTS_MAX];                              /* elements */
     rdt_timer timer;
-    unsigned char *out; /* of the next result */
+    unsigned char *out[RDT_OP_OUTPUTS_MAX]; /* of the next results */
     redtune_reading so_far;
 } array_reading;
 
@@ -67,11 +70,12 @@ static redtune_status size_pieces(array_reading *self, redtune_error *err) {
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
     if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
-    const uint64_t results = extents->inner * self->result_bytes;
-    const uint64_t alone = self->index_elements * self->element_bytes + results;
+    const uint64_t inputs_bytes = (uint64_t)self->readers.count * self->element_bytes;
+    const uint64_t results = extents->inner * (self->result_bytes[0] + self->result_bytes[1]);
+    const uint64_t alone = self->index_elements * inputs_bytes + results;
     const uint64_t room = free_bytes / 2;
     const uint64_t wanted = room < PIECE_BYTES_MAX ? room : PIECE_BYTES_MAX;
-    uint64_t each = extents->outer_step * self->element_bytes + results;
+    uint64_t each = extents->outer_step * inputs_bytes + results;
     if (!self->index_elements) each = results;
     if (alone > room && (extents->inner > 1 || extents->step > 1))
         return too_large(self, alone, free_bytes, err);
@@ -90,10 +94,11 @@ static redtune_status open_piece(array_reading *self, redtune_error *err) {
     const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
     redtune_status status = rdt_plan_make(self->rt, &piece, false, &self->plan, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
-    if (!status) status = rdt_buffer_create(driver, bytes, &self->elements, err);
-    if (!status)
-        status = rdt_buffer_create(driver, per_piece * self->extents.inner * self->result_bytes,
-                                   &self->results, err);
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = rdt_buffer_create(driver, bytes, &self->elements[i], err);
+    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
+        status = rdt_buffer_create(driver, per_piece * self->extents.inner * self->result_bytes[i],
+                                   &self->results[i], err);
     for (int i = 0; !status && i < SETS; i++) {
         status = rdt_stream_create(driver, &self->carriers[i].stream, err);
         if (!status && staging)
@@ -112,36 +117,29 @@ static void close_piece(array_reading *self) {
         rdt_buffer_destroy_pinned(&each->staging);
     }
     rdt_timer_destroy(&self->timer);
-    rdt_buffer_destroy(&self->elements);
-    rdt_buffer_destroy(&self->results);
+    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&self->elements[i]);
+    for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
     redtune_workspace_destroy(self->workspace);
     redtune_plan_destroy(self->plan);
 }
 
-/* Fills buffer, however little the input gives at a time. */
-static redtune_status read_bytes(array_reading *self, unsigned char *buffer, size_t bytes,
+/* Fills buffer from that input, however little that gives at a time. */
+static redtune_status read_bytes(array_reading *self, int input, void *buffer, size_t bytes,
                                  redtune_error *err) {
-    for (size_t filled = 0, more = 0; filled < bytes; filled += more) {
-        redtune_status status =
-            self->input->read(self->input->user, buffer + filled, bytes - filled, &more, err);
-        if (status) return status;
-        if (!more)
-            return rdt_fail(
-                err, REDTUNE_INVALID, 0,
-                "cannot reduce an array: its input ends after %" PRIu64 " elements, of %" PRIu64,
-                self->so_far.count + filled / self->element_bytes, span(self, self->extents.outer));
-        if (more > bytes - filled || more % self->element_bytes)
-            return rdt_fail(err, REDTUNE_INVALID, 0,
-                            "cannot reduce an array: its reader gave %zu bytes, which is no whole "
-                            "number of elements up to %zu bytes",
-                            more, bytes - filled);
-    }
-    self->so_far.count += bytes / self->element_bytes;
-    return REDTUNE_OK;
+    size_t filled = 0;
+    redtune_status status = rdt_readers_fill(&self->readers, input, buffer, bytes, &filled, err);
+    if (status) return status;
+    self->read_count[input] += filled / self->element_bytes;
+    if (filled == bytes) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce an array: %s ends after %" PRIu64 " elements, of %" PRIu64,
+                    rdt_readers_name(&self->readers, input), self->read_count[input],
+                    span(self, self->extents.outer));
 }
 
-/* Reads the next `bytes` bytes and copies them to the GPU; the last copies may go on. */
-static redtune_status carry(array_reading *self, uint64_t bytes, redtune_error *err) {
+/* Reads the next `bytes` bytes of that input and copies them to the GPU; the last copies may go on.
+ */
+static redtune_status carry(array_reading *self, int input, uint64_t bytes, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (uint64_t done = 0, more; !status && done < bytes; done += more) {
         carrier *with = &self->carriers[self->turn];
@@ -149,48 +147,60 @@ static redtune_status carry(array_reading *self, uint64_t bytes, redtune_error *
         /* A whole number of elements, as the staging's size is a multiple of every element's. */
         more = bytes - done < with->staging.bytes ? bytes - done : with->staging.bytes;
         status = rdt_stream_wait(self->driver, with->stream, err);
-        if (!status) status = read_bytes(self, with->staging.data, (size_t)more, err);
+        if (!status) status = read_bytes(self, input, with->staging.data, (size_t)more, err);
         if (status) return status;
         CUresult rc = self->driver->memcpy_htod_async(
-            self->elements.address + done, with->staging.data, (size_t)more, with->stream);
+            self->elements[input].address + done, with->staging.data, (size_t)more, with->stream);
         status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
     }
     return status;
 }
+
+/* Copies so many results of the piece to where they belong. */
+static redtune_status take_results(array_reading *self, uint64_t count, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++) {
+        const size_t bytes = count * self->result_bytes[i];
+        status = rdt_buffer_read(self->driver, self->out[i], self->results[i].address, bytes,
+                                 self->carriers[0].stream, err);
+        self->out[i] += bytes;
+    }
+    return status;
+}
+
+static void *begin_of(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
 /* Reduces the piece that lies on the GPU, and copies its results to where they belong. */
 static redtune_status reduce_piece(array_reading *self, uint64_t outer, redtune_error *err) {
     CUstream stream = self->carriers[0].stream;
     const rdt_extents *extents = &self->extents;
     const redtune_operands operands = {
-        .d_in = {(const void *)(uintptr_t)self->elements.address},
-        .d_out = {(void *)(uintptr_t)self->results.address},
+        .d_in = {begin_of(&self->elements[0]), begin_of(&self->elements[1])},
+        .d_out = {begin_of(&self->results[0]), begin_of(&self->results[1])},
         .count = extents->count,
         .outer = outer,
         .inner = extents->inner,
         .outer_step = extents->outer_step,
         .step = extents->step,
         .workspace = self->workspace,
+        .parameters = self->parameters,
     };
-    const size_t bytes = outer * extents->inner * self->result_bytes;
     double elapsed_ns = 0;
     redtune_status status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
     if (!status) status = rdt_timer_start(&self->timer, stream, err);
     if (!status) status = redtune_plan_run(self->plan, &operands, stream, err);
     if (!status) status = rdt_timer_stop(&self->timer, stream, err);
-    if (!status)
-        status =
-            rdt_buffer_read(self->driver, self->out, self->results.address, bytes, stream, err);
+    if (!status) status = take_results(self, outer * extents->inner, err);
     if (!status) status = rdt_timer_read(&self->timer, &elapsed_ns, err);
     self->so_far.kernel_ns += elapsed_ns;
     self->so_far.pieces++;
-    self->out += bytes;
     return status;
 }
 
-/* The elements of one row, and then of what lies behind it. */
+/* The elements of one row of that input, and then of what lies behind it. */
 typedef struct bounded {
     array_reading *array;
+    int input;
     uint64_t left_bytes;
 } bounded;
 
@@ -199,19 +209,22 @@ static redtune_status read_bounded(void *user, void *buffer, size_t capacity, si
     bounded *self = user;
     size_t more = capacity - capacity % self->array->element_bytes;
     if (more > self->left_bytes) more = (size_t)self->left_bytes;
-    redtune_status status = read_bytes(self->array, buffer, more, err);
+    redtune_status status = read_bytes(self->array, self->input, buffer, more, err);
     if (status) return status;
     self->left_bytes -= more;
     *bytes = more;
     return REDTUNE_OK;
 }
 
-static redtune_status skip(bounded *from, uint64_t elements, redtune_error *err) {
+/* Passes over elements of each input. */
+static redtune_status skip(array_reading *self, uint64_t elements, redtune_error *err) {
     unsigned char passed[4096];
-    from->left_bytes = elements * from->array->element_bytes;
-    for (size_t more = 1; more;) {
-        redtune_status status = read_bounded(from, passed, sizeof passed, &more, err);
-        if (status) return status;
+    for (int i = 0; i < self->readers.count; i++) {
+        bounded from = {self, i, elements * self->element_bytes};
+        for (size_t more = 1; more;) {
+            redtune_status status = read_bounded(&from, passed, sizeof passed, &more, err);
+            if (status) return status;
+        }
     }
     return REDTUNE_OK;
 }
@@ -220,11 +233,11 @@ static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) 
     redtune_status status = open_piece(self, err);
     for (uint64_t left = self->extents.outer, outer; !status && left; left -= outer) {
         outer = left < self->per_piece ? left : self->per_piece;
-        status = carry(self, span(self, outer) * self->element_bytes, err);
+        for (int i = 0; !status && i < self->readers.count; i++)
+            status = carry(self, i, span(self, outer) * self->element_bytes, err);
         /* What lies behind a piece may be more than the GPU has room for. */
         if (!status && outer < left && self->index_elements)
-            status = skip(&(bounded){.array = self},
-                          self->extents.outer_step - self->index_elements, err);
+            status = skip(self, self->extents.outer_step - self->index_elements, err);
         if (!status) status = reduce_piece(self, outer, err);
     }
     if (!status) redtune_plan_info(self->plan, &self->so_far.info);
@@ -234,38 +247,58 @@ static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) 
 
 /* ---- rows as inputs of their own ------------------------------------------------------------ */
 
+static void keep_row(array_reading *self, const redtune_reading *of_row) {
+    memcpy(self->out[0], of_row->value.bytes, self->result_bytes[0]);
+    if (self->result_bytes[1]) memcpy(self->out[1], of_row->second.bytes, self->result_bytes[1]);
+    self->out[0] += self->result_bytes[0];
+    self->out[1] += self->result_bytes[1];
+    self->so_far.pieces += of_row->pieces;
+    self->so_far.kernel_ns += of_row->kernel_ns;
+    self->so_far.info = of_row->info;
+}
+
 static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
-    bounded row = {.array = self};
-    const redtune_input input = {read_bounded, &row};
+    bounded row[RDT_OP_INPUTS_MAX] = {{self, 0}, {self, 1}};
+    const redtune_input second = {.read = read_bounded, .user = &row[1]};
+    const redtune_input input = {.read = read_bounded,
+                                 .user = &row[0],
+                                 .second = self->readers.count > 1 ? &second : NULL,
+                                 .parameters = self->parameters};
     redtune_problem problem = self->problem;
     problem.outer = problem.outer_step = 0;
     for (uint64_t left = self->extents.outer; left; left--) {
         redtune_reading of_row = {.count = 0};
-        row.left_bytes = self->extents.count * self->element_bytes;
+        row[0].left_bytes = row[1].left_bytes = self->extents.count * self->element_bytes;
         redtune_status status = redtune_reduce_input(self->rt, &problem, &input, &of_row, err);
         if (!status && left > 1)
-            status = skip(&row, self->extents.outer_step - self->extents.count, err);
+            status = skip(self, self->extents.outer_step - self->extents.count, err);
         if (status) return status;
-        memcpy(self->out, of_row.value.bytes, self->result_bytes);
-        self->out += self->result_bytes;
-        self->so_far.pieces += of_row.pieces;
-        self->so_far.kernel_ns += of_row.kernel_ns;
-        self->so_far.info = of_row.info;
+        keep_row(self, &of_row);
     }
     return REDTUNE_OK;
 }
 
 /* ---- the array ------------------------------------------------------------------------------- */
 
+/* Where second results begin in the caller's memory. */
+static uint64_t second_offset(const array_reading *self) {
+    const uint64_t bytes = self->extents.outer * self->extents.inner * self->result_bytes[0];
+    return (bytes + 15) / 16 * 16;
+}
+
 static redtune_status check_extents(const array_reading *self, size_t bytes, redtune_error *err) {
     const rdt_extents *extents = &self->extents;
-    const uint64_t wanted = extents->outer * extents->inner * self->result_bytes;
+    const uint64_t results = extents->outer * extents->inner;
+    const uint64_t wanted = self->result_bytes[1]
+                                ? second_offset(self) + results * self->result_bytes[1]
+                                : results * self->result_bytes[0];
+    const char *second = redtune_dtype_name(self->so_far.second_dtype);
     if (bytes != wanted)
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce an array: its %" PRIu64 " results of %s take %" PRIu64
+                        "cannot reduce an array: its %" PRIu64 " results of %s%s%s take %" PRIu64
                         " bytes, not %zu",
-                        extents->outer * extents->inner, redtune_dtype_name(self->problem.result),
-                        wanted, bytes);
+                        results, redtune_dtype_name(self->problem.result), second ? " and " : "",
+                        second ? second : "", wanted, bytes);
     if (extents->outer > 1 && extents->outer_step < self->index_elements)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an array that is not on the GPU: its outer indices overlap "
@@ -280,14 +313,18 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     if (!rt || !input || !input->read || !results || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an array: rt, input, input->read, results or out is NULL");
-    array_reading self = {.rt = rt, .driver = rt->context->driver, .input = input, .out = results};
-    redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
-    if (!status) status = rdt_problem_resolve(problem, &self.problem, err);
+    array_reading self = {.rt = rt, .driver = rt->context->driver, .parameters = input->parameters};
+    redtune_status status = rdt_problem_resolve(problem, &self.problem, err);
+    if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;
     self.extents = rdt_problem_extents(&self.problem);
-    self.element_bytes = redtune_dtype_bytes(self.problem.dtype);
-    self.result_bytes = redtune_dtype_bytes(self.problem.result);
+    self.element_bytes = self.readers.element_bytes;
     self.so_far.dtype = self.problem.result;
+    self.so_far.second_dtype = rdt_problem_second(&self.problem);
+    self.result_bytes[0] = redtune_dtype_bytes(self.so_far.dtype);
+    self.result_bytes[1] = redtune_dtype_bytes(self.so_far.second_dtype);
+    self.out[0] = results;
+    self.out[1] = self.out[0] + second_offset(&self);
     if (self.extents.count)
         self.index_elements = (self.extents.count - 1) * self.extents.step + self.extents.inner;
     status = check_extents(&self, bytes, err);
@@ -297,6 +334,7 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     if (status) return status;
     status = size_pieces(&self, err);
     if (!status) status = self.per_piece ? reduce_in_pieces(&self, err) : reduce_rows(&self, err);
+    self.so_far.count = self.read_count[0];
     if (!status) *out = self.so_far;
     rdt_context_leave(rt->context, entered);
     return status;

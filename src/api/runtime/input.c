@@ -4,11 +4,14 @@
  * reduced like any other memory of the GPU's. Of more pieces each leaves an accumulator in a slot
  * of its own, moved to the index of the piece's first element; at the end, and whenever the slots
  * are full, they are combined into the first. Only the end divides, takes a root or rounds, so that
- * integers come out as from one piece. */
+ * integers come out as from one piece.
+ *
+ * A reader gives what it has, so that the pieces are as long as the first input's reader makes
+ * them; the second input's is read until a piece has as many of its elements. */
 #include "api/runtime/plan.h"
 
-#include <string.h>
-#include "base/reserved.h"
+#include <inttypes.h>
+#include "api/runtime/readers.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"
@@ -17,24 +20,26 @@ enum { SETS = 2, PIECE_BYTES_MAX = 64 << 20, PIECE_BYTES_MIN = 1 << 12, SLOTS = 
 
 /* What one piece takes. */
 typedef struct buffers {
-    rdt_pinned staging;
-    rdt_buffer input;
+    rdt_pinned staging[RDT_OP_INPUTS_MAX];
+    rdt_buffer input[RDT_OP_INPUTS_MAX];
     rdt_timer timer;
     CUstream stream;
-    size_t filled_bytes; /* of staging */
+    size_t filled_bytes; /* of each staging */
     bool busy;           /* the GPU reduces it */
 } buffers;
 
 typedef struct reading {
     redtune *rt;
     const rdt_driver *driver;
-    const redtune_input *input;
-    redtune_problem problem; /* resolved */
+    rdt_readers readers;
+    const double *parameters; /* the caller's; NULL: the usual ones */
+    redtune_problem problem;  /* resolved */
     redtune_plan *plan;
-    size_t piece_bytes, element_bytes;
+    size_t piece_bytes, element_bytes; /* a piece of one input */
     buffers sets[SETS];
     rdt_buffer slots; /* one more than SLOTS, for the result */
     uint32_t slot_count;
+    uint64_t read_count; /* elements of the first input; some are still to be reduced */
     redtune_reading so_far;
 } reading;
 
@@ -48,7 +53,8 @@ static redtune_status choose_piece(reading *self, redtune_error *err) {
     if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
     size_t bytes = PIECE_BYTES_MAX;
     if (expected && expected < bytes / self->element_bytes) bytes = expected * self->element_bytes;
-    while (bytes > free_bytes / (2 * SETS) && bytes > PIECE_BYTES_MIN) bytes /= 2;
+    const size_t shares = (size_t)(2 * SETS * self->readers.count);
+    while (bytes > free_bytes / shares && bytes > PIECE_BYTES_MIN) bytes /= 2;
     if (bytes < PIECE_BYTES_MIN) bytes = PIECE_BYTES_MIN;
     self->piece_bytes = (bytes + 15) / 16 * 16;
     return REDTUNE_OK;
@@ -60,8 +66,10 @@ static redtune_status open_buffers(reading *self, redtune_error *err) {
         driver, (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES_MAX, &self->slots, err);
     for (int i = 0; !status && i < SETS; i++) {
         buffers *set = &self->sets[i];
-        status = rdt_buffer_create_pinned(driver, self->piece_bytes, &set->staging, err);
-        if (!status) status = rdt_buffer_create(driver, self->piece_bytes, &set->input, err);
+        for (int k = 0; !status && k < self->readers.count; k++) {
+            status = rdt_buffer_create_pinned(driver, self->piece_bytes, &set->staging[k], err);
+            if (!status) status = rdt_buffer_create(driver, self->piece_bytes, &set->input[k], err);
+        }
         if (!status) status = rdt_timer_create(driver, &set->timer, err);
         if (!status) status = rdt_stream_create(driver, &set->stream, err);
     }
@@ -74,8 +82,10 @@ static void close_buffers(reading *self) {
         if (set->stream) self->driver->stream_synchronize(set->stream);
         rdt_stream_destroy(self->driver, set->stream);
         rdt_timer_destroy(&set->timer);
-        rdt_buffer_destroy(&set->input);
-        rdt_buffer_destroy_pinned(&set->staging);
+        for (int k = 0; k < self->readers.count; k++) {
+            rdt_buffer_destroy(&set->input[k]);
+            rdt_buffer_destroy_pinned(&set->staging[k]);
+        }
     }
     rdt_buffer_destroy(&self->slots);
 }
@@ -87,17 +97,33 @@ static CUdeviceptr slot_address(const reading *self, uint32_t index) {
 
 /* ---- one piece ------------------------------------------------------------------------------- */
 
+/* The second input has an element for each of the first: `bytes` more, or both end. */
+static redtune_status read_second(const reading *self, buffers *set, size_t bytes,
+                                  redtune_error *err) {
+    size_t filled = 0;
+    const size_t wanted = bytes ? bytes : self->element_bytes;
+    redtune_status status =
+        rdt_readers_fill(&self->readers, 1, set->staging[1].data, wanted, &filled, err);
+    if (status || filled == bytes) return status;
+    if (bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce two inputs: the second ends after %" PRIu64
+                        " elements, where the first goes on",
+                        self->read_count + filled / self->element_bytes);
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce two inputs: the first ends after %" PRIu64
+                    " elements, where the second goes on",
+                    self->read_count);
+}
+
 /* Reads the next piece; filled_bytes is 0 at the end. */
-static redtune_status read_piece(const reading *self, buffers *set, redtune_error *err) {
+static redtune_status read_piece(reading *self, buffers *set, redtune_error *err) {
     size_t bytes = 0;
     redtune_status status =
-        self->input->read(self->input->user, set->staging.data, self->piece_bytes, &bytes, err);
+        rdt_readers_read(&self->readers, 0, set->staging[0].data, self->piece_bytes, &bytes, err);
+    if (!status && self->readers.count > 1) status = read_second(self, set, bytes, err);
     if (status) return status;
-    if (bytes > self->piece_bytes || bytes % self->element_bytes)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce an input: its reader gave %zu bytes, which is no whole "
-                        "number of elements up to %zu bytes",
-                        bytes, self->piece_bytes);
+    self->read_count += bytes / self->element_bytes;
     set->filled_bytes = bytes;
     return REDTUNE_OK;
 }
@@ -105,23 +131,36 @@ static redtune_status read_piece(const reading *self, buffers *set, redtune_erro
 /* Moves the accumulator of the piece to where the piece begins. */
 static redtune_status move_accumulator(const reading *self, CUdeviceptr accumulator,
                                        CUstream stream, redtune_error *err) {
-    if (rdt_op_find(self->problem.op)->result != RDT_RESULT_INDEX) return REDTUNE_OK;
+    if (!rdt_op_find(self->problem.op)->indexed) return REDTUNE_OK;
     const rdt_combination alone = {
         .slots = accumulator, .slot_count = 1, .first = self->so_far.count};
     return rdt_kernel_combine(rdt_plan_executable(self->plan)->kernel, alone, stream, err);
 }
 
+/* Where the second result goes, whose first goes there: both are of at most 8 bytes. */
+static CUdeviceptr second_of(CUdeviceptr result) { return result + RDT_ACCUMULATOR_BYTES / 2; }
+
+static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
+
 /* Reduces the piece to what the plan leaves, in the next slot. */
 static redtune_status start_piece(reading *self, buffers *set, redtune_error *err) {
     const uint64_t count = set->filled_bytes / self->element_bytes;
     const CUdeviceptr output = slot_address(self, self->slot_count);
-    CUresult rc = self->driver->memcpy_htod_async(set->input.address, set->staging.data,
-                                                  set->filled_bytes, set->stream);
-    redtune_status status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
+    const bool second = self->so_far.second_dtype && !self->plan->accumulates;
+    const redtune_operands operands = {
+        .d_in = {pointer_to(set->input[0].address), pointer_to(set->input[1].address)},
+        .d_out = {pointer_to(output), second ? pointer_to(second_of(output)) : NULL},
+        .count = count,
+        .parameters = self->parameters,
+    };
+    redtune_status status = REDTUNE_OK;
+    for (int k = 0; !status && k < self->readers.count; k++) {
+        CUresult rc = self->driver->memcpy_htod_async(set->input[k].address, set->staging[k].data,
+                                                      set->filled_bytes, set->stream);
+        status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
+    }
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
-    if (!status)
-        status = redtune_plan_reduce(self->plan, (const void *)(uintptr_t)set->input.address, count,
-                                     (void *)(uintptr_t)output, set->stream, err);
+    if (!status) status = redtune_plan_run(self->plan, &operands, set->stream, err);
     if (!status && self->plan->accumulates)
         status = move_accumulator(self, output, set->stream, err);
     if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
@@ -152,10 +191,12 @@ static redtune_status combine_slots(reading *self, CUdeviceptr output, redtune_e
     buffers *set = &self->sets[0];
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < SETS; i++) status = finish_piece(self, &self->sets[i], err);
-    const rdt_combination all = {.slots = slot_address(self, 0),
-                                 .slot_count = self->slot_count,
-                                 .count = self->so_far.count,
-                                 .output = output};
+    rdt_combination all = {.slots = slot_address(self, 0),
+                           .slot_count = self->slot_count,
+                           .count = self->so_far.count,
+                           .output = output};
+    rdt_operands_set_scalars(rdt_op_find(self->problem.op), self->parameters, &all.given);
+    if (output) all.given.output = second_of(output);
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
     if (!status)
         status = rdt_kernel_combine(rdt_plan_executable(self->plan)->kernel, all, set->stream, err);
@@ -190,8 +231,13 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
 
 static redtune_status read_result(reading *self, redtune_error *err) {
     const CUdeviceptr result = slot_address(self, self->plan->accumulates ? SLOTS : 0);
-    return rdt_buffer_read(self->driver, &self->so_far.value, result,
-                           redtune_dtype_bytes(self->problem.result), self->sets[0].stream, err);
+    const CUstream stream = self->sets[0].stream;
+    redtune_reading *out = &self->so_far;
+    redtune_status status = rdt_buffer_read(self->driver, &out->value, result,
+                                            redtune_dtype_bytes(out->dtype), stream, err);
+    if (status || !out->second_dtype) return status;
+    return rdt_buffer_read(self->driver, &out->second, second_of(result),
+                           redtune_dtype_bytes(out->second_dtype), stream, err);
 }
 
 redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
@@ -200,12 +246,13 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
     if (!rt || !input || !input->read || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
-    reading self = {.rt = rt, .driver = rt->context->driver, .input = input};
-    redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
-    if (!status) status = rdt_problem_resolve(problem, &self.problem, err);
+    reading self = {.rt = rt, .driver = rt->context->driver, .parameters = input->parameters};
+    redtune_status status = rdt_problem_resolve(problem, &self.problem, err);
+    if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;
-    self.element_bytes = redtune_dtype_bytes(self.problem.dtype);
+    self.element_bytes = self.readers.element_bytes;
     self.so_far.dtype = self.problem.result;
+    self.so_far.second_dtype = rdt_problem_second(&self.problem);
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;

@@ -128,6 +128,11 @@ static rdt_span span_of(CUdeviceptr begin, uint64_t bytes) {
     return (rdt_span){begin, begin + bytes};
 }
 
+void rdt_operands_set_scalars(const rdt_op_traits *op, const double *parameters, rdt_given *out) {
+    for (int i = 0; i < op->parameters; i++)
+        out->scalar[i] = parameters ? parameters[i] : op->parameter[i].usual;
+}
+
 /* A pointer to doubles or counts on the GPU; NULL: there is none. */
 static redtune_status take_gpu_value(const char *name, const void *pointer, size_t bytes,
                                      uint64_t *place, rdt_span *span, redtune_error *err) {
@@ -168,8 +173,7 @@ static redtune_status take_more(const rdt_signature *signature, const redtune_op
     for (int i = 1; i < RDT_READS_MAX; i++) traffic->read[i] = (rdt_span){0, 0};
     if (in) traffic->read[1] = span_of(in, elements * input_bytes);
     if (to) traffic->written[traffic->written_count++] = span_of(to, results * result_bytes);
-    for (int i = 0; i < op->parameters; i++)
-        out->scalar[i] = given->parameters ? given->parameters[i] : op->parameter[i].usual;
+    rdt_operands_set_scalars(op, given->parameters, out);
     status =
         take_gpu_value("d_parameters", given->d_parameters, (size_t)op->parameters * sizeof(double),
                        &out->scalars, &traffic->read[RDT_READ_PARAMETERS], err);

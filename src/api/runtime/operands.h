@@ -40,6 +40,9 @@ static inline bool rdt_operands_have_more(const redtune_operands *given) {
            given->d_count || given->accumulate;
 }
 
+/* Sets the op's parameters: these, or where they are NULL the usual ones. */
+void rdt_operands_set_scalars(const rdt_op_traits *op, const double *parameters, rdt_given *out);
+
 /* Checks the first input, the first output and the extents of *operands, and completes them by what
  * else is given (NULL: nothing); says what the run reads and writes. */
 redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_operands *more,

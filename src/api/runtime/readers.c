@@ -1,0 +1,71 @@
+/* Readers: where the elements of inputs that are not on the GPU come from: a caller's readers. */
+#include "api/runtime/readers.h"
+
+#include "base/reserved.h"
+
+const char *rdt_readers_name(const rdt_readers *readers, int input) {
+    if (readers->count < 2) return "its input";
+    return input ? "its second input" : "its first input";
+}
+
+/* The second input is one, and has no more beside. */
+static redtune_status check_second(const redtune_input *second, redtune_error *err) {
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(second), "redtune_input", err);
+    if (status) return status;
+    if (second->read && !second->second && !second->parameters) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce two inputs: the second's %s",
+                    !second->read ? "read is NULL" : "second and parameters must be NULL");
+}
+
+redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_input *input,
+                                rdt_readers *out, redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const redtune_input *second = input->second;
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
+    if (status) return status;
+    if (!second != (op->inputs < 2))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s: input->second is %s",
+                        op->name,
+                        second ? "not NULL, and it has one input" : "NULL, and it has two inputs");
+    if (input->parameters && !op->parameters)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot compute the %s: parameters are given, and it has none; leave "
+                        "input->parameters NULL",
+                        op->name);
+    if (problem->uses)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce an input with problem.uses: they are for operands on the "
+                        "GPU; leave them 0");
+    if (second && (status = check_second(second, err))) return status;
+    *out = (rdt_readers){{input, second}, op->inputs, redtune_dtype_bytes(problem->dtype)};
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_readers_read(const rdt_readers *readers, int input, void *buffer,
+                                size_t capacity, size_t *bytes, redtune_error *err) {
+    const redtune_input *from = readers->input[input];
+    size_t more = 0;
+    redtune_status status = from->read(from->user, buffer, capacity, &more, err);
+    if (status) return status;
+    if (more > capacity || more % readers->element_bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce an input: its reader gave %zu bytes, which is no whole "
+                        "number of elements up to %zu bytes",
+                        more, capacity);
+    *bytes = more;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_readers_fill(const rdt_readers *readers, int input, void *buffer,
+                                size_t capacity, size_t *bytes, redtune_error *err) {
+    unsigned char *to = buffer;
+    size_t filled = 0, more = 1;
+    while (filled < capacity && more) {
+        redtune_status status =
+            rdt_readers_read(readers, input, to + filled, capacity - filled, &more, err);
+        if (status) return status;
+        filled += more;
+    }
+    *bytes = filled;
+    return REDTUNE_OK;
+}
