@@ -18,7 +18,7 @@ foreach(module ladder accumulate rows columns staged)
             "REDTUNE_SIM_LIMIT=500000000;REDTUNE_SIM_IDLE=400000")
     endif()
 endforeach()
-foreach(module judge kernels evaluator evaluator_pairs evaluator_shapes shape_times operands ops
+foreach(module run judge kernels evaluator evaluator_pairs evaluator_shapes shape_times operands ops
          floats large api array captures columns_api first_result graphs host_cost overlap rows_api runtime
          scratch skewed
          thin start)
