@@ -56,8 +56,10 @@ static redtune_status mark_axes(const rdt_axes *axes, size_t rank,
 }
 
 redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element_file *input,
-                                   redtune_problem *problem, rdt_results *results,
+                                   redtune_problem *problem,
+                                   rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                    redtune_error *err) {
+    redtune_dtype dtypes[RDT_RESULTS_ARRAYS_MAX];
     rdt_shape_array shape, folded;
     bool reduced[RDT_SHAPE_DIMENSIONS_MAX];
     rdt_axes axes = {.count = 0};
@@ -78,23 +80,32 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element
     status = rdt_shape_fold(&folded, &axes, problem, err);
     if (status && input->fortran_order)
         return rdt_message_within(err, "in Fortran order, which counts its axes from the last one");
-    if (!status) status = redtune_problem_result(problem, &found.dtype, err);
-    if (!status) *results = found;
-    return status;
+    if (!status) status = redtune_problem_results(problem, dtypes, err);
+    if (status) return status;
+    for (int i = 0; i < RDT_RESULTS_ARRAYS_MAX; i++) {
+        results[i] = found;
+        results[i].dtype = dtypes[i];
+    }
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem,
-                                     rdt_element_file *input, rdt_results *results,
+                                     rdt_input_files *files,
+                                     rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                      redtune_reading *reading, redtune_error *err) {
-    const redtune_input source = {.read = rdt_element_file_read, .user = input};
-    const uint64_t bytes = results->count * redtune_dtype_bytes(results->dtype);
-    results->values = malloc(bytes);
-    if (!results->values)
+    const redtune_input source = rdt_input_files_source(files);
+    const uint64_t count = results[0].count;
+    uint64_t bytes = count * redtune_dtype_bytes(results[0].dtype);
+    const uint64_t second = (bytes + 15) / 16 * 16;
+    if (results[1].dtype) bytes = second + count * redtune_dtype_bytes(results[1].dtype);
+    results[0].values = malloc(bytes);
+    if (!results[0].values)
         return rdt_message_set(err, REDTUNE_MEMORY, 0,
                                "cannot hold the %" PRIu64 " results: cannot allocate %" PRIu64
                                " bytes of host memory",
-                               results->count, bytes);
+                               count, bytes);
+    results[1].values = (char *)results[0].values + second;
     redtune_status status =
-        redtune_reduce_array(rt, problem, &source, results->values, bytes, reading, err);
-    return status ? status : rdt_element_file_finish(input, err);
+        redtune_reduce_array(rt, problem, &source, results[0].values, bytes, reading, err);
+    return status ? status : rdt_input_files_finish(files, err);
 }

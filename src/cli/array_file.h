@@ -4,8 +4,7 @@
  * with its axes the other way round: so it is folded, and its results are in Fortran order, too. */
 #pragma once
 
-#include "cli/element_file.h"
-#include "cli/options.h"
+#include "cli/input_files.h"
 #include "cli/results.h"
 
 /* The sizes of the file's array: those of its header, or of --shape for raw elements. */
@@ -13,12 +12,13 @@ redtune_status rdt_array_file_shape(const rdt_options *options, const rdt_elemen
                                     rdt_shape_array *out, redtune_error *err);
 
 /* Folds the array along the options' axes into the problem, whose op and dtype are set, and gives
- * the results' dtype and shape; their values are not there yet. */
+ * the dtype and shape of each of the op's results; their values are not there yet. */
 redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element_file *input,
-                                   redtune_problem *problem, rdt_results *results,
-                                   redtune_error *err);
+                                   redtune_problem *problem,
+                                   rdt_results results[RDT_RESULTS_ARRAYS_MAX], redtune_error *err);
 
-/* Reduces the file; results->values is freed by the caller. */
+/* Reduces the files. The caller frees results[0].values, in which second results lie, too. */
 redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem,
-                                     rdt_element_file *input, rdt_results *results,
+                                     rdt_input_files *files,
+                                     rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                      redtune_reading *reading, redtune_error *err);

@@ -6,50 +6,89 @@
 #include "cli/array_file.h"
 #include "cli/command.h"
 #include "cli/device.h"
-#include "cli/element_file.h"
 #include "cli/json.h"
 #include "cli/message.h"
 
-static double gbps_of(const rdt_element_file *input, const redtune_reading *reading) {
-    double bytes = (double)reading->count * (double)redtune_dtype_bytes(input->dtype);
+static double gbps_of(const rdt_input_files *files, const redtune_reading *reading) {
+    const double bytes = (double)reading->count * (double)files->count *
+                         (double)redtune_dtype_bytes(files->file[0].dtype);
     return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
 }
 
-/* The problem asked for; the plan of each piece may be another's, such as mean's sum. */
-static redtune_op op_of(const rdt_options *options) {
-    return options->op_count ? options->ops[0] : REDTUNE_SUM;
+static void add_paths(rdt_json *json, const rdt_input_files *files) {
+    rdt_json_text(json, "file", files->file[0].path);
+    if (files->count > 1) rdt_json_text(json, "second_file", files->file[1].path);
 }
 
-static void add_reading(rdt_json *json, const rdt_element_file *input,
+static void add_reading(rdt_json *json, const rdt_input_files *files,
                         const redtune_reading *reading) {
     const redtune_info *info = &reading->info;
     rdt_json_count(json, "pieces", reading->pieces);
     rdt_json_real(json, "kernel_ns", reading->kernel_ns);
-    rdt_json_real(json, "gbps", gbps_of(input, reading));
+    rdt_json_real(json, "gbps", gbps_of(files, reading));
     rdt_json_text(json, "family", info->family);
     rdt_json_text(json, "config", info->config);
     rdt_json_text(json, "match", redtune_match_name(info->match));
 }
 
-static void print_json(const rdt_options *options, const rdt_element_file *input,
-                       const redtune_reading *reading, const char *value) {
+/* The results of a whole array, printed. */
+typedef struct values {
+    char digits[RDT_RESULTS_ARRAYS_MAX][RDT_NUMBER_BYTES];
+    redtune_dtype dtype[RDT_RESULTS_ARRAYS_MAX];
+} values;
+
+static redtune_status read_values(const redtune_reading *reading, values *out, redtune_error *err) {
+    out->dtype[0] = reading->dtype;
+    out->dtype[1] = reading->second_dtype;
+    redtune_status status =
+        rdt_number_print_value(out->digits[0], reading->dtype, &reading->value, err);
+    if (status || !reading->second_dtype) return status;
+    return rdt_number_print_value(out->digits[1], reading->second_dtype, &reading->second, err);
+}
+
+/* One value alone, of several each with its name. */
+static void add_values(rdt_json *json, const redtune_op_info *op, const values *all) {
+    if (op->outputs == 1) {
+        rdt_json_number(json, "value", all->digits[0]);
+        rdt_json_text(json, "value_dtype", redtune_dtype_name(all->dtype[0]));
+        return;
+    }
+    rdt_json_begin(json, "results", '{');
+    for (int i = 0; i < op->outputs; i++) {
+        rdt_json_begin(json, op->output_name[i], '{');
+        rdt_json_number(json, "value", all->digits[i]);
+        rdt_json_text(json, "dtype", redtune_dtype_name(all->dtype[i]));
+        rdt_json_end(json, '}');
+    }
+    rdt_json_end(json, '}');
+}
+
+static void print_json(const rdt_input_files *files, const redtune_reading *reading,
+                       const values *all) {
     const redtune_info *info = &reading->info;
     rdt_json json = {.out = stdout};
     rdt_json_begin(&json, NULL, '{');
-    rdt_json_text(&json, "file", input->path);
-    rdt_json_text(&json, "op", redtune_op_name(op_of(options)));
-    rdt_json_text(&json, "dtype", redtune_dtype_name(input->dtype));
+    add_paths(&json, files);
+    rdt_json_text(&json, "op", files->info.name);
+    rdt_json_text(&json, "dtype", redtune_dtype_name(files->file[0].dtype));
     rdt_json_count(&json, "count", reading->count);
-    rdt_json_number(&json, "value", value);
-    rdt_json_text(&json, "value_dtype", redtune_dtype_name(reading->dtype));
-    add_reading(&json, input, reading);
+    add_values(&json, &files->info, all);
+    add_reading(&json, files, reading);
     rdt_json_count(&json, "tuned_count", info->tuned_count);
     rdt_json_text(&json, "tuned_gpu", info->gpu);
     rdt_json_end(&json, '}');
 }
 
+static void print_values(const redtune_op_info *op, const values *all) {
+    for (int i = 0; i < op->outputs; i++)
+        if (op->outputs > 1)
+            printf("%s %s\n", op->output_name[i], all->digits[i]);
+        else
+            puts(all->digits[i]);
+}
+
 /* The lines of -v on stderr: the problem, the kernel, the speed. */
-static void explain(const redtune_problem *problem, const rdt_element_file *input,
+static void explain(const redtune_problem *problem, const rdt_input_files *files,
                     const redtune_reading *reading) {
     const redtune_info *info = &reading->info;
     char tuned[RDT_SHAPE_BYTES], what[RDT_SHAPE_BYTES];
@@ -62,7 +101,7 @@ static void explain(const redtune_problem *problem, const rdt_element_file *inpu
     rdt_shape_describe(what, problem, true);
     rdt_message_print("%s in %llu piece%s: %.2f us on the GPU, %.1f GB/s", what,
                       (unsigned long long)reading->pieces, reading->pieces == 1 ? "" : "s",
-                      reading->kernel_ns / 1e3, gbps_of(input, reading));
+                      reading->kernel_ns / 1e3, gbps_of(files, reading));
     if (info->match == REDTUNE_MATCH_PINNED)
         rdt_message_print("%s %s, pinned by REDTUNE_CONFIG", info->family, info->config);
     else if (info->match == REDTUNE_MATCH_DEFAULT)
@@ -74,56 +113,34 @@ static void explain(const redtune_problem *problem, const rdt_element_file *inpu
 }
 
 static redtune_status reduce_whole(const rdt_options *options, const redtune_problem *problem,
-                                   rdt_element_file *input, redtune_reading *reading,
+                                   rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
-    redtune_input source = {.read = rdt_element_file_read, .user = input};
+    const redtune_input source = rdt_input_files_source(files);
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (status) return status;
     status = redtune_reduce_input(rt, problem, &source, reading, err);
-    if (!status) status = rdt_element_file_finish(input, err);
+    if (!status) status = rdt_input_files_finish(files, err);
     redtune_close(rt);
     return status;
 }
 
-/* Refuses what NumPy would answer otherwise: its index counts in C order, and so does its rule for
- * ties; and of most ops it gives a bool or a fraction, where u8 would give a number of its own.
- * Along one axis there is one order. */
-static redtune_status check_array(const rdt_options *options, const rdt_element_file *input,
-                                  redtune_error *err) {
-    redtune_op_info op;
-    redtune_status status = redtune_op_get(op_of(options), &op, err);
-    if (status) return status;
-    if (input->fortran_order && op.indexed && options->axes.count != 1)
-        return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot find the %s of %s: its array is in Fortran order, and the "
-                               "index counts in C order; save numpy.ascontiguousarray of it",
-                               op.name, options->argument);
-    if (input->is_bool && !op.bools)
-        return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
-                               "cannot find the %s of %s: its elements are bool, which redtune "
-                               "takes for any, all, nonzeros and sum; save a.astype('u1') for "
-                               "other ops",
-                               op.name, options->argument);
-    return REDTUNE_OK;
-}
-
 static int run_whole(const rdt_options *options, const redtune_problem *problem,
-                     rdt_element_file *input) {
+                     rdt_input_files *files) {
     redtune_problem counted = *problem;
     redtune_reading reading;
     redtune_error err;
-    char value[RDT_NUMBER_BYTES];
-    redtune_status status = reduce_whole(options, problem, input, &reading, &err);
-    if (!status) status = rdt_number_print_value(value, reading.dtype, &reading.value, &err);
+    values all;
+    redtune_status status = reduce_whole(options, problem, files, &reading, &err);
+    if (!status) status = read_values(&reading, &all, &err);
     if (status) return rdt_message_fail(&err);
     if (options->json)
-        print_json(options, input, &reading, value);
+        print_json(files, &reading, &all);
     else
-        puts(value);
+        print_values(&files->info, &all);
     counted.count = reading.count;
-    if (options->verbose) explain(&counted, input, &reading);
+    if (options->verbose) explain(&counted, files, &reading);
     return RDT_EXIT_DONE;
 }
 
@@ -131,77 +148,133 @@ static int run_whole(const rdt_options *options, const redtune_problem *problem,
 
 static void add_value(void *user, const char *digits) { rdt_json_number(user, NULL, digits); }
 
+/* Where that one of an op's results goes; NULL: it is printed. */
+static const char *output_path(const rdt_options *options, int i) {
+    return i ? options->second_output : options->output;
+}
+
+static redtune_status add_results(rdt_json *json, const rdt_results *results, const char *output,
+                                  redtune_error *err) {
+    if (output) {
+        rdt_json_text(json, "output", output);
+        return REDTUNE_OK;
+    }
+    rdt_json_begin(json, "values", '[');
+    redtune_status status = rdt_results_each(results, add_value, json, err);
+    rdt_json_end(json, ']');
+    return status;
+}
+
 static redtune_status print_results_json(const rdt_options *options, const redtune_problem *problem,
-                                         const rdt_element_file *input, const rdt_results *results,
+                                         const rdt_input_files *files, const rdt_results *results,
                                          const redtune_reading *reading, redtune_error *err) {
+    const redtune_op_info *op = &files->info;
     redtune_status status = REDTUNE_OK;
     redtune_problem named = *problem;
     named.result = results->dtype;
     rdt_json json = {.out = stdout};
     rdt_json_begin(&json, NULL, '{');
-    rdt_json_text(&json, "file", input->path);
+    add_paths(&json, files);
     rdt_json_problem(&json, &named);
     rdt_json_begin(&json, "shape", '[');
     for (size_t i = 0; i < results->rank; i++) rdt_json_count(&json, NULL, results->shape[i]);
     rdt_json_end(&json, ']');
-    if (options->output) {
-        rdt_json_text(&json, "output", options->output);
+    if (op->outputs == 1) {
+        status = add_results(&json, results, options->output, err);
     } else {
-        rdt_json_begin(&json, "values", '[');
-        status = rdt_results_each(results, add_value, &json, err);
-        rdt_json_end(&json, ']');
+        rdt_json_begin(&json, "results", '{');
+        for (int i = 0; !status && i < op->outputs; i++) {
+            rdt_json_begin(&json, op->output_name[i], '{');
+            rdt_json_text(&json, "dtype", redtune_dtype_name(results[i].dtype));
+            status = add_results(&json, &results[i], output_path(options, i), err);
+            rdt_json_end(&json, '}');
+        }
+        rdt_json_end(&json, '}');
     }
-    add_reading(&json, input, reading);
+    add_reading(&json, files, reading);
     rdt_json_end(&json, '}');
     return status;
 }
 
+/* As many -o as results, or none. */
+static redtune_status check_output_count(const rdt_options *options, const redtune_op_info *op,
+                                         redtune_error *err) {
+    if (op->outputs == 1 && options->second_output)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use -o twice: %s has one result; name one file", op->name);
+    if (op->outputs > 1 && options->output && !options->second_output)
+        return rdt_message_set(
+            err, REDTUNE_INVALID, 0,
+            "cannot use -o once: %s has two results; name a file for %s and then "
+            "one for %s: -o FILE -o FILE",
+            op->name, op->output_name[0], op->output_name[1]);
+    if (options->second_output && !strcmp(options->output, options->second_output))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot write two results to %.200s: name two files",
+                               options->output);
+    return REDTUNE_OK;
+}
+
 /* Before the file is read: a long reduction shall not end with such a message. */
-static redtune_status check_output(const rdt_options *options, const rdt_results *results,
-                                   redtune_error *err) {
+static redtune_status check_output(const rdt_options *options, const redtune_op_info *op,
+                                   const rdt_results *results, redtune_error *err) {
     if (!options->output && results->count > RDT_RESULTS_PRINTED_MAX)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot print %llu results, more than %d: write them to a file with "
                                "-o FILE.npy",
                                (unsigned long long)results->count, RDT_RESULTS_PRINTED_MAX);
-    if (options->output && !strcmp(options->output, "-") && options->json)
-        return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use --json with -o -: both go to standard output");
-    if (options->output && !strcmp(options->output, "-") && isatty(STDOUT_FILENO))
-        return rdt_message_set(
-            err, REDTUNE_INVALID, 0,
-            "cannot write an .npy file to a terminal: it is binary; name a file");
-    return REDTUNE_OK;
+    for (int i = 0; i < op->outputs; i++) {
+        const char *output = output_path(options, i);
+        if (output && !strcmp(output, "-") && options->json)
+            return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                   "cannot use --json with -o -: both go to standard output");
+        if (output && !strcmp(output, "-") && isatty(STDOUT_FILENO))
+            return rdt_message_set(
+                err, REDTUNE_INVALID, 0,
+                "cannot write an .npy file to a terminal: it is binary; name a file");
+    }
+    return check_output_count(options, op, err);
+}
+
+/* Names stand in lines that numpy.loadtxt passes over. */
+static redtune_status print_arrays(const redtune_op_info *op, const rdt_results *results,
+                                   redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < op->outputs; i++) {
+        if (op->outputs > 1) printf("%s# %s\n", i ? "\n" : "", op->output_name[i]);
+        status = rdt_results_print(&results[i], stdout, err);
+    }
+    return status;
 }
 
 static redtune_status reduce_along(const rdt_options *options, const redtune_problem *problem,
-                                   rdt_element_file *input, rdt_results *results,
+                                   rdt_input_files *files, rdt_results *results,
                                    redtune_reading *reading, redtune_error *err) {
     redtune *rt = NULL;
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
-    if (!status) status = rdt_array_file_reduce(rt, problem, input, results, reading, err);
+    if (!status) status = rdt_array_file_reduce(rt, problem, files, results, reading, err);
     redtune_close(rt);
-    if (!status && options->output) status = rdt_results_write(results, options->output, err);
+    for (int i = 0; !status && options->output && i < files->info.outputs; i++)
+        status = rdt_results_write(&results[i], output_path(options, i), err);
     if (status) return status;
     if (options->json)
-        status = print_results_json(options, problem, input, results, reading, err);
+        status = print_results_json(options, problem, files, results, reading, err);
     else if (!options->output)
-        status = rdt_results_print(results, stdout, err);
+        status = print_arrays(&files->info, results, err);
     return status;
 }
 
-static int run_along(const rdt_options *options, redtune_problem *problem,
-                     rdt_element_file *input) {
-    rdt_results results = {.values = NULL};
+static int run_along(const rdt_options *options, redtune_problem *problem, rdt_input_files *files) {
+    rdt_results results[RDT_RESULTS_ARRAYS_MAX] = {{.values = NULL}};
     redtune_reading reading;
     redtune_error err;
-    redtune_status status = rdt_array_file_fold(options, input, problem, &results, &err);
-    if (!status) status = check_output(options, &results, &err);
-    if (!status) status = reduce_along(options, problem, input, &results, &reading, &err);
-    free(results.values);
+    redtune_status status = rdt_array_file_fold(options, &files->file[0], problem, results, &err);
+    if (!status) status = check_output(options, &files->info, results, &err);
+    if (!status) status = reduce_along(options, problem, files, results, &reading, &err);
+    free(results[0].values);
     if (status) return rdt_message_fail(&err);
-    if (options->verbose) explain(problem, input, &reading);
+    if (options->verbose) explain(problem, files, &reading);
     return RDT_EXIT_DONE;
 }
 
@@ -210,20 +283,18 @@ static int run_along(const rdt_options *options, redtune_problem *problem,
 static int run_reduce(const rdt_options *options) {
     const bool along =
         options->axes.count || options->output || options->keepdims || options->shape;
-    rdt_element_file input;
+    rdt_input_files files;
     redtune_error err;
-    redtune_dtype raw_dtype = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
-    redtune_status status = rdt_element_file_open(options->argument, raw_dtype, &input, &err);
-    if (!status) status = check_array(options, &input, &err);
+    redtune_status status = rdt_input_files_open(options, &files, &err);
     redtune_problem problem = {
-        .op = op_of(options),
-        .dtype = input.dtype,
-        .count = input.count,
+        .op = files.op,
+        .dtype = files.file[0].dtype,
+        .count = files.file[0].count,
     };
     int code = status  ? rdt_message_fail(&err)
-               : along ? run_along(options, &problem, &input)
-                       : run_whole(options, &problem, &input);
-    rdt_element_file_close(&input);
+               : along ? run_along(options, &problem, &files)
+                       : run_whole(options, &problem, &files);
+    rdt_input_files_close(&files);
     return code;
 }
 
@@ -231,6 +302,7 @@ const rdt_command rdt_cmd_reduce = {
     .name = "reduce",
     .bit = RDT_REDUCE,
     .argument = "FILE",
+    .argument_least = 1,
     .summary = "reduces a file on the GPU and prints the value",
     .details =
         "FILE is a NumPy .npy file (versions 1.0 to 3.0, any order of dimensions and bytes), or\n"
@@ -245,9 +317,15 @@ const rdt_command rdt_cmd_reduce = {
         "64 results are printed, a line for each index of the axes before the last one. bf16 is\n"
         "written as f32. Reduced axes must lie side by side: 0,2 of three takes two steps.\n"
         "\n"
+        "Ops of two inputs take two files, of the same shape and dtype, and several results are\n"
+        "printed with their names; along an axis each goes to a -o of its own, in the order of\n"
+        "redtune show ops. --parameter gives an op's parameters, such as --parameter ddof=1.\n"
+        "\n"
         "A file that ends before its array, or goes on after it, is refused: no value is printed\n"
         "for less or other than the whole file. (NumPy ignores what follows an array.)\n"
         "\n"
-        "For example: redtune reduce images.npy --op mean --axis 0 -o mean.npy\n",
+        "For example: redtune reduce images.npy --op mean --axis 0 -o mean.npy\n"
+        "             redtune reduce a.npy b.npy --op dot\n"
+        "             redtune reduce images.npy --op mean_var --axis 0 -o mean.npy -o var.npy\n",
     .run = run_reduce,
 };

@@ -9,7 +9,7 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
                                redtune_error *err);
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
-    take_counts, take_format, take_shapes, take_axes;
+    take_counts, take_format, take_shapes, take_axes, take_outputs, take_parameter;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -76,8 +76,10 @@ const rdt_option rdt_option_table[] = {
      "reduce along these axes, from 0, or from the end: -1 (default: all)"},
     {"keepdims", 0, NULL, RDT_REDUCE, take_flag, MEMBER(keepdims),
      "keep the reduced axes, with size 1"},
-    {"output", 'o', "FILE", RDT_REDUCE, take_string, MEMBER(output),
-     "write the results as an .npy file (default: print up to 64)"},
+    {"output", 'o', "FILE", RDT_REDUCE, take_outputs, MEMBER(output),
+     "write the results as an .npy file, second results to a second -o (default: print up to 64)"},
+    {"parameter", 0, "NAME=NUMBER", RDT_REDUCE, take_parameter, MEMBER(parameters),
+     "a parameter of the op, such as ddof=1; redtune show ops lists them"},
     {"shape", 0, "SHAPE", RDT_REDUCE, take_shapes, MEMBER(shape),
      "of a file of raw elements: its array, such as 64x512x512"},
     {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtypes, MEMBER(dtypes),
@@ -173,6 +175,31 @@ static redtune_status take_string(rdt_options *options, const rdt_option *row, c
                                   redtune_error *err) {
     if (!*value) return wrong(row, value, "it is empty", err);
     *(const char **)((char *)options + row->offset) = value;
+    return REDTUNE_OK;
+}
+
+/* The first -o and the second. */
+static redtune_status take_outputs(rdt_options *options, const rdt_option *row, const char *value,
+                                   redtune_error *err) {
+    if (!*value) return wrong(row, value, "it is empty", err);
+    if (options->second_output) return wrong(row, value, "no op has more than two results", err);
+    if (options->output)
+        options->second_output = value;
+    else
+        options->output = value;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_parameter(rdt_options *options, const rdt_option *row, const char *value,
+                                     redtune_error *err) {
+    const char *number = strchr(value, '=');
+    char *end = NULL;
+    if (number) strtod(number + 1, &end);
+    if (!number || number == value || end == number + 1 || *end || number[1] == ' ')
+        return wrong(row, value, "give a name and a number, such as ddof=1", err);
+    if (options->parameter_count == RDT_OPTIONS_PARAMETERS_MAX)
+        return wrong(row, value, "no op has more than two", err);
+    options->parameters[options->parameter_count++] = value;
     return REDTUNE_OK;
 }
 

@@ -29,7 +29,7 @@ enum {
     RDT_ALL = (1 << 16) - 1,
 };
 
-enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024 };
+enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024, RDT_OPTIONS_PARAMETERS_MAX = 2 };
 
 typedef struct rdt_sizes {
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
@@ -45,6 +45,9 @@ typedef struct rdt_options {
     const char *op_files; /* read already */
     const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
     size_t argument_count;
+    const char *second_output;                          /* of -o given twice */
+    const char *parameters[RDT_OPTIONS_PARAMETERS_MAX]; /* each NAME=NUMBER */
+    size_t parameter_count;
     redtune_op ops[RDT_OPTIONS_LIST_MAX];
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
     size_t op_count, dtype_count;

@@ -13,7 +13,10 @@ typedef struct rdt_results {
     void *values;
 } rdt_results;
 
-enum { RDT_RESULTS_PRINTED_MAX = 64 };
+enum {
+    RDT_RESULTS_PRINTED_MAX = 64,
+    RDT_RESULTS_ARRAYS_MAX = 2 /* of an op */
+};
 
 /* One value a line of a single axis; else a line for each index of the axes before the last one,
  * with blanks between values, and an empty line where an axis before those moves on: as

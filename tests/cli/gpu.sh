@@ -177,6 +177,47 @@ assert (found["layout"], found["count"], found["outer"], found["inner"]) == ("co
 PY
 }
 
+# x is 0 ... 5, y 1 ... 6 in raw elements.
+reduce_takes_two_files() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >x.npy
+    integers 4 7 | tail -c +5 >y
+    { npy "'<i4'" "(2, 3)"; cat y; } >y.npy
+    value 70 x.npy y.npy --op dot
+    value 70 x.npy y --op dot --dtype i32
+    lines "8/62" x.npy y.npy --op dot --axis 1
+    value 6 x.npy y.npy --op mismatches
+    value 0 x.npy y.npy --op mismatches --parameter tolerance=1
+    "$redtune" reduce - y --op dot --dtype i32 <x.npy >stdout 2>stderr
+    [ "$(cat stdout)" = 70 ] || fail "not 70 from standard input: $(cat stdout stderr)"
+    run "$redtune" reduce x.npy y.npy --op dot --json
+    want_in_out '"second_file": "y.npy"'
+    want_in_out '"value": 70'
+}
+
+reduce_names_several_results() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >x.npy
+    lines "min 0/max 5" x.npy --op minmax
+    lines "mean 2.5/var 3.5" x.npy --op mean_var --parameter ddof=1
+    lines "# min/0/3//# max/2/5" x.npy --op minmax --axis 1
+    run "$redtune" reduce x.npy --op max_at --axis 1 -o max.npy -o at.npy
+    want_exit 0
+    want_no_out
+    value 7 max.npy
+    value 4 at.npy
+    run "$redtune" reduce x.npy --op max_at --json
+    python3 - <<'PY' || fail "not both results by name"
+import json
+found = json.load(open("stdout"))
+assert found["results"] == {"max": {"value": 5, "dtype": "i32"}, "index": {"value": 5, "dtype": "i64"}}, found
+PY
+    run "$redtune" reduce x.npy --op minmax --axis 1 --json
+    python3 - <<'PY' || fail "not both arrays by name"
+import json
+found = json.load(open("stdout"))
+assert [found["results"][name]["values"] for name in ("min", "max")] == [[0, 3], [2, 5]], found
+PY
+}
+
 reduce_writes_arrays_that_it_reads() {
     { npy "'<i4'" "(100, 7)"; integers 4 700; } >c.npy
     run "$redtune" reduce c.npy --axis 0 -o sums.npy
@@ -261,5 +302,6 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     quiet_tunes_in_silence tune_writes_json interrupts_keep_what_was_measured \
     no_such_device_is_named reduce_sums_files reduce_takes_bool_and_big_endian_arrays \
     reduce_takes_what_fits_as_one_piece reduce_sums_raw_elements reduce_goes_along_axes \
+    reduce_takes_two_files reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked doctor_finds_everything

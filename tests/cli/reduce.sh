@@ -132,10 +132,50 @@ more_results_than_are_read_ask_for_a_file() {
     refuses_usage "both go to standard output" many.npy --axis 1 -o - --json
 }
 
+files_and_inputs_are_as_many() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >matrix.npy
+    refuses_usage "it has two inputs; write redtune reduce FILE FILE --op dot" matrix.npy --op dot
+    refuses_usage "takes one FILE, and 'matrix.npy' is it: sum has one input" matrix.npy matrix.npy
+    refuses_usage "cannot use 'c': redtune reduce takes two files for dot" a b c --op dot
+    refuses_usage "cannot read two inputs from standard input" - - --op dot
+}
+
+files_of_two_inputs_are_alike() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >matrix.npy
+    { npy "'<i4'" "(3, 2)"; integers 4 6; } >other.npy
+    { npy "'<i8'" "(2, 3)"; integers 8 6; } >wide.npy
+    { npy "'<i4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
+    integers 4 5 >raw
+    refuses "one has i32 2x3, the other i32 3x2; both must have the same shape and dtype" \
+        matrix.npy other.npy --op dot
+    refuses "one has i32 2x3, the other i64 2x3" matrix.npy wide.npy --op dot
+    refuses "one has i32 2x3, the other i32 5 elements" matrix.npy raw --dtype i32 --op dot
+    refuses "one array is in Fortran order" matrix.npy fortran.npy --op dot
+}
+
+parameters_are_those_of_the_op() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >matrix.npy
+    refuses_usage "sum has no parameters" matrix.npy --parameter ddof=1
+    refuses_usage "var has no parameter 'p'; it has ddof" matrix.npy --op var --parameter p=1
+    for wrong in ddof ddof= =1 ddof=one "ddof=1 " "ddof= 1"; do
+        refuses_usage "give a name and a number, such as ddof=1" matrix.npy --parameter "$wrong"
+    done
+}
+
+each_result_has_a_file() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >matrix.npy
+    refuses_usage "name a file for mean and then one for var" \
+        matrix.npy --op mean_var --axis 0 -o mean.npy
+    refuses_usage "cannot write two results to a.npy" matrix.npy --op mean_var -o a.npy -o a.npy
+    refuses_usage "sum has one result; name one file" matrix.npy --axis 0 -o a.npy -o b.npy
+    refuses_usage "no op has more than two results" matrix.npy -o a -o b -o c
+}
+
 check_run what_is_no_file_is_named unreadable_files_are_named \
     files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
     arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
     damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
     truths_have_the_ops_that_fit_them places_in_fortran_order_are_refused \
     places_along_several_axes_in_fortran_order_are_refused axes_that_are_not_there_are_named \
-    more_results_than_are_read_ask_for_a_file
+    more_results_than_are_read_ask_for_a_file files_and_inputs_are_as_many \
+    files_of_two_inputs_are_alike parameters_are_those_of_the_op each_result_has_a_file

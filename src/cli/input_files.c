@@ -1,0 +1,156 @@
+/* Input files: the files that an op reduces, one for each of its inputs, and its parameters. */
+#include "cli/input_files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/message.h"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static redtune_status check_count(const rdt_options *options, const redtune_op_info *op,
+                                  redtune_error *err) {
+    const char *const *names = options->arguments;
+    const size_t inputs = (size_t)op->inputs;
+    if (options->argument_count > inputs && inputs == 1)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use '%.200s': redtune reduce takes one FILE, and '%.200s' "
+                               "is it: %s has one input",
+                               names[1], names[0], op->name);
+    if (options->argument_count > inputs)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use '%.200s': redtune reduce takes two files for %s",
+                               names[inputs], op->name);
+    if (options->argument_count < inputs)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot compute the %s of %.200s: it has two inputs; write redtune "
+                               "reduce FILE FILE --op %s",
+                               op->name, names[0], op->name);
+    if (inputs > 1 && !strcmp(names[0], "-") && !strcmp(names[1], "-"))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot read two inputs from standard input; name a file");
+    return REDTUNE_OK;
+}
+
+/* Refuses what NumPy would answer otherwise: its index counts in C order, and so does its rule for
+ * ties; and of most ops it gives a bool or a fraction, where u8 would give a number of its own.
+ * Along one axis there is one order. */
+static redtune_status check_array(const rdt_options *options, const redtune_op_info *op,
+                                  const rdt_element_file *file, redtune_error *err) {
+    if (file->fortran_order && op->indexed && options->axes.count != 1)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot find the %s of %s: its array is in Fortran order, and the "
+                               "index counts in C order; save numpy.ascontiguousarray of it",
+                               op->name, file->path);
+    if (file->is_bool && !op->bools)
+        return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                               "cannot find the %s of %s: its elements are bool, which redtune "
+                               "takes for any, all, nonzeros and sum; save a.astype('u1') for "
+                               "other ops",
+                               op->name, file->path);
+    return REDTUNE_OK;
+}
+
+static void describe(const rdt_element_file *file, char out[160]) {
+    size_t length = (size_t)snprintf(out, 160, "%s ", redtune_dtype_name(file->dtype));
+    for (size_t i = 0; file->is_npy && i < file->rank && length < 140; i++)
+        length += (size_t)snprintf(out + length, 160 - length, "%s%" PRIu64, i ? "x" : "",
+                                   file->shape[i]);
+    if (!file->is_npy || !file->rank)
+        snprintf(out + length, 160 - length, "%" PRIu64 " elements", file->count);
+}
+
+/* Elements that belong together have the same place in both files. The number of elements of a pipe
+ * is known at its end only. */
+static redtune_status check_alike(const rdt_input_files *files, redtune_error *err) {
+    const rdt_element_file *a = &files->file[0], *b = &files->file[1];
+    const bool shaped = a->is_npy && b->is_npy;
+    const bool same_shape =
+        !shaped || (a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape));
+    const bool known = (a->count || a->is_npy) && (b->count || b->is_npy);
+    char of_a[160], of_b[160];
+    describe(a, of_a);
+    describe(b, of_b);
+    if (a->dtype != b->dtype || !same_shape || (known && a->count != b->count))
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot compute the %s of %.200s and %.200s: one has %s, the other "
+                               "%s; both must have the same shape and dtype",
+                               files->info.name, a->path, b->path, of_a, of_b);
+    if (a->fortran_order != b->fortran_order)
+        return rdt_message_set(
+            err, REDTUNE_FILE, 0,
+            "cannot compute the %s of %.200s and %.200s: one array is in Fortran "
+            "order; save numpy.ascontiguousarray of it",
+            files->info.name, a->path, b->path);
+    return REDTUNE_OK;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static redtune_status unknown_parameter(const redtune_op_info *op, const char *text, size_t length,
+                                        redtune_error *err) {
+    if (!op->parameters)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --parameter '%.200s': %s has no parameters", text,
+                               op->name);
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot use --parameter '%.200s': %s has no parameter '%.*s'; it has "
+                           "%s%s%s",
+                           text, op->name, (int)length, text, op->parameter_name[0],
+                           op->parameters > 1 ? " and " : "",
+                           op->parameters > 1 ? op->parameter_name[1] : "");
+}
+
+static redtune_status set_parameters(const rdt_options *options, rdt_input_files *files,
+                                     redtune_error *err) {
+    const redtune_op_info *op = &files->info;
+    for (int i = 0; i < op->parameters; i++) files->parameters[i] = op->parameter_usual[i];
+    for (size_t k = 0; k < options->parameter_count; k++) {
+        const char *text = options->parameters[k];
+        const size_t length = strcspn(text, "=");
+        int i = 0;
+        while (i < op->parameters && (strlen(op->parameter_name[i]) != length ||
+                                      memcmp(op->parameter_name[i], text, length)))
+            i++;
+        if (i == op->parameters) return unknown_parameter(op, text, length, err);
+        files->parameters[i] = strtod(text + length + 1, NULL);
+    }
+    return REDTUNE_OK;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files *out,
+                                    redtune_error *err) {
+    const redtune_dtype raw = options->dtype_count ? options->dtypes[0] : REDTUNE_DTYPE_NONE;
+    *out = (rdt_input_files){.op = options->op_count ? options->ops[0] : REDTUNE_SUM};
+    redtune_status status = redtune_op_get(out->op, &out->info, err);
+    if (!status) status = check_count(options, &out->info, err);
+    if (!status) status = set_parameters(options, out, err);
+    while (!status && out->count < options->argument_count) {
+        rdt_element_file *file = &out->file[out->count];
+        status = rdt_element_file_open(options->arguments[out->count], raw, file, err);
+        out->count++;
+        if (!status) status = check_array(options, &out->info, file, err);
+    }
+    return !status && out->count > 1 ? check_alike(out, err) : status;
+}
+
+void rdt_input_files_close(rdt_input_files *files) {
+    for (size_t i = 0; i < files->count; i++) rdt_element_file_close(&files->file[i]);
+}
+
+redtune_input rdt_input_files_source(rdt_input_files *files) {
+    files->second = (redtune_input){.read = rdt_element_file_read, .user = &files->file[1]};
+    return (redtune_input){.read = rdt_element_file_read,
+                           .user = &files->file[0],
+                           .second = files->count > 1 ? &files->second : NULL,
+                           .parameters = files->info.parameters ? files->parameters : NULL};
+}
+
+redtune_status rdt_input_files_finish(rdt_input_files *files, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < files->count; i++)
+        status = rdt_element_file_finish(&files->file[i], err);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* Input files: the files that an op reduces, one for each of its inputs, and its parameters. */
+#pragma once
+
+#include "cli/element_file.h"
+#include "cli/options.h"
+
+enum { RDT_INPUT_FILES_MAX = 2 };
+
+typedef struct rdt_input_files {
+    redtune_op op;
+    redtune_op_info info; /* of it */
+    rdt_element_file file[RDT_INPUT_FILES_MAX];
+    size_t count; /* of those that are open */
+    double parameters[RDT_OPTIONS_PARAMETERS_MAX];
+    redtune_input second; /* what source points to */
+} rdt_input_files;
+
+/* Opens the files that the options name for their op (default: the sum), and reads the parameters.
+ * Refuses more files or fewer than it has inputs, files that are not alike, and what NumPy would
+ * answer otherwise. Close them even so. */
+redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files *out,
+                                    redtune_error *err);
+void rdt_input_files_close(rdt_input_files *files);
+
+/* What reads them; it points into files. */
+redtune_input rdt_input_files_source(rdt_input_files *files);
+/* After the last element: rdt_element_file_finish of each. */
+redtune_status rdt_input_files_finish(rdt_input_files *files, redtune_error *err);
