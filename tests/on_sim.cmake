@@ -18,7 +18,7 @@ foreach(module ladder accumulate rows columns staged)
             "REDTUNE_SIM_LIMIT=500000000;REDTUNE_SIM_IDLE=400000")
     endif()
 endforeach()
-foreach(module run judge kernels evaluator evaluator_pairs evaluator_shapes shape_times operands ops
+foreach(module readers run judge kernels evaluator evaluator_pairs evaluator_shapes shape_times operands ops
          floats large api array captures columns_api first_result graphs host_cost overlap rows_api runtime
          scratch skewed
          thin start)
@@ -28,9 +28,11 @@ foreach(module run judge kernels evaluator evaluator_pairs evaluator_shapes shap
 endforeach()
 
 # So that arrays take several pieces.
-if(TARGET test_gpu_array)
-    set_property(TEST sim.gpu.array APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_MEMORY=20M")
-endif()
+foreach(module array readers)
+    if(TARGET test_gpu_${module})
+        set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_MEMORY=20M")
+    endif()
+endforeach()
 
 if(TARGET test_gpu_ladder)
     redtune_sim_test_of(ladder.large test_gpu_ladder every_step_is_right_at_large_counts)

@@ -1,0 +1,245 @@
+/* Facts about files and arrays of two inputs, two results and parameters: redtune_reduce_input and
+ * redtune_reduce_array. On the simulated GPU, which has a few MB of memory here, arrays take
+ * several pieces. */
+#include <math.h>
+#include "check.h"
+#include "device.h"
+
+static redtune_error err;
+static device gpu;
+static redtune *rt;
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!rt) SKIP("there is no GPU");                                                          \
+    } while (0)
+
+/* Element k of either input: whole numbers, so that f64 sums are exact. */
+static float element(int input, uint64_t k) {
+    return (float)((int)(k * 7919 % 2003) % 41 - 20 + (input ? (int)(k % 5) : 0));
+}
+
+typedef struct supply {
+    int input;
+    uint64_t served, count; /* of the elements that there are */
+    size_t most;            /* elements at a time */
+} supply;
+
+static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *bytes,
+                            redtune_error *failure) {
+    supply *self = user;
+    uint64_t count = capacity / sizeof(float);
+    (void)failure;
+    if (count > self->count - self->served) count = self->count - self->served;
+    if (self->most && count > self->most) count = self->most;
+    for (uint64_t i = 0; i < count; i++)
+        ((float *)buffer)[i] = element(self->input, self->served + i);
+    self->served += count;
+    *bytes = count * sizeof(float);
+    return REDTUNE_OK;
+}
+
+static redtune_problem problem_of(const char *op, uint64_t count) {
+    redtune_problem problem = {.dtype = REDTUNE_F32, .result = REDTUNE_DTYPE_NONE, .count = count};
+    if (redtune_op_find(op, &problem.op, &err)) fprintf(stderr, "%s\n", err.message);
+    return problem;
+}
+
+typedef struct pair {
+    supply from[2];
+    redtune_input second, first;
+} pair;
+
+/* The first input gives `most` elements at a time, the second others. */
+static void set_pair(pair *out, uint64_t count, size_t most, bool two) {
+    *out = (pair){.from = {{0, 0, count, most}, {1, 0, count, most / 3}}};
+    out->second = (redtune_input){.read = serve, .user = &out->from[1]};
+    out->first =
+        (redtune_input){.read = serve, .user = &out->from[0], .second = two ? &out->second : NULL};
+}
+
+static double dot_of(uint64_t first, uint64_t count, uint64_t step) {
+    double sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sum += (double)element(0, first + i * step) * (double)element(1, first + i * step);
+    return sum;
+}
+
+/* ---- one result ------------------------------------------------------------------------------ */
+
+static void two_inputs_are_read_in_step(void) {
+    NEED_GPU();
+    static const size_t mosts[] = {0, 1000, 7};
+    for (size_t i = 0; i < sizeof mosts / sizeof *mosts; i++) {
+        const uint64_t count = mosts[i] == 7 ? 700 : 20001;
+        redtune_problem problem = problem_of("dot", count);
+        redtune_reading reading;
+        pair inputs;
+        problem.result = REDTUNE_F64;
+        set_pair(&inputs, count, mosts[i], true);
+        CHECK_OK(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), err);
+        CHECK_INT(reading.count, count);
+        CHECK((reading.pieces > 1) == (mosts[i] > 0));
+        CHECK(reading.value.f64 == dot_of(0, count, 1));
+        CHECK_INT(reading.second_dtype, REDTUNE_DTYPE_NONE);
+    }
+}
+
+static void two_results_come_from_all_pieces(void) {
+    NEED_GPU();
+    enum { ELEMENTS = 9001 };
+    double sum = 0, squares = 0;
+    uint64_t lowest = 0;
+    for (uint64_t i = 0; i < ELEMENTS; i++) {
+        const double x = (double)element(0, i);
+        sum += x;
+        squares += x * x;
+        if (element(0, i) < element(0, lowest)) lowest = i;
+    }
+    for (size_t most = 0; most < 5000; most += 2100) {
+        const double one = 1, mean = sum / ELEMENTS;
+        redtune_problem problem = problem_of("min_at", ELEMENTS);
+        redtune_reading reading;
+        pair inputs;
+        set_pair(&inputs, ELEMENTS, most, false);
+        CHECK_OK(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), err);
+        CHECK(reading.value.f32 == element(0, lowest));
+        CHECK_INT(reading.second_dtype, REDTUNE_I64);
+        CHECK_INT(reading.second.i64, lowest);
+        problem = problem_of("mean_var", ELEMENTS);
+        problem.result = REDTUNE_F64;
+        set_pair(&inputs, ELEMENTS, most, false);
+        inputs.first.parameters = &one;
+        CHECK_OK(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), err);
+        CHECK(fabs(reading.value.f64 - mean) < 1e-12);
+        const double variance = (squares - sum * mean) / (ELEMENTS - 1);
+        CHECK(fabs(reading.second.f64 - variance) < 1e-9 * variance);
+    }
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static void check_dots(uint64_t outer, uint64_t count, uint64_t inner, size_t most, bool pieces) {
+    redtune_problem problem = problem_of("dot", count);
+    redtune_reading reading;
+    pair inputs;
+    double *results = calloc(outer * inner, sizeof *results);
+    problem.result = REDTUNE_F64;
+    problem.outer = outer;
+    problem.inner = inner;
+    set_pair(&inputs, outer * count * inner, most, true);
+    redtune_status status = redtune_reduce_array(rt, &problem, &inputs.first, results,
+                                                 outer * inner * sizeof *results, &reading, &err);
+    check_that(!status, __FILE__, __LINE__, "%s", err.message);
+    for (uint64_t r = 0; !status && r < outer * inner; r++)
+        check_that(results[r] == dot_of(r / inner * count * inner + r % inner, count, inner),
+                   __FILE__, __LINE__, "dot %zu of %zu x %zu x %zu is wrong", (size_t)r,
+                   (size_t)outer, (size_t)count, (size_t)inner);
+    free(results);
+    CHECK((!status && reading.pieces > 1) == pieces);
+}
+
+static void arrays_of_two_inputs_are_cut_alike(void) {
+    NEED_GPU();
+    const bool small = device_is_simulated(&gpu);
+    check_dots(1, 900, 1, 0, false);
+    check_dots(7, 90, 1, 31, false);
+    check_dots(1, 40, 30, 0, false);
+    check_dots(5, 40, 30, 100, false);
+    check_dots(3000, 400, 1, 0, small);
+    if (small) check_dots(2, 1500000, 1, 0, true); /* rows that do not fit */
+}
+
+static void second_results_lie_behind_the_first(void) {
+    NEED_GPU();
+    enum { ROWS = 7, COUNT = 50, SECOND = 32, BYTES = SECOND + ROWS * 8 };
+    redtune_problem problem = problem_of("min_at", COUNT);
+    unsigned char results[BYTES];
+    redtune_reading reading;
+    pair inputs;
+    problem.outer = ROWS;
+    set_pair(&inputs, ROWS * COUNT, 0, false);
+    CHECK_FAILS(
+        redtune_reduce_array(rt, &problem, &inputs.first, results, BYTES - 4, &reading, &err),
+        REDTUNE_INVALID, err, "its 7 results of f32 and i64 take 88 bytes, not 84");
+    CHECK_OK(redtune_reduce_array(rt, &problem, &inputs.first, results, BYTES, &reading, &err),
+             err);
+    for (uint64_t r = 0; r < ROWS; r++) {
+        uint64_t lowest = 0;
+        float least;
+        int64_t at;
+        for (uint64_t i = 0; i < COUNT; i++)
+            if (element(0, r * COUNT + i) < element(0, r * COUNT + lowest)) lowest = i;
+        memcpy(&least, results + r * sizeof least, sizeof least);
+        memcpy(&at, results + SECOND + r * sizeof at, sizeof at);
+        CHECK(least == element(0, r * COUNT + lowest));
+        CHECK_INT(at, lowest);
+    }
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void inputs_of_other_lengths_are_refused(void) {
+    NEED_GPU();
+    const redtune_problem problem = problem_of("dot", 0);
+    redtune_reading reading = {.count = 77};
+    pair inputs;
+    set_pair(&inputs, 1000, 300, true);
+    inputs.from[1].count = 999;
+    CHECK_FAILS(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), REDTUNE_INVALID,
+                err, "the second ends after 999 elements, where the first goes on");
+    set_pair(&inputs, 1000, 300, true);
+    inputs.from[1].count = 1001;
+    CHECK_FAILS(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), REDTUNE_INVALID,
+                err, "the first ends after 1000 elements, where the second goes on");
+    CHECK_INT(reading.count, 77);
+}
+
+static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
+    NEED_GPU();
+    const redtune_problem dot = problem_of("dot", 10);
+    redtune_problem sum = problem_of("sum", 10);
+    const double one = 1;
+    redtune_reading reading;
+    float result;
+    pair inputs;
+    set_pair(&inputs, 10, 0, false);
+    CHECK_FAILS(redtune_reduce_input(rt, &dot, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
+                "input->second is NULL, and it has two inputs");
+    inputs.first.parameters = &one;
+    CHECK_FAILS(redtune_reduce_input(rt, &sum, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
+                "parameters are given, and it has none");
+    set_pair(&inputs, 10, 0, true);
+    CHECK_FAILS(redtune_reduce_array(rt, &sum, &inputs.first, &result, 4, &reading, &err),
+                REDTUNE_INVALID, err, "input->second is not NULL, and it has one input");
+    inputs.second.read = NULL;
+    CHECK_FAILS(redtune_reduce_input(rt, &dot, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
+                "the second's read is NULL");
+    inputs.second.read = serve;
+    inputs.second.parameters = &one;
+    CHECK_FAILS(redtune_reduce_input(rt, &dot, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
+                "second and parameters must be NULL");
+    set_pair(&inputs, 10, 0, false);
+    sum.uses = REDTUNE_USE_ACCUMULATE;
+    CHECK_FAILS(redtune_reduce_input(rt, &sum, &inputs.first, &reading, &err), REDTUNE_UNSUPPORTED,
+                err, "problem.uses");
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(two_inputs_are_read_in_step),
+        FACT(two_results_come_from_all_pieces),
+        FACT(arrays_of_two_inputs_are_cut_alike),
+        FACT(second_results_lie_behind_the_first),
+        FACT(inputs_of_other_lengths_are_refused),
+        FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused),
+    };
+    const redtune_options options = {.database = "/nowhere/tuning.db"};
+    redtune_status status = device_open(&gpu, &err);
+    if (!status) status = redtune_open(&options, &rt, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    redtune_close(rt);
+    device_close(&gpu);
+    return rc;
+}
