@@ -309,6 +309,8 @@ static void only_the_same_traffic_is_alike(void) {
         whole_of(REDTUNE_SUM, REDTUNE_I32),    /* accumulators of 8 */
         as_f64,
         whole_of(REDTUNE_NONZEROS, REDTUNE_F32),
+        whole_of(REDTUNE_DOT, REDTUNE_F32),    /* two inputs */
+        whole_of(REDTUNE_MINMAX, REDTUNE_F32), /* two results */
         problem_of(REDTUNE_SUM, REDTUNE_F32, 2, 1 << 19, 1),
         problem_of(REDTUNE_SUM, REDTUNE_F32, 1, 1 << 19, 2),
     };
