@@ -18,7 +18,7 @@ static const char *reason(const redtune_info *info) {
                      : "measured on this GPU model at this shape";
     case REDTUNE_MATCH_SIZE:
         return whole ? "measured on this GPU model, and of those the nearest size"
-                     : "measured on this GPU model, and of those the nearest shape";
+                     : "measured on this GPU model, at one of the nearest shapes";
     case REDTUNE_MATCH_GPU:
         return "nothing near was measured on this GPU model; this is of the "
                "nearest other";
@@ -26,7 +26,9 @@ static const char *reason(const redtune_info *info) {
     case REDTUNE_MATCH_LIKE:
         return "nothing near was measured for it on this GPU model; this is of another op or "
                "dtype that moves the same bytes";
-    default: return "nothing near was measured, so the built-in default serves";
+    default:
+        return "nothing near was measured, or nothing that fits here, so the built-in default "
+               "serves";
     }
 }
 

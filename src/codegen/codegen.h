@@ -76,6 +76,10 @@ redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_scope scop
                                rdt_point **points, size_t *count, redtune_error *err);
 redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                   rdt_launch *out, redtune_error *err);
+/* About how long a call takes with a cold L2, in ns, by the family's function "time"; 0: the family
+ * has none. It compares points of one problem and says little of the time itself. */
+redtune_status rdt_estimate_time(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                 double *time_ns, redtune_error *err);
 /* A family's description of a point: its function "about". */
 typedef struct rdt_about {
     char place[16];  /* "3", or "3b" for a variant */

@@ -125,6 +125,7 @@ void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
         {"threads_per_block", facts->threads_per_block},
         {"shared_bytes_per_block", facts->shared_bytes_per_block},
         {"l2_bytes", (lua_Integer)facts->l2_bytes},
+        {"peak_mbps", (lua_Integer)(1e3 * rdt_facts_peak_gbps(facts))}, /* 0: unknown */
         {"blocks_max", RDT_BLOCKS_MAX}, /* what scratch has room for */
         {"words_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES},
         {"slots_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES},

@@ -5,6 +5,7 @@
 --
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
+local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 
 local family = {
@@ -46,11 +47,14 @@ local function splits(c, p, d)
     return limits.splits(c, p, d, sets(c, p), tiles(c, p), strip(c))
 end
 
--- Of the values that a block's threads combine.
-local function shared_bytes(c, p, d)
+-- Values that a block's threads combine in shared memory.
+local function shared_values(c)
     local rows = c.width < 32 and c.block // 32 or c.block // c.width
-    return c.width == c.block and 0
-        or math.max(rows * strip(c), c.block) * limits.accumulator_bytes(p, d)
+    return c.width == c.block and 0 or math.max(rows * strip(c), c.block)
+end
+
+local function shared_bytes(c, p, d)
+    return shared_values(c) * limits.accumulator_bytes(p, d)
 end
 
 -- Loads of more columns are not aligned in each row: one element each takes their place.
@@ -102,6 +106,16 @@ function family.useful(c, p, d)
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
     return limits.useful(c, p, d, sets(c, p))
+end
+
+-- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
+function family.time(c, p, d)
+    return estimate.time(c, p, d, {
+        sets = sets(c, p), tiles = tiles(c, p), splits = splits(c, p, d), room = strip(c),
+        values = shared_values(c),
+        registers = c.vec * limits.element_bytes(p) * c.unroll // 4
+            + (c.finish == "single" and 28 or 32),
+    })
 end
 
 -- After a prototype on an H200: 128 bytes side by side, and 8 loads in flight.

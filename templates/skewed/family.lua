@@ -7,6 +7,7 @@
 --
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
+local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 
 local family = {
@@ -103,6 +104,16 @@ function family.useful(c, p, d)
     if c.vec * bytes < 8 then return false end
     if c.block < 256 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     return limits.useful(c, p, d, sets(c, p))
+end
+
+-- About how long it takes, in ns. A thread has its loads in registers, and more of them the more
+-- columns it has, as NVRTC 13 compiles sums.
+function family.time(c, p, d)
+    local loads = c.vec * limits.element_bytes(p) * c.unroll // 4
+    return estimate.time(c, p, d, {
+        sets = sets(c, p), tiles = tiles(c, p), splits = splits(c, p, d), room = room(c),
+        values = c.block * c.vec, registers = 40 + loads * (6 + c.vec) // 8,
+    })
 end
 
 -- 512 bytes side by side, of which an overlap takes the 32nd part, and 8 loads in flight.

@@ -274,12 +274,90 @@ static void look_through(const rdt_rows *rows, bool alike, rdt_codegen *codegen,
     }
 }
 
+/* Rows that are as good as the nearest one by all but their extents, the nearest first. */
+enum { PEERS_MAX = 8 };
+typedef struct peers {
+    nearness near[PEERS_MAX];
+    rdt_choice choice[PEERS_MAX];
+    int count;
+} peers;
+
+static void add_peer(peers *self, const nearness *near, const rdt_choice *choice) {
+    int i = self->count;
+    while (i > 0 && is_nearer(near, &self->near[i - 1])) i--;
+    if (i == PEERS_MAX) return;
+    if (self->count < PEERS_MAX) self->count++;
+    for (int k = self->count - 1; k > i; k--) {
+        self->near[k] = self->near[k - 1];
+        self->choice[k] = self->choice[k - 1];
+    }
+    self->near[i] = *near;
+    self->choice[i] = *choice;
+}
+
+static void list_peers(const rdt_rows *rows, rdt_case at, const nearness *nearest, peers *out) {
+    for (size_t i = 0; i < rows->count; i++) {
+        nearness near;
+        rdt_choice choice;
+        if (look_at(&rows->row[i], at, &near, &choice) && near.origin == nearest->origin &&
+            near.gpu == nearest->gpu && near.other_alignment == nearest->other_alignment &&
+            near.stale <= nearest->stale)
+            add_peer(out, &near, &choice);
+    }
+}
+
+/* 0: nothing is known of it. */
+static double time_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
+    redtune_error ignored;
+    double time_ns = 0;
+    return rdt_estimate_time(codegen, at, point, &time_ns, &ignored) ? 0 : time_ns;
+}
+
+/* What is this much faster by the estimate takes the place of what is measured nearer. */
+static const double WORTH = 0.9;
+
+static void look_at_defaults(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
+    redtune_error ignored;
+    rdt_point point[RDT_FAMILY_MAX];
+    size_t count = 0;
+    if (rdt_codegen_defaults(codegen, at, point, &count, &ignored)) return;
+    for (size_t i = 0; i < count; i++) {
+        const double time_ns = time_of(codegen, at, &point[i]);
+        if (time_ns <= 0 || time_ns >= least_ns) continue;
+        least_ns = time_ns;
+        *best = (rdt_choice){.point = point[i], .match = REDTUNE_MATCH_DEFAULT};
+    }
+}
+
+/* The nearest row was measured at other extents. Where its config leaves strips or multiprocessors
+ * empty here, the winner of another near one takes its place, or else a default. */
+static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
+                        const nearness *nearest, rdt_choice *best) {
+    const double nearest_ns = time_of(codegen, at, &best->point);
+    if (nearest_ns <= 0) return;
+    double least_ns = nearest_ns;
+    peers peers = {.count = 0};
+    list_peers(rows, at, nearest, &peers);
+    for (int i = 0; i < peers.count; i++) {
+        rdt_choice *choice = &peers.choice[i];
+        if (!usable(choice->row, codegen, at, choice)) continue;
+        const double time_ns = time_of(codegen, at, &choice->point);
+        if (time_ns <= 0 || time_ns >= least_ns || time_ns >= WORTH * nearest_ns) continue;
+        least_ns = time_ns;
+        *best = *choice;
+    }
+    look_at_defaults(codegen, at, WORTH * least_ns, best);
+}
+
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err) {
     nearness nearest = {.origin = NOWHERE};
     rdt_choice best = {.row = NULL};
     look_through(&winners->rows, false, codegen, at, &nearest, &best);
     if (nearest.origin != OWN) look_through(&winners->alike, true, codegen, at, &nearest, &best);
+    if (best.row && best.match != REDTUNE_MATCH_EXACT)
+        look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
+                    &nearest, &best);
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);

@@ -1,0 +1,183 @@
+/* Facts about templates/lib/estimate.lua, and about how src/api/records/select.c goes by it. */
+#define _GNU_SOURCE
+#include "trials.h"
+#include "api/records/select.h"
+#include "codegen/codegen.h"
+#include "model/problem.h"
+
+static struct {
+    rdt_row row[4];
+    size_t count;
+    rdt_codegen *codegen;
+    rdt_facts gpu; /* of 132 multiprocessors */
+    rdt_choice choice;
+} among;
+
+#define FEW_BLOCKS  "columns:block=512,width=8,vec=8,unroll=16,finish=single,per_sm=1"
+#define MANY_BLOCKS "columns:block=256,width=8,vec=8,unroll=8,finish=ticket,per_sm=4"
+
+static bool begin_rows(void) {
+    among.count = 0;
+    among.gpu = *rdt_facts_typical();
+    among.gpu.major = 9;
+    among.gpu.sm_count = 132;
+    among.gpu.bus_bits = 6144;
+    among.gpu.memory_khz = 3201000;
+    return among.codegen || !rdt_codegen_open(&among.codegen, &err);
+}
+
+static redtune_problem problem_of(redtune_dtype dtype, uint64_t outer, uint64_t count,
+                                  uint64_t inner) {
+    redtune_problem problem = {
+        .op = REDTUNE_SUM, .dtype = dtype, .count = count, .outer = outer, .inner = inner};
+    rdt_problem_resolve(&problem, &problem, &err);
+    return problem;
+}
+
+static redtune_problem halves_of(uint64_t count, uint64_t inner) {
+    return problem_of(REDTUNE_F16, 1, count, inner);
+}
+
+/* ---- the estimate ---------------------------------------------------------------------------- */
+
+/* In ns; of the default where config is NULL; -1: an error. */
+static double time_of(redtune_problem problem, const char *config) {
+    const rdt_case at = {&problem, &among.gpu};
+    rdt_point point;
+    double time_ns = -1;
+    redtune_status status = config ? rdt_codegen_find(among.codegen, at, NULL, config, &point, &err)
+                                   : rdt_codegen_default(among.codegen, at, &point, &err);
+    if (!status) status = rdt_estimate_time(among.codegen, at, &point, &time_ns, &err);
+    return status ? -1 : time_ns;
+}
+
+static void only_families_of_columns_have_one(void) {
+    CHECK(begin_rows());
+    CHECK(time_of(problem_of(REDTUNE_F16, 1, 1 << 20, 1), NULL) == 0);
+    CHECK(time_of(problem_of(REDTUNE_F16, 1000, 1000, 1), NULL) == 0);
+    CHECK(time_of(halves_of(1000, 1000), NULL) > 0);
+    CHECK(time_of(halves_of(1000, 1001), NULL) > 0);
+}
+
+/* A GPU of 4.4 TB/s reads these 32 MiB in 7.6 us, and 16 times as much in 16 times that. */
+static void memory_is_what_large_inputs_wait_for(void) {
+    CHECK(begin_rows());
+    const double once = time_of(halves_of(4096, 4096), NULL);
+    const double more = time_of(halves_of(16384, 16384), NULL);
+    CHECK(once > 7600 && once < 11000);
+    CHECK(more > 16 * 7600 && more < 16 * 8600);
+    among.gpu.memory_khz /= 2;
+    CHECK(time_of(halves_of(16384, 16384), NULL) > 1.9 * more);
+    among.gpu.memory_khz = 0; /* unknown */
+    CHECK(time_of(halves_of(4096, 4096), NULL) > 0);
+}
+
+/* 5120 columns are 80 strips of 64: one block for each leaves 52 of 132 multiprocessors idle. */
+static void idle_multiprocessors_cost_time(void) {
+    CHECK(begin_rows());
+    CHECK(time_of(halves_of(4096, 5120), FEW_BLOCKS) >
+          1.1 * time_of(halves_of(4096, 5120), MANY_BLOCKS));
+    CHECK(time_of(halves_of(4096, 8448), FEW_BLOCKS) < time_of(halves_of(4096, 8448), MANY_BLOCKS));
+}
+
+/* Blocks of 128 registers and 256 threads: 2 to a multiprocessor, and 264 at once. */
+static void a_wave_that_is_nearly_empty_costs_time(void) {
+    static const char config[] = "skewed:block=256,width=16,vec=8,unroll=8,finish=single,per_sm=1";
+    CHECK(begin_rows());
+    const double one = time_of(halves_of(2048, 264 * 120 - 1), config);
+    const double two = time_of(halves_of(2048, 300 * 120 - 1), config);
+    CHECK(two > 1.2 * one);
+}
+
+/* The strips of 256 columns leave 264 values of each to a group of threads, which takes longer than
+ * all loads. */
+static void values_to_collect_cost_time(void) {
+    static const char wide[] = "skewed:block=256,width=32,vec=8,unroll=8,finish=poll,per_sm=4";
+    static const char narrow[] = "skewed:block=512,width=16,vec=8,unroll=8,finish=poll,per_sm=1";
+    CHECK(begin_rows());
+    CHECK(time_of(halves_of(100000, 300), wide) > 1.2 * time_of(halves_of(100000, 300), narrow));
+}
+
+/* ---- selection ------------------------------------------------------------------------------- */
+
+static void add_row(redtune_problem problem, const char *config) {
+    rdt_row *row = &among.row[among.count++];
+    *row = (rdt_row){
+        .gpu = among.gpu, .trial = trials_make(1, "", 5000, 31), .date = 1000, .current = true};
+    row->trial.problem = problem;
+    rdt_point point;
+    const rdt_case there = {&row->trial.problem, &among.gpu};
+    if (!rdt_codegen_find(among.codegen, there, NULL, config, &point, &err))
+        rdt_point_write(rdt_codegen_spaces(among.codegen), &point, row->trial.family,
+                        row->trial.config);
+}
+
+/* The number of the row that serves; -1: a default does; -2: an error. */
+static int choose(redtune_problem problem) {
+    const rdt_case at = {&problem, &among.gpu};
+    const rdt_winners winners = {.rows = {among.row, among.count, among.count}};
+    if (rdt_select(&winners, among.codegen, at, &among.choice, &err)) return -2;
+    return among.choice.row ? (int)(among.choice.row - among.row) : -1;
+}
+
+static int match(void) { return (int)among.choice.match; }
+
+static void a_farther_row_that_fits_goes_before_the_nearest(void) {
+    CHECK(begin_rows());
+    add_row(halves_of(4096, 8192), FEW_BLOCKS);
+    add_row(halves_of(16384, 8192), MANY_BLOCKS);
+    CHECK_INT(choose(halves_of(4096, 5120)), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
+    CHECK_INT(choose(halves_of(4096, 8448)), 0); /* 132 strips */
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
+}
+
+static void the_very_shape_serves_however_it_fits(void) {
+    CHECK(begin_rows());
+    add_row(halves_of(16384, 8192), MANY_BLOCKS);
+    add_row(halves_of(4096, 5120), FEW_BLOCKS);
+    CHECK_INT(choose(halves_of(4096, 5120)), 1);
+    CHECK_INT(match(), REDTUNE_MATCH_EXACT);
+}
+
+static void a_default_serves_where_no_row_fits(void) {
+    CHECK(begin_rows());
+    add_row(halves_of(4096, 8192), FEW_BLOCKS);
+    add_row(halves_of(16384, 8192), FEW_BLOCKS);
+    CHECK_INT(choose(halves_of(4096, 5120)), -1);
+    CHECK_INT(match(), REDTUNE_MATCH_DEFAULT);
+    CHECK_INT(choose(halves_of(4096, 8448)), 0);
+}
+
+/* A row that fits serves only from among those as near by GPU model, class and age of templates. */
+static void a_row_of_another_kind_does_not_go_first(void) {
+    CHECK(begin_rows());
+    add_row(halves_of(4096, 8192), FEW_BLOCKS);
+    add_row(halves_of(16384, 8192), MANY_BLOCKS);
+    CHECK_INT(choose(halves_of(4096, 5120)), 1);
+    rdt_text_copy(among.row[1].gpu.name, sizeof among.row[1].gpu.name, "another GPU");
+    CHECK_INT(choose(halves_of(4096, 5120)), -1);
+    among.row[1].gpu = among.gpu;
+    among.row[1].current = false;
+    CHECK_INT(choose(halves_of(4096, 5120)), -1);
+    among.row[1].current = true;
+    among.row[1].trial.problem.dtype = REDTUNE_BF16;
+    CHECK_INT(choose(halves_of(4096, 5120)), -1);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(only_families_of_columns_have_one),
+        FACT(memory_is_what_large_inputs_wait_for),
+        FACT(idle_multiprocessors_cost_time),
+        FACT(a_wave_that_is_nearly_empty_costs_time),
+        FACT(values_to_collect_cost_time),
+        FACT(a_farther_row_that_fits_goes_before_the_nearest),
+        FACT(the_very_shape_serves_however_it_fits),
+        FACT(a_default_serves_where_no_row_fits),
+        FACT(a_row_of_another_kind_does_not_go_first),
+    };
+    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    rdt_codegen_close(among.codegen);
+    return failed;
+}
