@@ -141,8 +141,8 @@ function family.default(p, d)
     while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
         c.unroll = c.unroll // 2
     end
-    return limits.finished(c, d, sets(c, p), tiles(c, p),
-                           function(at) return splits(at, p, d) end)
+    limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    return estimate.improve(family, c, p, d)
 end
 
 function family.launch(c, p, d)
