@@ -316,21 +316,17 @@ static double time_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point)
 /* What is this much faster by the estimate takes the place of what is measured nearer. */
 static const double WORTH = 0.9;
 
-static void look_at_defaults(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
+static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
     redtune_error ignored;
-    rdt_point point[RDT_FAMILY_MAX];
-    size_t count = 0;
-    if (rdt_codegen_defaults(codegen, at, point, &count, &ignored)) return;
-    for (size_t i = 0; i < count; i++) {
-        const double time_ns = time_of(codegen, at, &point[i]);
-        if (time_ns <= 0 || time_ns >= least_ns) continue;
-        least_ns = time_ns;
-        *best = (rdt_choice){.point = point[i], .match = REDTUNE_MATCH_DEFAULT};
-    }
+    rdt_point point;
+    if (rdt_codegen_default(codegen, at, &point, &ignored)) return;
+    const double time_ns = time_of(codegen, at, &point);
+    if (time_ns > 0 && time_ns < least_ns)
+        *best = (rdt_choice){.point = point, .match = REDTUNE_MATCH_DEFAULT};
 }
 
 /* The nearest row was measured at other extents. Where its config leaves strips or multiprocessors
- * empty here, the winner of another near one takes its place, or else a default. */
+ * empty here, the winner of another near one takes its place, or else the default. */
 static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
                         const nearness *nearest, rdt_choice *best) {
     const double nearest_ns = time_of(codegen, at, &best->point);
@@ -346,7 +342,7 @@ static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
         least_ns = time_ns;
         *best = *choice;
     }
-    look_at_defaults(codegen, at, WORTH * least_ns, best);
+    look_at_default(codegen, at, WORTH * least_ns, best);
 }
 
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
