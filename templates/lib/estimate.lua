@@ -68,7 +68,9 @@ end
 function estimate.time(c, p, d, s)
     local rate = rate_of(d)
     local blocks = 1.0 * s.sets * s.splits
-    local rounds = (s.tiles + s.splits - 1) // s.splits
+    -- Compilers unroll a loop of one load, and have at least two in flight.
+    local tiles = (s.tiles + s.splits - 1) // s.splits
+    local rounds = c.unroll == 1 and (tiles + 1) // 2 or tiles
     local bytes = waste_of(c, p, s.room) * bytes_of(p) / blocks
     local at_once = resident(c, d, s.registers) * d.sm_count
     local combine = VALUE * s.values

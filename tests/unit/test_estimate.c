@@ -169,6 +169,17 @@ static void a_default_serves_where_no_row_fits(void) {
     CHECK_INT(choose(halves_of(4096, 8448)), 0);
 }
 
+/* 18 strips, of 2.25 MiB: what was measured nearer serves, and of 9 MiB the default does. */
+static void a_default_serves_for_large_inputs_only(void) {
+    const redtune_problem small = halves_of(1024, 1152), large = halves_of(4096, 1152);
+    CHECK(begin_rows());
+    add_row(halves_of(2048, 1280), FEW_BLOCKS);
+    CHECK(time_of(small, FEW_BLOCKS) > 1.2 * time_of(small, NULL));
+    CHECK_INT(choose(small), 0);
+    CHECK(time_of(large, FEW_BLOCKS) > 1.2 * time_of(large, NULL));
+    CHECK_INT(choose(large), -1);
+}
+
 /* A row that fits serves only from among those as near by GPU model, class and age of templates. */
 static void a_row_of_another_kind_does_not_go_first(void) {
     CHECK(begin_rows());
@@ -196,6 +207,7 @@ int main(int argc, char **argv) {
         FACT(a_farther_row_that_fits_goes_before_the_nearest),
         FACT(the_very_shape_serves_however_it_fits),
         FACT(a_default_serves_where_no_row_fits),
+        FACT(a_default_serves_for_large_inputs_only),
         FACT(a_row_of_another_kind_does_not_go_first),
     };
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

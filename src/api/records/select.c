@@ -316,10 +316,15 @@ static double time_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point)
 /* What is this much faster by the estimate takes the place of what is measured nearer. */
 static const double WORTH = 0.9;
 
+/* Of fewer bytes an estimate is too coarse for what was measured nearer to go for what was not. */
+enum { ESTIMATED_BYTES_MIN = 4 << 20 };
+
 static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
     redtune_error ignored;
     rdt_point point;
-    if (rdt_codegen_default(codegen, at, &point, &ignored)) return;
+    if (rdt_problem_bytes(at.problem) < ESTIMATED_BYTES_MIN ||
+        rdt_codegen_default(codegen, at, &point, &ignored))
+        return;
     const double time_ns = time_of(codegen, at, &point);
     if (time_ns > 0 && time_ns < least_ns)
         *best = (rdt_choice){.point = point, .match = REDTUNE_MATCH_DEFAULT};
