@@ -4,6 +4,8 @@
 --   declare         CUDA text that defines it; nil for a built-in one
 --   shuffle(a, n)   the value of the lane n further on
 --   reload(p)       the value at pointer p, past L1
+--   copy(a)         the value a by its fields: a copy of all its bytes would read those between
+--                   fields, which nobody wrote
 --   halves          how many 32-bit pieces make one
 --   half(a, i)      piece i of value a
 --   join(h, first)  the value of the pieces h .. first, h .. first + 1, ...; first is 0 if nil
@@ -21,12 +23,16 @@ local function reload_scalar(p)
     return ("__ldcg(%s)"):format(p)
 end
 
+local function copy_scalar(a)
+    return a
+end
+
 local function scalar(name, fields)
     fields.name = name
     fields.c = dtypes[name].value
     fields.dtype = dtypes[name]
     fields.bytes = 4 * fields.halves
-    fields.shuffle, fields.reload = shuffle_scalar, reload_scalar
+    fields.shuffle, fields.reload, fields.copy = shuffle_scalar, reload_scalar, copy_scalar
     accumulator[name] = fields
 end
 
@@ -73,6 +79,7 @@ local function arg(key)
         reload = function(p)
             return ("arg{__ldcg(&(%s)->key), __ldcg(&(%s)->index)}"):format(p, p)
         end,
+        copy = function(a) return ("arg{%s.key, %s.index}"):format(a, a) end,
         moved = function(a, first)
             return ("arg{%s.key, %s.index + (~%s.index ? %s : 0)}"):format(a, a, a, first)
         end,
@@ -129,6 +136,7 @@ function accumulator.struct(fields)
         shuffle = function(a, n)
             return each(function(name) return shuffle_scalar(a .. "." .. name, n) end)
         end,
+        copy = function(a) return each(function(name) return a .. "." .. name end) end,
         reload = function(p)
             return each(function(name) return ("__ldcg(&(%s)->%s)"):format(p, name) end)
         end,

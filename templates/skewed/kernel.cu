@@ -217,7 +217,7 @@ __device__ __forceinline__ void reduce_window(accumulator (&a)[VEC], const windo
 __device__ __forceinline__ accumulator load_column(const accumulator *shared,
                                                    u32 column@{skew_type}@{given.parameter})
 {
-    accumulator a = shared[(column + skew_of(skew, 0)) % STRIP];
+    accumulator a = @{acc.copy("shared[(column + skew_of(skew, 0)) % STRIP]")};
 #pragma unroll
     for (u32 row = 1; row < DEPTH; row++)
         a = combine(a, shared[row * STRIP + (column + skew_of(skew, row)) % STRIP]@{given.argument});

@@ -283,7 +283,7 @@ __device__ __forceinline__ void store_columns(accumulator *shared, accumulator (
 // The combination of all rows' values of that column, in the order of the rows.
 __device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column)
 {
-    accumulator a = shared[column];
+    accumulator a = arg{shared[column].key, shared[column].index};
 #pragma unroll
     for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]);
     return a;
