@@ -121,7 +121,7 @@ wrong_settings_of_the_simulator_are_refused() {
 
 the_first_cause_is_told_where_nothing_is_right() {
     cp -r "$here/../../templates" broken
-    sed -i 's/return @{op.map("x")};/return @{op.map("x")} + 1;/' broken/lib/take.cu
+    sed -i 's/return @{op.map("x", "y")};/return @{op.map("x", "y")} + 1;/' broken/lib/take.cu
     run env REDTUNE_TEMPLATES="$folder/broken" \
         "$redtune" --device sim --dtype f32 --size 64 --effort quick --db wrong.db
     want_exit 1

@@ -95,7 +95,7 @@ static const struct {
     {SET "cause = 'kernel.cu(3): error: identifier \"x\" is undefined; it''s 100 % wrong'", NULL},
     {SET "cause = 'a < b'", "cause"},
     {SET "cause = '&amp;'", "cause"},
-    {SET "op = 'none'", "missing or out of range"},
+    {SET "op = 'none'", "its op is not here"},
     {SET "dtype = 'f64'", "missing or out of range"}, /* its result would be one, too */
 };
 

@@ -106,6 +106,10 @@ prepare() {
         . "$source/tests/cli/files.sh"
         { npy "'<f4'" "(3,)"; printf '\0\0\200\77\0\0\0\100\0\0\200\100'; } >numbers.npy
     }
+    [[ $1 != *"A.npy B.npy"* ]] || {
+        . "$source/tests/cli/files.sh"
+        { npy "'<f4'" "(3,)"; printf '\0\0\200\77\0\0\0\100\0\0\200\100'; } | tee A.npy >B.npy
+    }
     [[ $1 != *FILE.npy* ]] || { . "$source/tests/cli/files.sh"; { npy "'<i4'" "(2, 5)"; integers 4 10; } >FILE.npy; }
 }
 
