@@ -52,6 +52,8 @@
 --                                      accumulator by widen(n)
 --   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
 --                                      combines the lanes at the end
+-- alone = true, of an op with fields or a part: all elements of a thread share one, where combining
+-- two costs more than to wait for the element before.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
 -- and key_of among its functions, in place of map; and, if it has a result beside the index,
 -- found(x, index): its results where x is found there.

@@ -29,7 +29,7 @@ local function log_sum_exp(t)
     }
     return {
         acc = accumulator.struct { { wide.name, "greatest" }, { wide.name, "sum" } },
-        identity = ("record{%s, %s}"):format(wide.least, wide.zero),
+        identity = ("record{%s, %s}"):format(wide.least, wide.zero), alone = true,
         map = function(x)
             return ("record{%s, %s}"):format(convert.value(t.dtype, wide, x), wide.one)
         end,

@@ -79,7 +79,7 @@ local function moments(t, finalize)
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
         functions = functions:gsub("@{(%w+)}",
                                    { c = part.value, moments = moments_in[part.name] }),
-        finalize = finalize,
+        finalize = finalize, alone = small,
         part = {
             c = "portion", halves = small and 4 or 8,
             declare = ("struct portion {\n    %s from, sum, squares;\n    %s n;\n};"):format(
