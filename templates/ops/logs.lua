@@ -9,8 +9,18 @@ local function wide_dtype(t)
     return dtypes[wide and "f64" or t.dtype.accumulator]
 end
 
--- Relative to the greatest element, whose e^0 is among the sum, no term of __expf errs by more than
--- two of f32's roundings.
+-- Relative to the greatest element, whose e^0 is among the sum, no term of 2^(x * log2(e)) errs by
+-- more than two of f32's roundings; nor do those that are 0 in place of less than 2^-126.
+local exponential = [[
+__device__ __forceinline__ float exponential(float x)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+    return power;
+}
+
+]]
+
 local log_sum_functions = [[
 __device__ __forceinline__ record add_exponentials(record a, record b)
 {
@@ -25,7 +35,7 @@ local function log_sum_exp(t)
     local wide = wide_dtype(t)
     local double = wide.name == "f64"
     local values = {
-        c = wide.value, one = wide.one, exp = double and "exp" or "__expf",
+        c = wide.value, one = wide.one, exp = double and "exp" or "exponential",
     }
     return {
         acc = accumulator.struct { { wide.name, "greatest" }, { wide.name, "sum" } },
@@ -34,7 +44,7 @@ local function log_sum_exp(t)
             return ("record{%s, %s}"):format(convert.value(t.dtype, wide, x), wide.one)
         end,
         combine = function(a, b) return ("add_exponentials(%s, %s)"):format(a, b) end,
-        functions = log_sum_functions:gsub("@{(%w+)}", values),
+        functions = (double and "" or exponential) .. log_sum_functions:gsub("@{(%w+)}", values),
         finalize = function(a)
             local value = ("(%s.greatest + %s(%s.sum))"):format(a, double and "log" or "logf", a)
             return convert.store(t.result, convert.value(wide, t.result, value))
