@@ -129,7 +129,8 @@ return {
         tolerance = 16, lost_bits = 6,
         make = function(t)
             return moments(t, function(a, count)
-                local mean = ("(%s.n ? %s.mean : %s)"):format(a, a, dtypes.f64.nan)
+                -- A mean that is zero is +0, as a sum is: -0 + 0 is that.
+                local mean = ("(%s.n ? %s.mean + 0.0 : %s)"):format(a, a, dtypes.f64.nan)
                 return stored(t.result, mean), t.second and stored(t.second, variance(t, a, count))
             end)
         end,
