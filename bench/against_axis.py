@@ -385,7 +385,7 @@ def parse(words):
         help="or six: a few of them (default: 21 of up to 400 MB)")
     add("--cub", action="append", default=[], metavar="PATH", help="a library of axis_peers.cu")
     add("--compile", action="store_true", help="torch.compile races, too")
-    add("--seconds", type=float, metavar="S", help="begin no shape after so many")
+    add("--seconds", type=float, metavar="S", help="begin no shape after S seconds")
     add("--samples", type=int, default=9, metavar="N", help="per contestant (default: 9)")
     add("--db", metavar="PATH", help="redtune's tuning database (default: redtune's own)")
     add("--library", metavar="PATH", default=os.path.join(beside, "libredtune.so"),

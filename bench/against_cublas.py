@@ -44,7 +44,7 @@ OPS = ("dot", "sumabs", "norm2", "argmaxabs")
 DTYPES = ("f32", "f64", "f16")
 GRAPH_NS, GRAPH_CALLS = 150e3, (2, 64)
 STREAM_NS, STREAM_CALLS = 1.5e6, (2, 400)
-NEAR, ROUNDS = 1.03, 3  # a peer this near is timed in so many rounds
+NEAR, ROUNDS = 1.03, 3  # a peer this near is timed in ROUNDS rounds
 SLOW = 8  # a contestant slower than redtune by this factor is timed twice a round
 PIECE = 1 << 24  # elements that the expected result is computed of at a time
 WORKSPACE_BYTES = 64 << 20
@@ -368,7 +368,7 @@ def parse(words):
         add(f"--{mode}", dest="modes", action="append_const", const=mode,
             help="time this mode (default: both)")
     add("--samples", type=int, default=7, metavar="N", help="per contestant and round (default: 7)")
-    add("--seconds", type=float, metavar="S", help="begin no point after so many")
+    add("--seconds", type=float, metavar="S", help="begin no point after S seconds")
     add("--db", metavar="PATH", help="redtune's tuning database (default: redtune's own)")
     add("--library", metavar="PATH", default=os.path.join(beside, "libredtune.so"),
         help="libredtune.so (default: that of build/release)")

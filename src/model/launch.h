@@ -86,8 +86,8 @@ typedef struct rdt_launch {
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
     bool accumulates; /* output is an accumulator, and the kernel has redtune_combine */
-    uint32_t
-        slot_bytes; /* of the op's accumulator: RDT_ACCUMULATOR_BYTES, or those of the largest */
+    /* That an accumulator takes: RDT_ACCUMULATOR_BYTES or RDT_ACCUMULATOR_BYTES_MAX. */
+    uint32_t slot_bytes;
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 
