@@ -130,7 +130,7 @@ const rdt_option rdt_option_table[] = {
     {"seed", 0, "NUMBER", RDT_VERIFY, take_seed, MEMBER(seed),
      "what the sample depends on: the same draws the same (default: 0)"},
     {"shard", 0, "I/N|auto", RDT_TUNE, take_part, MEMBER(shard),
-     "tune part I of N, from 0; auto: as srun or mpirun say"},
+     "tune part I of N, from 0; auto: as torchrun, mpirun or srun says"},
     {"limit", 0, "TIME", RDT_TUNE | RDT_VERIFY, take_seconds, MEMBER(limit_s),
      "give a candidate up that takes longer for one step (default: 10)"},
     {"jobs", 'j', "NUMBER", RDT_TUNE, take_number, MEMBER(jobs),

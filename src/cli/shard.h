@@ -12,6 +12,6 @@ typedef struct rdt_shard {
     unsigned local_rank; /* among the launcher's processes on this machine */
 } rdt_shard;
 
-/* "0/4", or "auto". REDTUNE_INVALID for what is neither, or where no launcher numbers this process.
- */
+/* "0/4", "auto", or "auto/4" where the launcher numbers its tasks without counting them.
+ * REDTUNE_INVALID for anything else, or where no launcher numbers this process. */
 redtune_status rdt_shard_read(const char *text, rdt_shard *out, redtune_error *err);

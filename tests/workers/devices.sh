@@ -1,7 +1,8 @@
 # Several GPUs, and parts of a tune.
 . "${BASH_SOURCE%/*}/common.sh"
 # Those of the launcher that runs this.
-unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!MPI_@}" "${!MV2_@}"
+unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!MPI_@}" "${!MV2_@}" "${!FLUX_@}" \
+    RANK WORLD_SIZE LOCAL_RANK TORCHELASTIC_RUN_ID JOB_COMPLETION_INDEX
 nvml=$(realpath "$4")
 small=(--dtype f64 --size 64,96,128 --effort quick --quiet)
 
@@ -128,9 +129,10 @@ shards_share_the_problems() {
         fail "the shards measured $(counts first.db)and $(counts second.db)"
 }
 
-# told VARIABLE=VALUE...: a tune of one small problem's part, in the environment of a launcher.
+# told VARIABLE=VALUE...: a tune of one small problem's part ($part, or auto), in the environment of a
+# launcher.
 told() {
-    run env "$@" "$redtune" --shard auto --db told.db --dtype f64 --size 64 --effort quick
+    run env "$@" "$redtune" --shard "${part:-auto}" --db told.db --dtype f64 --size 64 --effort quick
 }
 
 # As srun, mpirun inside a batch script (whose own SLURM_PROCID is 0 for every rank), Hydra and PALS
@@ -272,6 +274,64 @@ a_stopped_tune_of_equal_gpus_goes_on() {
     done
 }
 
+# torchrun's agents are started by srun or mpirun, and pytorch.org/docs says what it sets; a program
+# that merely sets RANK is no torchrun. flux run speaks PMI as well (flux-environment(7)).
+the_nearest_of_several_launchers_counts() {
+    local step=(SLURM_STEP_ID=3 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0)
+    local torch=(RANK=5 WORLD_SIZE=8 LOCAL_RANK=1) flux=(FLUX_TASK_RANK=2 FLUX_JOB_SIZE=3 FLUX_TASK_LOCAL_ID=1)
+    export REDTUNE_SIM_DEVICES=2
+    told "${step[@]}" OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "${torch[@]}" TORCHELASTIC_RUN_ID=none
+    want_exit 0
+    want_in_err "part 6 of 8 (torchrun: --shard 5/8) on GPU 1"
+    told "${step[@]}" "${torch[@]}"
+    want_in_err "part 2 of 2 (Slurm step: --shard 1/2) on GPU 0"
+    told "${step[@]}" "${flux[@]}"
+    want_in_err "part 3 of 3 (Flux: --shard 2/3) on GPU 1"
+    told "${flux[@]}" PMI_RANK=2 PMI_SIZE=3
+    want_in_err "part 3 of 3 (PMI: --shard 2/3) on GPU 1"
+    # mpirun in the script of a Flux batch job, whose own task is number 0.
+    told FLUX_TASK_RANK=0 FLUX_JOB_SIZE=1 FLUX_TASK_LOCAL_ID=0 PMI_RANK=1 PMI_SIZE=4 MPI_LOCALRANKID=1
+    want_in_err "part 2 of 4 (PMI: --shard 1/4) on GPU 1"
+}
+
+# sbatch --array=3-9:2 has jobs 3, 5, 7 and 9: https://slurm.schedmd.com/job_array.html.
+the_jobs_of_an_array_are_parts() {
+    local array=(SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_MAX=9)
+    local batch=(SLURM_JOB_ID=9 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=1)
+    export REDTUNE_SIM_DEVICES=2
+    told "${batch[@]}" "${array[@]}" SLURM_ARRAY_TASK_ID=7
+    want_exit 0
+    want_in_err "part 3 of 4 (Slurm array: --shard 2/4) on GPU 0"
+    # A step of two tasks in each job.
+    told "${array[@]}" SLURM_ARRAY_TASK_ID=5 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 \
+        SLURM_LOCALID=1
+    want_in_err "part 4 of 8 (Slurm step: --shard 3/8) on GPU 1"
+    told "${batch[@]}" SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=1 SLURM_ARRAY_TASK_MIN=7
+    want_in_err "part 1 of 1 (Slurm array: --shard 0/1)"
+    told "${batch[@]}" SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 \
+        SLURM_ARRAY_TASK_MAX=7
+    want_refused 2 "are not evenly apart; give --array=0-N"
+    told "${batch[@]}" "${array[@]}" SLURM_ARRAY_TASK_ID=11
+    want_refused 2 "SLURM_ARRAY_TASK_ID=11 and SLURM_ARRAY_TASK_COUNT=4 make no sense"
+    told "${batch[@]}" SLURM_ARRAY_TASK_ID=2
+    want_refused 2 "SLURM_ARRAY_TASK_ID=2 and SLURM_ARRAY_TASK_COUNT=(unset) make no sense"
+}
+
+a_pod_takes_its_part_of_the_completions() {
+    export REDTUNE_SIM_DEVICES=1
+    part=auto/3 told JOB_COMPLETION_INDEX=2
+    want_exit 0
+    want_in_err "part 3 of 3 (Kubernetes job: --shard 2/3) on GPU 0"
+    told JOB_COMPLETION_INDEX=2
+    want_refused 2 "write --shard auto/N, where N is the job's completions"
+    part=auto/2 told JOB_COMPLETION_INDEX=2
+    want_refused 2 "JOB_COMPLETION_INDEX=2 is no part of 2"
+    part=auto/4 told OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2
+    want_refused 2 "there are 2 parts (Open MPI)"
+    part=auto/2 told OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2
+    want_in_err "part 1 of 2 (Open MPI: --shard 0/2)"
+}
+
 a_wrong_shard_is_refused() {
     run "$redtune" --shard auto "${small[@]}"
     want_refused 2 "start it with srun or mpirun, or write --shard I/N"
@@ -296,6 +356,7 @@ a_wrong_shard_is_refused() {
 check_run equal_gpus_share_a_tune jobs_of_a_gpu_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
     a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
     results_are_in_order_and_progress_names_the_gpu a_warning_names_the_gpu_of_several a_gpu_that_is_not_there_is_named \
-    a_launcher_numbers_the_parts_and_the_gpus what_does_not_fit_is_named_by_its_part \
+    a_launcher_numbers_the_parts_and_the_gpus the_nearest_of_several_launchers_counts \
+    the_jobs_of_an_array_are_parts a_pod_takes_its_part_of_the_completions what_does_not_fit_is_named_by_its_part \
     shards_share_the_problems merged_shards_are_one_tune shards_measure_the_crossover_where_they_meet \
     a_wrong_shard_is_refused
