@@ -51,9 +51,11 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
  * elements of the dtype that redtune_problem_result gives, to `bytes` bytes of host memory. Second
  * results follow from the next multiple of 16 bytes on. out is as for redtune_reduce_input, without
  * the values. The array goes to the GPU in pieces of whole
- * outer indices as far as its memory has room for them, a row longer than that in pieces of its
- * own. REDTUNE_UNSUPPORTED, with the sizes, for columns of which a single outer index does not fit,
- * and for outer indices that overlap. Some results may have been written on failure. */
+ * outer indices as far as its memory has room for them, and an outer index larger than that in
+ * pieces of its own: rows of any op, columns of ops that redtune_op_info says resume.
+ * REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops, for a single row of columns that
+ * does not fit, and for outer indices that overlap. Some results may have been written on failure.
+ */
 REDTUNE_API redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, void *results,
                                                 size_t bytes, redtune_reading *out,

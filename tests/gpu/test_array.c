@@ -140,19 +140,41 @@ static void rows_that_do_not_fit_are_combined(void) {
     CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 6000000, 1, 6003001, 0), 70001) > 2);
 }
 
-static void columns_that_do_not_fit_are_refused(void) {
+static void columns_that_do_not_fit_go_on_from_piece_to_piece(void) {
     NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
-    const redtune_problem problem = problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0);
-    static int64_t results[2000];
+    CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0), 0) > 2);
+    CHECK(reduce(problem_of(REDTUNE_MAX, 2, 6001, 999, 6003000, 1000), 70001) > 2);
+    /* A row and what follows it are more than there is room for. */
+    CHECK_INT(reduce(problem_of(REDTUNE_SUM, 1, 3, 10, 0, 16 << 20), 0), 3);
+}
+
+static void check_refused(redtune_problem problem, const char *bytes, const char *what) {
+    static int64_t results[1200000];
     redtune_reading reading = {.count = 77};
-    supply from = {.count = 12000000};
+    const size_t size = problem.outer * problem.inner * sizeof *results;
+    supply from = {.count = UINT64_MAX};
     const redtune_input input = {serve, &from};
-    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, sizeof results, &reading, &err),
-                REDTUNE_UNSUPPORTED, err, "take 12008000 bytes of the GPU's memory");
-    CHECK_CONTAINS(err.message, "sum of 2 x 6000 x 1000 i16 along axis 1");
+    CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, size, &reading, &err),
+                REDTUNE_UNSUPPORTED, err, bytes);
+    CHECK_CONTAINS(err.message, what);
+    CHECK_CONTAINS(err.message, "cut the array along its last axis");
     CHECK_INT(reading.count, 77);
     CHECK_INT(from.served, 0);
+}
+
+/* An index does not say what else it was found among. */
+static void other_columns_that_do_not_fit_are_refused(void) {
+    NEED_GPU();
+    if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
+    check_refused(problem_of(REDTUNE_ARGMIN, 2, 6000, 1000, 0, 0), "take 12008000 bytes of the GPU",
+                  "argmin of 2 x 6000 x 1000 i16 along axis 1");
+    /* Rows that overlap do not come one after the other. */
+    check_refused(problem_of(REDTUNE_SUM, 1, 6000000, 2, 0, 1), "bytes of the GPU's memory",
+                  "sum of");
+    /* One row alone. */
+    check_refused(problem_of(REDTUNE_SUM, 1, 2, 1200000, 0, 0), "take 12000000 bytes of the GPU",
+                  "sum of 2 x 1200000 i16 along axis 0");
 }
 
 static void what_makes_no_sense_is_refused(void) {
@@ -185,7 +207,8 @@ int main(int argc, char **argv) {
         FACT(larger_ones_go_in_pieces_of_outer_indices),
         FACT(gaps_need_no_memory),
         FACT(rows_that_do_not_fit_are_combined),
-        FACT(columns_that_do_not_fit_are_refused),
+        FACT(columns_that_do_not_fit_go_on_from_piece_to_piece),
+        FACT(other_columns_that_do_not_fit_are_refused),
         FACT(what_makes_no_sense_is_refused),
     };
     const redtune_options options = {.database = "/nowhere/tuning.db"};

@@ -4,8 +4,10 @@
  * piece is as many whole outer indices as the GPU has room for, reduced like any other memory of
  * the GPU's, and its results are the next ones of all. The host fills one staging buffer while the
  * other is copied. A whole array, or a row too long for the GPU's memory, is an input of its own,
- * which redtune_reduce_input takes in pieces and combines. Columns have no such way: where a single
- * outer index does not fit, the array is refused. */
+ * which redtune_reduce_input takes in pieces and combines. Columns of which a single outer index
+ * does not fit are cut along the reduced axis, too: a piece is some rows of one outer index, and
+ * its results go on from those of the rows before. Columns of an op whose results do not say what
+ * they were made of, as means, are refused then. */
 #include "api/runtime/plan.h"
 
 #include <inttypes.h>
@@ -34,6 +36,7 @@ typedef struct array_reading {
     size_t result_bytes[RDT_OP_OUTPUTS_MAX]; /* the second is 0 where there is one result */
     uint64_t index_elements;                 /* of one outer index, without what follows it */
     uint64_t per_piece;                      /* outer indices */
+    uint64_t rows_per_piece;                 /* elements of a column; 0: all of them */
     redtune_plan *plan;
     redtune_workspace *workspace; /* so that no scratch stays behind for the streams */
     carrier carriers[SETS];
@@ -52,6 +55,11 @@ static uint64_t span(const array_reading *self, uint64_t outer) {
     return self->index_elements ? (outer - 1) * self->extents.outer_step + self->index_elements : 0;
 }
 
+/* Elements from the first to the last one of so many rows of an outer index. */
+static uint64_t span_of_rows(const array_reading *self, uint64_t rows) {
+    return (rows - 1) * self->extents.step + self->extents.inner;
+}
+
 static redtune_status too_large(const array_reading *self, uint64_t bytes, size_t free_bytes,
                                 redtune_error *err) {
     char what[RDT_PROBLEM_TEXT_BYTES];
@@ -61,6 +69,22 @@ static redtune_status too_large(const array_reading *self, uint64_t bytes, size_
                     "%" PRIu64 " bytes of the GPU's memory, of which %zu are free; cut the array "
                     "along its last axis",
                     what, bytes, free_bytes);
+}
+
+/* As many rows as fit, if results can go on from those of others. */
+static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free_bytes,
+                                redtune_error *err) {
+    const rdt_extents *extents = &self->extents;
+    const uint64_t row_bytes = extents->step * self->readers.count * self->element_bytes;
+    const uint64_t one = extents->inner * (self->readers.count * self->element_bytes +
+                                           self->result_bytes[0] + self->result_bytes[1]);
+    const uint64_t wanted = free_bytes / 2 < PIECE_BYTES_MAX ? free_bytes / 2 : PIECE_BYTES_MAX;
+    if (!rdt_op_find(self->problem.op)->resumes || extents->step < extents->inner)
+        return too_large(self, alone, free_bytes, err);
+    if (one > free_bytes / 2) return too_large(self, one, free_bytes, err);
+    self->rows_per_piece = 1 + (wanted > one ? (wanted - one) / row_bytes : 0);
+    self->per_piece = 1;
+    return REDTUNE_OK;
 }
 
 /* Half of the free memory is left for the plan and for others. per_piece is 0 for what goes the way
@@ -78,7 +102,7 @@ static redtune_status size_pieces(array_reading *self, redtune_error *err) {
     uint64_t each = extents->outer_step * inputs_bytes + results;
     if (!self->index_elements) each = results;
     if (alone > room && (extents->inner > 1 || extents->step > 1))
-        return too_large(self, alone, free_bytes, err);
+        return size_rows(self, alone, free_bytes, err);
     const bool whole = rdt_problem_layout_of(extents) == RDT_LAYOUT_WHOLE;
     self->per_piece = whole || alone > room ? 0 : alone >= wanted ? 1 : 1 + (wanted - alone) / each;
     if (self->per_piece > extents->outer) self->per_piece = extents->outer;
@@ -87,10 +111,15 @@ static redtune_status size_pieces(array_reading *self, redtune_error *err) {
 
 static redtune_status open_piece(array_reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
-    const uint64_t per_piece = self->per_piece;
+    const uint64_t per_piece = self->per_piece, rows = self->rows_per_piece;
     redtune_problem piece = self->problem;
     piece.outer = per_piece;
-    const uint64_t bytes = span(self, per_piece) * self->element_bytes;
+    if (rows) {
+        piece.count = rows;
+        piece.uses |= REDTUNE_USE_ACCUMULATE;
+    }
+    const uint64_t bytes =
+        (rows ? span_of_rows(self, rows) : span(self, per_piece)) * self->element_bytes;
     const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
     redtune_status status = rdt_plan_make(self->rt, &piece, false, &self->plan, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
@@ -170,27 +199,29 @@ static redtune_status take_results(array_reading *self, uint64_t count, redtune_
 
 static void *begin_of(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
-/* Reduces the piece that lies on the GPU, and copies its results to where they belong. */
-static redtune_status reduce_piece(array_reading *self, uint64_t outer, redtune_error *err) {
+/* Reduces the piece that lies on the GPU: so many elements for each result of so many outer
+ * indices. goes_on: from the results that are there. */
+static redtune_status reduce_piece(array_reading *self, uint64_t count, uint64_t outer,
+                                   bool goes_on, redtune_error *err) {
     CUstream stream = self->carriers[0].stream;
     const rdt_extents *extents = &self->extents;
     const redtune_operands operands = {
         .d_in = {begin_of(&self->elements[0]), begin_of(&self->elements[1])},
         .d_out = {begin_of(&self->results[0]), begin_of(&self->results[1])},
-        .count = extents->count,
+        .count = count,
         .outer = outer,
         .inner = extents->inner,
         .outer_step = extents->outer_step,
         .step = extents->step,
         .workspace = self->workspace,
         .parameters = self->parameters,
+        .accumulate = goes_on,
     };
     double elapsed_ns = 0;
     redtune_status status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
     if (!status) status = rdt_timer_start(&self->timer, stream, err);
     if (!status) status = redtune_plan_run(self->plan, &operands, stream, err);
     if (!status) status = rdt_timer_stop(&self->timer, stream, err);
-    if (!status) status = take_results(self, outer * extents->inner, err);
     if (!status) status = rdt_timer_read(&self->timer, &elapsed_ns, err);
     self->so_far.kernel_ns += elapsed_ns;
     self->so_far.pieces++;
@@ -229,16 +260,40 @@ static redtune_status skip(array_reading *self, uint64_t elements, redtune_error
     return REDTUNE_OK;
 }
 
+static redtune_status carry_all(array_reading *self, uint64_t elements, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = carry(self, i, elements * self->element_bytes, err);
+    return status;
+}
+
+/* The results of one outer index, from piece to piece of its rows. */
+static redtune_status reduce_by_rows(array_reading *self, redtune_error *err) {
+    const rdt_extents *extents = &self->extents;
+    redtune_status status = REDTUNE_OK;
+    for (uint64_t left = extents->count, rows; !status && left; left -= rows) {
+        rows = left < self->rows_per_piece ? left : self->rows_per_piece;
+        status = carry_all(self, span_of_rows(self, rows), err);
+        if (!status && rows < left) status = skip(self, extents->step - extents->inner, err);
+        if (!status) status = reduce_piece(self, rows, 1, left < extents->count, err);
+    }
+    return status;
+}
+
 static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) {
     redtune_status status = open_piece(self, err);
     for (uint64_t left = self->extents.outer, outer; !status && left; left -= outer) {
         outer = left < self->per_piece ? left : self->per_piece;
-        for (int i = 0; !status && i < self->readers.count; i++)
-            status = carry(self, i, span(self, outer) * self->element_bytes, err);
+        if (self->rows_per_piece) {
+            status = reduce_by_rows(self, err);
+        } else {
+            status = carry_all(self, span(self, outer), err);
+            if (!status) status = reduce_piece(self, self->extents.count, outer, false, err);
+        }
+        if (!status) status = take_results(self, outer * self->extents.inner, err);
         /* What lies behind a piece may be more than the GPU has room for. */
         if (!status && outer < left && self->index_elements)
             status = skip(self, self->extents.outer_step - self->index_elements, err);
-        if (!status) status = reduce_piece(self, outer, err);
     }
     if (!status) redtune_plan_info(self->plan, &self->so_far.info);
     close_piece(self);
