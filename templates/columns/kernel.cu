@@ -9,6 +9,7 @@
 //@ local depth = block // width
 //@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
+//@ local ahead, made = arch >= 90 and not indexed and not counts, "STRIP"
 //@ local skew, skew_type = "", ""
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "columns" with
 // @{config}
@@ -281,6 +282,7 @@ __device__ __forceinline__ void write_columns(@{result.c} *output, const accumul
 //@ else
 //@     include "lib/finish_strip.cu"
 //@ end
+//@ include "lib/prefetch_strip.cu"
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
@@ -288,6 +290,11 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
+//@     if ahead then
+    // A larger input gains nothing, or loses by competing with the one still being read.
+    if (overlaps && e.count * e.inner * e.outer <= AHEAD_BYTES / sizeof(element))
+        prefetch_strip(input, e@{given.inputs > 1 and ", rest.input" or ""});
+//@     end
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do

@@ -8,6 +8,7 @@
 //@ local parts = vec
 //@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
+//@ local ahead, made = arch >= 90 and not indexed and not counts, "MADE"
 //@ local skew, skew_type = ", skew", ", const skews &skew"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "skewed" with
 // @{config}
@@ -225,6 +226,7 @@ __device__ __forceinline__ accumulator load_column(const accumulator *shared,
 }
 
 //@ include "lib/finish_strip.cu"
+//@ include "lib/prefetch_strip.cu"
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
@@ -232,6 +234,11 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
+//@     if ahead then
+    // A larger input gains nothing, or loses by competing with the one still being read.
+    if (overlaps && e.count * e.inner * e.outer <= AHEAD_BYTES / sizeof(element))
+        prefetch_strip(input, e@{given.inputs > 1 and ", rest.input" or ""});
+//@     end
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
