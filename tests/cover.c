@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The first two factors are the op and the dtype, the others the space's parameters. */
-enum { OP, DTYPE, PARAMS, FACTORS = RDT_PARAM_MAX + PARAMS, VALUES = 32 };
+enum { OP, DTYPE, PARAMS, FACTORS = RDT_PARAM_MAX + PARAMS, VALUES = 64 };
 _Static_assert((int)VALUES >= (int)RDT_PARAM_VALUE_MAX, "every value has a place");
 
 /* How often a point with a given pair is looked for, well chosen and at random. */
@@ -18,7 +18,7 @@ typedef struct index_point {
 
 typedef struct cover {
     rdt_codegen *codegen;
-    const redtune_problem *like;
+    redtune_problem like;
     int family;
     const rdt_facts *facts;
     const rdt_space *space;
@@ -38,7 +38,7 @@ static int draw(cover *self, int below) {
 /* ---- points ---------------------------------------------------------------------------------- */
 
 static redtune_status problem_of(const cover *self, index_point point, redtune_problem *out) {
-    redtune_problem problem = *self->like;
+    redtune_problem problem = self->like;
     problem.op = rdt_op_compiled_in.entry[point.at[OP]].op;
     problem.dtype = rdt_dtype_table[point.at[DTYPE]].dtype;
     return rdt_problem_resolve(&problem, out, NULL);
@@ -191,16 +191,8 @@ static redtune_status find_points(cover *self, cover_point *out, size_t *made, r
     return status;
 }
 
-redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
-                           cover_scope scope, cover_point **points, size_t *count,
-                           redtune_error *err) {
-    const redtune_problem whole = {.count = UINT64_C(1) << 20};
-    return cover_pairs_like(codegen, &whole, family, facts, scope, points, count, err);
-}
-
-redtune_status cover_pairs_like(rdt_codegen *codegen, const redtune_problem *like, int family,
-                                const rdt_facts *facts, cover_scope scope, cover_point **points,
-                                size_t *count, redtune_error *err) {
+redtune_status cover_pairs(rdt_codegen *codegen, const rdt_facts *facts, const cover_set *set,
+                           cover_point **points, size_t *count, redtune_error *err) {
     cover *self = calloc(1, sizeof *self);
     cover_point *out = calloc(POINTS_MAX, sizeof *out);
     redtune_status status = REDTUNE_OK;
@@ -210,16 +202,17 @@ redtune_status cover_pairs_like(rdt_codegen *codegen, const redtune_problem *lik
         goto done;
     }
     self->codegen = codegen;
-    self->like = like;
-    self->family = family;
+    self->like = set->like;
+    if (!self->like.count) self->like.count = UINT64_C(1) << 20;
+    self->family = set->family;
     self->facts = facts;
-    self->space = &rdt_codegen_spaces(codegen)->space[family];
+    self->space = &rdt_codegen_spaces(codegen)->space[set->family];
     self->factors = PARAMS + self->space->param_count;
-    self->values[OP] = REDTUNE_XOR + 1; /* those that the reference has */
+    self->values[OP] = set->op_count ? set->op_count : rdt_op_compiled_in.count;
     while (rdt_dtype_table[self->values[DTYPE]].name) self->values[DTYPE]++;
     for (int i = 0; i < self->space->param_count; i++)
         self->values[PARAMS + i] = self->space->param[i].value_count;
-    want_pairs(self, scope);
+    want_pairs(self, set->scope);
     status = find_points(self, out, &made, err);
     if (!status) {
         *points = out;

@@ -17,13 +17,15 @@ typedef enum cover_scope {
     COVER_PROBLEMS, /* op with dtype, too */
 } cover_scope;
 
-/* Of whole arrays of 2^20 elements. *points is freed by the caller. The same space gives the same
- * set. Pairs that no allowed point has are left out: those for which none was found in some
- * thousand tries. */
-redtune_status cover_pairs(rdt_codegen *codegen, int family, const rdt_facts *facts,
-                           cover_scope scope, cover_point **points, size_t *count,
-                           redtune_error *err);
-/* Likewise, of problems with the extents of `like`. */
-redtune_status cover_pairs_like(rdt_codegen *codegen, const redtune_problem *like, int family,
-                                const rdt_facts *facts, cover_scope scope, cover_point **points,
-                                size_t *count, redtune_error *err);
+/* Of what the set is. */
+typedef struct cover_set {
+    redtune_problem like; /* has the extents; count 0: whole arrays of 2^20 elements */
+    int family;
+    cover_scope scope;
+    int op_count; /* the first so many of the table; 0: all that are compiled in */
+} cover_set;
+
+/* *points is freed by the caller. The same space gives the same set. Pairs that no allowed point
+ * has are left out: those for which none was found in some thousand tries. */
+redtune_status cover_pairs(rdt_codegen *codegen, const rdt_facts *facts, const cover_set *set,
+                           cover_point **points, size_t *count, redtune_error *err);

@@ -4,6 +4,9 @@
 
 #include "model/problem.h"
 
+/* It has the first so many ops of the table; tests/results.h has all. */
+enum { RDT_REFERENCE_OPS = REDTUNE_XOR + 1 };
+
 typedef struct rdt_reference {
     redtune_value value; /* of problem->result */
     double exact;        /* the value before it is rounded to accumulator and result */

@@ -1,6 +1,7 @@
-/* Results: what the ops behind REDTUNE_XOR give, as docs/ops.md defines it: those of two inputs, of
- * two results, with parameters. Plain and slow: one element after the other, in long double and in
- * integers modulo 2^64, two passes for a variance. It has nothing of templates/. */
+/* Results: what every op gives, as docs/ops.md defines it. tests/reference.h has the first
+ * RDT_REFERENCE_OPS; here are the others: of two inputs, of two results, with parameters. Plain and
+ * slow: one element after the other, in long double and in integers modulo 2^64, two passes for a
+ * variance. It has nothing of templates/. */
 #pragma once
 
 #include "model/problem.h"
@@ -21,7 +22,8 @@ typedef struct results {
 void results_reduce(const redtune_problem *problem, const results_input *input, results *out);
 
 /* How far a result may be from exact where no element passes through more than depth additions; 0:
- * it is exact, or its value is that of exact sums. */
+ * it is exact, or its value is that of exact sums. Of the first RDT_REFERENCE_OPS, whose bounds
+ * tests/reference.h has, it is 0. */
 double results_bound(const redtune_problem *problem, int output, const results *right,
                      uint64_t count, double depth);
 /* Whether the result is the right one, or within its bound of it. */

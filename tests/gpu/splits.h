@@ -32,7 +32,8 @@ static void check_splits_of(const layout_test *test, const redtune_problem *prob
             self.scratch = scratch;
         }
         for (int i = 0; i < 4 && splits->extents[i].outer && !check_state.failed; i++) {
-            const shape shape = {splits->extents[i], draw(OFFSETS), 1};
+            const shape shape = {
+                .extents = splits->extents[i], .offset = draw(OFFSETS), .turns = 1};
             CHECK(rdt_launch_splits(&self.launch, &shape.extents) > 1);
             for (int k = 0; k < 3 && !check_state.failed; k++) check_shape(&self, data, &shape);
         }
@@ -50,7 +51,9 @@ static void check_splits(const layout_test *test, const split_test *splits) {
     static const redtune_problem problems[] = {
         {REDTUNE_SUM, REDTUNE_I32},  {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_ARGMIN, REDTUNE_I8},
         {REDTUNE_MEAN, REDTUNE_F16}, {REDTUNE_ANY, REDTUNE_U8},     {REDTUNE_PROD, REDTUNE_F64},
+        {REDTUNE_DOT, REDTUNE_F16},  {REDTUNE_COSINE, REDTUNE_F64}, {REDTUNE_MIN_AT, REDTUNE_I8},
     };
+    if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof problems / sizeof *problems && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
         problem.count = test->count;

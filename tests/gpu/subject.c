@@ -8,7 +8,7 @@
 #include "compiler/compiler.h"
 #include "model/scalar.h"
 
-enum { RESULT_BYTES = 16, POISON = 0xa5 };
+enum { RESULT_BYTES = 16, OUTPUT_BYTES = SUBJECT_RESULTS * RESULT_BYTES, POISON = 0xa5 };
 
 redtune_status workshop_open(device *gpu, workshop *out, redtune_error *err) {
     *out = (workshop){.gpu = gpu};
@@ -60,7 +60,8 @@ redtune_status subject_open(workshop *shop, const redtune_problem *problem, cons
         status = rdt_builder_make(shop->builder, gpu->context, problem, &out->point, &out->launch,
                                   &out->kernel, err);
     if (!status)
-        status = rdt_buffer_create(gpu->driver, SUBJECT_RESULTS * RESULT_BYTES, &out->output, err);
+        status =
+            rdt_buffer_create(gpu->driver, RDT_OP_OUTPUTS_MAX * OUTPUT_BYTES, &out->output, err);
     if (!status)
         status = rdt_buffer_create(gpu->driver, (size_t)RDT_SCRATCH_BYTES, &out->scratch, err);
     if (!status)
@@ -79,8 +80,14 @@ void subject_close(subject *self) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, redtune_error *err) {
+redtune_dtype subject_result(const subject *self, int output) {
+    return output ? rdt_problem_second(&self->problem) : self->problem.result;
+}
+
+static redtune_status queue(subject *self, const CUdeviceptr input[RDT_OP_INPUTS_MAX],
+                            uint64_t count, redtune_error *err) {
     const device *gpu = self->gpu;
+    const rdt_op_traits *op = rdt_op_find(self->problem.op);
     redtune_status status = REDTUNE_OK;
     if (self->calls == SUBJECT_RESULTS)
         return rdt_fail(err, REDTUNE_INVALID, 0, "more than %d results", SUBJECT_RESULTS);
@@ -90,15 +97,22 @@ redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, r
         status = rdt_driver_check(gpu->driver, rc, err, "poison the results");
         self->poisoned = true;
     }
+    const CUdeviceptr output = self->output.address + self->calls * RESULT_BYTES;
     rdt_operands operands = {
-        .input = input,
+        .input = input[0],
         .extents.count = count,
-        .output = self->output.address + self->calls * RESULT_BYTES,
+        .output = output,
         .scratch = self->scratch.address,
+        .given = {.input = input[1], .output = output + OUTPUT_BYTES},
     };
+    for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
     self->calls++;
     return status ? status
-                  : rdt_kernel_launch(self->kernel, &self->launch, operands, gpu->stream, err);
+                  : rdt_kernel_start(self->kernel, &self->launch, &operands, gpu->stream, err);
+}
+
+redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, redtune_error *err) {
+    return queue(self, (const CUdeviceptr[]){input, 0}, count, err);
 }
 
 redtune_status subject_check_scratch(const subject *self, redtune_error *err) {
@@ -112,17 +126,34 @@ redtune_status subject_check_scratch(const subject *self, redtune_error *err) {
     return status;
 }
 
-redtune_status subject_read(subject *self, redtune_value *results, redtune_error *err) {
-    size_t bytes = redtune_dtype_bytes(self->problem.result), calls = self->calls;
-    redtune_status status = rdt_buffer_read(self->gpu->driver, results, self->output.address,
-                                            calls * RESULT_BYTES, self->gpu->stream, err);
-    self->calls = 0;
-    self->poisoned = false;
+static redtune_status read_output(const subject *self, int output, size_t calls,
+                                  redtune_value *results, redtune_error *err) {
+    const size_t bytes = redtune_dtype_bytes(subject_result(self, output));
+    const CUdeviceptr from = self->output.address + (output ? OUTPUT_BYTES : 0);
+    redtune_status status = rdt_buffer_read(self->gpu->driver, results, from, calls * RESULT_BYTES,
+                                            self->gpu->stream, err);
     for (size_t i = 0; !status && i < calls; i++)
         for (size_t j = bytes; !status && j < RESULT_BYTES; j++)
             if (results[i].bytes[j] != POISON)
                 status = rdt_fail(err, REDTUNE_WRONG, 0, "%s writes behind its result", self->name);
+    return status;
+}
+
+redtune_status subject_read(subject *self, redtune_value *results, redtune_error *err) {
+    redtune_status status = read_output(self, 0, self->calls, results, err);
+    self->calls = 0;
+    self->poisoned = false;
     return status ? status : subject_check_scratch(self, err);
+}
+
+redtune_status subject_reduce_all(subject *self, const CUdeviceptr input[RDT_OP_INPUTS_MAX],
+                                  uint64_t count, redtune_value result[RDT_OP_OUTPUTS_MAX],
+                                  redtune_error *err) {
+    redtune_status status = queue(self, input, count, err);
+    if (!status) status = subject_read(self, &result[0], err);
+    if (!status && rdt_op_find(self->problem.op)->outputs > 1)
+        status = read_output(self, 1, 1, &result[1], err);
+    return status;
 }
 
 redtune_status subject_reduce(subject *self, CUdeviceptr input, uint64_t count,
@@ -138,14 +169,25 @@ double subject_depth(const subject *self, uint64_t count) {
            2 * log2(block) + ceil(blocks / block) + 2;
 }
 
+static void add_difference(redtune_dtype dtype, const redtune_value *got,
+                           const redtune_value *wanted, rdt_text *out) {
+    rdt_text_add(out, "it is ");
+    rdt_scalar_print(dtype, got, out);
+    rdt_text_add(out, " and should be ");
+    rdt_scalar_print(dtype, wanted, out);
+}
+
 void subject_compare(const subject *self, const redtune_value *got, const redtune_value *wanted,
                      rdt_text *out) {
-    redtune_dtype result = self->problem.result;
-    if (rdt_scalar_same(result, got, wanted)) return;
-    rdt_text_add(out, "it is ");
-    rdt_scalar_print(result, got, out);
-    rdt_text_add(out, " and should be ");
-    rdt_scalar_print(result, wanted, out);
+    const redtune_dtype dtype = self->problem.result;
+    if (!rdt_scalar_same(dtype, got, wanted)) add_difference(dtype, got, wanted, out);
+}
+
+void subject_compare_close(const subject *self, int output, const redtune_value *got,
+                           const results *right, uint64_t count, double depth, rdt_text *out) {
+    const redtune_dtype dtype = subject_result(self, output);
+    if (!results_agree(&self->problem, output, got, right, count, depth))
+        add_difference(dtype, got, &right->value[output], out);
 }
 
 redtune_status subject_make_from(const device *gpu, const char *source, rdt_kernel **out,

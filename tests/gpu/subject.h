@@ -8,6 +8,7 @@
 #include "cover.h"
 #include "device.h"
 #include "reference.h"
+#include "results.h"
 #include "tuner/measure/one_hot.h"
 
 enum { SUBJECT_RESULTS = 4096 };
@@ -55,6 +56,11 @@ redtune_status subject_check_scratch(const subject *self, redtune_error *err);
 /* Both for one reduction. */
 redtune_status subject_reduce(subject *self, CUdeviceptr input, uint64_t count,
                               redtune_value *result, redtune_error *err);
+/* The same with all inputs and results that the op has, and its parameters' usual values. */
+redtune_status subject_reduce_all(subject *self, const CUdeviceptr input[RDT_OP_INPUTS_MAX],
+                                  uint64_t count, redtune_value result[RDT_OP_OUTPUTS_MAX],
+                                  redtune_error *err);
+redtune_dtype subject_result(const subject *self, int output);
 
 /* How many additions an element passes through at most: docs/ops.md's d. */
 double subject_depth(const subject *self, uint64_t count);
@@ -62,6 +68,9 @@ double subject_depth(const subject *self, uint64_t count);
 /* Adds "it is <got> and should be <wanted>" unless both are the same. */
 void subject_compare(const subject *self, const redtune_value *got, const redtune_value *wanted,
                      rdt_text *out);
+/* Adds the same, of result `output`, unless got is within its bound of what is right. */
+void subject_compare_close(const subject *self, int output, const redtune_value *got,
+                           const results *right, uint64_t count, double depth, rdt_text *out);
 
 /* What follows reports to the test that includes it. */
 
@@ -83,13 +92,23 @@ subject_same(const subject *self, uint64_t count, const redtune_value *got,
     return same;
 }
 
-/* Whether the seconds in RDT_TEST_SECONDS have passed since the first call: under a tool that
- * checks every access, a test may have to do with a part of its kernels. */
+/* Whether the seconds in RDT_TEST_SECONDS have passed since the first call, which begins the test:
+ * under a tool that checks every access, it may have to do with a part of its kernels. */
 __attribute__((unused)) static bool subject_is_late(void) {
     static double start_ns;
     const char *seconds = getenv("RDT_TEST_SECONDS");
     if (start_ns == 0) start_ns = rdt_clock_ns();
     return seconds && rdt_clock_ns() - start_ns > 1e9 * atof(seconds);
+}
+
+/* Whether kernel i is of the part of them that $RDT_TEST_PART names, "I/N", so that N processes may
+ * share a test; without it all are. */
+__attribute__((unused)) static bool subject_is_of_part(size_t i) {
+    const char *part = getenv("RDT_TEST_PART");
+    size_t at = 1, parts = 1;
+    if (part && (sscanf(part, "%zu/%zu", &at, &parts) != 2 || at < 1 || at > parts))
+        check_that(false, __FILE__, __LINE__, "RDT_TEST_PART is no I/N: %s", part);
+    return i % parts == at - 1;
 }
 
 /* Which of n kernels is the i-th, in an order whose beginnings spread over all of them. */
@@ -98,21 +117,25 @@ __attribute__((unused)) static size_t subject_turn(size_t i, size_t n) {
     return i * STRIDE % n;
 }
 
-/* Runs the fact on every kernel of the covering set, each op with each dtype among them; on a
- * simulated device the smaller set. */
-__attribute__((unused)) static void subject_for_each(device *gpu, void (*fact)(subject *self)) {
+/* Runs the fact on every kernel of the covering set of the first op_count ops, 0 for all, each with
+ * each dtype; on a simulated device the smaller set. */
+__attribute__((unused)) static void subject_for_each(device *gpu, int op_count,
+                                                     void (*fact)(subject *self)) {
     redtune_error err;
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0;
     if (!gpu->context) SKIP("there is no GPU");
-    cover_scope scope = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS;
+    const cover_set set = {.scope = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS,
+                           .op_count = op_count};
     CHECK_OK(workshop_open(gpu, &shop, &err), err);
-    CHECK_OK(cover_pairs(shop.codegen, 0, &gpu->context->facts, scope, &points, &count, &err), err);
+    CHECK_OK(cover_pairs(shop.codegen, &gpu->context->facts, &set, &points, &count, &err), err);
     size_t done = 0;
-    for (; done < count && !check_state.failed && !subject_is_late(); done++) {
-        const cover_point *at = &points[subject_turn(done, count)];
+    for (size_t i = 0; i < count && !check_state.failed && !subject_is_late(); i++) {
+        const cover_point *at = &points[subject_turn(i, count)];
         subject self;
+        if (!subject_is_of_part(i)) continue;
+        done++;
         CHECK_OK(subject_open(&shop, &at->problem, &at->point, &self, &err), err);
         fact(&self);
         subject_close(&self);

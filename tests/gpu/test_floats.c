@@ -83,7 +83,9 @@ static void check_bound(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void errors_stay_within_the_bound(void) { subject_for_each(&gpu, check_bound); }
+static void errors_stay_within_the_bound(void) {
+    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_bound);
+}
 
 /* ---- special values ------------------------------------------------------------------------ */
 
@@ -176,7 +178,7 @@ static void check_specials(subject *self) {
 }
 
 static void special_values_count_wherever_they_stand(void) {
-    subject_for_each(&gpu, check_specials);
+    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_specials);
 }
 
 /* ---- two of them --------------------------------------------------------------------------- */
@@ -221,7 +223,9 @@ static void check_pairs(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void special_values_meet_from_afar(void) { subject_for_each(&gpu, check_pairs); }
+static void special_values_meet_from_afar(void) {
+    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_pairs);
+}
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

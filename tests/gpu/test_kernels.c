@@ -24,41 +24,81 @@ static bool has_content(const redtune_problem *problem, content each) {
                                !rdt_scalar_is_float(rdt_problem_accumulator(problem)));
 }
 
-/* Elements from OFFSET_MAX on; before them, deciders. */
-static uint64_t room[OFFSET_MAX + COUNT_MAX];
+/* Elements of each input from OFFSET_MAX on; before them, deciders. */
+static uint64_t room[RDT_OP_INPUTS_MAX][OFFSET_MAX + COUNT_MAX];
 
-/* The input ends where its allocation ends, so that a checker of memory accesses finds a read
+static const char *first_of(const subject *self, int input) {
+    return (const char *)room[input] + OFFSET_MAX * self->element_bytes;
+}
+
+/* Test data give the same bits in any order, but of ops with a tolerance. */
+static void compare(const subject *self, int output, uint64_t count, const redtune_value *got,
+                    const results *right, rdt_text *out) {
+    const bool exact = !rdt_op_find(self->problem.op)->tolerance;
+    if (exact && rdt_scalar_same(subject_result(self, output), got, &right->value[output])) return;
+    subject_compare_close(self, output, got, right, count, exact ? 0 : subject_depth(self, count),
+                          out);
+}
+
+static void check_results(const subject *self, uint64_t count, const uint64_t offset[],
+                          const redtune_value *got) {
+    const rdt_op_traits *op = rdt_op_find(self->problem.op);
+    const results_input input = {first_of(self, 0), first_of(self, 1), count, NULL};
+    results right;
+    results_reduce(&self->problem, &input, &right);
+    for (int k = 0; k < op->outputs; k++) {
+        rdt_text wrong = {0};
+        compare(self, k, count, &got[k], &right, &wrong);
+        check_that(!wrong.data, __FILE__, __LINE__,
+                   "%s: of %llu elements at offsets %llu and %llu, result %d: %s", self->name,
+                   (unsigned long long)count, (unsigned long long)offset[0],
+                   (unsigned long long)offset[1], k, wrong.data ? wrong.data : "");
+        rdt_text_free(&wrong);
+    }
+}
+
+/* Each input ends where its allocation ends, so that a checker of memory accesses finds a read
  * behind it; what lies before it decides, if it is taken. */
+static void check_inputs(subject *self, uint64_t count, const uint64_t offset[]) {
+    const size_t element = self->element_bytes;
+    rdt_buffer buffer[RDT_OP_INPUTS_MAX] = {{0}};
+    CUdeviceptr first[RDT_OP_INPUTS_MAX] = {0};
+    redtune_value got[RDT_OP_OUTPUTS_MAX];
+    for (int i = 0; i < rdt_op_find(self->problem.op)->inputs; i++) {
+        const size_t bytes = (offset[i] + count) * element;
+        CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &buffer[i], &err), err);
+        CHECK_OK(rdt_buffer_write(gpu.driver, buffer[i].address,
+                                  first_of(self, i) - offset[i] * element, bytes, gpu.stream, &err),
+                 err);
+        first[i] = buffer[i].address + offset[i] * element;
+    }
+    CHECK_OK(subject_reduce_all(self, first, count, got, &err), err);
+    check_results(self, count, offset, got);
+    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&buffer[i]);
+}
+
+/* The second input is aligned as the first one is, or otherwise. */
 static void check_input(subject *self, uint64_t count, uint64_t offset) {
-    rdt_buffer input = {0};
-    rdt_reference wanted;
-    redtune_value got;
-    size_t element = self->element_bytes, bytes = (offset + count) * element;
-    const char *elements = (const char *)room + OFFSET_MAX * element;
-    CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &input, &err), err);
-    CHECK_OK(rdt_buffer_write(gpu.driver, input.address, elements - offset * element, bytes,
-                              gpu.stream, &err),
-             err);
-    CHECK_OK(subject_reduce(self, input.address + offset * element, count, &got, &err), err);
-    rdt_reference_reduce(&self->problem, elements, count, &wanted);
-    subject_same(self, count, &got, &wanted.value, "at offset %llu", (unsigned long long)offset);
-    rdt_buffer_destroy(&input);
+    const uint64_t next = (offset + 1) % (OFFSET_MAX / self->element_bytes);
+    check_inputs(self, count, (const uint64_t[]){offset, count % 2 ? next : offset});
 }
 
 static void fill(const redtune_problem *problem, content each, const rdt_test_data *data) {
-    size_t bytes = redtune_dtype_bytes(problem->dtype);
-    uint64_t top = UINT64_C(1) << (8 * bytes - 1);
-    bool has_sign = rdt_scalar_is_signed(problem->dtype);
-    uint64_t end = each == LEAST ? (has_sign ? top : 0) : (has_sign ? top - 1 : UINT64_MAX);
-    redtune_value value = rdt_scalar_from_bits(problem->dtype, end);
-    redtune_value decider = rdt_test_data_decider(problem);
-    for (uint64_t i = 0; i < OFFSET_MAX; i++)
-        memcpy((char *)room + i * bytes, decider.bytes, bytes);
-    for (uint64_t i = 0; i < COUNT_MAX; i++)
-        memcpy((char *)room + (OFFSET_MAX + i) * bytes,
-               each == PATTERN ? (const char *)data->elements + i * bytes
-                               : (const char *)value.bytes,
-               bytes);
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    const uint64_t top = UINT64_C(1) << (8 * bytes - 1);
+    const bool has_sign = rdt_scalar_is_signed(problem->dtype);
+    const uint64_t end = each == LEAST ? (has_sign ? top : 0) : (has_sign ? top - 1 : UINT64_MAX);
+    const redtune_value value = rdt_scalar_from_bits(problem->dtype, end);
+    const redtune_value around[] = {rdt_test_data_decider(problem),
+                                    rdt_test_data_opposite(problem)};
+    const char *pattern[] = {data->elements, data->second};
+    for (int k = 0; k < rdt_op_find(problem->op)->inputs; k++) {
+        char *to = (char *)room[k];
+        for (uint64_t i = 0; i < OFFSET_MAX; i++) memcpy(to + i * bytes, around[k].bytes, bytes);
+        for (uint64_t i = 0; i < COUNT_MAX; i++)
+            memcpy(to + (OFFSET_MAX + i) * bytes,
+                   each == PATTERN ? pattern[k] + i * bytes : (const char *)value.bytes, bytes);
+    }
 }
 
 static void check_counts(subject *self) {
@@ -76,7 +116,7 @@ static void check_counts(subject *self) {
 }
 
 static void results_are_exact_at_every_count_and_offset(void) {
-    subject_for_each(&gpu, check_counts);
+    subject_for_each(&gpu, 0, check_counts);
 }
 
 /* Little enough for a tool that checks every access. */
@@ -90,7 +130,7 @@ static void check_few(subject *self) {
     rdt_test_data_destroy(data);
 }
 
-static void few_results_are_exact(void) { subject_for_each(&gpu, check_few); }
+static void few_results_are_exact(void) { subject_for_each(&gpu, 0, check_few); }
 
 /* ---- one element decides --------------------------------------------------------------------- */
 
@@ -118,13 +158,13 @@ typedef struct sweep {
     uint64_t at[SUBJECT_RESULTS], offset[SUBJECT_RESULTS];
 } sweep;
 
-static redtune_value results[SUBJECT_RESULTS];
+static redtune_value found[SUBJECT_RESULTS];
 
 static redtune_status flush(sweep *all) {
-    redtune_status status = subject_read(all->self, results, &err);
+    redtune_status status = subject_read(all->self, found, &err);
     for (uint64_t i = 0; !status && i < all->queued; i++) {
         redtune_value wanted = exact_one_hot(&all->self->problem, all->count, all->at[i]);
-        if (!subject_same(all->self, all->count, &results[i], &wanted,
+        if (!subject_same(all->self, all->count, &found[i], &wanted,
                           "at offset %llu, of which the one at %llu decides",
                           (unsigned long long)all->offset[i], (unsigned long long)all->at[i]))
             break;
@@ -171,7 +211,9 @@ static void check_one_hot(subject *self) {
     rdt_one_hot_destroy(&one_hot);
 }
 
-static void every_element_is_taken_once(void) { subject_for_each(&gpu, check_one_hot); }
+static void every_element_is_taken_once(void) {
+    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_one_hot);
+}
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
@@ -179,6 +221,7 @@ int main(int argc, char **argv) {
         FACT(results_are_exact_at_every_count_and_offset),
         FACT(every_element_is_taken_once),
     };
+    subject_is_late();
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -231,9 +231,8 @@ static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
     size_t count = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
-    CHECK_OK(
-        cover_pairs(shop.codegen, 0, &gpu.context->facts, COVER_KERNELS, &points, &count, &err),
-        err);
+    const cover_set set = {.scope = COVER_KERNELS, .op_count = RDT_REFERENCE_OPS};
+    CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, RUN_COUNT};
     size_t tried = 0;
     for (size_t i = 0; i < count && !check_state.failed; i++) {

@@ -25,15 +25,11 @@ static shape draw_shape(bool large) {
 
 static const layout_test test = {"rows", COUNT_MAX, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_every_op_and_dtype(&test);
-}
+static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
 
 /* Few blocks, and as many as there are tiles; more blocks than a block has threads; rows from any
  * element on, so that the first and the last elements are beside whole vectors. */
 static void blocks_share_rows(void) {
-    if (!gpu.context) SKIP("there is no GPU");
     static const split_test splits[] = {
         {"block=32,lanes=32,vec=1,unroll=1,finish=poll,per_sm=16",
          {{1027, 1, 1, 1027, 1}, {100, 2, 1, 107, 1}, {33, 1, 1, 33, 1}}},
@@ -49,15 +45,9 @@ static void blocks_share_rows(void) {
     check_splits(&test, splits);
 }
 
-static void few_shapes_of_the_covering_set_are_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_covering_set(&test);
-}
+static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_rows_backwards(&test, 40, 50);
-}
+static void steps_have_64_bits(void) { check_rows_backwards(&test, 40, 50); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

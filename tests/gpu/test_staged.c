@@ -26,20 +26,11 @@ static shape draw_shape(bool large) {
 
 static const layout_test test = {"staged", 3, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_every_op_and_dtype(&test);
-}
+static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
 
-static void few_shapes_of_the_covering_set_are_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_covering_set(&test);
-}
+static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_rows_backwards(&test, 3, 4);
-}
+static void steps_have_64_bits(void) { check_rows_backwards(&test, 3, 4); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {

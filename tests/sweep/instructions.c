@@ -41,7 +41,9 @@ static void load_all(rdt_compiler *compiler, rdt_codegen *codegen, const rdt_con
     size_t count = 0;
     facts.major = major;
     facts.minor = minor;
-    CHECK_OK(cover_pairs(codegen, 0, &facts, COVER_PROBLEMS, &points, &count, &err), err);
+    CHECK_OK(
+        cover_pairs(codegen, &facts, &(cover_set){.scope = COVER_PROBLEMS}, &points, &count, &err),
+        err);
     for (size_t i = 0; i < count; i++) {
         char *source = NULL;
         rdt_image image = {0};

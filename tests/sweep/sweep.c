@@ -246,7 +246,8 @@ static redtune_status try_all(sweep *self, redtune_error *err) {
     redtune_status status = rdt_builder_create(NULL, &self->builder, err);
     if (!status) status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
-    status = cover_pairs(codegen, 0, &self->gpu.context->facts, self->scope, &points, &count, err);
+    const cover_set set = {.scope = self->scope, .op_count = RDT_REFERENCE_OPS};
+    status = cover_pairs(codegen, &self->gpu.context->facts, &set, &points, &count, err);
     for (size_t i = self->part - 1; !status && i < count; i += self->parts) {
         choose_result(&points[i], i);
         status = try_point(self, codegen, &points[i], i, err);

@@ -16,7 +16,9 @@ static void compile_cover(int major, int minor) {
     rdt_facts facts = *rdt_facts_typical();
     facts.major = major;
     facts.minor = minor;
-    CHECK_OK(cover_pairs(codegen, 0, &facts, COVER_KERNELS, &points, &count, &err), err);
+    CHECK_OK(
+        cover_pairs(codegen, &facts, &(cover_set){.scope = COVER_KERNELS}, &points, &count, &err),
+        err);
     for (size_t i = 0; i < count; i++) {
         char *source = NULL, text[RDT_POINT_TEXT_BYTES];
         rdt_image image = {0};
