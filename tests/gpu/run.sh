@@ -14,18 +14,36 @@ rm -rf "$XDG_CACHE_HOME"
 
 ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
 
+# What takes long in the tests of many kernels is NVRTC, in one thread of a process.
+parts=$(nproc)
+[ "$parts" -le 16 ] || parts=16
+
+# shared TEST [FACT...]: as many processes as there are parts share the test's kernels. Prints how many
+# kernels each fact had.
+shared() {
+    local test=$1 name=${1##*test_gpu_} part rc=0 processes=()
+    shift
+    for ((part = 1; part <= parts; part++)); do
+        RDT_TEST_PART=$part/$parts within "${limit_s:-300}" "$test" "$@" >"$logs/$name.part$part" 2>&1 &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || rc=$?; done
+    grep -h FAILED "$logs/$name".part*
+    # "FACT: N of M kernels" and "FACT: N kernels"
+    awk '/: [0-9]+ (of [0-9]+ )?kernels$/ { n[$1] += $2; of[$1] = $3 == "of" ? " of " $4 : "" }
+         END { for (fact in n) printf "%s %d%s kernels; ", fact, n[fact], of[fact]; print "" }' \
+        "$logs/$name".part*
+    return $rc
+}
+
 step doctor "$redtune" doctor
-step kernels "$tests/test_gpu_kernels"
-step floats "$tests/test_gpu_floats"
+for test in kernels floats results rows columns skewed thin staged; do
+    step $test shared "$tests/test_gpu_$test"
+done
 step accumulate "$tests/test_gpu_accumulate"
 step ops "$tests/test_gpu_ops"
-step staged "$tests/test_gpu_staged"
-step skewed "$tests/test_gpu_skewed"
-step thin "$tests/test_gpu_thin"
-for layout in rows columns; do
-    step $layout "$tests/test_gpu_$layout"
-    step ${layout}_api "$tests/test_gpu_${layout}_api"
-done
+step rows_api "$tests/test_gpu_rows_api"
+step columns_api "$tests/test_gpu_columns_api"
 step api "$tests/test_gpu_api"
 step graphs "$tests/test_gpu_graphs"
 step captures "$tests/test_gpu_captures"
@@ -65,24 +83,43 @@ step torch_axes python3 "$here/torch_axes.py" "$build/libredtune.so"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
 
-# sanitize TOOL: the covering sets of all families, and results that blocks share, side by side. Each
-# has a minute, and does in it what it can; the last line says how many kernels that were.
-sanitize() {
-    local tool=$1 family rc=0 processes=()
-    for family in kernels rows columns staged; do
-        RDT_TEST_SECONDS=50 within 80 compute-sanitizer --tool "$tool" --error-exitcode 9 \
-            "$tests/test_gpu_$family" few blocks_share >"$logs/$tool.$family" 2>&1 &
-        processes+=($!)
+# The covering sets of all families, and results that blocks share.
+families=(kernels rows columns skewed thin staged)
+covering=(few blocks_share)
+
+# Kernels are compiled before a tool looks on: it slows that down, too.
+compile() {
+    local family rc=0
+    for family in "${families[@]}"; do
+        shared "$tests/test_gpu_$family" "${covering[@]}" || rc=$?
     done
-    for process in "${processes[@]}"; do wait "$process" || rc=$?; done
-    local found=("$logs/$tool".{kernels,rows,columns,staged})
-    cat "${found[@]}"
-    echo "$(sed -n 's/^few_.*: \(.* kernels\)$/\1/p' "${found[@]}" | paste -sd ,); errors:" \
-        "$(sed -n 's/^=* [A-Z]* *SUMMARY: \([0-9]*\) .*/\1/p' "${found[@]}" | paste -sd ' ')"
     return $rc
 }
-for tool in memcheck racecheck initcheck synccheck; do
-    step $tool sanitize $tool
-done
+
+# sanitize: all tools and families side by side. Each has a minute, and does in it what it can; the
+# last line says how many kernels that were, and how many errors.
+sanitize() {
+    local tool family rc=0 processes=()
+    for tool in memcheck racecheck initcheck synccheck; do
+        for family in "${families[@]}"; do
+            RDT_TEST_SECONDS=50 within 80 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+                "$tests/test_gpu_$family" "${covering[@]}" >"$logs/$tool.$family" 2>&1 &
+            processes+=($!)
+        done
+    done
+    for process in "${processes[@]}"; do wait "$process" || rc=$?; done
+    for tool in memcheck racecheck initcheck synccheck; do
+        cat "${families[@]/#/$logs/$tool.}" # their logs
+        awk -v tool="$tool" '/^few_.* kernels$/ { n += $2; m += $4 } /SUMMARY: [0-9]+ / { bad += $4 }
+             END { printf "%s: %d of %d kernels, %d errors\n", tool, n, m, bad }' \
+            "${families[@]/#/$logs/$tool.}" | tee -a "$logs/sanitized"
+    done
+    paste -sd ';' "$logs/sanitized"
+    return $rc
+}
+! is_wanted sanitizers || wanted+=(${wanted:+compile})
+rm -f "$logs/sanitized"
+step compile compile
+step sanitizers sanitize
 print_table
 exit $failed
