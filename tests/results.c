@@ -10,7 +10,7 @@ typedef struct job {
     const redtune_problem *problem;
     results_input in;
     double parameter[RDT_OP_PARAMETERS_MAX];
-    redtune_dtype accumulator, second;
+    redtune_dtype accumulator;
     results *out;
 } job;
 
@@ -48,18 +48,18 @@ static uint64_t bits_of(const job *self, const void *array, uint64_t i) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static redtune_dtype dtype_of(const job *self, int output) {
-    return output ? self->second : self->problem->result;
+static redtune_dtype dtype_at(const redtune_problem *problem, int output) {
+    return output ? rdt_problem_second(problem) : problem->result;
 }
 
 static void give_bits(job *self, int output, uint64_t bits) {
-    const redtune_dtype dtype = dtype_of(self, output);
+    const redtune_dtype dtype = dtype_at(self->problem, output);
     self->out->value[output] = rdt_scalar_from_bits(dtype, bits);
     self->out->exact[output] = rdt_scalar_real(dtype, &self->out->value[output], 0);
 }
 
 static void give_real(job *self, int output, long double exact, long double magnitude) {
-    const redtune_dtype dtype = dtype_of(self, output);
+    const redtune_dtype dtype = dtype_at(self->problem, output);
     self->out->value[output] = rdt_scalar_from_real(dtype, (double)exact);
     self->out->exact[output] = exact;
     self->out->magnitude[output] = magnitude;
@@ -373,7 +373,6 @@ void results_reduce(const redtune_problem *problem, const results_input *input, 
         .problem = problem,
         .in = *input,
         .accumulator = rdt_problem_accumulator(problem),
-        .second = rdt_problem_second(problem),
         .out = out,
     };
     for (int i = 0; i < op->parameters; i++)
@@ -420,7 +419,7 @@ static double roundings(const redtune_problem *problem, int output, uint64_t cou
 double results_bound(const redtune_problem *problem, int output, const results *right,
                      uint64_t count, double depth) {
     const redtune_dtype accumulator = rdt_problem_accumulator(problem),
-                        dtype = output ? rdt_problem_second(problem) : problem->result;
+                        dtype = dtype_at(problem, output);
     double n = roundings(problem, output, count, depth), u = unit_of(accumulator);
     if (n == 0 || !rdt_scalar_is_float(dtype)) return 0;
     if (!rdt_scalar_is_float(problem->dtype) && redtune_dtype_bytes(problem->dtype) == 8) n += 2;
@@ -431,10 +430,21 @@ double results_bound(const redtune_problem *problem, int output, const results *
 
 bool results_agree(const redtune_problem *problem, int output, const redtune_value *got,
                    const results *right, uint64_t count, double depth) {
-    const redtune_dtype dtype = output ? rdt_problem_second(problem) : problem->result;
+    const redtune_dtype dtype = dtype_at(problem, output);
     const double bound = results_bound(problem, output, right, count, depth);
     if (rdt_scalar_same(dtype, got, &right->value[output])) return true;
     if (!(bound > 0) || !isfinite(bound)) return false;
     const long double apart = rdt_scalar_real(dtype, got, 0) - right->exact[output];
     return fabsl(apart) <= (long double)bound;
+}
+
+bool results_same(const redtune_problem *problem, int output, const redtune_value *got,
+                  const results *right, uint64_t count) {
+    const redtune_op op = problem->op;
+    const redtune_dtype dtype = dtype_at(problem, output);
+    const bool rounds = rdt_op_find(op)->tolerance > 0;
+    if (rdt_scalar_same(dtype, got, &right->value[output])) return true;
+    if (!rounds && op != REDTUNE_LOGSUMEXP && op != REDTUNE_SLOGPROD && op != REDTUNE_NORMP)
+        return false;
+    return results_agree(problem, output, got, right, count, rounds ? (double)count + 12 : 0);
 }

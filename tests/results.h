@@ -29,3 +29,8 @@ double results_bound(const redtune_problem *problem, int output, const results *
 /* Whether the result is the right one, or within its bound of it. */
 bool results_agree(const redtune_problem *problem, int output, const redtune_value *got,
                    const results *right, uint64_t count, double depth);
+/* Whether it is the right result of test data (tuner/measure/test_data.h): to the bit, since all
+ * sums of them are exact, but where the op rounds what it combines (its entry's tolerance), or
+ * takes a logarithm or a power at the end. */
+bool results_same(const redtune_problem *problem, int output, const redtune_value *got,
+                  const results *right, uint64_t count);

@@ -157,15 +157,6 @@ typedef struct inputs {
     CUdeviceptr gpu[RDT_OP_INPUTS_MAX];
 } inputs;
 
-/* Test data give the same bits in any order, but of ops with a tolerance. */
-static void compare(const subject *self, int output, const redtune_value *got, const results *right,
-                    uint64_t count, rdt_text *out) {
-    const bool exact = !rdt_op_find(self->problem.op)->tolerance;
-    const double depth = exact ? 0 : (double)count + 12;
-    if (exact && rdt_scalar_same(subject_result(self, output), got, &right->value[output])) return;
-    subject_compare_close(self, output, got, right, count, depth, out);
-}
-
 /* Fails the fact, and is false, unless result r is the one wanted. */
 static bool check_result(const subject *self, const shape *at, uint64_t r, const inputs *from,
                          const redtune_value got[RDT_OP_OUTPUTS_MAX]) {
@@ -182,7 +173,7 @@ static bool check_result(const subject *self, const shape *at, uint64_t r, const
                    &right);
     for (int k = 0; k < op->outputs; k++) {
         rdt_text wrong = {0};
-        compare(self, k, &got[k], &right, extents->count, &wrong);
+        subject_compare_exact(self, k, &got[k], &right, extents->count, &wrong);
         const bool good = check_that(
             !wrong.data, __FILE__, __LINE__,
             "%s: of %llu elements at offsets %llu and %llu, result %llu (%d) of %llu x %llu, steps "

@@ -190,6 +190,12 @@ void subject_compare_close(const subject *self, int output, const redtune_value 
         add_difference(dtype, got, &right->value[output], out);
 }
 
+void subject_compare_exact(const subject *self, int output, const redtune_value *got,
+                           const results *right, uint64_t count, rdt_text *out) {
+    if (!results_same(&self->problem, output, got, right, count))
+        add_difference(subject_result(self, output), got, &right->value[output], out);
+}
+
 redtune_status subject_make_from(const device *gpu, const char *source, rdt_kernel **out,
                                  redtune_error *err) {
     const rdt_facts *facts = &gpu->context->facts;

@@ -71,6 +71,9 @@ void subject_compare(const subject *self, const redtune_value *got, const redtun
 /* Adds the same, of result `output`, unless got is within its bound of what is right. */
 void subject_compare_close(const subject *self, int output, const redtune_value *got,
                            const results *right, uint64_t count, double depth, rdt_text *out);
+/* The same, unless it is the right one of test data. */
+void subject_compare_exact(const subject *self, int output, const redtune_value *got,
+                           const results *right, uint64_t count, rdt_text *out);
 
 /* What follows reports to the test that includes it. */
 

@@ -1,4 +1,5 @@
-/* Inputs: elements that the sweep reduces, such that the result is exact whatever the order. */
+/* Inputs: elements that the sweep reduces, such that results are exact whatever the order, or, of
+ * ops with a tolerance, within their bounds. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,13 +18,13 @@ typedef enum input_kind {
     INPUT_KINDS
 } input_kind;
 
-/* count, offset and tile are given, the rest is made. */
+/* count, offsets and tile are given, the rest is made. */
 typedef struct input {
     uint64_t count;
-    uint64_t offset; /* elements behind an aligned address */
+    uint64_t offset[RDT_OP_INPUTS_MAX]; /* elements behind an aligned address, of each input */
     uint64_t tile;
     const char *name;
-    void *elements;
+    void *elements[RDT_OP_INPUTS_MAX]; /* NULL: an input that the op has not */
 } input;
 
 /* False where there is no such input for the problem and count. */

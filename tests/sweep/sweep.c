@@ -21,7 +21,7 @@
 #include "base/fail.h"
 #include "cover.h"
 #include "inputs.h"
-#include "reference.h"
+#include "results.h"
 #include "model/scalar.h"
 #include "simulated.h"
 #include "gpu/stream.h"
@@ -29,7 +29,7 @@
 static const uint64_t counts[] = {0, 1, 31, 32, 33, 255, 256, 257, 4095, 4097, 65537};
 enum {
     COUNTS = sizeof counts / sizeof *counts,
-    OUTPUT_BYTES = 16,
+    OUTPUT_BYTES = 16, /* of each result */
     POISON = 0xa5,
     VECTOR_BYTES = 16, /* of the widest load */
 };
@@ -52,6 +52,7 @@ typedef struct subject {
     rdt_kernel *kernel;
     rdt_launch launch;
     rdt_buffer output, scratch;
+    unsigned char (*results)[OUTPUT_BYTES]; /* those of the last launch */
 } subject;
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -64,71 +65,100 @@ static redtune_status look_for_findings(const sweep *self, redtune_status status
     return rdt_fail(err, REDTUNE_WRONG, finding.cuda_error, "%s", finding.text);
 }
 
-static redtune_status launch(const subject *self, CUdeviceptr input, uint64_t count,
-                             unsigned char result[OUTPUT_BYTES], redtune_error *err) {
+/* Runs the kernel, and reads its results with what lies behind them. */
+static redtune_status launch(const subject *self, const CUdeviceptr first[RDT_OP_INPUTS_MAX],
+                             uint64_t count, redtune_error *err) {
     const simulated *gpu = &self->all->gpu;
-    rdt_operands operands = {.input = input,
-                             .extents.count = count,
-                             .output = self->output.address,
-                             .scratch = self->scratch.address};
+    const rdt_op_traits *op = rdt_op_find(self->point->problem.op);
+    rdt_operands operands = {
+        .input = first[0],
+        .extents.count = count,
+        .output = self->output.address,
+        .scratch = self->scratch.address,
+        .given = {.input = first[1], .output = self->output.address + OUTPUT_BYTES}};
+    for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
     CUresult rc =
-        gpu->driver->memset_d8_async(self->output.address, POISON, OUTPUT_BYTES, gpu->stream);
-    redtune_status status = rdt_driver_check(gpu->driver, rc, err, "poison the result");
+        gpu->driver->memset_d8_async(self->output.address, POISON, self->output.bytes, gpu->stream);
+    redtune_status status = rdt_driver_check(gpu->driver, rc, err, "poison the results");
     if (!status)
-        status = rdt_kernel_launch(self->kernel, &self->launch, operands, gpu->stream, err);
+        status = rdt_kernel_start(self->kernel, &self->launch, &operands, gpu->stream, err);
     if (!status)
-        status = rdt_buffer_read(gpu->driver, result, self->output.address, OUTPUT_BYTES,
-                                 gpu->stream, err);
+        status = rdt_buffer_read(gpu->driver, self->results, self->output.address,
+                                 self->output.bytes, gpu->stream, err);
     self->all->launches++;
     return look_for_findings(self->all, status, err);
 }
 
-static redtune_status wrong_result(const subject *self, const input *data, const redtune_value *got,
-                                   const redtune_value *wanted, redtune_error *err) {
-    redtune_dtype dtype = self->point->problem.result;
+static redtune_status wrong_result(const subject *self, const input *data, int output,
+                                   const redtune_value *got, const redtune_value *wanted,
+                                   redtune_error *err) {
+    const redtune_problem *problem = &self->point->problem;
+    redtune_dtype dtype = output ? rdt_problem_second(problem) : problem->result;
     rdt_text text = {0};
     rdt_text_addf(&text, "of %llu elements at offset %llu (%s) it gives ",
-                  (unsigned long long)data->count, (unsigned long long)data->offset, data->name);
+                  (unsigned long long)data->count, (unsigned long long)data->offset[0], data->name);
     rdt_scalar_print(dtype, got, &text);
     rdt_text_add(&text, " and not ");
     rdt_scalar_print(dtype, wanted, &text);
+    if (output) rdt_text_add(&text, " for its second result");
     redtune_status status = rdt_fail(err, REDTUNE_WRONG, 0, "%s", text.data ? text.data : "");
     rdt_text_free(&text);
     return status;
 }
 
-/* Runs the kernel on the input under the schedules from first to last. The elements end where their
- * allocation ends, so that a read behind them is found; those before them are never written. */
+static redtune_status check_result(const subject *self, const input *data, int output,
+                                   const results *right, redtune_error *err) {
+    const redtune_problem *problem = &self->point->problem;
+    const redtune_dtype dtype = output ? rdt_problem_second(problem) : problem->result;
+    const unsigned char *bytes = self->results[output];
+    redtune_value got;
+    memcpy(&got, bytes, sizeof got);
+    if (!results_same(problem, output, &got, right, data->count))
+        return wrong_result(self, data, output, &got, &right->value[output], err);
+    for (size_t i = redtune_dtype_bytes(dtype); i < OUTPUT_BYTES; i++)
+        if (bytes[i] != POISON)
+            return rdt_fail(err, REDTUNE_WRONG, 0, "it writes behind its result");
+    return REDTUNE_OK;
+}
+
+/* Runs the kernel on the input under the schedules from first to last. */
+static redtune_status run(const subject *self, const input *data, const CUdeviceptr start[],
+                          int first, int last, redtune_error *err) {
+    const redtune_problem *problem = &self->point->problem;
+    const results_input of = {data->elements[0], data->elements[1], data->count, NULL};
+    redtune_status status = REDTUNE_OK;
+    results right;
+    results_reduce(problem, &of, &right);
+    for (int schedule = first; !status && schedule <= last; schedule++) {
+        char seed[16];
+        snprintf(seed, sizeof seed, "%d", schedule);
+        self->all->gpu.set("REDTUNE_SIM_SEED", seed);
+        status = launch(self, start, data->count, err);
+        for (int k = 0; !status && k < rdt_op_find(problem->op)->outputs; k++)
+            status = check_result(self, data, k, &right, err);
+    }
+    return status;
+}
+
+/* The elements end where their allocation ends, so that a read behind them is found; those before
+ * them are never written. */
 static redtune_status reduce(const subject *self, const input *data, int first, int last,
                              redtune_error *err) {
     const simulated *gpu = &self->all->gpu;
-    const redtune_problem *problem = &self->point->problem;
-    size_t element = redtune_dtype_bytes(problem->dtype);
-    rdt_buffer buffer = {0};
-    rdt_reference wanted;
-    rdt_reference_reduce(problem, data->elements, data->count, &wanted);
-    redtune_status status = rdt_buffer_create(
-        gpu->driver, (size_t)(data->offset + data->count) * element, &buffer, err);
-    CUdeviceptr start = buffer.address + data->offset * element;
-    if (!status)
-        status = rdt_buffer_write(gpu->driver, start, data->elements, (size_t)data->count * element,
-                                  gpu->stream, err);
-    for (int schedule = first; !status && schedule <= last; schedule++) {
-        unsigned char bytes[OUTPUT_BYTES];
-        redtune_value got;
-        char seed[16];
-        snprintf(seed, sizeof seed, "%d", schedule);
-        gpu->set("REDTUNE_SIM_SEED", seed);
-        status = launch(self, start, data->count, bytes, err);
-        if (status) break;
-        memcpy(&got, bytes, sizeof got);
-        bool good = rdt_scalar_same(problem->result, &got, &wanted.value);
-        if (!good) status = wrong_result(self, data, &got, &wanted.value, err);
-        for (size_t i = redtune_dtype_bytes(problem->result); good && i < OUTPUT_BYTES; i++)
-            if (bytes[i] != POISON)
-                status = rdt_fail(err, REDTUNE_WRONG, 0, "it writes behind its result");
+    const size_t element = redtune_dtype_bytes(self->point->problem.dtype);
+    rdt_buffer buffer[RDT_OP_INPUTS_MAX] = {{0}};
+    CUdeviceptr start[RDT_OP_INPUTS_MAX] = {0};
+    redtune_status status = REDTUNE_OK;
+    for (int k = 0; !status && k < RDT_OP_INPUTS_MAX && data->elements[k]; k++) {
+        const size_t bytes = (size_t)data->count * element;
+        status = rdt_buffer_create(gpu->driver, data->offset[k] * element + bytes, &buffer[k], err);
+        start[k] = buffer[k].address + data->offset[k] * element;
+        if (!status)
+            status =
+                rdt_buffer_write(gpu->driver, start[k], data->elements[k], bytes, gpu->stream, err);
     }
-    rdt_buffer_destroy(&buffer);
+    if (!status) status = run(self, data, start, first, last, err);
+    for (int k = 0; k < RDT_OP_INPUTS_MAX; k++) rdt_buffer_destroy(&buffer[k]);
     return status;
 }
 
@@ -143,7 +173,7 @@ static redtune_status try_count(const subject *self, size_t at, redtune_error *e
     for (int kind = 0; !status && kind < INPUT_KINDS; kind++) {
         input data = {
             .count = counts[at],
-            .offset = (self->index + at + (size_t)kind) % aligned,
+            .offset = {(self->index + at + (size_t)kind) % aligned, (self->index + at) % aligned},
             .tile = self->launch.tile,
         };
         int turn = 1 + (int)(self->index + at + (size_t)kind) % schedules;
@@ -171,7 +201,9 @@ static redtune_status check_scratch(const subject *self, redtune_error *err) {
 
 static redtune_status try_kernel(subject *self, redtune_error *err) {
     const simulated *gpu = &self->all->gpu;
-    redtune_status status = rdt_buffer_create(gpu->driver, OUTPUT_BYTES, &self->output, err);
+    unsigned char results[RDT_OP_OUTPUTS_MAX][OUTPUT_BYTES];
+    redtune_status status = rdt_buffer_create(gpu->driver, sizeof results, &self->output, err);
+    self->results = results;
     if (!status)
         status = rdt_buffer_create(gpu->driver, (size_t)RDT_SCRATCH_BYTES, &self->scratch, err);
     if (!status) {
@@ -246,7 +278,7 @@ static redtune_status try_all(sweep *self, redtune_error *err) {
     redtune_status status = rdt_builder_create(NULL, &self->builder, err);
     if (!status) status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
-    const cover_set set = {.scope = self->scope, .op_count = RDT_REFERENCE_OPS};
+    const cover_set set = {.scope = self->scope};
     status = cover_pairs(codegen, &self->gpu.context->facts, &set, &points, &count, err);
     for (size_t i = self->part - 1; !status && i < count; i += self->parts) {
         choose_result(&points[i], i);
