@@ -22,7 +22,8 @@ class Problem(ctypes.Structure):
         ("step", ctypes.c_uint64),
         ("order", ctypes.c_int),
         ("uses", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64 * 2),
+        ("segmented", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64 * 1),
     ]
 
 

@@ -121,6 +121,12 @@ typedef enum redtune_use {
     REDTUNE_USE_DEVICE_COUNT = 2 /* operands.d_count */
 } redtune_use;
 
+/* What is reduced where segments are (redtune/list.h), in place of outer * inner results. */
+typedef enum redtune_segmented {
+    REDTUNE_SEGMENTED_NOT = 0,
+    REDTUNE_SEGMENTED_EACH, /* each of outer segments, which have count elements on average */
+} redtune_segmented;
+
 /* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
  * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
  * Zero fields mean the usual: one result, and elements that lie side by side in device memory. */
@@ -140,7 +146,9 @@ typedef struct redtune_problem {
     uint64_t step;       /* 0: inner */
     redtune_order order;
     uint64_t uses; /* redtune_use; 0: none */
-    uint64_t reserved[2];
+    uint64_t
+        segmented; /* redtune_segmented; 0: elements lie as above. Else inner and steps are 0 */
+    uint64_t reserved[1];
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */

@@ -22,6 +22,8 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_finish", &kernel->finish, err);
     if (!status && launch->accumulates)
         status = find_function(kernel, "redtune_combine", &kernel->combine, err);
+    if (!status && launch->segments)
+        status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (status) {
         rdt_kernel_unload(kernel);
         return status;
@@ -68,8 +70,40 @@ static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t b
     return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
 }
 
+/* Blocks of the first launch: a warp for every 32 segments, and enough to read their tables. */
+static uint32_t prefix_blocks(uint64_t segments) {
+    enum { PER_BLOCK = RDT_PREFIX_THREADS, BLOCKS_MAX = 256 };
+    const uint64_t blocks = segments / PER_BLOCK + 1;
+    return blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX;
+}
+
+static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch *how,
+                                     const rdt_operands *operands, CUstream stream,
+                                     redtune_error *err) {
+    const rdt_driver *driver = kernel->driver;
+    const bool can = can_overlap(kernel, how), two = operands->segments.end != 0;
+    uint32_t overlaps = can && (two || operands->chained);
+    void *const segments = (void *)&operands->segments, *const scratch = (void *)&operands->scratch;
+    CUresult rc = CUDA_SUCCESS;
+    if (two) {
+        void *prefix_args[] = {segments, scratch};
+        rc = launch(driver, kernel->prefix, prefix_blocks(operands->segments.count),
+                    RDT_PREFIX_THREADS, can && operands->chained, stream, prefix_args);
+    }
+    void *reduce_args[] = {
+        (void *)&operands->input, segments, (void *)&operands->output, scratch, &overlaps,
+        (void *)&operands->given};
+    if (!rc)
+        rc = launch(driver, kernel->reduce, how->blocks_max, how->threads, overlaps, stream,
+                    reduce_args);
+    return rdt_driver_check(driver, rc, err, "launch a reduction of segments on %u blocks of %u",
+                            how->blocks_max, how->threads);
+}
+
 redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,
                                 const rdt_operands *operands, CUstream stream, redtune_error *err) {
+    if (__builtin_expect(how->segments, 0))
+        return start_segments(kernel, how, operands, stream, err);
     const rdt_driver *driver = kernel->driver;
     rdt_extents extents = rdt_launch_complete(operands->extents);
     uint32_t blocks = rdt_launch_grid(how, &extents);

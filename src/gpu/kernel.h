@@ -7,7 +7,8 @@
 typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
-    CUfunction reduce, finish, combine; /* the last two only where the launch has them */
+    CUfunction reduce;
+    CUfunction finish, combine, prefix; /* each only where the launch has it */
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
@@ -24,6 +25,7 @@ void rdt_kernel_forget(rdt_kernel *kernel);
 typedef struct rdt_operands {
     CUdeviceptr input;
     rdt_extents extents;
+    rdt_segments segments; /* in place of the extents, where the launch is of segments */
     CUdeviceptr output, scratch;
     rdt_given given;
     /* The launch before on the stream is a reduction, too. Where the kernel can, it is launched

@@ -54,6 +54,18 @@ typedef struct rdt_extents {
     uint64_t outer_step, step; /* elements */
 } rdt_extents;
 
+/* In place of the extents, for a kernel of segments: segment i has the elements from that of number
+ * begin[i] up to that of end[i]. Before such a kernel, where end is not 0, its source's
+ *   redtune_prefix(rdt_segments, void *scratch)
+ * is launched on any number of blocks of RDT_PREFIX_THREADS, which leaves the work before the
+ * segments in the slots. */
+enum { RDT_PREFIX_THREADS = 256 };
+typedef struct rdt_segments {
+    uint64_t begin, end; /* tables on the GPU; end is 0 where segment i ends at begin[i + 1] */
+    uint64_t count;
+    uint64_t wide; /* 1: offsets have 64 bits; 0: 32 */
+} rdt_segments;
+
 /* With what the zeros stand for in their place. Inline: every call of a plan comes by here. */
 static inline rdt_extents rdt_launch_complete(rdt_extents extents) {
     if (!extents.outer) extents.outer = 1;
@@ -88,6 +100,7 @@ typedef struct rdt_launch {
     bool accumulates; /* output is an accumulator, and the kernel has redtune_combine */
     /* That an accumulator takes: RDT_ACCUMULATOR_BYTES or RDT_ACCUMULATOR_BYTES_MAX. */
     uint32_t slot_bytes;
+    bool segments; /* the kernel takes rdt_segments, and is launched on blocks_max blocks */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

@@ -187,6 +187,7 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
     if (!status) status = rdt_problem_check_extents(problem, err);
     if (!status) status = check_uses(problem, op, err);
+    if (!status) status = rdt_problem_segments_check(problem, err);
     if (status) return status;
     *out = *problem;
     out->result = result;
@@ -256,6 +257,7 @@ rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
 }
 
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
+    if (problem->segmented) return RDT_LAYOUT_RAGGED;
     const rdt_extents extents = rdt_problem_extents(problem);
     return rdt_problem_layout_of(&extents);
 }
@@ -348,6 +350,7 @@ bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b
 int rdt_problem_alignment(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     uint64_t steps = extents.outer > 1 ? extents.outer_step : 0;
+    if (problem->segmented) return RDT_ALIGNMENT_MAX; /* wherever the segments are */
     if (rdt_problem_layout_of(&extents) == RDT_LAYOUT_COLUMNS) steps |= extents.step;
     const uint64_t bytes = steps * redtune_dtype_bytes(problem->dtype) | RDT_ALIGNMENT_MAX;
     return (int)(bytes & -bytes);
@@ -386,11 +389,13 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     bool is_usual = problem->result == usual_result(op, 0, rdt_dtype_find(problem->dtype));
-    const bool several = problem->outer > 1, columns = problem->inner > 1;
+    const bool several = problem->outer > 1 || problem->segmented, columns = problem->inner > 1;
     char before[40] = "", inner[40] = "", behind[40] = "";
     if (several)
-        snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer,
-                 columns ? " x " : " rows of ");
+        snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer ? problem->outer : 1,
+                 columns              ? " x "
+                 : problem->segmented ? " segments of about "
+                                      : " rows of ");
     if (columns) {
         snprintf(inner, sizeof inner, " x %" PRIu64, problem->inner);
         snprintf(behind, sizeof behind, " along axis %d", several);

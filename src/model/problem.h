@@ -16,10 +16,11 @@
 #define RDT_LAYOUT_LIST(X)                                                                         \
     X(RDT_LAYOUT_WHOLE, "whole")     /* one result, of elements side by side */                    \
     X(RDT_LAYOUT_ROWS, "rows")       /* several, each of elements side by side */                  \
-    X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */
+    X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */          \
+    X(RDT_LAYOUT_RAGGED, "ragged")   /* one of each segment, by tables (redtune/list.h) */
 #define RDT_ORDER_LIST(X) X(REDTUNE_ORDER_FREE, "free")
 
-/* A kernel of one layout is right for those before it, too. */
+/* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
 #define ENTRY(id, name) id,
     RDT_LAYOUT_LIST(ENTRY)
@@ -48,6 +49,11 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);
+/* Whether a problem of segments makes sense; of others nothing is looked at. */
+redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err);
+/* REDTUNE_UNSUPPORTED for segments: cannot <verb> them. */
+redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const char *verb,
+                                           redtune_error *err);
 /* The extents with what their zeros stand for in their place. */
 rdt_extents rdt_problem_extents(const redtune_problem *problem);
 /* How many elements the input spans, from the first to the last one; false: more than `most`, or

@@ -208,7 +208,7 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X(NULL, strcmp(redtune_effort_name(NONE), "unknown"))
 
 /* Structs of programs of a later version, or that were not zeroed: their type, and the call. */
-#define OF_LATER .reserved = {[1] = 1}
+#define OF_LATER .reserved = {1}
 static redtune_problem later_folded = {.dtype = REDTUNE_F32, OF_LATER};
 static const redtune_problem later_problem = {.dtype = REDTUNE_F32, .count = 1000, OF_LATER};
 static const redtune_operands later_operands = {.d_in = {value}, .d_out = {value}, OF_LATER};

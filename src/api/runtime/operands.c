@@ -26,6 +26,8 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         .count_max = rdt_problem_count_max(problem->dtype),
         .layout = rdt_problem_layout(problem),
     };
+    /* No extents span so few: a run of such a plan has tables. */
+    if (problem->segmented) out.count_max = 0;
     if (slot_bytes) {
         out.result_bytes[0] = slot_bytes;
         out.result_bytes[1] = 0;
@@ -44,6 +46,11 @@ static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintpt
 static redtune_status refuse_extents(const rdt_signature *signature, const rdt_extents *extents,
                                      redtune_error *err) {
     const rdt_layout layout = rdt_problem_layout_of(extents);
+    if (signature->layout == RDT_LAYOUT_RAGGED)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " elements by a plan of segments: run it by "
+                        "redtune_plan_run_segments, or redtune_run_segments",
+                        extents->count);
     if (layout > signature->layout && layout == RDT_LAYOUT_COLUMNS)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " x %" PRIu64 " columns, of elements %" PRIu64
@@ -158,10 +165,9 @@ static redtune_status check_apart(const rdt_traffic *traffic, redtune_error *err
     return REDTUNE_OK;
 }
 
-/* After the first input and the first output. */
-static redtune_status take_more(const rdt_signature *signature, const redtune_operands *given,
-                                uint64_t elements, uint64_t results, rdt_given *out,
-                                rdt_traffic *traffic, redtune_error *err) {
+redtune_status rdt_operands_take_more(const rdt_signature *signature, const redtune_operands *given,
+                                      uint64_t elements, uint64_t results, rdt_given *out,
+                                      rdt_traffic *traffic, redtune_error *err) {
     const rdt_op_traits *op = signature->op;
     redtune_status status = check_kinds(signature, given, elements, err);
     if (status) return status;
@@ -210,8 +216,8 @@ redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_o
     if (rdt_scratch_pool_overlap(&traffic->read[0], &traffic->written[0]))
         return refuse_overlap(0, &traffic->written[0], read_places[0], &traffic->read[0], err);
     if (__builtin_expect(signature->plain && !more, 1)) return REDTUNE_OK;
-    return take_more(signature, more ? more : &nothing, elements, results, &operands->given,
-                     traffic, err);
+    return rdt_operands_take_more(signature, more ? more : &nothing, elements, results,
+                                  &operands->given, traffic, err);
 }
 
 static redtune_status check_pointer(const rdt_context *context, const char *name,

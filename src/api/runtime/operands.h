@@ -48,6 +48,12 @@ void rdt_operands_set_scalars(const rdt_op_traits *op, const double *parameters,
 redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_operands *more,
                                  rdt_operands *operands, rdt_traffic *traffic, redtune_error *err);
 
+/* The part of it after the first input and the first output: those are in *traffic, `elements` and
+ * `results` of them. */
+redtune_status rdt_operands_take_more(const rdt_signature *signature, const redtune_operands *given,
+                                      uint64_t elements, uint64_t results, rdt_given *out,
+                                      rdt_traffic *traffic, redtune_error *err);
+
 /* For REDTUNE_CHECK: asks the driver about each pointer. The context is current. */
 redtune_status rdt_operands_check_pointers(const rdt_context *context, const rdt_traffic *traffic,
                                            redtune_error *err);

@@ -58,8 +58,9 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     resolved.config = NULL; /* the caller's */
     plan->problem = resolved;
     atomic_init(&plan->now, plan->first);
-    /* What is pinned, or a part of something, is nothing to tune. */
-    if (rt->recorder && !accumulates && plan->first->info.match != REDTUNE_MATCH_PINNED)
+    /* What is pinned, a part of something or of segments is nothing to tune. */
+    if (rt->recorder && !accumulates && !resolved.segmented &&
+        plan->first->info.match != REDTUNE_MATCH_PINNED)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
@@ -101,7 +102,8 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     const rdt_call call = {
         .stream = stream,
         .traffic = traffic,
-        .two_launches = executable->launch.final_threads != 0,
+        .two_launches = executable->launch.final_threads ||
+                        (executable->launch.segments && operands->segments.end),
     };
     rdt_turn turn;
     redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);
@@ -113,6 +115,18 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     return status;
 }
 
+redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
+                              const rdt_traffic *traffic, CUstream stream, redtune_error *err) {
+    const rdt_executable *executable = rdt_plan_executable(plan);
+    rdt_trace_push("redtune run");
+    redtune_status status =
+        operands->scratch
+            ? rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err)
+            : run_here(plan, executable, traffic, operands, stream, err);
+    rdt_trace_pop();
+    return status;
+}
+
 redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
                             const redtune_operands *more, CUstream stream, redtune_error *err) {
     rdt_traffic traffic;
@@ -120,17 +134,11 @@ redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
     redtune_status status = rdt_operands_take(&plan->signature, more, operands, &traffic, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
-    const rdt_executable *executable = rdt_plan_executable(plan);
     bool entered = false;
     status = rdt_context_enter(context, &entered, err);
     if (status) return status;
-    rdt_trace_push("redtune run");
     if (plan->rt->check) status = rdt_operands_check_pointers(context, &traffic, err);
-    if (!status)
-        status = operands->scratch ? rdt_kernel_start(executable->kernel, &executable->launch,
-                                                      operands, stream, err)
-                                   : run_here(plan, executable, &traffic, operands, stream, err);
-    rdt_trace_pop();
+    if (!status) status = rdt_plan_start(plan, operands, &traffic, stream, err);
     rdt_context_leave(context, entered);
     if (__builtin_expect(plan->tally != NULL, 0) && !status)
         rdt_recorder_count(plan->tally, &operands->extents);
@@ -144,18 +152,24 @@ redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_
     return rdt_plan_run(plan, &operands, NULL, stream, err);
 }
 
+redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspace *workspace,
+                                       rdt_operands *out, redtune_error *err) {
+    if (!workspace) return REDTUNE_OK;
+    if (rt && workspace->rt != rt)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: the workspace is of another redtune than the plan");
+    out->scratch = workspace->address;
+    return REDTUNE_OK;
+}
+
 redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *given,
                                      rdt_operands *out, const redtune_operands **more,
                                      redtune_error *err) {
     if (!given) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the operands are NULL");
-    const redtune_workspace *workspace = given->workspace;
-    if (workspace && rt && workspace->rt != rt)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce: the workspace is of another redtune than the plan");
-    redtune_status status = rdt_reserved_check(RDT_RESERVED(given), "redtune_operands", err);
-    if (status) return status;
     rdt_operands_set(out, given->d_in[0], given->d_out[0], 0);
-    if (workspace) out->scratch = workspace->address;
+    redtune_status status = rdt_plan_take_workspace(rt, given->workspace, out, err);
+    if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_operands", err);
+    if (status) return status;
     *more = rdt_operands_have_more(given) ? given : NULL;
     return REDTUNE_OK;
 }

@@ -30,6 +30,17 @@ redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *
 redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
                             const redtune_operands *more, CUstream stream, redtune_error *err);
 
+/* The part of both that launches: the context is current, and the operands are complete. */
+redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
+                              const rdt_traffic *traffic, CUstream stream, redtune_error *err);
+/* The caller's scratch, if any, into *out; rt as above. */
+redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspace *workspace,
+                                       rdt_operands *out, redtune_error *err);
+
+/* The plan of the problem in rt's table, found or made, for a run on the stream: reduce.c. */
+redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
+                                    redtune_plan **out, redtune_error *err);
+
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {
     return atomic_load_explicit(&plan->now, memory_order_acquire);

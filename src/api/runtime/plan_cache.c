@@ -41,6 +41,7 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
         problem->result,
         problem->order,
         (int64_t)problem->uses,
+        (int64_t)problem->segmented,
         (int64_t)problem->count,
         (int64_t)problem->outer,
         (int64_t)problem->inner,

@@ -43,7 +43,8 @@ static int alignment_of(const redtune_problem *problem) {
 #undef ENTRY
     };
     const bool columns = is_of_columns(problem);
-    if ((!columns && problem->outer < 2) || (unsigned)problem->dtype >= sizeof element_bytes)
+    if ((!columns && problem->outer < 2) || problem->segmented ||
+        (unsigned)problem->dtype >= sizeof element_bytes)
         return 0;
     const uint64_t inner = above_one(problem->inner) ? problem->inner : 1;
     uint64_t steps = columns ? (problem->step ? problem->step : inner) : 0;
@@ -63,7 +64,8 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_pro
     unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->uses * 5519 +
                     (unsigned)problem->dtype * 1303 + (unsigned)problem->result * 27191 +
                     (unsigned)powers.count + (unsigned)powers.outer * 71 +
-                    (unsigned)powers.inner * 4583 + (unsigned)powers.alignment * 337;
+                    (unsigned)powers.inner * 4583 + (unsigned)powers.alignment * 337 +
+                    (unsigned)problem->segmented * 809;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
@@ -71,9 +73,9 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, pow
     const redtune_problem *key = &entry->key;
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
-           key->uses == problem->uses && entry->powers.count == powers.count &&
-           entry->powers.outer == powers.outer && entry->powers.inner == powers.inner &&
-           entry->powers.alignment == powers.alignment &&
+           key->uses == problem->uses && key->segmented == problem->segmented &&
+           entry->powers.count == powers.count && entry->powers.outer == powers.outer &&
+           entry->powers.inner == powers.inner && entry->powers.alignment == powers.alignment &&
            is_of_columns(key) == is_of_columns(problem);
 }
 
@@ -149,6 +151,7 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     typical.count = rdt_plan_table_count(resolved->count);
     typical.outer = rdt_plan_table_count(resolved->outer);
     typical.inner = rdt_plan_table_count(resolved->inner);
+    if (typical.segmented) return typical;
     set_steps(&typical, unit, any_multiple, true);
     const rdt_extents extents = rdt_problem_extents(&typical);
     /* Results that share elements may be more than fit side by side. */

@@ -122,6 +122,12 @@ static redtune_status take_plan(redtune *rt, const redtune_problem *problem, boo
     return status;
 }
 
+redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
+                                    redtune_plan **out, redtune_error *err) {
+    *out = problem ? find_plan(rt, problem) : NULL;
+    return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, err);
+}
+
 /* Runs it on the problem's extents. simple: it has one input and one output. */
 static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
                                   rdt_operands *operands, const redtune_operands *more, bool simple,

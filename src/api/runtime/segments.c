@@ -1,0 +1,162 @@
+/* Segments: runs whose elements are where tables on the GPU say. */
+#include "redtune/list.h"
+
+#include <inttypes.h>
+#include "api/runtime/plan.h"
+#include "base/reserved.h"
+#include "gpu/pointer.h"
+
+enum { TABLES = 2, OUTPUTS = RDT_WRITES_MAX };
+static const char *const table_names[TABLES] = {"d_begin", "d_end"};
+static const char *const output_names[OUTPUTS] = {"d_out", "d_out[1]"};
+
+/* A run: its operands as a launch takes them, and the memory that the host knows it to use. */
+typedef struct segments_run {
+    rdt_operands operands;
+    rdt_span table[TABLES]; /* one that ends at 0 is none */
+    rdt_traffic traffic;
+} segments_run;
+
+static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintptr_t)pointer; }
+
+static redtune_status take_offset_bytes(const redtune_segments *given, uint64_t *bytes,
+                                        redtune_error *err) {
+    *bytes = given->offset_bytes ? given->offset_bytes : sizeof(uint64_t);
+    if (*bytes == sizeof(uint32_t) || *bytes == sizeof(uint64_t)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce segments with offsets of %" PRIu64
+                    " bytes: set offset_bytes to 4 or 8",
+                    given->offset_bytes);
+}
+
+static redtune_status take_tables(segments_run *self, const redtune_segments *given,
+                                  redtune_error *err) {
+    const CUdeviceptr place[TABLES] = {address_of(given->d_begin), address_of(given->d_end)};
+    uint64_t bytes = 0;
+    redtune_status status = take_offset_bytes(given, &bytes, err);
+    if (status) return status;
+    if (given->count > rdt_problem_count_max(REDTUNE_I64))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " segments: at most %" PRIu64, given->count,
+                        rdt_problem_count_max(REDTUNE_I64));
+    for (int i = 0; i < TABLES; i++) {
+        if ((!place[i] && i == 0) || place[i] % bytes)
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot read segments at %p: %s must be aligned to %" PRIu64 " bytes%s",
+                            (void *)(uintptr_t)place[i], table_names[i], bytes,
+                            i ? "" : " and not NULL");
+        const uint64_t offsets = given->count + !place[1];
+        self->table[i] = (rdt_span){place[i], place[i] ? place[i] + offsets * bytes : 0};
+    }
+    self->operands.segments = (rdt_segments){place[0], place[1], given->count, bytes == 8};
+    /* A run that goes on from results makes each once: it does not rely on offsets' order. */
+    if (given->accumulate && !place[1]) self->operands.segments.end = place[0] + bytes;
+    return REDTUNE_OK;
+}
+
+static redtune_status check_input(const rdt_signature *signature, CUdeviceptr input,
+                                  redtune_error *err) {
+    if (input % signature->input_bytes == 0) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce from %p: d_in must be aligned to %zu bytes",
+                    (void *)(uintptr_t)input, signature->input_bytes);
+}
+
+static redtune_status take_first_output(segments_run *self, const rdt_signature *signature,
+                                        redtune_error *err) {
+    const CUdeviceptr to = self->operands.output;
+    const size_t bytes = signature->result_bytes[0];
+    if (!to || to % bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
+                        (void *)(uintptr_t)to, bytes);
+    self->traffic.written[0] = (rdt_span){to, to + self->operands.segments.count * bytes};
+    self->traffic.written_count = 1;
+    return REDTUNE_OK;
+}
+
+static redtune_status check_apart(const segments_run *self, redtune_error *err) {
+    for (int i = 0; i < self->traffic.written_count; i++)
+        for (int k = 0; k < TABLES; k++)
+            if (rdt_scratch_pool_overlap(&self->traffic.written[i], &self->table[k]))
+                return rdt_fail(err, REDTUNE_INVALID, 0,
+                                "cannot reduce into %p: %s lies within %s; give it memory of its "
+                                "own",
+                                (void *)(uintptr_t)self->traffic.written[i].begin, output_names[i],
+                                table_names[k]);
+    return REDTUNE_OK;
+}
+
+static redtune_status take(segments_run *self, const redtune_plan *plan,
+                           const redtune_segments *given, redtune_error *err) {
+    const rdt_signature *signature = &plan->signature;
+    const redtune_operands more = {
+        .d_out = {given->d_out[0], given->d_out[1]},
+        .parameters = given->parameters,
+        .d_parameters = given->d_parameters,
+        .accumulate = given->accumulate,
+    };
+    rdt_operands_set(&self->operands, given->d_in, given->d_out[0], 0);
+    self->traffic.read[0] = (rdt_span){0, 0};
+    redtune_status status =
+        rdt_plan_take_workspace(plan->rt, given->workspace, &self->operands, err);
+    if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_segments", err);
+    if (!status) status = take_tables(self, given, err);
+    if (!status) status = check_input(signature, self->operands.input, err);
+    if (!status) status = take_first_output(self, signature, err);
+    if (!status)
+        status = rdt_operands_take_more(signature, &more, 0, given->count, &self->operands.given,
+                                        &self->traffic, err);
+    return status ? status : check_apart(self, err);
+}
+
+/* For REDTUNE_CHECK. Where elements are only the tables say. */
+static redtune_status check_pointers(const rdt_context *context, const segments_run *self,
+                                     redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < TABLES; i++)
+        if (self->table[i].end)
+            status = rdt_pointer_check(context, table_names[i], self->table[i].begin,
+                                       self->table[i].end - self->table[i].begin, err);
+    return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
+}
+
+redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
+                                         struct CUstream_st *stream, redtune_error *err) {
+    if (!plan || !segments)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments: %s is NULL",
+                        plan ? "segments" : "the plan");
+    if (!plan->problem.segmented)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce segments by a plan of other arrays: create it for a problem "
+                        "whose segmented is REDTUNE_SEGMENTED_EACH");
+    segments_run self;
+    redtune_status status = take(&self, plan, segments, err);
+    if (status || !segments->count) return status;
+    const rdt_context *context = plan->rt->context;
+    bool entered = false;
+    status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    if (plan->rt->check) status = check_pointers(context, &self, err);
+    /* It may read anything, so that no launch before it that writes may still run. */
+    self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
+    if (!status) status = rdt_plan_start(plan, &self.operands, &self.traffic, stream, err);
+    rdt_context_leave(context, entered);
+    return status;
+}
+
+redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
+                                    const redtune_segments *segments, struct CUstream_st *stream,
+                                    redtune_error *err) {
+    redtune_plan *plan = NULL;
+    if (!rt || !segments)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments: %s is NULL",
+                        rt ? "segments" : "rt");
+    if (problem && problem->outer && problem->outer != segments->count)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " segments for a problem of %" PRIu64
+                        ": problem->outer must be the same, or 0",
+                        segments->count, problem->outer);
+    redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
+    return status ? status : redtune_plan_run_segments(plan, segments, stream, err);
+}

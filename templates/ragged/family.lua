@@ -1,0 +1,66 @@
+-- The family "ragged": one result per segment of a buffer, whatever the segments' lengths. It shares
+-- out equal work: each warp takes a stretch of the work of all segments, finds its first segment by
+-- search, and goes on from there.
+--
+-- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
+-- elements each on average.
+local limits = require "lib/limits"
+
+local family = {
+    name = "ragged",
+    template = "ragged/kernel.cu",
+}
+
+family.params = {
+    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
+    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load of a long segment" },
+    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    { name = "cost", values = { 16, 32, 64, 128 },
+      doc = "bytes that a segment counts for, beside its elements" },
+    limits.load,
+    { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
+      doc = "blocks per multiprocessor at most" },
+}
+
+-- Bytes of the table of work in front of the slots (kernel.cu).
+local TABLE_BYTES <const> = 33024
+
+function family.serves(p)
+    return p.layout == "ragged"
+end
+
+function family.allowed(c, p, d)
+    return limits.allowed(c, p, d)
+end
+
+function family.distinct(c, p, d)
+    return c.vec <= math.max(1, p.count)
+end
+
+function family.useful(c, p, d)
+    -- Narrow loads, or fewer threads than hide the memory's latency.
+    if c.vec * p.dtype.bytes < 16 and 2 * c.vec <= p.count then return false end
+    return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
+end
+
+function family.default(p, d)
+    return {
+        block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 4, cost = 32,
+        load = "no_allocate", per_sm = 4,
+    }
+end
+
+-- A block leaves two values at most, of segments that others have parts of, too.
+function family.launch(c, p, d)
+    local room = (d.slots_bytes - TABLE_BYTES) // (2 * limits.accumulator_bytes(p, d))
+    return {
+        threads = c.block,
+        tile = c.block * c.vec * c.unroll,
+        blocks_max = math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room)),
+        final_threads = 0,
+        segments = true,
+        overlap = limits.overlap(p, d),
+    }
+end
+
+return family

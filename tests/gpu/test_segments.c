@@ -1,0 +1,292 @@
+/* Facts about the family "ragged": one result per segment, whatever the tables say: segments that
+ * are empty, overlap, lie in any order, end before they begin, or are one giant among tiny ones;
+ * whatever the grid, with nothing read but their elements, and with scratch left as it was found.
+ */
+#include <math.h>
+#include "check.h"
+#include "model/scalar.h"
+#include "results.h"
+#include "subject.h"
+#include "tuner/measure/test_data.h"
+
+enum {
+    ELEMENTS_MAX = 12000,
+    SEGMENTS_MAX = 9000,
+    RESULT_BYTES_MAX = 8,
+    GUARD_BYTES = 64,
+    POISON = 0xa5,
+    TABLES_PER_KERNEL = 4
+};
+
+static redtune_error err;
+static device gpu;
+static workshop shop;
+
+/* The same numbers in every run. */
+static uint64_t draw(uint64_t below) {
+    static uint64_t state = 1;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state >> 33) % below;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+typedef enum kind {
+    EQUAL,   /* one after the other, of one length */
+    ZIPF,    /* of lengths that differ widely, a half of them empty */
+    GIANT,   /* one of half of all elements among tiny ones */
+    EMPTY,   /* all empty */
+    ANY,     /* anywhere: they overlap, lie in any order, and a few end before they begin */
+    FALLING, /* one after the other, but offsets decrease here and there */
+    KINDS
+} kind;
+
+/* One segment after the other has one table, of count + 1 offsets. */
+typedef struct tables {
+    kind kind;
+    bool one, wide;
+    uint64_t count, elements;
+    uint64_t begin[SEGMENTS_MAX + 1], end[SEGMENTS_MAX];
+} tables;
+
+static tables now;
+
+static uint64_t draw_length(void) {
+    const uint64_t mean = now.elements / now.count;
+    switch (now.kind) {
+    case EQUAL: return mean;
+    case EMPTY: return 0;
+    case ZIPF: return draw(2) ? 0 : draw(1 + (draw(16) ? mean : 40 * mean + 100));
+    default: return draw(2 * mean + 4);
+    }
+}
+
+/* One after the other. */
+static void chain_segments(void) {
+    const uint64_t giant = now.kind == GIANT ? draw(now.count) : now.count;
+    uint64_t at = draw(1 + now.elements / 8);
+    for (uint64_t i = 0; i <= now.count; i++) {
+        now.begin[i] = at;
+        const uint64_t left = now.elements - at;
+        uint64_t length = i == giant ? now.elements / 2 : draw_length();
+        if (now.kind == GIANT && i != giant && i < giant && left < now.elements / 2 + length)
+            length = 0;
+        at += length < left ? length : left;
+    }
+    for (int k = 0; now.kind == FALLING && k < 3; k++)
+        now.begin[draw(now.count + 1)] = draw(now.elements + 1);
+    for (uint64_t i = 0; i < now.count; i++) now.end[i] = now.begin[i + 1];
+}
+
+static void scatter_segments(void) {
+    for (uint64_t i = 0; i < now.count; i++) {
+        const uint64_t length = draw(3) ? draw_length() : draw(5);
+        now.begin[i] = draw(now.elements + 1);
+        now.end[i] = now.begin[i] +
+                     (length < now.elements - now.begin[i] ? length : now.elements - now.begin[i]);
+        if (!draw(16)) now.end[i] = draw(now.begin[i] + 1);
+    }
+}
+
+static void draw_tables(uint64_t elements) {
+    static const uint64_t counts[] = {1, 2, 3, 31, 32, 33, 100, 1000, 3000};
+    now.kind = (kind)draw(KINDS);
+    now.elements = elements ? 1 + draw(elements) : 0;
+    now.count = counts[draw(sizeof counts / sizeof *counts)];
+    now.wide = draw(2);
+    now.one = now.kind != ANY && draw(2);
+    if (now.kind == ANY)
+        scatter_segments();
+    else
+        chain_segments();
+}
+
+static uint64_t length_of(uint64_t i) {
+    return now.end[i] > now.begin[i] ? now.end[i] - now.begin[i] : 0;
+}
+
+static redtune_status upload_table(const uint64_t *offsets, uint64_t count, rdt_buffer *out) {
+    static uint32_t narrow[SEGMENTS_MAX + 1];
+    const size_t bytes = count * (now.wide ? sizeof *offsets : sizeof *narrow);
+    for (uint64_t i = 0; i < count; i++) narrow[i] = (uint32_t)offsets[i];
+    redtune_status status = rdt_buffer_create(gpu.driver, bytes, out, &err);
+    if (status) return status;
+    return rdt_buffer_write(gpu.driver, out->address, now.wide ? (void *)offsets : narrow, bytes,
+                            gpu.stream, &err);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static char elements[ELEMENTS_MAX * RESULT_BYTES_MAX];
+static unsigned char results_read[2][SEGMENTS_MAX * RESULT_BYTES_MAX + GUARD_BYTES];
+
+/* Those of the pattern, with a few that decide. */
+static void fill_elements(const rdt_test_data *data) {
+    const size_t bytes = redtune_dtype_bytes(data->problem.dtype);
+    const redtune_value decider = rdt_test_data_decider(&data->problem);
+    for (uint64_t i = 0, at = draw(data->period); i < now.elements; i++) {
+        memcpy(elements + i * bytes, (const char *)data->elements + at * bytes, bytes);
+        at = (at + 1) % data->period;
+    }
+    for (int k = 0; rdt_test_data_hides(&data->problem) && k < 20 && now.elements; k++)
+        memcpy(elements + draw(now.elements) * bytes, decider.bytes, bytes);
+}
+
+/* The result of that many elements from there on is the one wanted, as far as `output` goes. */
+static bool agrees(const redtune_problem *problem, const char *from, uint64_t count, int output,
+                   const redtune_value *got) {
+    if (problem->op <= REDTUNE_XOR) {
+        rdt_reference wanted;
+        rdt_reference_reduce(problem, from, count, &wanted);
+        return rdt_scalar_same(problem->result, got, &wanted.value);
+    }
+    results right;
+    const results_input input = {.x = from, .count = count};
+    results_reduce(problem, &input, &right);
+    return results_agree(problem, output, got, &right, count, (double)count + 12);
+}
+
+static void check_output(const subject *self, int output) {
+    const redtune_problem *problem = &self->problem;
+    const size_t bytes =
+        redtune_dtype_bytes(output ? rdt_problem_second(problem) : problem->result);
+    const unsigned char *read = results_read[output];
+    for (size_t i = now.count * bytes; i < now.count * bytes + GUARD_BYTES; i++)
+        CHECK_INT(read[i], POISON);
+    for (uint64_t i = 0; i < now.count && !check_state.failed; i++) {
+        redtune_value got = {.u64 = 0};
+        memcpy(got.bytes, read + i * bytes, bytes);
+        check_that(agrees(problem, elements + now.begin[i] * self->element_bytes, length_of(i),
+                          output, &got),
+                   __FILE__, __LINE__,
+                   "%s: result %d of segment %llu of %llu, %llu elements from %llu on (tables %d, "
+                   "%d, %d)",
+                   self->name, output, (unsigned long long)i, (unsigned long long)now.count,
+                   (unsigned long long)length_of(i), (unsigned long long)now.begin[i], now.kind,
+                   now.one, now.wide);
+    }
+}
+
+/* Runs it on the tables, on few blocks, too. */
+static void check_tables(subject *self, const rdt_test_data *data) {
+    const size_t offset = draw(4) * self->element_bytes;
+    rdt_buffer input = {0}, begin = {0}, end = {0}, output[2] = {{0}, {0}};
+    const size_t bytes = now.count * RESULT_BYTES_MAX + GUARD_BYTES;
+    const size_t input_bytes = now.elements * self->element_bytes;
+    rdt_launch how = self->launch;
+    if (draw(2)) how.blocks_max = 1 + (uint32_t)draw(how.blocks_max < 7 ? how.blocks_max : 7);
+    fill_elements(data);
+    CHECK_OK(rdt_buffer_create(gpu.driver, offset + input_bytes + !input_bytes, &input, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, input.address + offset, elements, input_bytes, gpu.stream,
+                              &err),
+             err);
+    CHECK_OK(upload_table(now.begin, now.count + now.one, &begin), err);
+    if (!now.one) CHECK_OK(upload_table(now.end, now.count, &end), err);
+    rdt_operands operands = {.input = input.address + offset,
+                             .segments = {begin.address, end.address, now.count, now.wide},
+                             .scratch = self->scratch.address};
+    const rdt_op_traits *op = rdt_op_find(self->problem.op);
+    for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
+    for (int i = 0; i < op->outputs; i++) {
+        CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &output[i], &err), err);
+        gpu.driver->memset_d8_async(output[i].address, POISON, bytes, gpu.stream);
+    }
+    operands.output = output[0].address;
+    operands.given.output = output[1].address;
+    CHECK_OK(rdt_kernel_launch(self->kernel, &how, operands, gpu.stream, &err), err);
+    for (int i = 0; i < op->outputs; i++) {
+        CHECK_OK(rdt_buffer_read(gpu.driver, results_read[i], output[i].address, bytes, gpu.stream,
+                                 &err),
+                 err);
+        check_output(self, i);
+        rdt_buffer_destroy(&output[i]);
+    }
+    CHECK_OK(subject_check_scratch(self, &err), err);
+    rdt_buffer_destroy(&input);
+    rdt_buffer_destroy(&begin);
+    rdt_buffer_destroy(&end);
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+/* Any config that the family allows. */
+static rdt_point draw_point(const redtune_problem *problem) {
+    rdt_point point;
+    const rdt_case at = {problem, &gpu.context->facts};
+    check_that(!rdt_codegen_default(shop.codegen, at, &point, &err), __FILE__, __LINE__, "%s",
+               err.message);
+    const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
+    do {
+        for (int i = 0; i < space->param_count; i++) {
+            const rdt_param *param = &space->param[i];
+            point.value[i] = param->value[draw((uint64_t)param->value_count)];
+        }
+    } while (rdt_codegen_check(shop.codegen, at, &point, &err));
+    return point;
+}
+
+static void check_kernel(const redtune_problem *problem, const rdt_point *point, int tables,
+                         uint64_t elements_max) {
+    rdt_test_data *data = NULL;
+    subject self;
+    CHECK_OK(rdt_test_data_create(problem, ELEMENTS_MAX, &data, &err), err);
+    CHECK_OK(subject_open(&shop, problem, point, &self, &err), err);
+    for (int i = 0; i < tables && !check_state.failed; i++) {
+        draw_tables(draw(16) ? elements_max : 0);
+        check_tables(&self, data);
+    }
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
+static redtune_problem segments_of(redtune_op op, redtune_dtype dtype, redtune_dtype result) {
+    return (redtune_problem){.op = op,
+                             .dtype = dtype,
+                             .result = result,
+                             .count = 100,
+                             .outer = 100,
+                             .segmented = REDTUNE_SEGMENTED_EACH};
+}
+
+static void every_op_of_every_dtype_is_right(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    const bool simulated = device_is_simulated(&gpu);
+    size_t kernels = 0;
+    for (int k = 0; k < rdt_op_compiled_in.count && !check_state.failed; k++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
+            for (int result = REDTUNE_DTYPE_NONE; result <= REDTUNE_F64; result++) {
+                redtune_problem problem = segments_of(rdt_op_compiled_in.entry[k].op, dtype->dtype,
+                                                      (redtune_dtype)result);
+                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+                if (kernels++ % (simulated ? 7 : 1)) continue;
+                const rdt_point point = draw_point(&problem);
+                check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
+                if (check_state.failed) return;
+            }
+}
+
+/* Every kind of table, by the default. */
+static void tables_of_every_kind_are_right(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    const int tables = device_is_simulated(&gpu) ? 60 : 2000;
+    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE);
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+    problem = segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE);
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(tables_of_every_kind_are_right),
+        FACT(every_op_of_every_dtype_is_right),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (!status) status = workshop_open(&gpu, &shop, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (shop.builder) workshop_close(&shop);
+    device_close(&gpu);
+    return rc;
+}

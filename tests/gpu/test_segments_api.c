@@ -1,0 +1,283 @@
+/* Facts about reductions of segments by list.h: plans, the table of plans, captures whose tables
+ * change, results that go on, and what is refused. The kernels have their own (test_segments.c). */
+#include "gpu/graph.h"
+#include "ones.h"
+#include "redtune/list.h"
+#include "redtune/tools.h"
+#include "redtune/tune.h"
+
+enum { SEGMENTS = 1000 };
+
+static redtune *rt;
+static rdt_buffer tables; /* SEGMENTS + 1 beginnings and as many ends, each of 64 bits */
+
+static redtune_problem segments_of(redtune_op op) {
+    return (redtune_problem){
+        .op = op, .dtype = REDTUNE_F32, .count = 10, .segmented = REDTUNE_SEGMENTED_EACH};
+}
+
+static void begin(void) {
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, 2 * (SEGMENTS + 1) * sizeof(uint64_t), &tables, &err),
+             err);
+}
+
+static void end(void) {
+    redtune_close(rt);
+    rdt_buffer_destroy(&tables);
+    rt = NULL;
+}
+
+static void *table(int which) {
+    return (void *)(uintptr_t)(tables.address + (size_t)which * (SEGMENTS + 1) * sizeof(uint64_t));
+}
+
+/* Segment i has i % modulus ones. */
+static uint64_t length_of(uint64_t i, uint64_t modulus) { return i % modulus; }
+
+static void write_tables(uint64_t modulus) {
+    static uint64_t offsets[2][SEGMENTS + 1];
+    for (uint64_t i = 0; i < SEGMENTS; i++) {
+        offsets[0][i + 1] = offsets[0][i] + length_of(i, modulus);
+        offsets[1][i] = offsets[0][i + 1];
+    }
+    CHECK_OK(
+        rdt_buffer_write(gpu.driver, tables.address, offsets, sizeof offsets, gpu.stream, &err),
+        err);
+    CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
+}
+
+static void poison(void) {
+    gpu.driver->memset_d8_async(results.address, 0xa5, results.bytes, gpu.stream);
+}
+
+static redtune_segments usual(bool two_tables) {
+    return (redtune_segments){.d_in = input(),
+                              .count = SEGMENTS,
+                              .d_begin = table(0),
+                              .d_end = two_tables ? table(1) : NULL,
+                              .d_out = {output(0)}};
+}
+
+/* All results are sums of ones, `more` above. */
+static void check_sums(uint64_t modulus, float more) {
+    static float got[SEGMENTS + 1];
+    CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, sizeof got, gpu.stream, &err), err);
+    for (uint64_t i = 0; i < SEGMENTS && !check_state.failed; i++)
+        check_that(got[i] == (float)length_of(i, modulus) + more, __FILE__, __LINE__,
+                   "segment %d: %g", (int)i, (double)got[i]);
+    static const unsigned char poisoned[] = {0xa5, 0xa5, 0xa5, 0xa5};
+    if (more == 0) CHECK(!memcmp(&got[SEGMENTS], poisoned, sizeof poisoned));
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void a_plan_serves_any_segments(void) {
+    NEED_GPU();
+    redtune_plan *plan = NULL;
+    redtune_problem problem = segments_of(REDTUNE_SUM);
+    begin();
+    problem.outer = 7;
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    CHECK_CONTAINS(redtune_plan_config(plan), "ragged:");
+    for (int two = 0; two < 2; two++)
+        for (uint64_t modulus = 1; modulus < 600; modulus *= 10) {
+            const redtune_segments segments = usual(two);
+            write_tables(modulus);
+            poison();
+            CHECK_OK(redtune_plan_run_segments(plan, &segments, gpu.stream, &err), err);
+            check_sums(modulus, 0);
+        }
+    redtune_plan_destroy(plan);
+    end();
+}
+
+static void no_segments_are_nothing_to_do(void) {
+    NEED_GPU();
+    redtune_problem problem = segments_of(REDTUNE_SUM);
+    begin();
+    redtune_segments segments = usual(false);
+    segments.count = 0;
+    poison();
+    CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+    uint32_t first = 0;
+    CHECK_OK(rdt_buffer_read(gpu.driver, &first, results.address, sizeof first, gpu.stream, &err),
+             err);
+    CHECK(first == 0xa5a5a5a5u);
+    end();
+}
+
+static void empty_segments_give_what_empty_arrays_do(void) {
+    NEED_GPU();
+    redtune_problem problem = segments_of(REDTUNE_ARGMIN);
+    int64_t got[SEGMENTS];
+    begin();
+    redtune_segments segments = usual(false);
+    segments.d_in = NULL;
+    write_tables(1);
+    CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+    CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, sizeof got, gpu.stream, &err), err);
+    for (int i = 0; i < SEGMENTS; i++) CHECK_INT(got[i], -1);
+    end();
+}
+
+/* Both forms, of one launch and of two, side by side in one graph. */
+static void replays_see_changed_tables(void) {
+    NEED_GPU();
+    const redtune_problem problem = segments_of(REDTUNE_SUM);
+    rdt_graph *graph = NULL;
+    begin();
+    redtune_segments one = usual(false), two = usual(true);
+    two.d_out[0] = output(SEGMENTS + 500);
+    CHECK_OK(redtune_prepare(rt, &problem, 1, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_OK(redtune_run_segments(rt, &problem, &one, gpu.stream, &err), err);
+    CHECK_OK(redtune_run_segments(rt, &problem, &two, gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    for (uint64_t modulus = 1; modulus < 300; modulus = 3 * modulus + 2) {
+        write_tables(modulus);
+        poison();
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        check_sums(modulus, 0);
+        CHECK_INT((int)result(2 * SEGMENTS + 499), (int)length_of(SEGMENTS - 1, modulus));
+    }
+    rdt_graph_destroy(graph);
+    end();
+}
+
+static void results_go_on_in_either_form(void) {
+    NEED_GPU();
+    redtune_problem problem = segments_of(REDTUNE_SUM);
+    problem.uses = REDTUNE_USE_ACCUMULATE;
+    begin();
+    write_tables(50);
+    for (int two = 0; two < 2; two++) {
+        redtune_segments segments = usual(two);
+        CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+        segments.d_begin = table(1); /* what follows is empty */
+        segments.d_end = table(1);
+        segments.accumulate = 1;
+        CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+        check_sums(50, 0.0f);
+        segments = usual(two);
+        segments.accumulate = 1;
+        CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+        CHECK_INT((int)result(SEGMENTS - 1), 2 * 49);
+    }
+    end();
+}
+
+static void a_workspace_serves_segments(void) {
+    NEED_GPU();
+    const redtune_problem problem = segments_of(REDTUNE_SUM);
+    redtune_workspace *workspace = NULL;
+    begin();
+    write_tables(100);
+    CHECK_OK(redtune_workspace_create(rt, NULL, 0, gpu.stream, &workspace, &err), err);
+    for (int two = 0; two < 4; two++) {
+        redtune_segments segments = usual(two % 2);
+        segments.workspace = workspace;
+        poison();
+        CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+        check_sums(100, 0);
+    }
+    redtune_workspace_destroy(workspace);
+    end();
+}
+
+#define REFUSES(change, why)                                                                       \
+    do {                                                                                           \
+        redtune_segments segments = usual(true);                                                   \
+        change;                                                                                    \
+        CHECK_FAILS(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err),               \
+                    REDTUNE_INVALID, err, why);                                                    \
+    } while (0)
+
+static void what_makes_no_sense_is_refused(void) {
+    NEED_GPU();
+    redtune_problem problem = segments_of(REDTUNE_SUM);
+    begin();
+    REFUSES(segments.offset_bytes = 2, "offsets of 2 bytes: set offset_bytes to 4 or 8");
+    REFUSES(segments.d_begin = NULL, "d_begin must be aligned to 8 bytes and not NULL");
+    REFUSES(segments.d_end = (char *)table(1) + 4, "d_end must be aligned to 8 bytes");
+    REFUSES(segments.d_in = (char *)input() + 2, "d_in must be aligned to 4 bytes");
+    REFUSES(segments.d_out[0] = NULL, "d_out must be aligned to 4 bytes and not NULL");
+    REFUSES(segments.d_out[1] = output(0), "it has one result; leave d_out[1] NULL");
+    REFUSES(segments.d_out[0] = table(1), "d_out lies within d_end; give it memory of its own");
+    REFUSES(segments.accumulate = 1, "accumulate is not 0, and the plan has no kernel for it");
+    REFUSES(problem.outer = 5, "cannot reduce 1000 segments for a problem of 5");
+    redtune_segments segments = usual(true);
+    segments.reserved[0] = 1;
+    problem.outer = 0;
+    CHECK_FAILS(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err),
+                REDTUNE_UNSUPPORTED, err, "redtune_segments");
+    CHECK_FAILS(redtune_run_segments(NULL, &problem, &segments, gpu.stream, &err), REDTUNE_INVALID,
+                err, "rt is NULL");
+    CHECK_FAILS(redtune_plan_run_segments(NULL, &segments, gpu.stream, &err), REDTUNE_INVALID, err,
+                "the plan is NULL");
+    end();
+}
+
+static void each_kind_of_plan_has_its_own_runs(void) {
+    NEED_GPU();
+    redtune_plan *whole = NULL, *ragged = NULL;
+    const redtune_problem one = sum_of(100), many = segments_of(REDTUNE_SUM);
+    begin();
+    CHECK_OK(redtune_plan_create(rt, &one, &whole, &err), err);
+    CHECK_OK(redtune_plan_create(rt, &many, &ragged, &err), err);
+    const redtune_segments segments = usual(true);
+    CHECK_FAILS(redtune_plan_run_segments(whole, &segments, gpu.stream, &err), REDTUNE_INVALID, err,
+                "cannot reduce segments by a plan of other arrays");
+    CHECK_FAILS(redtune_plan_reduce(ragged, input(), 5, output(0), gpu.stream, &err),
+                REDTUNE_INVALID, err, "cannot reduce 5 elements by a plan of segments");
+    redtune_plan_destroy(whole);
+    redtune_plan_destroy(ragged);
+    end();
+}
+
+static void what_no_segments_have_is_refused(void) {
+    NEED_GPU();
+    redtune_plan *plan = NULL;
+    redtune_problem problem = segments_of(REDTUNE_DOT);
+    begin();
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot compute the dot of segments: it has two inputs");
+    problem = segments_of(REDTUNE_SUM);
+    problem.uses = REDTUNE_USE_DEVICE_COUNT;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
+                "leave out REDTUNE_USE_DEVICE_COUNT");
+    problem = segments_of(REDTUNE_SUM);
+    problem.step = 2;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
+                "cannot reduce segments with problem.inner 0, outer_step 0 and step 2");
+    problem = segments_of(REDTUNE_SUM);
+    problem.segmented = 9;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
+                "problem.segmented is 9");
+    problem = segments_of(REDTUNE_SUM);
+    const redtune_tuning tuning = {.problems = &problem, .problem_count = 1};
+    CHECK_FAILS(redtune_tune(rt, &tuning, &err), REDTUNE_UNSUPPORTED, err, "cannot tune segments");
+    redtune_counters counters;
+    const redtune_emission emission = {.problem = problem};
+    CHECK_FAILS(redtune_count(&emission, &counters, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot count what a kernel does on segments");
+    end();
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_plan_serves_any_segments),
+        FACT(no_segments_are_nothing_to_do),
+        FACT(empty_segments_give_what_empty_arrays_do),
+        FACT(replays_see_changed_tables),
+        FACT(results_go_on_in_either_form),
+        FACT(a_workspace_serves_segments),
+        FACT(what_makes_no_sense_is_refused),
+        FACT(each_kind_of_plan_has_its_own_runs),
+        FACT(what_no_segments_have_is_refused),
+    };
+    ones_open();
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    ones_close();
+    return rc;
+}
