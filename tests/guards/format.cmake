@@ -1,4 +1,4 @@
-# Guard: the C files are as clang-format makes them. Versions differ in taste, so only the one that
+# Guard: the C and C++ files are as clang-format makes them. Versions differ in taste, so only the one that
 # the tree is formatted with decides; without it the guard is skipped.
 cmake_minimum_required(VERSION 3.25)
 
@@ -12,8 +12,8 @@ if(NOT version MATCHES "version ${version_wanted}\\.")
 endif()
 
 set(files)
-foreach(folder include src cache tuner sim tests examples bench cmake)
-    file(GLOB_RECURSE found ${root}/${folder}/*.[ch])
+foreach(folder include src cache tuner sim tests examples bench cmake python)
+    file(GLOB_RECURSE found ${root}/${folder}/*.[ch] ${root}/${folder}/*.cpp)
     list(APPEND files ${found})
 endforeach()
 execute_process(COMMAND ${clang_format} --style=file --dry-run --Werror ${files}

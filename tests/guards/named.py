@@ -12,8 +12,8 @@ import sys
 # What git, an editor or a service reads by the file's name alone.
 KNOWN = {".clang-format", ".gitignore", ".gitattributes", ".editorconfig", "CMakeLists.txt",
          "CMakePresets.json", "LICENSE", "README.md"}
-# Folders that are taken whole: cmake/templates.cmake and git's host do.
-WHOLE = ("templates/", ".github/")
+# What is taken whole: by cmake/layers.cmake, git's host, python/pyproject.toml and unittest.
+WHOLE = ("templates/", ".github/", "python/redtune/", "python/tests/test_")
 SOURCES = {".c", ".cu", ".sh", ".cmake", ".py"}
 PRODUCT = {"src", "tuner", "cache", "include", "bench", "sim"}
 
@@ -49,10 +49,10 @@ def main():
             named = any(by.parent == path.parent or ("/" in word and f"/{path}".endswith(f"/{word}"))
                         for by, word in by_name)
         else:
-            # A list in a CMake file, or in a script beside it, has the stem alone.
+            # A list in a CMake file, in a script beside it, or an import there, has the stem alone.
             named = by_name or path.suffix in SOURCES and any(
                 by != path and (by.name == "CMakeLists.txt" or by.suffix == ".cmake"
-                                or by.parent == path.parent and by.suffix == ".sh")
+                                or by.parent == path.parent and by.suffix in (".sh", ".py"))
                 for stem in stems(path) for by, _ in holders.get(stem, []))
         if not named:
             orphans.append(str(path))

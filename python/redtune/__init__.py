@@ -1,0 +1,41 @@
+"""Tuned reductions of the arrays that people have: PyTorch's, CuPy's, NumPy's, any with DLPack.
+
+>>> import numpy, redtune
+>>> x = numpy.arange(12, dtype="f4").reshape(3, 4)
+>>> redtune.sum(x, axis=1)
+array([ 6., 22., 38.], dtype=float32)
+
+There is a function for each op of ``redtune show ops``, such as sum, max, argmax, mean, norm2, dot
+and mean_var. Each takes an array, or two, and returns the result as an array of the same library on
+the same device, computed on that library's current stream.
+
+reduce computes an op by its name, plan prepares a reduction that is run often, configure chooses the
+device and the tuning database, and tune, explain, show and report are the command's.
+"""
+
+import atexit as _atexit
+import os as _os
+
+from . import _core, _functions
+from ._core import Error, Plan, __version__
+from ._functions import plan, reduce
+from ._settings import configure
+from ._tuning import explain, report, show, tune
+
+_atexit.register(_core.close)
+_os.register_at_fork(after_in_child=_core.note_fork)
+
+__all__ = ["Error", "Plan", "configure", "explain", "plan", "reduce", "report", "show", "tune"]
+__all__ += _functions.names()
+
+
+def __getattr__(name):
+    function = _functions.find(name)
+    if function is None:
+        raise AttributeError(f"module 'redtune' has no attribute '{name}'")
+    globals()[name] = function
+    return function
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

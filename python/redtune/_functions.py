@@ -1,0 +1,203 @@
+"""Functions: one for each op, made from the library's table when it is first asked for."""
+
+import collections
+import keyword
+
+from . import _core
+
+# Other names of ops: NumPy's, and those that Python's grammar asks for.
+_ALIASES = {
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "count_nonzero": "nonzeros",
+    "nanmax": "fmax",
+    "nanmin": "fmin",
+    "norm": "norm2",
+}
+
+_TEXT = '''
+def {name}({arguments}):
+    return {result}_call({op}, {inputs}, axis, keepdims, out, {dtype}, stream, {values}){end}
+'''
+
+_DOC = """{formula}
+
+{arrays} an array of PyTorch, CuPy or NumPy, or any other with DLPack{alike}. Its elements are
+    bool, integers of 8 to 64 bits, f16, bf16, f32 or f64, as docs/ops.md says for each op.
+axis: None reduces the whole array; else a number, or a tuple of them.
+keepdims: the reduced axes stay, with size 1.
+out: {out} that {takes} the {result}, contiguous and on the same device.
+dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own.
+stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
+
+Returns {returns} of the same library on the same device.
+Raises TypeError for elements or a dtype that the op does not have, ValueError for axes, shapes and
+strides that cannot be reduced without a copy, redtune.Error where CUDA fails.
+
+{example}
+"""
+
+_EXAMPLES = {
+    1: ">>> redtune.{name}(numpy.array([[1, 2], [3, 4]], dtype={dtype!r}), axis=1).shape\n(2,)",
+    2: ">>> x = numpy.array([1, 2, 3], dtype={dtype!r})\n>>> redtune.{name}(x, x).shape\n()",
+}
+_PAIR = ">>> redtune.{name}(numpy.array([1, 2], dtype={dtype!r}))._fields\n{fields}"
+
+
+# ---- dtypes --------------------------------------------------------------------------------------
+
+_DTYPE_NAMES = {
+    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "float": "f64",
+    "int": "i64", **{f"{u}int{n}": f"{u or 'i'}{n}" for u in ("", "u") for n in (8, 16, 32, 64)},
+}  # fmt: skip
+_dtypes = {None: 0}  # as they were given, to redtune_dtype
+
+
+def _dtype(dtype):
+    """The number of a dtype: redtune's name, NumPy's, or any library's object."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
+    name = name.rpartition(".")[2]
+    number = 0 if name == "bool" else _core.dtype_find(_DTYPE_NAMES.get(name, name))
+    _dtypes[dtype] = number
+    return number
+
+
+def _number(dtype):
+    try:
+        return _dtypes[dtype]
+    except KeyError:
+        return _dtype(dtype)
+    except TypeError:
+        raise TypeError(f"cannot take {dtype!r} as dtype: give a dtype or its name") from None
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def _public(op):
+    """An op's name as Python has it; None: only as an alias."""
+    return None if keyword.iskeyword(op) else op
+
+
+def names():
+    """The names of all functions."""
+    return [name for name in map(_public, _core.op_names()) if name] + list(_ALIASES)
+
+
+def _results(op, outputs):
+    """The named tuple of an op of several results."""
+    name = "".join(part.capitalize() for part in op.split("_")) + "Results"
+    kind = collections.namedtuple(name, outputs, rename=True)
+    kind.__module__ = "redtune"
+    return kind
+
+
+def _document(name, op, formula, inputs, outputs, parameters):
+    if inputs == 2:
+        dtype = "f4"
+        example = _EXAMPLES[2]
+    else:
+        dtype = "i4" if op in ("and", "or", "xor") else "f4"
+        example = _PAIR if len(outputs) > 1 else _EXAMPLES[1]
+    lines = [f"\n{key}: a number; {usual:g} if it is left out." for key, usual in parameters]
+    several = len(outputs) > 1
+    return _DOC.format(
+        formula=formula,
+        arrays="x:" if inputs == 1 else "x, y:",
+        alike="" if inputs == 1 else ",\n    both of one shape, dtype and device",
+        out="a tuple of arrays" if several else "an array",
+        takes="take" if several else "takes",
+        result="results" if several else "result",
+        parameters="".join(lines),
+        returns=f"a named tuple of arrays ({', '.join(outputs)})" if several else "an array",
+        example=example.format(name=name, dtype=dtype, fields=tuple(outputs)),
+    )
+
+
+def _make(name, op):
+    """The function of an op, compiled from a line of text so that its arguments have names."""
+    number = _core.op_find(op)
+    op, formula, inputs, outputs, parameters = _core.op_facts(number)
+    arguments = "x" if inputs == 1 else "x, y"
+    keys = [key for key, _ in parameters]
+    space = {"_call": _core.call, "_number": _number}
+    arguments += ", axis=None, keepdims=False, out=None, dtype=None, stream=None"
+    if keys:
+        arguments += ", *, " + ", ".join(f"{key}={usual!r}" for key, usual in parameters)
+    if len(outputs) > 1:
+        space["_Results"] = _results(op, outputs)
+    text = _TEXT.format(
+        name=name,
+        arguments=arguments,
+        result="_Results(*" if len(outputs) > 1 else "",
+        end=")" if len(outputs) > 1 else "",
+        op=number,
+        inputs="x, None" if inputs == 1 else "x, y",
+        dtype="0 if dtype is None else _number(dtype)",
+        values=f"({', '.join(keys)},)" if keys else "None",
+    )
+    exec(text, space)  # of the library's own names only
+    function = space[name]
+    function.__module__ = "redtune"
+    function.__doc__ = _document(name, op, formula, inputs, outputs, parameters)
+    return function
+
+
+def find(name):
+    """The function of that name; None: there is no such op."""
+    op = _ALIASES.get(name, name)
+    return _make(name, op) if _public(name) and op in _core.op_names() else None
+
+
+# ---- any op --------------------------------------------------------------------------------------
+
+_known = {}  # an op's number, its usual parameters, and the type of several results
+
+
+def _take(op, parameters):
+    """The op's number, the values of its parameters, and the type of several results or None."""
+    op = _ALIASES.get(op, op)
+    if op not in _known:
+        number = _core.op_find(op)
+        _, _, _, outputs, usual = _core.op_facts(number)
+        _known[op] = number, dict(usual), _results(op, outputs) if len(outputs) > 1 else None
+    number, usual, kind = _known[op]
+    for key in parameters:
+        if key not in usual:
+            raise TypeError(f"cannot compute {op}: it has no parameter {key}")
+    return number, tuple({**usual, **parameters}.values()) if usual else None, kind
+
+
+def reduce(
+    x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, stream=None, **parameters
+):
+    """Computes the op of that name, which may be your own (redtune.configure(ops=...)).
+
+    The arguments are those of the ops' functions, such as redtune.sum; parameters are the op's.
+    Raises ValueError for a name that no op has.
+
+    >>> redtune.reduce(numpy.array([3, 4], dtype="f4"), op="norm2")
+    np.float32(5.0)
+    """
+    number, values, kind = _take(op, parameters)
+    found = _core.call(number, x, y, axis, keepdims, out, _number(dtype), stream, values)
+    return kind(*found) if kind else found
+
+
+def plan(
+    x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, config=None,
+    **parameters,
+):  # fmt: skip
+    """Prepares a reduction of a GPU's array that is run often.
+
+    The arguments are those of the ops' functions; config is a configuration that another plan had.
+    The plan's run() reduces the same arrays again, and costs little more than a kernel launch. The
+    plan itself takes other arrays of the same shape, strides and dtype: plan(x), plan(x, out=out).
+    Its kernel is compiled here, not by the first run, so that runs may be captured into graphs.
+
+    >>> step = redtune.plan(gpu_array, op="max")  # doctest: +SKIP
+    >>> step.run()                                # doctest: +SKIP
+    """
+    number, values, _ = _take(op, parameters)
+    return _core.make_plan(number, x, y, axis, bool(keepdims), out, _number(dtype), values, config)

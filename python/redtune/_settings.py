@@ -1,0 +1,68 @@
+"""Settings: what redtune opens a GPU with."""
+
+import os
+
+from . import _bundle, _core
+
+_TRUST = {"verified": 0, "all": 1, "none": 2}  # redtune_trust
+
+# Where an array of the host is reduced, as configure says.
+device = "0"
+
+
+def _joined(paths, name):
+    """Paths with ':' between, as the library takes them."""
+    if paths is None:
+        return None
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    paths = [os.fspath(path) for path in paths]
+    if not all(isinstance(path, str) for path in paths):
+        raise TypeError(f"cannot configure {name}: a path, or a list of paths, is wanted")
+    return ":".join(paths)
+
+
+def configure(
+    *,
+    device="0",
+    database=None,
+    machine=None,
+    record=None,
+    ops=None,
+    trust="verified",
+    background=False,
+    verify_s=0.0,
+    worker=False,
+):
+    """Chooses what redtune opens GPUs with, from now on; what is left out has its usual value.
+
+    device: where arrays of the host are reduced: "0", "1", ... or "sim", the simulated GPU.
+    database: the tuning database, or a list of which the first is written; None: the user's.
+    machine: the label that measurements are stored with.
+    record: a file that notes which problems ran without a measurement of their own.
+    ops: files with ops of your own, whose names redtune.reduce then takes.
+    trust: how imported measurements serve: "verified", "all" or "none".
+    background: compile a new problem's kernel in a thread, and run the default's meanwhile.
+    verify_s: seconds that verifying imported measurements may take for one problem; 0: 0.5.
+    worker: verify imported measurements in a process of its own.
+
+    Plans that are there keep what they were made with. Raises ValueError and TypeError for settings
+    that cannot be; a device or database that is not there is noticed by the first reduction.
+
+    >>> redtune.configure(device="sim")
+    """
+    if trust not in _TRUST:
+        raise ValueError(f"cannot configure trust={trust!r}: give one of {', '.join(_TRUST)}")
+    name = str(device)
+    if name != "sim" and not name.isdecimal():
+        raise ValueError(f'cannot configure device={device!r}: give a GPU\'s number, or "sim"')
+    command = _bundle.command() if worker else None
+    record = None if record is None else os.fspath(record)
+    files = _joined(ops, "ops")
+    if files:
+        _core.ops_read(files)
+    _core.configure(
+        name, _joined(database, "database"), machine, record, files, command, bool(background),
+        _TRUST[trust], float(verify_s),
+    )  # fmt: skip
+    globals()["device"] = name

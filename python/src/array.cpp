@@ -1,0 +1,250 @@
+// Array: where the elements of a Python array are, and how they lie.
+#include "array.h"
+
+#include <cstring>
+#include <string>
+
+#include "runtime.h"
+
+// ---- dtypes ------------------------------------------------------------------------------------
+
+namespace {
+
+struct dtype_code {
+    uint8_t code, bits;
+    redtune_dtype dtype;
+};
+
+constexpr dtype_code dtype_codes[] = {
+    {kDLInt, 8, REDTUNE_I8},     {kDLUInt, 8, REDTUNE_U8},    {kDLInt, 16, REDTUNE_I16},
+    {kDLUInt, 16, REDTUNE_U16},  {kDLInt, 32, REDTUNE_I32},   {kDLUInt, 32, REDTUNE_U32},
+    {kDLInt, 64, REDTUNE_I64},   {kDLUInt, 64, REDTUNE_U64},  {kDLFloat, 16, REDTUNE_F16},
+    {kDLFloat, 32, REDTUNE_F32}, {kDLFloat, 64, REDTUNE_F64}, {kDLBfloat, 16, REDTUNE_BF16},
+    {kDLBool, 8, REDTUNE_U8},
+};
+
+[[noreturn]] void fail_dtype(const char *name, const std::string &dtype, const char *remedy) {
+    fail(PyExc_TypeError,
+         "cannot reduce %s: its elements are %s, and redtune has bool, integers of 8 to 64 bits, "
+         "f16, bf16, f32 and f64; %s",
+         name, dtype.c_str(), remedy);
+}
+
+redtune_dtype dtype_from(DLDataType type, const char *name) {
+    for (const dtype_code &known : dtype_codes)
+        if (known.code == type.code && known.bits == type.bits && type.lanes == 1)
+            return known.dtype;
+    const std::string bits = std::to_string(type.bits);
+    if (type.code == kDLComplex)
+        fail_dtype(name, "complex numbers of " + bits + " bits",
+                   "reduce its real and imaginary parts");
+    fail_dtype(name, "of DLPack's type " + std::to_string(type.code) + " and " + bits + " bits",
+               "convert it to one of them");
+}
+
+// Of "<f4", as array interfaces write it, or "f" with its size, as buffers do.
+redtune_dtype dtype_from_kind(char kind, size_t bytes, const char *name, const char *format) {
+    const int code = kind == 'b'   ? kDLBool
+                     : kind == 'i' ? kDLInt
+                     : kind == 'u' ? kDLUInt
+                     : kind == 'f' ? kDLFloat
+                     : kind == 'c' ? kDLComplex
+                                   : -1;
+    if (code < 0 || bytes > 16)
+        fail_dtype(name, "\"" + std::string(format) + "\"", "convert it to one of them");
+    return dtype_from({static_cast<uint8_t>(code), static_cast<uint8_t>(8 * bytes), 1}, name);
+}
+
+char kind_of_format(char letter) {
+    if (strchr("bhilqn", letter)) return 'i';
+    if (strchr("BHILQN", letter)) return 'u';
+    if (strchr("efd", letter)) return 'f';
+    if (strchr("FDG", letter)) return 'c';
+    return letter == '?' ? 'b' : 0;
+}
+
+[[noreturn]] void fail_swapped(const char *name) {
+    fail(PyExc_TypeError,
+         "cannot reduce %s: the bytes of its elements are swapped; convert it to this machine's "
+         "order by x.astype(x.dtype.newbyteorder(\"=\"))",
+         name);
+}
+
+} // namespace
+
+// ---- DLPack
+// --------------------------------------------------------------------------------------
+
+void array::read_tensor(const DLTensor &tensor, const char *name) {
+    const int32_t place = tensor.device.device_type;
+    on_host = place == kDLCPU || place == kDLCUDAHost;
+    if (!on_host && place != kDLCUDA && place != kDLCUDAManaged)
+        fail(PyExc_ValueError,
+             "cannot reduce %s: it lies on a device of DLPack's type %d, and redtune reduces "
+             "arrays of CUDA devices and of the host; copy it to one",
+             name, static_cast<int>(place));
+    if (tensor.ndim > DIMENSIONS_MAX)
+        fail(PyExc_ValueError, "cannot reduce %s: it has %d dimensions, and at most %d are reduced",
+             name, static_cast<int>(tensor.ndim), DIMENSIONS_MAX);
+    data = static_cast<char *>(tensor.data) + tensor.byte_offset;
+    dtype = dtype_from(tensor.dtype, name);
+    boolean = tensor.dtype.code == kDLBool;
+    device = on_host ? HOST_DEVICE : tensor.device.device_id;
+    dimensions = tensor.ndim;
+    shape = tensor.shape;
+    strides = tensor.strides;
+}
+
+// The capsule waits for the library's stream to be ready, where one is given.
+static nb::object capsule_of(nb::handle object, const nb::object &stream) {
+    nb::object method = object.attr("__dlpack__");
+    nb::dict keywords;
+    if (!stream.is_none()) keywords["stream"] = stream;
+    nb::dict newer = nb::borrow<nb::dict>(keywords.attr("copy")());
+    newer["max_version"] = nb::make_tuple(1, 3);
+    nb::object capsule = nb::steal(PyObject_Call(method.ptr(), nb::tuple().ptr(), newer.ptr()));
+    if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); // a library from before version 1.0
+        capsule = nb::steal(PyObject_Call(method.ptr(), nb::tuple().ptr(), keywords.ptr()));
+    }
+    if (!capsule.is_valid()) throw nb::python_error();
+    return capsule;
+}
+
+void array::read_capsule(nb::handle object, const char *name) {
+    nb::object place = object.attr("__dlpack_device__")(), stream = nb::none();
+    const int id = nb::cast<int>(place[1]);
+    if (nb::cast<int>(place[0]) == kDLCUDA) {
+        auto current = reinterpret_cast<uintptr_t>(library_stream(library, object, id));
+        stream = nb::int_(current ? current : 1); // 1: CUDA's default stream
+    }
+    nb::object capsule = capsule_of(object, stream);
+    if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
+        versioned = static_cast<DLManagedTensorVersioned *>(
+            PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+        PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
+        read_only = versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+        read_tensor(versioned->dl_tensor, name);
+    } else {
+        managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+        if (!managed) throw nb::python_error();
+        PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+        read_tensor(managed->dl_tensor, name);
+    }
+}
+
+// ---- buffers and CUDA's array interface
+// ----------------------------------------------------------
+
+void array::read_buffer(nb::handle object, const char *name) {
+    if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
+        PyErr_Clear();
+        fail_dtype(name, nb::cast<std::string>(nb::str(object.attr("dtype"))),
+                   "convert it to one of them");
+    }
+    const char *format = buffer.format ? buffer.format : "B";
+    const char *letter = format + (strchr("@=<>!", *format) && *format);
+    if (*format == '>' || *format == '!') fail_swapped(name);
+    const char kind = letter[0] && !letter[1] ? kind_of_format(*letter) : *letter == 'Z' ? 'c' : 0;
+    dtype = dtype_from_kind(kind, static_cast<size_t>(buffer.itemsize), name, format);
+    boolean = kind == 'b';
+    on_host = true;
+    device = HOST_DEVICE;
+    read_only = buffer.readonly;
+    data = buffer.buf;
+    dimensions = buffer.ndim;
+    shape = extents;
+    strides = extents + DIMENSIONS_MAX;
+    for (int i = 0; i < dimensions; i++) {
+        if (buffer.strides[i] % buffer.itemsize)
+            fail(PyExc_ValueError,
+                 "cannot reduce %s: its stride of %zd bytes is no multiple of its elements' %zd; "
+                 "copy it by numpy.ascontiguousarray(x)",
+                 name, buffer.strides[i], buffer.itemsize);
+        extents[i] = buffer.shape[i];
+        extents[DIMENSIONS_MAX + i] = buffer.strides[i] / buffer.itemsize;
+    }
+}
+
+void array::put_extents(nb::handle sizes, nb::handle steps, const char *name) {
+    const size_t bytes = redtune_dtype_bytes(dtype), count = nb::len(sizes);
+    if (count > DIMENSIONS_MAX)
+        fail(PyExc_ValueError,
+             "cannot reduce %s: it has %zu dimensions, and at most %d are reduced", name, count,
+             DIMENSIONS_MAX);
+    dimensions = static_cast<int>(count);
+    shape = extents;
+    if (!steps.is_none()) strides = extents + DIMENSIONS_MAX;
+    for (size_t i = 0; i < count; i++) {
+        extents[i] = nb::cast<int64_t>(sizes[i]);
+        if (strides)
+            extents[DIMENSIONS_MAX + i] = nb::cast<int64_t>(steps[i]) / static_cast<int64_t>(bytes);
+    }
+}
+
+// The interface has no device: the library's own attribute says it.
+static int device_of(nb::handle object) {
+    nb::object device = nb::getattr(object, "device", nb::none());
+    for (const char *name : {"id", "index", "ordinal"})
+        if (nb::hasattr(device, name)) device = device.attr(name);
+    int number = 0;
+    return nb::try_cast(device, number) ? number : 0;
+}
+
+void array::read_interface(nb::handle object, const nb::object &interface, const char *name) {
+    const std::string type = nb::cast<std::string>(interface["typestr"]);
+    if (type.size() < 3) fail_dtype(name, "\"" + type + "\"", "convert it to one of them");
+    if (type[0] == '>') fail_swapped(name);
+    dtype =
+        dtype_from_kind(type[1], static_cast<size_t>(atoi(type.c_str() + 2)), name, type.c_str());
+    boolean = type[1] == 'b';
+    data = reinterpret_cast<void *>(nb::cast<uintptr_t>(interface["data"][0]));
+    read_only = nb::cast<bool>(interface["data"][1]);
+    device = device_of(object);
+    nb::object work = interface.attr("get")("stream");
+    if (!work.is_none()) stream = nb::cast<uintptr_t>(work);
+    put_extents(interface["shape"], interface.attr("get")("strides"), name);
+}
+
+// ---- any array
+// -----------------------------------------------------------------------------------
+
+void array::read(nb::handle object, const char *name) {
+    library = library_of(object);
+    if (library->api) {
+        DLTensor tensor;
+        if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor))
+            throw nb::python_error();
+        return read_tensor(tensor, name);
+    }
+    if (library->has_buffer) return read_buffer(object, name);
+    if (library->has_dlpack) return read_capsule(object, name);
+    nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
+    if (!interface.is_none()) return read_interface(object, interface, name);
+    fail(PyExc_TypeError,
+         "cannot reduce %s: %s is no array, as it has neither __dlpack__ nor "
+         "__cuda_array_interface__; make it one, as by numpy.asarray(x)",
+         name, nb::cast<std::string>(nb::type_name(nb::handle(object.type()))).c_str());
+}
+
+bool array::is_packed() const {
+    if (!strides) return true;
+    int64_t expected = 1;
+    for (int i = dimensions - 1; i >= 0; i--) {
+        if (shape[i] != 1 && strides[i] != expected) return false;
+        expected *= shape[i];
+    }
+    return true;
+}
+
+uint64_t array::count() const {
+    uint64_t count = 1;
+    for (int i = 0; i < dimensions; i++) count *= static_cast<uint64_t>(shape[i]);
+    return count;
+}
+
+void array::release() {
+    if (buffer.obj) PyBuffer_Release(&buffer);
+    if (managed && managed->deleter) managed->deleter(managed);
+    if (versioned && versioned->deleter) versioned->deleter(versioned);
+}

@@ -1,0 +1,44 @@
+// Array: where the elements of a Python array are, and how they lie.
+#pragma once
+
+#include "library.h"
+
+enum { DIMENSIONS_MAX = 64 }; // what redtune_problem_fold takes
+
+// Valid as long as the object that it was read from, which the caller holds.
+struct array {
+    const array_library *library = nullptr;
+    void *data = nullptr;
+    redtune_dtype dtype = REDTUNE_DTYPE_NONE;
+    bool boolean = false; // one byte, 0 or 1, as u8
+    bool on_host = false;
+    bool read_only = false;
+    int device = 0; // the CUDA device's number; of the host's: HOST_DEVICE
+    int dimensions = 0;
+    const int64_t *shape = nullptr;
+    const int64_t *strides = nullptr; // in elements; NULL: packed, row-major
+    uintptr_t stream = 0;             // that CUDA's array interface names; 0: none
+
+    array() = default;
+    array(const array &) = delete;
+    array &operator=(const array &) = delete;
+    ~array() { release(); }
+
+    // name is the argument's, for messages.
+    void read(nb::handle object, const char *name);
+    bool is_packed() const;
+    uint64_t count() const;
+
+  private:
+    void read_tensor(const DLTensor &tensor, const char *name);
+    void read_capsule(nb::handle object, const char *name);
+    void read_buffer(nb::handle object, const char *name);
+    void read_interface(nb::handle object, const nb::object &interface, const char *name);
+    void put_extents(nb::handle shape, nb::handle strides, const char *name);
+    void release();
+
+    int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers
+    Py_buffer buffer = {};
+    DLManagedTensor *managed = nullptr;
+    DLManagedTensorVersioned *versioned = nullptr;
+};

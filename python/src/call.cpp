@@ -1,0 +1,226 @@
+// Call: one reduction of Python's arrays, from the arguments to the results.
+#include "call.h"
+
+#include <cstring>
+#include <string>
+
+#include "runtime.h"
+
+// ---- results
+// -------------------------------------------------------------------------------------
+
+static void check_shape(const reduction &what, const array &out) {
+    bool same = out.dimensions == what.dimensions;
+    for (int i = 0; same && i < out.dimensions; i++) same = out.shape[i] == what.shape[i];
+    if (same) return;
+    std::string wanted;
+    for (int i = 0; i < what.dimensions; i++) wanted += std::to_string(what.shape[i]) + ",";
+    fail(PyExc_ValueError,
+         "cannot write the result to out: the result's shape is (%s); give an "
+         "array of that shape",
+         wanted.c_str());
+}
+
+static void check_given(const reduction &what, int index, const array &x, const array &out) {
+    const result_dtype &result = what.result[index];
+    const bool same = out.boolean
+                          ? result.boolean
+                          : !result.boolean && (out.dtype == result.shown || out.dtype == result.c);
+    if (!same)
+        fail(PyExc_TypeError,
+             "cannot write the result to out: its elements are %s, and the result's %s; give an "
+             "array of that dtype, or another dtype",
+             out.boolean ? "bool" : redtune_dtype_name(out.dtype),
+             result.boolean ? "bool" : redtune_dtype_name(result.shown));
+    check_shape(what, out);
+    if (out.device != x.device)
+        fail(PyExc_ValueError, "cannot write the result to out: it lies on another device than x; "
+                               "give an array of x's device");
+    if (!out.is_packed())
+        fail(PyExc_ValueError, "cannot write the result to out: it is not contiguous; give an "
+                               "array that is");
+    if (out.read_only) fail(PyExc_ValueError, "cannot write the result to out: it is read-only");
+}
+
+void outputs::take(const reduction &what, const array &x, nb::handle like, nb::handle out) {
+    const int count = what.op->outputs;
+    if (!out.is_none() && count > 1 &&
+        (!PyTuple_Check(out.ptr()) || PyTuple_Size(out.ptr()) != count))
+        fail(PyExc_TypeError,
+             "cannot write the results of %s to out: it has %d; give a tuple of "
+             "%d arrays",
+             what.op->name, count, count);
+    for (int i = 0; i < count; i++) {
+        const result_dtype &result = what.result[i];
+        if (out.is_none())
+            made[i] = library_empty(x.library, like, what.shape, what.dimensions, result.shown,
+                                    result.boolean);
+        else
+            made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
+        view[i].read(made[i], "out");
+        if (!out.is_none()) check_given(what, i, x, view[i]);
+    }
+}
+
+nb::object outputs::get(const reduction &what, const array &x, nb::handle out) const {
+    nb::object results[OUTPUTS_MAX];
+    for (int i = 0; i < what.op->outputs; i++)
+        results[i] = x.library->scalars && out.is_none() && !what.dimensions
+                         ? nb::object(made[i][nb::tuple()])
+                         : made[i];
+    if (what.op->outputs == 1) return results[0];
+    return nb::make_tuple(results[0], results[1]);
+}
+
+// ---- running
+// -------------------------------------------------------------------------------------
+
+redtune_operands operands_of(const reduction &what, const array &x, const array *y,
+                             const outputs &out, nb::handle parameters) {
+    redtune_operands operands = {};
+    operands.d_in[0] = x.data;
+    operands.d_in[1] = y ? y->data : nullptr;
+    for (int i = 0; i < what.op->outputs; i++) operands.d_out[i] = out.view[i].data;
+    if (!parameters.is_none()) operands.parameters = what.parameters;
+    return operands;
+}
+
+CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
+    if (!stream.is_none()) return stream_from(stream);
+    if (x.stream) return reinterpret_cast<CUstream_st *>(x.stream);
+    return library_stream(x.library, like, x.device);
+}
+
+static void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
+                          nb::handle parameters, CUstream_st *stream) {
+    const redtune_operands operands = operands_of(what, x, y, out, parameters);
+    redtune *rt = runtime_get(x.device);
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release; // the first call of a problem compiles its kernel
+        status = redtune_run(rt, &what.problem, &operands, stream, &err);
+    }
+    check(status, err);
+}
+
+// Autograd does not see what redtune computes.
+static void refuse_gradients(nb::handle x) {
+    static PyObject *name = PyUnicode_InternFromString("requires_grad");
+    nb::object required = nb::steal(PyObject_GetAttr(x.ptr(), name));
+    if (!required.is_valid()) throw nb::python_error();
+    if (required.ptr() != Py_True) return;
+    if (!nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")())) return;
+    fail(PyExc_RuntimeError,
+         "cannot reduce a tensor that requires gradients: redtune.torch has functions that compute "
+         "them, and x.detach() leaves them out");
+}
+
+// The operands of a call, read and checked.
+static void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in,
+                        array *second) {
+    if (y.is_none() != (op->inputs == 1))
+        fail(PyExc_TypeError, "cannot compute %s of %s: it has %d input%s", op->name,
+             y.is_none() ? "one array" : "two arrays", op->inputs, op->inputs > 1 ? "s" : "");
+    in->read(x, "x");
+    if (in->library->is_torch) refuse_gradients(x);
+    if (y.is_none()) return;
+    second->read(y, "y");
+    if (second->library->is_torch) refuse_gradients(y);
+}
+
+// Reduces x, and y, and returns the result's array, or a tuple of two.
+static nb::object call(int op, nb::handle x, nb::handle y, nb::handle axis, nb::handle keepdims,
+                       nb::handle out, int dtype, nb::handle stream, nb::handle parameters) {
+    array in, second;
+    outputs results;
+    reduction what;
+    read_inputs(op_get(op), x, y, &in, &second);
+    const array *other = y.is_none() ? nullptr : &second;
+    what.choose(op, in, static_cast<redtune_dtype>(dtype));
+    what.take_parameters(parameters);
+    what.fold(in, other, axis, PyObject_IsTrue(keepdims.ptr()) == 1);
+    results.take(what, in, x, out);
+    if (what.is_empty) {
+        // Nothing to write.
+    } else if (in.on_host) {
+        run_on_host(what, in, other, results, parameters);
+    } else {
+        run_on_device(what, in, other, results, parameters, stream_of(in, x, stream));
+    }
+    return results.get(what, in, out);
+}
+
+// call(op, x, y, axis, keepdims, out, dtype, stream, parameters), by C's own convention: nanobind's
+// takes longer where an argument is None.
+enum { CALL_ARGUMENTS = 9 };
+
+static PyObject *call_fast(PyObject *, PyObject *const *given, Py_ssize_t count) noexcept {
+    try {
+        if (count != CALL_ARGUMENTS)
+            fail(PyExc_TypeError, "call takes %d arguments", CALL_ARGUMENTS);
+        const int op = nb::cast<int>(nb::handle(given[0]));
+        const int dtype = nb::cast<int>(nb::handle(given[6]));
+        return call(op, given[1], given[2], given[3], given[4], given[5], dtype, given[7], given[8])
+            .release()
+            .ptr();
+    } catch (nb::python_error &error) {
+        error.restore();
+    } catch (const std::exception &error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    return nullptr;
+}
+
+static PyMethodDef methods[] = {
+    {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_fast)), METH_FASTCALL,
+     nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// ---- the table of ops
+// ----------------------------------------------------------------------------
+
+static nb::object op_facts_of(int number) {
+    const redtune_op_info *op = op_get(number);
+    nb::list outputs, parameters;
+    for (int i = 0; i < op->outputs; i++) outputs.append(op->output_name[i]);
+    for (int i = 0; i < op->parameters; i++)
+        parameters.append(nb::make_tuple(op->parameter_name[i], op->parameter_usual[i]));
+    return nb::make_tuple(op->name, op->formula, op->inputs, nb::tuple(outputs),
+                          nb::tuple(parameters));
+}
+
+static int op_find(const char *name) {
+    redtune_op op;
+    redtune_error err;
+    check(redtune_op_find(name, &op, &err), err);
+    return op;
+}
+
+static int dtype_find(const char *name) {
+    redtune_dtype dtype;
+    redtune_error err;
+    if (redtune_dtype_find(name, &dtype, &err)) fail(PyExc_TypeError, "%s", err.message);
+    return dtype;
+}
+
+static nb::tuple op_names() {
+    nb::list names;
+    redtune_op_info info;
+    for (int op = 0; !redtune_op_get(static_cast<redtune_op>(op), &info, nullptr); op++)
+        names.append(info.name);
+    return nb::tuple(names);
+}
+
+void call_add(nb::module_ &module) {
+    if (PyModule_AddFunctions(module.ptr(), methods)) throw nb::python_error();
+    module.def("op_facts", &op_facts_of);
+    module.def("op_find", &op_find);
+    module.def("op_names", &op_names);
+    module.def("dtype_find", &dtype_find);
+    module.def("ops_read", [](const char *files) {
+        redtune_error err;
+        check(redtune_ops_read(files, &err), err);
+    });
+}

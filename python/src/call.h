@@ -1,0 +1,28 @@
+// Call: one reduction of Python's arrays, from the arguments to the results.
+#pragma once
+
+#include "reduction.h"
+
+// The arrays that take the results: those that the caller gave, or new ones.
+struct outputs {
+    nb::object made[OUTPUTS_MAX];
+    array view[OUTPUTS_MAX];
+
+    // out: None, an array, or a tuple of as many as there are results.
+    void take(const reduction &what, const array &x, nb::handle like, nb::handle out);
+    // What the call returns: the array, or a tuple.
+    nb::object get(const reduction &what, const array &x, nb::handle out) const;
+};
+
+// Where the reduction's elements lie; the extents are the problem's.
+redtune_operands operands_of(const reduction &what, const array &x, const array *y,
+                             const outputs &out, nb::handle parameters);
+
+// The stream of the call: the caller's, the array's own, or the library's current one.
+CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream);
+
+// Reduces an array of the host in pieces, and waits for the result.
+void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
+                 nb::handle parameters);
+
+void call_add(nb::module_ &module);

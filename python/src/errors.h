@@ -1,0 +1,24 @@
+// Errors: what C reports, as Python's own exceptions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "redtune/redtune.h"
+
+namespace nb = nanobind;
+
+// Raises the exception of that type with a formatted message.
+[[noreturn]] void fail(PyObject *type, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Raises what err holds: ValueError for what makes no sense or cannot be, MemoryError, OSError for
+// files, KeyboardInterrupt, and redtune.Error for the rest.
+[[noreturn]] void fail_status(const redtune_error &err);
+
+inline void check(redtune_status status, const redtune_error &err) {
+    if (status) fail_status(err);
+}
+
+// redtune.Error, a RuntimeError with the attributes status and code.
+void errors_add(nb::module_ &module);

@@ -1,0 +1,17 @@
+// Module: redtune._core, what Python needs of libredtune beyond Python itself.
+#include "call.h"
+#include "plan.h"
+#include "runtime.h"
+
+NB_MODULE(_core, module) {
+    nb::set_leak_warnings(false); // plans may outlive the interpreter's last collection
+    errors_add(module);
+    runtime_add(module);
+    call_add(module);
+    plan_add(module);
+    module.def("close", [] {
+        plan_close_all();
+        runtime_close();
+    });
+    module.attr("__version__") = REDTUNE_VERSION;
+}

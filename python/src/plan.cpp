@@ -1,0 +1,172 @@
+// Plan: a reduction that is prepared once and run often.
+//
+// A plan holds the arrays that it was made with. Run without arguments, it reads and writes these
+// again, and nothing is looked up but the current stream. Run with others of the same shape,
+// strides and dtype, it only reads where they are.
+#include "plan.h"
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "runtime.h"
+
+namespace {
+
+struct plan;
+std::set<plan *> live; // those whose C plan is there
+
+struct plan {
+    redtune_plan *own = nullptr;
+    reduction what;
+    array x, y;
+    outputs out;
+    redtune_operands operands;
+    nb::object x_object, y_object, out_object, parameters;
+
+    ~plan() { close(); }
+    void close() {
+        redtune_plan_destroy(own);
+        own = nullptr;
+        live.erase(this);
+    }
+};
+
+void run_operands(plan &self, const redtune_operands &operands, CUstream_st *stream) {
+    redtune_error err;
+    redtune_status status;
+    if (!self.own) fail(PyExc_RuntimeError, "cannot run the plan: the program ends");
+    {
+        nb::gil_scoped_release release;
+        status = redtune_plan_run(self.own, &operands, stream, &err);
+    }
+    check(status, err);
+}
+
+// The extents go with each run.
+void put_extents(const redtune_problem &problem, redtune_operands *operands) {
+    operands->count = problem.count;
+    operands->outer = problem.outer;
+    operands->inner = problem.inner;
+    operands->outer_step = problem.outer_step;
+    operands->step = problem.step;
+}
+
+plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims, nb::handle out,
+                int dtype, nb::handle parameters, nb::handle config) {
+    auto self = std::make_unique<plan>();
+    self->x.read(x, "x");
+    if (self->x.on_host)
+        fail(PyExc_ValueError, "cannot plan for an array of the host: it is reduced in pieces, "
+                               "without a plan; copy it to a GPU");
+    if (!y.is_none()) self->y.read(y, "y");
+    const array *other = y.is_none() ? nullptr : &self->y;
+    self->what.choose(op, self->x, static_cast<redtune_dtype>(dtype));
+    self->what.take_parameters(parameters);
+    self->what.fold(self->x, other, axis, keepdims);
+    if (self->what.is_empty)
+        fail(PyExc_ValueError, "cannot plan for an array without results: a kept axis has size 0");
+    self->out.take(self->what, self->x, x, out);
+    self->operands = operands_of(self->what, self->x, other, self->out, parameters);
+    put_extents(self->what.problem, &self->operands);
+    self->x_object = nb::borrow(x);
+    self->y_object = nb::borrow(y);
+    self->out_object = self->out.get(self->what, self->x, out);
+    self->parameters = nb::borrow(parameters);
+    redtune_problem problem = self->what.problem;
+    std::string text = config.is_none() ? "" : nb::cast<std::string>(config);
+    problem.config = config.is_none() ? nullptr : text.c_str();
+    redtune *rt = runtime_get(self->x.device);
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_plan_create(rt, &problem, &self->own, &err);
+    }
+    check(status, err);
+    live.insert(self.get());
+    return self.release();
+}
+
+// Runs on the plan's own arrays.
+nb::object run(plan &self) {
+    run_operands(self, self.operands, stream_of(self.x, self.x_object, nb::none()));
+    return self.out_object;
+}
+
+void match(const array &planned, const array &given, const char *name) {
+    bool same = planned.dimensions == given.dimensions && planned.dtype == given.dtype &&
+                planned.boolean == given.boolean && planned.device == given.device;
+    for (int i = 0; same && i < given.dimensions; i++) same = planned.shape[i] == given.shape[i];
+    const bool packed = planned.is_packed() && given.is_packed();
+    for (int i = 0; same && !packed && i < given.dimensions; i++)
+        same = planned.strides && given.strides && planned.strides[i] == given.strides[i];
+    if (!same)
+        fail(PyExc_ValueError,
+             "cannot run the plan on %s: its shape, strides, dtype or device are others than those "
+             "of the array that the plan was made with; make a plan for it",
+             name);
+}
+
+// Runs on other arrays, alike.
+nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::handle stream) {
+    array in, second;
+    outputs results;
+    if (x.is_none()) fail(PyExc_TypeError, "cannot run the plan: x is None; run() takes none");
+    in.read(x, "x");
+    match(self.x, in, "x");
+    if (y.is_none() != (self.what.op->inputs == 1))
+        fail(PyExc_TypeError, "cannot run the plan: %s has %d inputs", self.what.op->name,
+             self.what.op->inputs);
+    if (!y.is_none()) {
+        second.read(y, "y");
+        match(self.y, second, "y");
+    }
+    results.take(self.what, in, x, out);
+    redtune_operands operands =
+        operands_of(self.what, in, y.is_none() ? nullptr : &second, results, self.parameters);
+    put_extents(self.what.problem, &operands);
+    run_operands(self, operands, stream_of(in, x, stream));
+    return results.get(self.what, in, out);
+}
+
+std::string config_of(const plan &self) { return self.own ? redtune_plan_config(self.own) : ""; }
+
+const char *match_of(const plan &self) {
+    redtune_info info;
+    if (!self.own) return "";
+    redtune_plan_info(self.own, &info);
+    return redtune_match_name(info.match);
+}
+
+std::string describe(const plan &self) {
+    return "<redtune.Plan " + std::string(self.what.op->name) + " of " +
+           redtune_dtype_name(self.what.problem.dtype) + ": " + config_of(self) + ">";
+}
+
+} // namespace
+
+void plan_close_all() {
+    while (!live.empty()) (*live.begin())->close();
+}
+
+void plan_add(nb::module_ &module) {
+    nb::class_<plan>(module, "Plan",
+                     "A reduction that is prepared once and run often; made by redtune.plan.")
+        .def("run", &run,
+             "Reduces the arrays that the plan was made with, again, and returns the result's "
+             "array, which is the same each time.")
+        .def("__call__", &run_on, nb::arg("x"), nb::arg("y") = nb::none(),
+             nb::arg("out") = nb::none(), nb::arg("stream") = nb::none(),
+             "Reduces other arrays of the same shape, strides and dtype on the same device.")
+        .def("__repr__", &describe)
+        .def_prop_ro("config", &config_of,
+                     "The configuration of the plan's kernel, for redtune.plan(config=...).")
+        .def_prop_ro(
+            "match", &match_of,
+            "How near the measurement is that the configuration comes from: \"exact\", \"nearest "
+            "size\", \"like\", \"nearest GPU\", \"default\" or \"pinned\".");
+    module.def("make_plan", &make_plan, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
+               nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
+               nb::arg("parameters").none(), nb::arg("config").none());
+}

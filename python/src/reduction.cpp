@@ -1,0 +1,186 @@
+// Reduction: a call's arguments as a problem, and the shape and dtype of its results.
+#include "reduction.h"
+
+#include <cstring>
+#include <deque>
+#include <string>
+
+// ---- ops
+// -----------------------------------------------------------------------------------------
+
+namespace {
+
+// What the outputs of an op are for floats: those that are u8 then are bools, and those that are
+// u64 numbers of elements.
+struct op_facts {
+    redtune_op_info info;
+    bool is_truth[OUTPUTS_MAX];
+    bool is_count[OUTPUTS_MAX];
+};
+
+std::deque<op_facts> facts; // by number; what it holds stays where it is
+
+const op_facts &facts_of(int op) {
+    while (op >= static_cast<int>(facts.size())) {
+        op_facts next = {};
+        redtune_error err;
+        redtune_problem problem = {};
+        redtune_dtype results[OUTPUTS_MAX] = {};
+        problem.op = static_cast<redtune_op>(facts.size());
+        problem.dtype = REDTUNE_F32;
+        check(redtune_op_get(problem.op, &next.info, &err), err);
+        redtune_problem_results(&problem, results, nullptr); // ops of integers have none
+        for (int i = 0; i < OUTPUTS_MAX; i++) {
+            next.is_truth[i] = results[i] == REDTUNE_U8;
+            next.is_count[i] = results[i] == REDTUNE_U64;
+        }
+        facts.push_back(next);
+    }
+    if (op < 0) fail(PyExc_ValueError, "cannot reduce: there is no op %d", op);
+    return facts[static_cast<size_t>(op)];
+}
+
+void refuse_bool(const char *op) {
+    fail(PyExc_TypeError,
+         "cannot compute %s of bools: redtune takes them for sum, any, all and nonzeros; convert "
+         "them to integers",
+         op);
+}
+
+} // namespace
+
+const redtune_op_info *op_get(int op) { return &facts_of(op).info; }
+
+void reduction::choose(int number, const array &x, redtune_dtype dtype) {
+    const op_facts &its = facts_of(number);
+    redtune_dtype results[OUTPUTS_MAX];
+    redtune_error err;
+    op = &its.info;
+    if (x.boolean && !op->bools) refuse_bool(op->name);
+    problem.op = static_cast<redtune_op>(number);
+    problem.dtype = x.dtype;
+    const bool is_shown =
+        (its.is_count[0] && dtype == REDTUNE_I64) || (x.boolean && dtype == REDTUNE_I64);
+    problem.result = is_shown ? REDTUNE_DTYPE_NONE : dtype;
+    if (redtune_problem_results(&problem, results, &err)) fail(PyExc_TypeError, "%s", err.message);
+    for (int i = 0; i < op->outputs; i++) {
+        const bool counts = its.is_count[i] || (x.boolean && results[i] == REDTUNE_U64);
+        const bool is_u64 = results[i] == REDTUNE_U64 && dtype != REDTUNE_U64;
+        result[i].c = results[i];
+        result[i].shown = counts && is_u64 ? REDTUNE_I64 : results[i];
+        result[i].boolean = its.is_truth[i] && results[i] == REDTUNE_U8 && dtype != REDTUNE_U8;
+    }
+}
+
+void reduction::take_parameters(nb::handle values) {
+    if (values.is_none()) return;
+    const size_t count = nb::len(values);
+    if (count != static_cast<size_t>(op->parameters))
+        fail(PyExc_TypeError, "cannot compute %s with %zu parameters: it has %d", op->name, count,
+             op->parameters);
+    for (size_t i = 0; i < count; i++) {
+        nb::object value = values[i];
+        if (nb::try_cast(value, parameters[i])) continue;
+        fail(PyExc_TypeError, "cannot compute %s with %s=%s: a number is wanted", op->name,
+             op->parameter_name[i], nb::cast<std::string>(nb::repr(value)).substr(0, 80).c_str());
+    }
+}
+
+// ---- axes
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+struct axis_list {
+    int axis[DIMENSIONS_MAX];
+    size_t count;
+};
+
+int axis_from(nb::handle value) {
+    int axis = 0;
+    if (PyBool_Check(value.ptr()) || !nb::try_cast(value, axis, false)) {
+        nb::object index = nb::steal(PyNumber_Index(value.ptr())); // as NumPy's integers
+        if (index.is_valid() && !PyBool_Check(value.ptr()) && nb::try_cast(index, axis))
+            return axis;
+        PyErr_Clear();
+        fail(PyExc_TypeError,
+             "cannot reduce along axis %s: an axis is an integer, or a tuple of them",
+             nb::cast<std::string>(nb::repr(value)).substr(0, 80).c_str());
+    }
+    return axis;
+}
+
+void read_axes(nb::handle axis, axis_list *out) {
+    out->count = 0;
+    if (!PyTuple_Check(axis.ptr()) && !PyList_Check(axis.ptr())) {
+        out->axis[out->count++] = axis_from(axis);
+        return;
+    }
+    if (nb::len(axis) > DIMENSIONS_MAX)
+        fail(PyExc_ValueError, "cannot reduce along %zu axes: an array has at most %d",
+             nb::len(axis), DIMENSIONS_MAX);
+    for (nb::handle each : axis) out->axis[out->count++] = axis_from(each);
+}
+
+std::string shape_text(const array &x) {
+    std::string text = "(";
+    for (int i = 0; i < x.dimensions; i++) text += (i ? ", " : "") + std::to_string(x.shape[i]);
+    return text + (x.dimensions == 1 ? ",)" : ")");
+}
+
+void match(const array &x, const array &y) {
+    bool same = x.dimensions == y.dimensions;
+    for (int i = 0; same && i < x.dimensions; i++) same = x.shape[i] == y.shape[i];
+    if (!same)
+        fail(PyExc_ValueError, "cannot reduce x and y: their shapes are %s and %s; make them equal",
+             shape_text(x).c_str(), shape_text(y).c_str());
+    if (x.dtype != y.dtype)
+        fail(PyExc_TypeError,
+             "cannot reduce x and y: their elements are %s and %s; convert one of them",
+             redtune_dtype_name(x.dtype), redtune_dtype_name(y.dtype));
+    if (x.device != y.device)
+        fail(PyExc_ValueError,
+             "cannot reduce x and y: they lie on different devices; copy one to the other's");
+    if (x.is_packed() && y.is_packed()) return;
+    for (int i = 0; same && i < x.dimensions; i++)
+        same = x.shape[i] == 1 || (x.strides && y.strides && x.strides[i] == y.strides[i]);
+    if (!same)
+        fail(PyExc_ValueError, "cannot reduce x and y: their strides differ; make both contiguous");
+}
+
+} // namespace
+
+// Without axes everything is reduced; an empty tuple reduces nothing, as in NumPy.
+void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepdims) {
+    axis_list axes = {};
+    bool reduced[DIMENSIONS_MAX] = {};
+    if (y) match(x, *y);
+    if (!axis.is_none()) read_axes(axis, &axes);
+    const bool nothing = !axis.is_none() && !axes.count;
+    if (axis.is_none() && x.is_packed()) {
+        problem.count = x.count();
+    } else if (nothing && x.dimensions) {
+        fail(PyExc_ValueError,
+             "cannot reduce along no axis: axis is (); None reduces the whole array");
+    }
+    bool in_range = true;
+    for (size_t i = 0; i < axes.count; i++) {
+        const int place = axes.axis[i] + (axes.axis[i] < 0 ? x.dimensions : 0);
+        if (place < 0 || place >= x.dimensions)
+            in_range = false;
+        else
+            reduced[place] = true;
+    }
+    dimensions = 0;
+    is_empty = false;
+    for (int i = 0; i < x.dimensions; i++) {
+        const bool kept = !axis.is_none() && !reduced[i];
+        if (kept || keepdims) shape[dimensions++] = kept ? x.shape[i] : 1;
+        if (kept && !x.shape[i]) is_empty = in_range;
+    }
+    if ((axis.is_none() && x.is_packed()) || is_empty) return;
+    redtune_error err;
+    check(redtune_problem_fold(&problem, x.shape, x.strides, static_cast<size_t>(x.dimensions),
+                               axes.axis, axes.count, &err),
+          err);
+}

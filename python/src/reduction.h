@@ -1,0 +1,33 @@
+// Reduction: a call's arguments as a problem, and the shape and dtype of its results.
+#pragma once
+
+#include "array.h"
+
+enum { OUTPUTS_MAX = 2, PARAMETERS_MAX = 2 };
+
+// A result's dtype, and how Python sees it: 0 and 1 are a bool, and numbers of elements are i64.
+struct result_dtype {
+    redtune_dtype c;
+    redtune_dtype shown;
+    bool boolean;
+};
+
+struct reduction {
+    redtune_problem problem = {};
+    const redtune_op_info *op = nullptr;
+    result_dtype result[OUTPUTS_MAX];
+    int dimensions = 0; // of the results
+    int64_t shape[DIMENSIONS_MAX];
+    double parameters[PARAMETERS_MAX];
+    bool is_empty = false; // there are no results, as a kept axis has no index
+
+    // The problem of reducing x, and y, along the axes: None, a number or a tuple of them.
+    void fold(const array &x, const array *y, nb::handle axis, bool keepdims);
+    // op is its number; dtype a redtune_dtype for the results, or REDTUNE_DTYPE_NONE.
+    void choose(int op, const array &x, redtune_dtype dtype);
+    // A tuple of numbers, or None.
+    void take_parameters(nb::handle values);
+};
+
+// What an op is; lives as long as the process.
+const redtune_op_info *op_get(int op);

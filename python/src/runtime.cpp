@@ -1,0 +1,103 @@
+// Runtime: the libraries that are open, one for each GPU, and the settings that they open with.
+//
+// A library stays open until the program ends, since plans and captured graphs need it. New
+// settings, and a tune, begin a new generation: those open so far serve what was made with them.
+#include "runtime.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+
+namespace {
+
+using text = std::optional<std::string>;
+
+struct settings {
+    std::string host = "0"; // the device of arrays of the host
+    text database, machine, record, ops, worker;
+    bool background = false;
+    int trust = REDTUNE_TRUST_VERIFIED;
+    double verify_s = 0;
+};
+
+settings chosen;
+std::vector<redtune *> open_now; // by device, from HOST_DEVICE on; NULL: not open
+std::vector<redtune *> retired;  // of earlier generations
+bool is_child;                   // of a fork after a library was opened
+
+const char *pointer(const text &value) { return value ? value->c_str() : nullptr; }
+
+redtune *open_device(int device) {
+    const std::string name = device == HOST_DEVICE ? chosen.host : std::to_string(device);
+    redtune_options options = {};
+    options.device = name.c_str();
+    options.database = pointer(chosen.database);
+    options.machine = pointer(chosen.machine);
+    options.background = chosen.background;
+    options.trust = static_cast<redtune_trust>(chosen.trust);
+    options.verify_s = chosen.verify_s;
+    options.worker = pointer(chosen.worker);
+    options.record = pointer(chosen.record);
+    options.ops = pointer(chosen.ops);
+    redtune *rt = nullptr;
+    redtune_error err;
+    nb::module_::import_("redtune._bundle").attr("find_nvrtc")();
+    check(redtune_open(&options, &rt, &err), err);
+    return rt;
+}
+
+void begin_generation() {
+    for (redtune *rt : open_now)
+        if (rt) retired.push_back(rt);
+    open_now.clear();
+}
+
+void configure(const std::string &device, text database, text machine, text record, text ops,
+               text worker, bool background, int trust, double verify_s) {
+    begin_generation();
+    chosen = {device, database, machine, record, ops, worker, background, trust, verify_s};
+}
+
+void note_fork() { is_child = !open_now.empty() || !retired.empty(); }
+
+} // namespace
+
+// Arrays of the host share the library of a GPU that they go to.
+static size_t place_of(int device) {
+    const bool numbered = chosen.host.find_first_not_of("0123456789") == std::string::npos;
+    if (device == HOST_DEVICE && numbered) device = std::stoi(chosen.host);
+    return static_cast<size_t>(device - HOST_DEVICE);
+}
+
+redtune *runtime_get(int device) {
+    if (is_child)
+        fail(PyExc_RuntimeError,
+             "cannot use redtune after a fork: CUDA was in use before it; start processes with "
+             "multiprocessing.get_context(\"spawn\"), or fork before the first reduction");
+    const size_t place = place_of(device);
+    if (place < open_now.size() && open_now[place]) return open_now[place];
+    redtune *rt = open_device(device);
+    if (place >= open_now.size()) open_now.resize(place + 1);
+    open_now[place] = rt;
+    return rt;
+}
+
+// What is open in a child of a fork is its parent's.
+void runtime_close() {
+    begin_generation();
+    if (!is_child)
+        for (redtune *rt : retired) redtune_close(rt);
+    retired.clear();
+}
+
+void runtime_add(nb::module_ &module) {
+    module.def("configure", &configure, nb::arg("device"), nb::arg("database").none(),
+               nb::arg("machine").none(), nb::arg("record").none(), nb::arg("ops").none(),
+               nb::arg("worker").none(), nb::arg("background"), nb::arg("trust"),
+               nb::arg("verify_s"));
+    module.def("reload", &begin_generation);
+    module.def("note_fork", &note_fork);
+}

@@ -1,0 +1,16 @@
+// Runtime: the libraries that are open, one for each GPU, and the settings that they open with.
+#pragma once
+
+#include "errors.h"
+
+// The number of the device that arrays of the host are reduced on, as settings say.
+enum { HOST_DEVICE = -1 };
+
+// The open library of that GPU, which is opened if it is not: of the CUDA device of that number, or
+// of HOST_DEVICE. Raises in a child of fork().
+redtune *runtime_get(int device);
+
+// At the end of the program: recordings are written then. No plan may be left.
+void runtime_close();
+
+void runtime_add(nb::module_ &module);

@@ -1,0 +1,144 @@
+"""Agree: random calls, held against the answer of NumPy in f64. Needs torch, CuPy and a GPU.
+
+usage: agree.py CALLS [SEED]
+"""
+
+import collections
+import random
+import sys
+
+import cupy
+import numpy
+import torch
+
+import redtune
+
+FLOATS = ["float16", "float32", "float64"]
+INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]
+UNIT = {"float16": 2**-11, "float32": 2**-24, "float64": 2**-53}
+
+
+
+def index_of(find, x, axis):
+    """NumPy's argmin and argmax take one axis: those of a tuple are made one."""
+    if not isinstance(axis, tuple):
+        return find(x, axis)
+    shape = (-1, x.shape[-1]) if axis == (0, 1) else (x.shape[0], -1)
+    return find(x.reshape(shape), 0 if axis == (0, 1) else 1)
+
+
+# NumPy's answer for x and y in f64 along an axis, and the magnitude that errors are relative to.
+ANSWERS = {
+    "sum": (lambda x, y, a: x.sum(a), lambda x, y, a: abs(x).sum(a)),
+    "mean": (lambda x, y, a: x.mean(a), lambda x, y, a: abs(x).mean(a)),
+    "min": (lambda x, y, a: x.min(a), None),
+    "max": (lambda x, y, a: x.max(a), None),
+    "argmin": (lambda x, y, a: index_of(numpy.argmin, x, a), None),
+    "argmax": (lambda x, y, a: index_of(numpy.argmax, x, a), None),
+    "any": (lambda x, y, a: x.any(a), None),
+    "all": (lambda x, y, a: x.all(a), None),
+    "count_nonzero": (lambda x, y, a: numpy.count_nonzero(x, a), None),
+    "norm2": (lambda x, y, a: numpy.sqrt((x * x).sum(a)), "answer"),
+    "var": (lambda x, y, a: x.var(a), lambda x, y, a: (x * x).mean(a)),
+    "std": (lambda x, y, a: x.std(a), lambda x, y, a: numpy.sqrt((x * x).mean(a))),
+    "logsumexp": (lambda x, y, a: numpy.log(numpy.exp(x).sum(a)), "answer"),
+    "dot": (lambda x, y, a: (x * y).sum(a), lambda x, y, a: abs(x * y).sum(a)),
+    "mse": (lambda x, y, a: ((x - y) ** 2).mean(a), "answer"),
+    "minmax": (lambda x, y, a: (x.min(a), x.max(a)), None),
+    "sum_sumsq": (
+        lambda x, y, a: (x.sum(a), (x * x).sum(a)),
+        lambda x, y, a: (x * x + abs(x)).sum(a),
+    ),
+}
+TWO_INPUTS = {"dot", "mse"}
+
+
+def random_shape(draw):
+    dimensions = draw.choice([1, 1, 2, 2, 2, 3])
+    most = {1: 3_000_000, 2: 1500, 3: 120}[dimensions]
+    return tuple(int(most ** draw.random()) + draw.choice([0, 1]) for _ in range(dimensions))
+
+
+def random_case(draw, numbers):
+    """An array, a second one, and the axis: views with steps between rows included."""
+    shape = random_shape(draw)
+    dtype = draw.choice(FLOATS + ["float32"] * 3 + INTEGERS)
+    pad = draw.choice([0, 0, 0, 1, 5]) if len(shape) > 1 else 0
+    full = shape[:-1] + (shape[-1] + pad,)
+    arrays = []
+    for _ in range(2):
+        values = numbers.integers(-6, 7, full) if dtype in INTEGERS else numbers.normal(0.5, 1, full)
+        if dtype.startswith("u"):
+            values = abs(values)
+        arrays.append(values.astype(dtype)[..., : shape[-1]])
+    axes = [None] if pad == 0 or len(shape) == 1 else []
+    axes += list(range(len(shape))) if len(shape) < 3 else [1, 2, (0, 1)] + [0, (1, 2)] * (pad == 0)
+    return arrays[0], arrays[1], draw.choice(axes)
+
+
+def to_library(name, array):
+    """The array there, as the same view of a wider one."""
+    base = array if array.base is None else array.base
+    if name == "torch":
+        return torch.from_numpy(numpy.ascontiguousarray(base)).cuda()[..., : array.shape[-1]]
+    if name == "cupy":
+        return cupy.asarray(base)[..., : array.shape[-1]]
+    return array
+
+
+def to_numpy(result):
+    if isinstance(result, tuple):
+        return tuple(map(to_numpy, result))
+    if isinstance(result, torch.Tensor):
+        return result.cpu().numpy()
+    return cupy.asnumpy(result)
+
+
+def is_close(got, wanted, scale, dtype, count):
+    if got.shape != numpy.shape(wanted):
+        return False
+    unit = UNIT.get(str(dtype), 0)
+    accumulated = 2**-24 if dtype in ("float16", "float32") else 2**-53
+    bound = (40 + count**0.5) * accumulated * scale + 2 * unit * abs(wanted) + 1e-300
+    return bool(numpy.all(abs(got.astype("f8") - wanted) <= bound))
+
+
+def check(draw, numbers):
+    x, y, axis = random_case(draw, numbers)
+    name = draw.choice(list(ANSWERS))
+    library = draw.choice(["torch", "cupy", "numpy"])
+    arrays = [x, y][: 2 if name in TWO_INPUTS else 1]
+    given = [to_library(library, array) for array in arrays]
+    keepdims = draw.random() < 0.3
+    got = to_numpy(getattr(redtune, name)(*given, axis=axis, keepdims=keepdims))
+    answer, scale = ANSWERS[name]
+    wide = x.astype("f8"), y.astype("f8")
+    wanted = answer(*wide, axis)
+    scale = abs(wanted) + 1 if scale == "answer" else scale(*wide, axis) if scale else 0
+    count = x.size // max(1, numpy.size(wanted if not isinstance(wanted, tuple) else wanted[0]))
+    gots, wants = (got, wanted) if isinstance(got, tuple) else ((got,), (wanted,))
+    for one, want in zip(gots, wants):
+        if keepdims:
+            want = numpy.asarray(want).reshape(one.shape)
+        near = numpy.reshape(scale, numpy.shape(want)) if numpy.ndim(scale) else scale
+        if not is_close(numpy.asarray(one), want, near, str(x.dtype), count):
+            what = f"{name} of {library} {x.dtype} {x.shape} strides {x.strides} axis {axis}"
+            return library, f"{what}: {one} for {want}"
+    return library, None
+
+
+def main(calls, seed):
+    draw, numbers = random.Random(seed), numpy.random.default_rng(seed)
+    done, wrong = collections.Counter(), []
+    for _ in range(calls):
+        library, fault = check(draw, numbers)
+        done[library] += 1
+        if fault:
+            wrong.append(" ".join(fault.split())[:300])
+    print(f"{calls} calls ({dict(done)}), {len(wrong)} wrong")
+    print("\n".join(wrong[:10]))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))

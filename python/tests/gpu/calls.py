@@ -1,0 +1,86 @@
+"""Calls: the host's time of a call, beside that of a bare cuLaunchKernel. Needs torch and a GPU.
+
+usage: calls.py FOLDER     builds launch.c into that folder
+"""
+
+import ctypes
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import torch
+
+import redtune
+
+BATCH = 200  # calls that the GPU's queue takes without making the host wait
+ROUNDS = 60
+CUDA = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+
+
+def launcher(folder):
+    path = os.path.join(folder, "launch.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.c")
+    command = ["cc", "-O2", "-shared", "-fPIC", f"-I{CUDA}/include", source, "-o", path]
+    command += [f"-L{CUDA}/lib64/stubs", "-lcuda"]
+    subprocess.run(command, check=True)
+    library = ctypes.CDLL(path)
+    library.launch_time.restype = ctypes.c_double
+    library.launch_time.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    if library.launch_open():
+        sys.exit("cannot load the empty kernel")
+    return library
+
+
+def call_ns(call):
+    """The median over batches of the host's time per call."""
+    times = []
+    for _ in range(ROUNDS):
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(BATCH):
+            call()
+        times.append((time.perf_counter_ns() - start) / BATCH)
+    return statistics.median(times)
+
+
+def measured(x):
+    out = torch.empty((), device="cuda")
+    rows = x.reshape(64, -1)
+    y = torch.rand_like(x)
+    plan = redtune.plan(x, op="sum")
+    loose = torch.empty
+    return {
+        "nothing": lambda: None,
+        "torch.empty": lambda: loose((), dtype=torch.float32, device=x.device),
+        "torch.sum": lambda: torch.sum(x),
+        "torch.sum out": lambda: torch.sum(x, 0, out=out),
+        "redtune.sum": lambda: redtune.sum(x),
+        "redtune.sum out": lambda: redtune.sum(x, out=out),
+        "redtune.sum axis": lambda: redtune.sum(rows, axis=1),
+        "redtune.var": lambda: redtune.var(x, ddof=1),
+        "redtune.mean_var": lambda: redtune.mean_var(x),
+        "redtune.dot": lambda: redtune.dot(x, y),
+        "plan(x)": lambda: plan(x),
+        "plan(x, out)": lambda: plan(x, out=out),
+        "plan.run": plan.run,
+        "bound plan.run": plan.run.__call__,
+    }
+
+
+def main(folder):
+    x = torch.rand(1 << 14, device="cuda")
+    library = launcher(folder)
+    torch.cuda.synchronize()
+    stream = torch.cuda.current_stream().cuda_stream
+    bare = statistics.median(library.launch_time(BATCH, stream) for _ in range(ROUNDS))
+    print(f"{'bare cuLaunchKernel':20} {bare / 1e3:6.2f} us")
+    for name, call in measured(x).items():
+        call()
+        ns = call_ns(call)
+        print(f"{name:20} {ns / 1e3:6.2f} us, {(ns - bare) / 1e3:+.2f} over it")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

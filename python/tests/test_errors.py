@@ -1,0 +1,114 @@
+"""Errors: wrong calls, and what Python raises for them."""
+
+import os
+import unittest
+
+import numpy
+import sim_memory
+
+import redtune
+
+X = numpy.arange(6, dtype="f4").reshape(2, 3)
+G = sim_memory.asarray(X)
+ROW = sim_memory.empty((3,), "f4")
+READ_ONLY = numpy.empty((), "f4")
+READ_ONLY.flags.writeable = False
+
+
+class Unlisted:
+    """An array of a library that makes no others."""
+
+    __cuda_array_interface__ = sim_memory.asarray(X, sim_memory.Interfaced).__cuda_array_interface__
+
+
+# The call, the exception's type, and words that its text has.
+WRONG = [
+    # What is no array.
+    (lambda: redtune.sum([1, 2]), TypeError, "list is no array", "numpy.asarray"),
+    (lambda: redtune.sum(None), TypeError, "NoneType is no array", "numpy.asarray"),
+    (lambda: redtune.sum("12"), TypeError, "str is no array", "numpy.asarray"),
+    (lambda: redtune.sum(), TypeError, "missing 1 required positional argument: 'x'", ""),
+    (lambda: redtune.sum(X, axes=1), TypeError, "unexpected keyword argument 'axes'", ""),
+    (lambda: redtune.sum(Unlisted()), TypeError, "Unlisted", "give the result's array as out"),
+    # Elements and dtypes.
+    (lambda: redtune.sum(X.astype("c8")), TypeError, "complex numbers", "imaginary parts"),
+    (lambda: redtune.sum(X.astype("U1")), TypeError, "elements are", "convert it"),
+    (lambda: redtune.sum(X.astype(">f4")), TypeError, "bytes", "newbyteorder"),
+    (lambda: redtune.sum(X.astype("f16")), TypeError, "elements are", "convert it"),
+    (lambda: redtune.max(X > 1), TypeError, "max of bools", "convert"),
+    (lambda: redtune.bitwise_and(X), TypeError, "and of f32", ""),
+    (lambda: redtune.sum(X, dtype="i64"), TypeError, "sum of f32 as i64", "f32 or f64"),
+    (lambda: redtune.sum(X, dtype="f128"), TypeError, "f128", "f64"),
+    (lambda: redtune.sum(X, dtype=[]), TypeError, "[] as dtype", "give a dtype"),
+    # Axes and shapes.
+    (lambda: redtune.sum(X, axis=2), ValueError, "no axis 2", "2 dimensions"),
+    (lambda: redtune.sum(X, axis=(0, 0)), ValueError, "axis 0 is named twice", ""),
+    (lambda: redtune.sum(X, axis="rows"), TypeError, "axis 'rows'", "an integer"),
+    (lambda: redtune.sum(X, axis=1.0), TypeError, "axis 1.0", "an integer"),
+    (lambda: redtune.sum(X, axis=True), TypeError, "axis True", "an integer"),
+    (lambda: redtune.sum(X, axis=()), ValueError, "axis is ()", "None reduces"),
+    (lambda: redtune.sum(X[:, ::-1]), ValueError, "stride", "copy the array"),
+    (lambda: redtune.sum(numpy.ones((2, 3, 4), "f4"), axis=(0, 2)), ValueError, "axes", "copy"),
+    (lambda: redtune.sum(numpy.ones((4, 6), "f4")[:, ::2], axis=0), ValueError, "overlap", "copy"),
+    # Two inputs.
+    (lambda: redtune.dot(X), TypeError, "missing 1 required positional argument: 'y'", ""),
+    (lambda: redtune.dot(X, X[0]), ValueError, "(2, 3) and (3,)", "make them equal"),
+    (lambda: redtune.dot(X, X.astype("f8")), TypeError, "f32 and f64", "convert"),
+    (lambda: redtune.dot(X, G), ValueError, "different devices", "copy one"),
+    (lambda: redtune.dot(X, numpy.asfortranarray(X)), ValueError, "strides differ", "contiguous"),
+    (lambda: redtune.reduce(X, X, op="sum"), TypeError, "sum of two arrays", "1 input"),
+    # Results.
+    (lambda: redtune.sum(X, out=numpy.empty(2, "f4")), ValueError, "shape is ()", "that shape"),
+    (lambda: redtune.sum(X, out=numpy.empty((), "i4")), TypeError, "i32", "that dtype"),
+    (lambda: redtune.sum(X, 0, out=ROW), ValueError, "another device", "x's device"),
+    (lambda: redtune.sum(X, out=READ_ONLY), ValueError, "read-only", ""),
+    (lambda: redtune.sum(X, 0, out=numpy.empty(6, "f4")[::2]), ValueError, "not contiguous", ""),
+    (lambda: redtune.minmax(X, out=X), TypeError, "it has 2", "a tuple of 2"),
+    # Ops, parameters, streams, plans and settings.
+    (lambda: redtune.suum, AttributeError, "no attribute 'suum'", ""),
+    (lambda: redtune.reduce(X, op="suum"), ValueError, "'suum'", "sum, prod"),
+    (lambda: redtune.var(X, ddof="one"), TypeError, "ddof='one'", "a number"),
+    (lambda: redtune.sum(X, ddof=1), TypeError, "unexpected keyword argument 'ddof'", ""),
+    (lambda: redtune.sum(G, stream="main"), TypeError, "'main' as stream", "address"),
+    (lambda: redtune.plan(X), ValueError, "array of the host", "copy it to a GPU"),
+    (lambda: redtune.plan(G, op="suum"), ValueError, "'suum'", "sum, prod"),
+    (lambda: redtune.plan(G, ddof=1), TypeError, "no parameter ddof", ""),
+    (lambda: redtune.plan(G, config="block=7"), ValueError, "block", ""),
+    (lambda: redtune.configure(device="gpu"), ValueError, "device='gpu'", "number"),
+    (lambda: redtune.configure(trust="some"), ValueError, "trust='some'", "verified"),
+    (lambda: redtune.configure(ops="no-such.lua"), OSError, "no-such.lua", ""),
+    (lambda: redtune.explain("suum", gpu="H200"), ValueError, "suum", ""),
+]
+
+
+class Errors(unittest.TestCase):
+    def test_wrong_calls_say_what_is_wrong_and_what_to_do(self):
+        for i, (call, kind, *words) in enumerate(WRONG):
+            with self.subTest(call=i, words=words):
+                with self.assertRaises(kind) as caught:
+                    call()
+                text = str(caught.exception)
+                for word in words:
+                    self.assertIn(word, text)
+                self.assertNotIn("\n", text)
+
+    def test_the_drivers_errors_have_their_code(self):
+        error = redtune.Error("text")
+        self.assertIsInstance(error, RuntimeError)
+
+    def test_a_child_of_a_fork_is_told(self):
+        redtune.sum(X)
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                redtune.sum(X)
+            except RuntimeError as error:
+                os.write(write, str(error).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertIn("spawn", os.read(read, 500).decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,197 @@
+"""Functions: every op along axes, of arrays of the host and of the simulated GPU."""
+
+import inspect
+import threading
+import unittest
+
+import numpy
+import sim_memory
+
+import redtune
+from redtune import _core
+
+SMALL = numpy.array([[3, -1, 2, 0], [5, 4, -2, 1], [1, 1, 7, -3]])
+
+
+def wanted(name, x, y, axis):
+    """NumPy's answer, in f64; None: it has no function for the op."""
+    wide = x.astype("f8")
+    diff = wide - y
+    with numpy.errstate(all="ignore"):
+        return {
+            "sum": lambda: wide.sum(axis), "prod": lambda: wide.prod(axis),
+            "min": lambda: wide.min(axis), "max": lambda: wide.max(axis),
+            "fmin": lambda: wide.min(axis), "fmax": lambda: wide.max(axis),
+            "argmin": lambda: x.argmin(axis), "argmax": lambda: x.argmax(axis),
+            "sumsq": lambda: (wide**2).sum(axis), "norm2": lambda: (wide**2).sum(axis) ** 0.5,
+            "sumabs": lambda: abs(wide).sum(axis), "maxabs": lambda: abs(wide).max(axis),
+            "mean": lambda: wide.mean(axis), "any": lambda: x.any(axis), "all": lambda: x.all(axis),
+            "nonzeros": lambda: numpy.count_nonzero(x, axis), "nans": lambda: 0 * wide.sum(axis),
+            "nonfinite": lambda: wide.sum(axis) > 1e9, "ptp": lambda: numpy.ptp(wide, axis),
+            "normp": lambda: (wide**2).sum(axis) ** 0.5, "var": lambda: wide.var(axis),
+            "std": lambda: wide.std(axis), "logsumexp": lambda: numpy.log(numpy.exp(wide).sum(axis)),
+            "slogprod": lambda: (numpy.sign(wide.prod(axis)), numpy.log(abs(wide.prod(axis)))),
+            "min_at": lambda: (wide.min(axis), x.argmin(axis)),
+            "max_at": lambda: (wide.max(axis), x.argmax(axis)),
+            "minmax": lambda: (wide.min(axis), wide.max(axis)),
+            "sum_sumsq": lambda: (wide.sum(axis), (wide**2).sum(axis)),
+            "mean_var": lambda: (wide.mean(axis), wide.var(axis)),
+            "sum_nonfinite": lambda: (wide.sum(axis), 0 * wide.sum(axis)),
+            "dot": lambda: (wide * y).sum(axis), "sqeuclidean": lambda: (diff**2).sum(axis),
+            "euclidean": lambda: (diff**2).sum(axis) ** 0.5,
+            "cityblock": lambda: abs(diff).sum(axis), "chebyshev": lambda: abs(diff).max(axis),
+            "cosine": lambda: (wide * y).sum(axis)
+            / ((wide**2).sum(axis) * (y.astype("f8") ** 2).sum(axis)) ** 0.5,
+            "wmean": lambda: (wide * y).sum(axis) / y.sum(axis),
+            "mismatches": lambda: (diff != 0).sum(axis), "mse": lambda: (diff**2).mean(axis),
+            "and": lambda: numpy.bitwise_and.reduce(x, axis),
+            "or": lambda: numpy.bitwise_or.reduce(x, axis),
+            "xor": lambda: numpy.bitwise_xor.reduce(x, axis),
+        }.get(name, lambda: None)()  # fmt: skip
+
+
+class Functions(unittest.TestCase):
+    def near(self, got, want, what):
+        self.assertEqual(numpy.shape(got), numpy.shape(want), what)
+        numpy.testing.assert_allclose(numpy.asarray(got, "f8"), want, rtol=2e-6, err_msg=what)
+
+    def test_every_op_gives_what_numpy_does(self):
+        for op in _core.op_names():
+            _, _, inputs, outputs, _ = _core.op_facts(_core.op_find(op))
+            dtype = "i4" if op in ("and", "or", "xor") else "f4"
+            x, y = SMALL.astype(dtype), (SMALL[::-1] + 2).astype(dtype)
+            want = wanted(op, x, y, 1)
+            self.assertIsNotNone(want, f"no answer for {op}: add it here")
+            got = redtune.reduce(x, *[y] * (inputs - 1), op=op, axis=1)
+            if len(outputs) == 1:
+                got, want = (got,), (want,)
+            for one, its in zip(got, want):
+                self.near(one, its, op)
+
+    def test_every_op_has_a_function_with_its_arguments(self):
+        for name in redtune._functions.names():
+            function = getattr(redtune, name)
+            keys = list(inspect.signature(function).parameters)
+            usual = ["axis", "keepdims", "out", "dtype", "stream"]
+            self.assertEqual([key for key in keys if key in usual], usual, name)
+            self.assertEqual(keys[0], "x")
+        self.assertEqual(inspect.signature(redtune.var).parameters["ddof"].default, 0)
+
+    def test_axes_and_keepdims_are_numpys(self):
+        x = numpy.arange(2 * 3 * 4, dtype="f4").reshape(2, 3, 4)
+        for axis in (None, 0, 1, 2, -1, (0, 1), (1, 2), (2, 1), (0, 1, 2), [0]):
+            for keepdims in (False, True):
+                axes = tuple(axis) if isinstance(axis, list) else axis
+                want = x.sum(axes, keepdims=keepdims)
+                self.near(redtune.sum(x, axis, keepdims), want, f"{axis} {keepdims}")
+
+    def test_counts_are_int64_and_truths_bool(self):
+        x = SMALL.astype("f4")
+        self.assertEqual(redtune.count_nonzero(x, 0).dtype, "int64")
+        self.assertEqual(redtune.any(x, 0).dtype, "bool")
+        self.assertEqual(redtune.any(x, 0, dtype="u8").dtype, "uint8")
+        self.assertEqual(redtune.sum(x > 1), 5)
+        self.assertEqual(redtune.sum(x > 1).dtype, "int64")
+        self.assertEqual(redtune.sum_nonfinite(x, 0).nonfinite.dtype, "int64")
+
+    def test_dtype_takes_every_way_to_name_it(self):
+        x = SMALL.astype("f4")
+        for name in ("f64", "float64", float, numpy.float64, numpy.dtype("f8")):
+            self.assertEqual(redtune.sum(x, dtype=name).dtype, "float64")
+
+    def test_several_results_are_a_named_tuple(self):
+        mean, var = found = redtune.mean_var(SMALL.astype("f4"), axis=0, ddof=1)
+        self.assertEqual(type(found).__name__, "MeanVarResults")
+        self.near(found.mean, SMALL.mean(0), "mean")
+        self.near(var, SMALL.var(0, ddof=1), "var")
+        self.assertIs(mean, found.mean)
+
+    def test_out_takes_the_result(self):
+        x = SMALL.astype("f4")
+        out = numpy.empty(3, "f8")
+        self.assertIs(redtune.sum(x, axis=1, out=out, dtype="f64"), out)
+        self.near(out, SMALL.sum(1), "out")
+        pair = numpy.empty(4, "f4"), numpy.empty(4, "f4")
+        self.assertIs(redtune.minmax(x, axis=0, out=pair).max, pair[1])
+
+    def test_views_of_the_host_need_no_copy(self):
+        x = numpy.arange(60, dtype="f4").reshape(5, 12)
+        self.near(redtune.sum(x[:, 2:9], axis=1), x[:, 2:9].sum(1), "columns of rows")
+        self.near(redtune.sum(x.T, axis=0), x.sum(1), "transposed")
+        self.near(redtune.sum(x[::2, 1:], axis=0), x[::2, 1:].sum(0), "columns of every second row")
+
+    def test_empty_arrays_are_numpys(self):
+        x = numpy.empty((0, 3), "f4")
+        self.near(redtune.sum(x), 0.0, "sum of nothing")
+        self.near(redtune.sum(x, axis=0), numpy.zeros(3), "columns of nothing")
+        self.near(redtune.sum(x, axis=1), numpy.empty(0), "no rows")
+
+
+class Devices(unittest.TestCase):
+    """Arrays of the simulated GPU, which know nothing of NumPy."""
+
+    def test_a_capsule_is_reduced_where_it_lies(self):
+        x = sim_memory.asarray(SMALL.astype("f4"))
+        before = len(sim_memory.given_back)
+        found = redtune.sum(x, axis=0)
+        self.assertIs(type(found), sim_memory.Array)
+        self.assertEqual(found.numpy().tolist(), SMALL.sum(0).tolist())
+        self.assertEqual(redtune.argmax(x).numpy(), SMALL.argmax())
+        self.assertEqual(len(sim_memory.given_back) - before, 4, "capsules are given back")
+
+    def test_the_array_interface_is_reduced_where_it_lies(self):
+        x = sim_memory.asarray(SMALL.astype("f4"), sim_memory.Interfaced)
+        self.assertEqual(redtune.max(x, axis=1).numpy().tolist(), SMALL.max(1).tolist())
+
+    def test_strides_fold_or_say_so(self):
+        x = sim_memory.asarray(numpy.arange(24, dtype="f4"))
+        self.assertEqual(redtune.sum(x.view((4, 3), (6, 1)), axis=1).numpy().tolist(), [3, 21, 39, 57])
+        self.assertEqual(redtune.sum(x.view((3, 4), (1, 6)), axis=0).numpy().tolist(), [3, 21, 39, 57])
+        with self.assertRaisesRegex(ValueError, "copy the array"):
+            redtune.sum(x.view((4, 3), (6, 1)))
+
+    def test_two_inputs_and_two_results(self):
+        x, y = (sim_memory.asarray(SMALL.astype("f4") + i) for i in range(2))
+        self.assertEqual(redtune.dot(x, y).numpy(), (SMALL * (SMALL + 1)).sum())
+        found = redtune.minmax(x, axis=0)
+        self.assertEqual(found.max.numpy().tolist(), SMALL.max(0).tolist())
+
+    def test_a_plan_runs_again_and_on_others(self):
+        x, y = (sim_memory.asarray(SMALL.astype("f4") + i) for i in range(2))
+        plan = redtune.plan(x, op="sum", axis=1)
+        self.assertEqual(plan.run().numpy().tolist(), SMALL.sum(1).tolist())
+        self.assertIs(plan.run(), plan.run())
+        self.assertEqual(plan(y).numpy().tolist(), (SMALL + 1).sum(1).tolist())
+        self.assertIn(":", plan.config)
+        self.assertEqual(plan.match, "default")
+        pinned = redtune.plan(x, op="sum", axis=1, config=plan.config)
+        self.assertEqual(pinned.match, "pinned")
+        with self.assertRaisesRegex(ValueError, "make a plan for it"):
+            plan(sim_memory.asarray(SMALL.astype("f8")))
+
+    def test_a_plan_has_parameters(self):
+        x = sim_memory.asarray(SMALL.astype("f4"))
+        plan = redtune.plan(x, op="var", ddof=1)
+        self.assertAlmostEqual(float(plan.run().numpy()), SMALL.var(ddof=1), places=5)
+
+    def test_threads_share_a_gpu(self):
+        x = sim_memory.asarray(SMALL.astype("f4"))
+        found, lock = [], threading.Lock()
+
+        def work():
+            sim_memory._check(sim_memory._driver.cuCtxSetCurrent(sim_memory._context))
+            for _ in range(5):
+                value = redtune.sum(x).numpy()
+                with lock:
+                    found.append(float(value))
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [float(SMALL.sum())] * 40)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+"""Package: importing it, its command, its examples, and what its functions say of themselves."""
+
+import doctest
+import importlib
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+import numpy
+
+import redtune
+from redtune import _bundle
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*words, **environment):
+    """What a Python that is given those words prints."""
+    ran = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    return ran.stdout + ran.stderr
+
+
+class Package(unittest.TestCase):
+    def test_importing_takes_less_than_30_ms(self):
+        # The least of several, since other programs run on the machine meanwhile.
+        def least_ms(text):
+            times = []
+            for _ in range(7):
+                start = time.perf_counter()
+                subprocess.run([sys.executable, "-c", text], check=True)
+                times.append((time.perf_counter() - start) * 1e3)
+            return min(times)
+
+        self.assertLess(least_ms("import redtune") - least_ms("pass"), 30)
+
+    def test_importing_needs_no_driver_and_no_numpy(self):
+        text = "import redtune, sys; print('numpy' in sys.modules, len(redtune.__all__) > 40)"
+        self.assertEqual(run("-c", text, REDTUNE_CUDA_DRIVER="/nowhere.so"), "False True\n")
+
+    def test_a_missing_driver_is_told_with_the_remedy(self):
+        text = "import redtune, numpy; redtune.sum(numpy.ones(3))"
+        said = run("-c", text, REDTUNE_CUDA_DRIVER="/nowhere.so")
+        self.assertIn("redtune.Error: cannot load the CUDA driver", said)
+        self.assertIn("REDTUNE_CUDA_DRIVER", said)
+
+    def test_the_command_is_in_the_package(self):
+        self.assertEqual(run("-m", "redtune", "--version").strip(), f"redtune {redtune.__version__}")
+        self.assertIn("NVRTC", run("-m", "redtune", "doctor"))
+        shown = run("-m", "redtune", "show", "--shipped", "--gpu", "H200", "--op", "sum",
+                    REDTUNE_SYSTEM_DB=os.path.join(_bundle._FOLDER, "shipped.db"))  # fmt: skip
+        self.assertIn("H200", shown)
+
+    def test_the_shipped_rows_are_found_beside_the_library(self):
+        environment = {k: v for k, v in os.environ.items() if k != "REDTUNE_SYSTEM_DB"}
+        text = "import redtune; print(len(redtune.show('sum', 'f32', gpu='H200', shipped=True)) > 9)"
+        ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment)
+        self.assertEqual(ran.stdout, "True\n", ran.stderr)
+
+    def test_docstrings_are_true(self):
+        os.environ.pop("REDTUNE_SYSTEM_DB", None)  # of what is shipped, too
+        finder, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        names = {"numpy": numpy, "redtune": redtune}
+        for name in redtune.__all__:
+            text = getattr(redtune, name).__doc__
+            self.assertTrue(text, name)
+            runner.run(finder.get_doctest(text, dict(names), name, None, None))
+        runner.run(finder.get_doctest(redtune.__doc__, dict(names), "redtune", None, None))
+        self.assertEqual(runner.summarize(verbose=False).failed, 0)
+        redtune.configure()
+
+    def test_stubs_name_every_function(self):
+        stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
+        for name in redtune.__all__:
+            self.assertRegex(stubs, rf"(def|class|import) {name}\b|import .*\b{name}\b", name)
+
+
+class Pages(unittest.TestCase):
+    def test_the_page_is_true(self):
+        """The Python in docs/python.md that runs on the simulated GPU."""
+        page = (REPOSITORY / "docs" / "python.md").read_text()
+        test = doctest.DocTestParser().get_doctest(page, {"redtune": redtune}, "python.md", None, None)
+        runner = doctest.DocTestRunner()
+        runner.run(test)
+        self.assertEqual(runner.summarize(verbose=False).failed, 0)
+        redtune.configure()
+
+    def test_examples_compile(self):
+        for path in sorted((REPOSITORY / "examples" / "python").glob("*.py")):
+            compile(path.read_text(), str(path), "exec")
+            self.assertIsNone(importlib.util.find_spec(path.stem))
+
+
+if __name__ == "__main__":
+    unittest.main()
