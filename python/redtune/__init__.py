@@ -9,11 +9,13 @@ There is a function for each op of ``redtune show ops``, such as sum, max, argma
 and mean_var. Each takes an array, or two, and returns the result as an array of the same library on
 the same device, computed on that library's current stream.
 
-reduce computes an op by its name, plan prepares a reduction that is run often, configure chooses the
-device and the tuning database, and tune, explain, show and report are the command's.
+reduce computes an op by its name, plan prepares a reduction that is run often, configure chooses
+the device and the tuning database, and tune, explain, show and report are the command's.
+redtune.torch has functions that PyTorch differentiates.
 """
 
 import atexit as _atexit
+import importlib as _importlib
 import os as _os
 
 from . import _core, _functions
@@ -30,6 +32,8 @@ __all__ += _functions.names()
 
 
 def __getattr__(name):
+    if name == "torch":  # which imports PyTorch
+        return _importlib.import_module("redtune.torch")
     function = _functions.find(name)
     if function is None:
         raise AttributeError(f"module 'redtune' has no attribute '{name}'")

@@ -1,5 +1,6 @@
 # The types of redtune's functions. Those of several results return named tuples.
-from typing import Any, NamedTuple, Optional, Sequence, TypeVar, Union
+# fmt: off
+from typing import Any, NamedTuple, Optional, Protocol, Sequence, TypeVar, Union
 
 from . import _tuning
 
@@ -18,175 +19,154 @@ class Plan:
     def run(self) -> Any: ...
     def __call__(self, x: Any, y: Any = None, out: Any = None, stream: Any = None) -> Any: ...
 
-def sum(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def prod(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def min(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def max(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def fmin(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def fmax(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def argmin(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def argmax(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def sumsq(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def norm2(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def sumabs(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def maxabs(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def mean(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def any(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def all(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def nonzeros(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def xor(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def nans(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def nonfinite(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def ptp(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def normp(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None, *, p: float = 2.0
-) -> Array: ...
-def var(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0
-) -> Array: ...
-def std(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0
-) -> Array: ...
-def logsumexp(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
 class SlogprodResults(NamedTuple):
     sign: Any
     logabs: Any
 
-def slogprod(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> SlogprodResults: ...
 class MinAtResults(NamedTuple):
     min: Any
     index: Any
 
-def min_at(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> MinAtResults: ...
 class MaxAtResults(NamedTuple):
     max: Any
     index: Any
 
-def max_at(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> MaxAtResults: ...
 class MinmaxResults(NamedTuple):
     min: Any
     max: Any
 
-def minmax(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> MinmaxResults: ...
 class SumSumsqResults(NamedTuple):
     sum: Any
     sumsq: Any
 
-def sum_sumsq(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> SumSumsqResults: ...
 class MeanVarResults(NamedTuple):
     mean: Any
     var: Any
 
-def mean_var(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0
-) -> MeanVarResults: ...
 class SumNonfiniteResults(NamedTuple):
     sum: Any
     nonfinite: Any
 
-def sum_nonfinite(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> SumNonfiniteResults: ...
-def dot(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def sqeuclidean(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def euclidean(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def cityblock(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def chebyshev(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def cosine(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def wmean(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def mismatches(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None, *, tolerance: float = 0.0
-) -> Array: ...
-def mse(
-    x: Array, y: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def bitwise_and(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def bitwise_or(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def bitwise_xor(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def count_nonzero(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def nanmax(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def nanmin(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
-def norm(
-    x: Array, axis: Axis = None, keepdims: bool = False, out: Any = None, dtype: Any = None, stream: Any = None
-) -> Array: ...
+class _One(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> Array: ...
+
+class _OneP(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None, *, p: float = 2.0,
+    ) -> Array: ...
+
+class _OneDdof(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0,
+    ) -> Array: ...
+
+class _Slogprod(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> SlogprodResults: ...
+
+class _MinAt(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> MinAtResults: ...
+
+class _MaxAt(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> MaxAtResults: ...
+
+class _Minmax(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> MinmaxResults: ...
+
+class _SumSumsq(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> SumSumsqResults: ...
+
+class _MeanVar(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0,
+    ) -> MeanVarResults: ...
+
+class _SumNonfinite(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> SumNonfiniteResults: ...
+
+class _Two(Protocol):
+    def __call__(
+        self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None,
+    ) -> Array: ...
+
+class _TwoTolerance(Protocol):
+    def __call__(
+        self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, stream: Any = None, *, tolerance: float = 0.0,
+    ) -> Array: ...
+
+sum: _One
+prod: _One
+min: _One
+max: _One
+fmin: _One
+fmax: _One
+argmin: _One
+argmax: _One
+sumsq: _One
+norm2: _One
+sumabs: _One
+maxabs: _One
+mean: _One
+any: _One
+all: _One
+nonzeros: _One
+xor: _One
+nans: _One
+nonfinite: _One
+ptp: _One
+logsumexp: _One
+bitwise_and: _One
+bitwise_or: _One
+bitwise_xor: _One
+count_nonzero: _One
+nanmax: _One
+nanmin: _One
+norm: _One
+normp: _OneP
+var: _OneDdof
+std: _OneDdof
+slogprod: _Slogprod
+min_at: _MinAt
+max_at: _MaxAt
+minmax: _Minmax
+sum_sumsq: _SumSumsq
+mean_var: _MeanVar
+sum_nonfinite: _SumNonfinite
+dot: _Two
+sqeuclidean: _Two
+euclidean: _Two
+cityblock: _Two
+chebyshev: _Two
+cosine: _Two
+wmean: _Two
+mse: _Two
+mismatches: _TwoTolerance
+
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
     out: Any = None, dtype: Any = None, stream: Any = None, **parameters: float

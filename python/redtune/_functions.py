@@ -16,10 +16,10 @@ _ALIASES = {
     "norm": "norm2",
 }
 
-_TEXT = '''
+_TEXT = """
 def {name}({arguments}):
     return {result}_call({op}, {inputs}, axis, keepdims, out, {dtype}, stream, {values}){end}
-'''
+"""
 
 _DOC = """{formula}
 

@@ -36,7 +36,18 @@ class Table(list):
 
 
 class Winners(Table):
-    columns = ("gpu", "op", "dtype", "layout", "outer", "count", "inner", "config", "median_ns", "gbps")
+    columns = (
+        "gpu",
+        "op",
+        "dtype",
+        "layout",
+        "outer",
+        "count",
+        "inner",
+        "config",
+        "median_ns",
+        "gbps",
+    )
 
 
 class Explanation(dict):
@@ -138,7 +149,8 @@ def tune(
 
 
 def explain(
-    op="sum", dtype="f32", count=None, shape=None, axis=None, *, device=None, gpu=None, database=None
+    op="sum", dtype="f32", count=None, shape=None, axis=None, *, device=None, gpu=None,
+    database=None,
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 

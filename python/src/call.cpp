@@ -191,6 +191,19 @@ static nb::object op_facts_of(int number) {
                           nb::tuple(parameters));
 }
 
+// The dtypes of the results of elements of that dtype, by redtune_dtype; bool is 0.
+static nb::tuple result_dtypes(int op, int dtype) {
+    array x;
+    reduction what;
+    nb::list dtypes;
+    x.dtype = dtype ? static_cast<redtune_dtype>(dtype) : REDTUNE_U8;
+    x.boolean = !dtype;
+    what.choose(op, x, REDTUNE_DTYPE_NONE);
+    for (int i = 0; i < what.op->outputs; i++)
+        dtypes.append(what.result[i].boolean ? 0 : static_cast<int>(what.result[i].shown));
+    return nb::tuple(dtypes);
+}
+
 static int op_find(const char *name) {
     redtune_op op;
     redtune_error err;
@@ -217,6 +230,7 @@ void call_add(nb::module_ &module) {
     if (PyModule_AddFunctions(module.ptr(), methods)) throw nb::python_error();
     module.def("op_facts", &op_facts_of);
     module.def("op_find", &op_find);
+    module.def("result_dtypes", &result_dtypes);
     module.def("op_names", &op_names);
     module.def("dtype_find", &dtype_find);
     module.def("ops_read", [](const char *files) {

@@ -106,7 +106,9 @@ class Array:
         host = numpy.empty(self.shape, self.dtype)
         _check(_driver.cuCtxSynchronize())
         nbytes = ctypes.c_size_t(host.nbytes)
-        _check(_driver.cuMemcpyDtoH_v2(ctypes.c_void_p(host.ctypes.data), self.memory.address, nbytes))
+        _check(
+            _driver.cuMemcpyDtoH_v2(ctypes.c_void_p(host.ctypes.data), self.memory.address, nbytes)
+        )
         return host
 
 

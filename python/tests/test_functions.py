@@ -29,7 +29,8 @@ def wanted(name, x, y, axis):
             "nonzeros": lambda: numpy.count_nonzero(x, axis), "nans": lambda: 0 * wide.sum(axis),
             "nonfinite": lambda: wide.sum(axis) > 1e9, "ptp": lambda: numpy.ptp(wide, axis),
             "normp": lambda: (wide**2).sum(axis) ** 0.5, "var": lambda: wide.var(axis),
-            "std": lambda: wide.std(axis), "logsumexp": lambda: numpy.log(numpy.exp(wide).sum(axis)),
+            "std": lambda: wide.std(axis),
+            "logsumexp": lambda: numpy.log(numpy.exp(wide).sum(axis)),
             "slogprod": lambda: (numpy.sign(wide.prod(axis)), numpy.log(abs(wide.prod(axis)))),
             "min_at": lambda: (wide.min(axis), x.argmin(axis)),
             "max_at": lambda: (wide.max(axis), x.argmax(axis)),
@@ -145,8 +146,12 @@ class Devices(unittest.TestCase):
 
     def test_strides_fold_or_say_so(self):
         x = sim_memory.asarray(numpy.arange(24, dtype="f4"))
-        self.assertEqual(redtune.sum(x.view((4, 3), (6, 1)), axis=1).numpy().tolist(), [3, 21, 39, 57])
-        self.assertEqual(redtune.sum(x.view((3, 4), (1, 6)), axis=0).numpy().tolist(), [3, 21, 39, 57])
+        self.assertEqual(
+            redtune.sum(x.view((4, 3), (6, 1)), axis=1).numpy().tolist(), [3, 21, 39, 57]
+        )
+        self.assertEqual(
+            redtune.sum(x.view((3, 4), (1, 6)), axis=0).numpy().tolist(), [3, 21, 39, 57]
+        )
         with self.assertRaisesRegex(ValueError, "copy the array"):
             redtune.sum(x.view((4, 3), (6, 1)))
 

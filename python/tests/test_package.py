@@ -6,7 +6,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 import unittest
 
 import numpy
@@ -27,13 +26,14 @@ def run(*words, **environment):
 
 class Package(unittest.TestCase):
     def test_importing_takes_less_than_30_ms(self):
-        # The least of several, since other programs run on the machine meanwhile.
+        # Of the processor, and the least of several: other programs run on the machine meanwhile.
         def least_ms(text):
             times = []
             for _ in range(7):
-                start = time.perf_counter()
-                subprocess.run([sys.executable, "-c", text], check=True)
-                times.append((time.perf_counter() - start) * 1e3)
+                child = os.posix_spawn(sys.executable, [sys.executable, "-c", text], os.environ)
+                _, status, usage = os.wait4(child, 0)
+                self.assertEqual(status, 0)
+                times.append((usage.ru_utime + usage.ru_stime) * 1e3)
             return min(times)
 
         self.assertLess(least_ms("import redtune") - least_ms("pass"), 30)
@@ -49,7 +49,9 @@ class Package(unittest.TestCase):
         self.assertIn("REDTUNE_CUDA_DRIVER", said)
 
     def test_the_command_is_in_the_package(self):
-        self.assertEqual(run("-m", "redtune", "--version").strip(), f"redtune {redtune.__version__}")
+        self.assertEqual(
+            run("-m", "redtune", "--version").strip(), f"redtune {redtune.__version__}"
+        )
         self.assertIn("NVRTC", run("-m", "redtune", "doctor"))
         shown = run("-m", "redtune", "show", "--shipped", "--gpu", "H200", "--op", "sum",
                     REDTUNE_SYSTEM_DB=os.path.join(_bundle._FOLDER, "shipped.db"))  # fmt: skip
@@ -57,13 +59,19 @@ class Package(unittest.TestCase):
 
     def test_the_shipped_rows_are_found_beside_the_library(self):
         environment = {k: v for k, v in os.environ.items() if k != "REDTUNE_SYSTEM_DB"}
-        text = "import redtune; print(len(redtune.show('sum', 'f32', gpu='H200', shipped=True)) > 9)"
-        ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment)
+        text = (
+            "import redtune; print(len(redtune.show('sum', 'f32', gpu='H200', shipped=True)) > 9)"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, env=environment
+        )
         self.assertEqual(ran.stdout, "True\n", ran.stderr)
 
     def test_docstrings_are_true(self):
         os.environ.pop("REDTUNE_SYSTEM_DB", None)  # of what is shipped, too
-        finder, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        finder, runner = doctest.DocTestParser(), doctest.DocTestRunner(
+            optionflags=doctest.ELLIPSIS
+        )
         names = {"numpy": numpy, "redtune": redtune}
         for name in redtune.__all__:
             text = getattr(redtune, name).__doc__
@@ -76,14 +84,16 @@ class Package(unittest.TestCase):
     def test_stubs_name_every_function(self):
         stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
         for name in redtune.__all__:
-            self.assertRegex(stubs, rf"(def|class|import) {name}\b|import .*\b{name}\b", name)
+            self.assertRegex(stubs, rf"\n(class {name}[(:]|def {name}\(|{name}: )", name)
 
 
 class Pages(unittest.TestCase):
     def test_the_page_is_true(self):
         """The Python in docs/python.md that runs on the simulated GPU."""
         page = (REPOSITORY / "docs" / "python.md").read_text()
-        test = doctest.DocTestParser().get_doctest(page, {"redtune": redtune}, "python.md", None, None)
+        test = doctest.DocTestParser().get_doctest(
+            page, {"redtune": redtune}, "python.md", None, None
+        )
         runner = doctest.DocTestRunner()
         runner.run(test)
         self.assertEqual(runner.summarize(verbose=False).failed, 0)

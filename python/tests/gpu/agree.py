@@ -18,7 +18,6 @@ INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]
 UNIT = {"float16": 2**-11, "float32": 2**-24, "float64": 2**-53}
 
 
-
 def index_of(find, x, axis):
     """NumPy's argmin and argmax take one axis: those of a tuple are made one."""
     if not isinstance(axis, tuple):
@@ -67,7 +66,9 @@ def random_case(draw, numbers):
     full = shape[:-1] + (shape[-1] + pad,)
     arrays = []
     for _ in range(2):
-        values = numbers.integers(-6, 7, full) if dtype in INTEGERS else numbers.normal(0.5, 1, full)
+        values = (
+            numbers.integers(-6, 7, full) if dtype in INTEGERS else numbers.normal(0.5, 1, full)
+        )
         if dtype.startswith("u"):
             values = abs(values)
         arrays.append(values.astype(dtype)[..., : shape[-1]])

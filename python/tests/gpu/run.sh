@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What an installed redtune is tested with where PyTorch, CuPy and a GPU are: random calls against
-# NumPy (agree.py), the host's time of a call (calls.py, launch.c), and a race with torch (race.py).
+# What an installed redtune is tested with where PyTorch, CuPy and a GPU are: the tests of tensors,
+# random calls against NumPy (agree.py), the host's time of a call (calls.py, launch.c), and a race
+# with torch (race.py).
 #
 # Usage: run.sh [FOLDER]     figures go to FOLDER/python.*, and what matters of them to the output
 set -u
@@ -8,9 +9,12 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:-.}
 python3 "$here/calls.py" "$out" >"$out/python.calls" 2>&1
 cat "$out/python.calls"
+(cd "$here/.." && timeout 120 python3 -m unittest test_torch) >"$out/python.torch" 2>&1
+tested=$?
+tail -n 12 "$out/python.torch"
 timeout 120 python3 "$here/agree.py" 1000 >"$out/python.agree" 2>&1
 agreed=$?
 head -n 6 "$out/python.agree"
 timeout 120 python3 "$here/race.py" 30 >"$out/python.race" 2>&1
 cat "$out/python.race"
-exit "$agreed"
+exit $((tested || agreed))

@@ -1,0 +1,273 @@
+"""Torch: reductions that PyTorch differentiates and compiles: sum, mean, var, norm2, dot, max, min.
+
+Each is an op of PyTorch's, ``torch.ops.redtune.sum`` and so on, with gradients of any order and
+with a function that tells torch.compile the result's shape; to the compiler the kernel is opaque.
+Where no gradient is asked for, and nothing is compiled, redtune is called without PyTorch's
+dispatcher.
+
+Tensors have the dtypes of redtune's results: a sum of f16 is f32, so that autocast has nothing to
+do.
+"""
+
+import torch
+
+import redtune
+
+from . import _core, _libraries
+
+__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min"]
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_DTYPES = _libraries.find(torch.empty(0)).dtypes
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+
+def _axes(x, dim):
+    """The reduced axes, from the front; all for None."""
+    if dim is None:
+        return list(range(x.dim()))
+    return [each % x.dim() if x.dim() else each for each in dim]
+
+
+def _count(x, dim):
+    count = 1
+    for axis in _axes(x, dim):
+        count *= x.shape[axis]
+    return count
+
+
+def _result_shape(x, dim, keepdim):
+    axes = _axes(x, dim)
+    sizes = ((1 if axis in axes else size, axis in axes) for axis, size in enumerate(x.shape))
+    return [size for size, reduced in sizes if keepdim or not reduced]
+
+
+def _spread(gradient, x, dim, keepdim):
+    """A result's gradient as an array of x's shape."""
+    if not keepdim:
+        for axis in sorted(_axes(x, dim)):
+            gradient = gradient.unsqueeze(axis)
+    return gradient.expand(x.shape)
+
+
+def _fake(op, x, dim, keepdim):
+    """Empty results of the right shapes and dtypes."""
+    shape = _result_shape(x, dim, keepdim)
+    dtypes = _core.result_dtypes(op, _DTYPES.index(x.dtype))
+    return [x.new_empty(shape, dtype=_DTYPES[dtype]) for dtype in dtypes]
+
+
+# ---- ops -----------------------------------------------------------------------------------------
+
+
+def _register(name, schema, run, fake, setup, backward):
+    op = torch.library.custom_op(f"redtune::{name}", run, mutates_args=(), schema=schema)
+    op.register_fake(fake)
+    op.register_autograd(backward, setup_context=setup)
+    return op
+
+
+def _register_one(name, gradient):
+    """An op of one input and result; gradient(x, result, g, dim) is that of x, g being spread."""
+    number = _core.op_find(name)
+
+    def run(x, dim, keepdim):
+        return _core.call(number, x.detach(), None, dim, keepdim, None, 0, None, None)
+
+    def fake(x, dim, keepdim):
+        return _fake(number, x, dim, keepdim)[0]
+
+    def setup(ctx, inputs, output):
+        x, ctx.dim, ctx.keepdim = inputs
+        ctx.save_for_backward(x, output)
+
+    def backward(ctx, g):
+        x, output = ctx.saved_tensors
+        result = _spread(output, x, ctx.dim, ctx.keepdim)
+        spread = _spread(g, x, ctx.dim, ctx.keepdim)
+        return gradient(x, result, spread, ctx.dim).to(x.dtype), None, None
+
+    schema = "(Tensor x, int[]? dim, bool keepdim) -> Tensor"
+    return _register(name, schema, run, fake, setup, backward)
+
+
+def _norm2_gradient(x, result, g, dim):
+    return torch.where(result == 0, 0, g * x / torch.where(result == 0, 1, result))
+
+
+_sum = _register_one("sum", lambda x, result, g, dim: g)
+_mean = _register_one("mean", lambda x, result, g, dim: g / _count(x, dim))
+_norm2 = _register_one("norm2", _norm2_gradient)
+
+
+def _register_var():
+    number = _core.op_find("var")
+
+    def run(x, dim, keepdim, correction):
+        return _core.call(number, x.detach(), None, dim, keepdim, None, 0, None, (correction,))
+
+    def fake(x, dim, keepdim, correction):
+        return _fake(number, x, dim, keepdim)[0]
+
+    def setup(ctx, inputs, output):
+        x, ctx.dim, ctx.keepdim, ctx.correction = inputs
+        ctx.save_for_backward(x)
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        wide = x.to(g.dtype)
+        mean = wide.mean(_axes(x, ctx.dim), keepdim=True) if x.dim() else wide
+        scale = 2 / (_count(x, ctx.dim) - ctx.correction)
+        spread = _spread(g, x, ctx.dim, ctx.keepdim)
+        return (spread * (wide - mean) * scale).to(x.dtype), None, None, None
+
+    schema = "(Tensor x, int[]? dim, bool keepdim, float correction) -> Tensor"
+    return _register("var", schema, run, fake, setup, backward)
+
+
+def _register_dot():
+    number = _core.op_find("dot")
+
+    def run(x, y, dim, keepdim):
+        return _core.call(number, x.detach(), y.detach(), dim, keepdim, None, 0, None, None)
+
+    def fake(x, y, dim, keepdim):
+        return _fake(number, x, dim, keepdim)[0]
+
+    def setup(ctx, inputs, output):
+        x, y, ctx.dim, ctx.keepdim = inputs
+        ctx.save_for_backward(x, y)
+
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        spread = _spread(g, x, ctx.dim, ctx.keepdim)
+        return (spread * y).to(x.dtype), (spread * x).to(y.dtype), None, None
+
+    schema = "(Tensor x, Tensor y, int[]? dim, bool keepdim) -> Tensor"
+    return _register("dot", schema, run, fake, setup, backward)
+
+
+def _register_at(name):
+    """max_at or min_at: the extreme element, whose gradient goes to its first index."""
+    number = _core.op_find(name)
+
+    def run(x, dim, keepdim):
+        return _core.call(number, x.detach(), None, dim, keepdim, None, 0, None, None)
+
+    def fake(x, dim, keepdim):
+        return tuple(_fake(number, x, dim, keepdim))
+
+    def setup(ctx, inputs, output):
+        x, ctx.dim, ctx.keepdim = inputs
+        ctx.x = x.shape, x.dtype
+        ctx.save_for_backward(output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    def backward(ctx, g, _):
+        (index,) = ctx.saved_tensors
+        shape, dtype = ctx.x
+        # Reduced axes last and as one, as indices count.
+        like = g.new_empty(()).expand(shape)
+        axes = sorted(_axes(like, ctx.dim))
+        kept = [axis for axis in range(len(shape)) if axis not in axes]
+        sizes = [shape[axis] for axis in kept]
+        spread = g.new_zeros([*sizes, _count(like, ctx.dim)])
+        spread = spread.scatter(-1, index.reshape(*sizes, 1), g.reshape(*sizes, 1))
+        spread = spread.reshape([shape[axis] for axis in kept + axes])
+        order = [(kept + axes).index(axis) for axis in range(len(shape))]
+        return spread.permute(order).to(dtype), None, None
+
+    schema = "(Tensor x, int[]? dim, bool keepdim) -> (Tensor, Tensor)"
+    return _register(name, schema, run, fake, setup, backward)
+
+
+_var, _dot, _max_at, _min_at = (
+    _register_var(),
+    _register_dot(),
+    *map(_register_at, ("max_at", "min_at")),
+)
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def _is_plain(*tensors):
+    """Whether nothing records or compiles what is done with the tensors."""
+    if torch.compiler.is_compiling() or not all(type(each) in _PLAIN for each in tensors):
+        return False
+    return not (torch.is_grad_enabled() and any(each.requires_grad for each in tensors))
+
+
+def _dims(dim):
+    return [dim] if isinstance(dim, int) else dim if dim is None else list(dim)
+
+
+def sum(x, dim=None, keepdim=False):
+    """The sum along dim, a number or several; None: of the whole tensor.
+
+    >>> x = torch.ones(3, 4, requires_grad=True)
+    >>> redtune.torch.sum(x, dim=1).sum().backward()
+    >>> x.grad.shape
+    torch.Size([3, 4])
+    """
+    return redtune.sum(x, dim, keepdim) if _is_plain(x) else _sum(x, _dims(dim), keepdim)
+
+
+def mean(x, dim=None, keepdim=False):
+    """The mean along dim, as sum.
+
+    >>> redtune.torch.mean(torch.ones(3, 4))
+    tensor(1.)
+    """
+    return redtune.mean(x, dim, keepdim) if _is_plain(x) else _mean(x, _dims(dim), keepdim)
+
+
+def var(x, dim=None, keepdim=False, *, correction=1):
+    """The variance along dim; as in PyTorch, that of a sample unless correction is 0.
+
+    >>> redtune.torch.var(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+    if _is_plain(x):
+        return redtune.var(x, dim, keepdim, ddof=correction)
+    return _var(x, _dims(dim), keepdim, float(correction))
+
+
+def norm2(x, dim=None, keepdim=False):
+    """The Euclidean norm along dim; its gradient at 0 is 0.
+
+    >>> redtune.torch.norm2(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return redtune.norm2(x, dim, keepdim) if _is_plain(x) else _norm2(x, _dims(dim), keepdim)
+
+
+def dot(x, y, dim=None, keepdim=False):
+    """The sum of the products of x and y, of one shape, along dim.
+
+    >>> redtune.torch.dot(torch.ones(3, 4), torch.ones(3, 4), dim=1)
+    tensor([4., 4., 4.])
+    """
+    if _is_plain(x, y):
+        return redtune.dot(x, y, dim, keepdim)
+    return _dot(x, y, _dims(dim), keepdim)
+
+
+def max(x, dim=None, keepdim=False):
+    """The greatest element along dim; its gradient goes to the first of equal ones.
+
+    >>> redtune.torch.max(torch.tensor([1.0, 3.0, 2.0]))
+    tensor(3.)
+    """
+    return redtune.max(x, dim, keepdim) if _is_plain(x) else _max_at(x, _dims(dim), keepdim)[0]
+
+
+def min(x, dim=None, keepdim=False):
+    """The least element along dim, as max.
+
+    >>> redtune.torch.min(torch.tensor([1.0, 3.0, 2.0]))
+    tensor(1.)
+    """
+    return redtune.min(x, dim, keepdim) if _is_plain(x) else _min_at(x, _dims(dim), keepdim)[0]

@@ -1,0 +1,176 @@
+"""Torch: tensors, and the ops that PyTorch differentiates and compiles.
+
+They are on the host, and go to the simulated GPU in pieces; on a GPU where there is one.
+"""
+
+import doctest
+import unittest
+
+import redtune
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+GPU = torch is not None and torch.cuda.is_available()
+DEVICE = "cuda" if GPU else "cpu"
+DIMS = (None, 0, 1, -1, (0, 1), (1, 2), (0, 1, 2))
+
+
+@unittest.skipUnless(torch, "there is no PyTorch")
+class Torch(unittest.TestCase):
+    def tensor(self, *shape, seed=1, **keywords):
+        numbers = torch.Generator().manual_seed(seed)
+        x = torch.randn(*shape, generator=numbers, dtype=torch.float64)
+        return x.to(DEVICE).requires_grad_(keywords.pop("requires_grad", False))
+
+    def test_results_are_torchs_on_the_same_device(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32):
+            x = torch.arange(12, device=DEVICE).reshape(3, 4).to(dtype)
+            for dim in (None, 0, 1):
+                got = redtune.sum(x, dim)
+                want = x.double().sum(dim) if dim is not None else x.double().sum()
+                self.assertEqual(got.device.type, DEVICE)
+                self.assertTrue(torch.equal(got.double(), want), (dtype, dim))
+        self.assertEqual(redtune.sum(x.to(torch.bfloat16)).dtype, torch.float32)
+        self.assertEqual(
+            redtune.sum(x.to(torch.bfloat16), dtype=torch.bfloat16).dtype, torch.bfloat16
+        )
+        self.assertEqual(redtune.any(x, 0).dtype, torch.bool)
+        self.assertEqual(redtune.max_at(x, 0).index.dtype, torch.int64)
+
+    def test_a_tensor_that_requires_gradients_is_refused(self):
+        x = self.tensor(3, requires_grad=True)
+        with self.assertRaisesRegex(RuntimeError, r"redtune\.torch"):
+            redtune.sum(x)
+        with torch.no_grad():
+            self.assertEqual(redtune.sum(x), x.sum())
+
+    def test_gradients_are_right(self):
+        functions = redtune.torch
+        for shape, dims in (((2, 3, 4), DIMS), ((5,), (None, 0))):
+            for dim in dims:
+                for keepdim in (False, True):
+                    x = self.tensor(*shape, requires_grad=True)
+                    y = self.tensor(*shape, seed=2, requires_grad=True)
+                    for name in ("sum", "mean", "norm2", "var", "max", "min"):
+                        call = getattr(functions, name)
+                        with self.subTest(name=name, dim=dim, keepdim=keepdim):
+                            self.assertTrue(
+                                torch.autograd.gradcheck(lambda x: call(x, dim, keepdim), x)
+                            )
+                    with self.subTest(name="dot", dim=dim, keepdim=keepdim):
+                        self.assertTrue(
+                            torch.autograd.gradcheck(
+                                lambda x, y: functions.dot(x, y, dim, keepdim), (x, y)
+                            )
+                        )
+
+    def test_second_gradients_are_right(self):
+        x = self.tensor(2, 3, requires_grad=True)
+        for name in ("mean", "norm2", "var"):
+            call = getattr(redtune.torch, name)
+            self.assertTrue(torch.autograd.gradgradcheck(lambda x: call(x, 1), x), name)
+
+    def test_results_are_torchs(self):
+        x = self.tensor(2, 3, 4)
+        for dim in (0, 2, (0, 1)):
+            self.assertTrue(torch.allclose(redtune.torch.var(x, dim), x.var(dim)))
+            self.assertTrue(torch.equal(redtune.torch.max(x, dim), x.amax(dim)))
+
+    def test_half_precision_has_gradients_of_its_own(self):
+        x = self.tensor(4, 8).to(torch.bfloat16).requires_grad_()
+        redtune.torch.mean(x, 1).sum().backward()
+        self.assertEqual(x.grad.dtype, torch.bfloat16)
+        self.assertTrue(torch.all(x.grad == 1 / 8))
+
+    def test_ops_pass_torchs_own_checks(self):
+        x = self.tensor(3, 4, requires_grad=True)
+        checks = ("test_schema", "test_autograd_registration", "test_faketensor")
+        for op, more in (("sum", ()), ("max_at", ()), ("var", (1.0,))):
+            torch.library.opcheck(
+                getattr(torch.ops.redtune, op), (x, [1], False, *more), test_utils=checks
+            )
+        torch.library.opcheck(torch.ops.redtune.dot, (x, x, None, False), test_utils=checks)
+
+    def test_a_compiled_function_calls_the_op(self):
+        x = self.tensor(3, 4, requires_grad=True)
+        compiled = torch.compile(
+            lambda x: redtune.torch.sum(x * 2, 1) + 1, backend="aot_eager", fullgraph=True
+        )
+        compiled(x).sum().backward()
+        self.assertTrue(torch.equal(x.grad, torch.full_like(x, 2)))
+
+    def test_docstrings_are_true(self):
+        functions = redtune.torch
+        runner = doctest.DocTestRunner()
+        names = {"redtune": redtune, "torch": torch}
+        for name in functions.__all__:
+            text = getattr(functions, name).__doc__
+            runner.run(doctest.DocTestParser().get_doctest(text, dict(names), name, None, None))
+        self.assertEqual(runner.summarize(verbose=False).failed, 0)
+
+
+@unittest.skipUnless(GPU, "there is no PyTorch with a GPU")
+class OnGpu(unittest.TestCase):
+    def test_the_current_stream_is_used(self):
+        x = torch.ones(1 << 20, device="cuda")
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for i in range(20):
+                y = x * i
+                total = redtune.sum(y)
+        stream.synchronize()
+        self.assertEqual(float(total), 19 * 2**20)
+
+    def test_calls_are_captured(self):
+        x = torch.ones(4096, device="cuda")
+        redtune.sum(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            total = redtune.sum(x)
+        x.fill_(2)
+        graph.replay()
+        self.assertEqual(float(total), 8192)
+
+    def test_a_captured_training_step_clips_its_gradients(self):
+        model = torch.nn.Linear(64, 64, device="cuda")
+        x = torch.randn(16, 64, device="cuda")
+
+        def step():
+            model.zero_grad(set_to_none=False)
+            model(x).square().mean().backward()
+            squares = [redtune.sumsq(p.grad) for p in model.parameters()]
+            return torch.stack(squares).sum().sqrt()
+
+        warm = torch.cuda.Stream()
+        warm.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(warm):
+            for _ in range(3):
+                step()
+        torch.cuda.current_stream().wait_stream(warm)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            norm = step()
+        graph.replay()
+        want = torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in model.parameters()]))
+        self.assertTrue(torch.allclose(norm, want))
+
+    def test_a_tensor_may_go_right_after_the_call(self):
+        before = torch.cuda.memory_allocated()
+        for i in range(100000):
+            total = redtune.sum(torch.full((1000,), float(i % 7), device="cuda"))
+        self.assertEqual(float(total), 1000 * ((100000 - 1) % 7))
+        del total
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+
+    def test_views_fold_without_a_copy(self):
+        x = torch.rand(100, 64, device="cuda")
+        for view, dim in ((x.t(), 0), (x[:, 5:40], 1), (x[::2], 0), (x.t(), 1)):
+            self.assertTrue(torch.allclose(redtune.sum(view, dim), view.sum(dim)))
+
+
+if __name__ == "__main__":
+    unittest.main()
