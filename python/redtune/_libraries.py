@@ -25,7 +25,7 @@ class Facts:
 
 def _torch():
     torch = sys.modules["torch"]
-    facts = Facts(tuple(getattr(torch, name, None) for name in _NAMES), torch.empty)
+    facts = Facts(tuple(getattr(torch, name, None) for name in _NAMES), torch.empty_strided)
     facts.stream = lambda x: torch.cuda.current_stream(x.device).cuda_stream
     facts.is_torch = True
     return facts

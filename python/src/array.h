@@ -3,11 +3,9 @@
 
 #include "library.h"
 
-enum { DIMENSIONS_MAX = 64 }; // what redtune_problem_fold takes
-
 // Valid as long as the object that it was read from, which the caller holds.
 struct array {
-    const array_library *library = nullptr;
+    array_library *library = nullptr;
     void *data = nullptr;
     redtune_dtype dtype = REDTUNE_DTYPE_NONE;
     bool boolean = false; // one byte, 0 or 1, as u8

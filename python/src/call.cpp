@@ -53,8 +53,8 @@ void outputs::take(const reduction &what, const array &x, nb::handle like, nb::h
     for (int i = 0; i < count; i++) {
         const result_dtype &result = what.result[i];
         if (out.is_none())
-            made[i] = library_empty(x.library, like, what.shape, what.dimensions, result.shown,
-                                    result.boolean);
+            made[i] = library_empty(x.library, like, x.device, what.shape, what.dimensions,
+                                    result.shown, result.boolean);
         else
             made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
         view[i].read(made[i], "out");

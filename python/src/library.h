@@ -5,8 +5,12 @@
 // stream it works on, in Python; torch, whose calls count most, is asked from here.
 #pragma once
 
+#include <vector>
+
 #include "dlpack.h"
 #include "errors.h"
+
+enum { DIMENSIONS_MAX = 64 }; // what redtune_problem_fold takes
 
 struct array_library {
     PyTypeObject *type;
@@ -15,16 +19,17 @@ struct array_library {
     bool has_dlpack;
     bool is_torch;
     nb::object dtypes; // its dtypes by redtune_dtype; bool stands in the place of _NONE
-    nb::object empty;  // of torch: torch.empty; else called with (like, shape, dtype); or None
+    nb::object empty;  // of torch: empty_strided; else called with (like, shape, dtype); or None
     nb::object stream; // called with (like,), gives the current stream's address; or None
     bool scalars;      // a result without axes is taken out of its array
+    std::vector<nb::object> devices; // torch's devices, from HOST_DEVICE on, as far as seen
 };
 
 // What is known of the object's type. Lives as long as the process.
-const array_library *library_of(nb::handle object);
+array_library *library_of(nb::handle object);
 
-// An array of that dtype for results, on the device of `like`.
-nb::object library_empty(const array_library *library, nb::handle like, const int64_t *shape,
+// An array of that dtype for results, on the device of `like`, which has that number.
+nb::object library_empty(array_library *library, nb::handle like, int device, const int64_t *shape,
                          int dimensions, redtune_dtype dtype, bool boolean);
 
 // The stream that the library works on now, on that device.

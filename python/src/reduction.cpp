@@ -12,21 +12,26 @@ namespace {
 
 // What the outputs of an op are for floats: those that are u8 then are bools, and those that are
 // u64 numbers of elements.
+enum { DTYPES = REDTUNE_F64 + 1 };
+
 struct op_facts {
     redtune_op_info info;
+    // By the elements' dtype and what was asked for, since asking the library takes longer; the
+    // first is REDTUNE_DTYPE_NONE where it was not asked yet.
+    redtune_dtype results[DTYPES][DTYPES][OUTPUTS_MAX];
     bool is_truth[OUTPUTS_MAX];
     bool is_count[OUTPUTS_MAX];
 };
 
-std::deque<op_facts> facts; // by number; what it holds stays where it is
+std::deque<op_facts> all_facts; // by number; what it holds stays where it is
 
-const op_facts &facts_of(int op) {
-    while (op >= static_cast<int>(facts.size())) {
+op_facts &facts_of(int op) {
+    while (op >= static_cast<int>(all_facts.size())) {
         op_facts next = {};
         redtune_error err;
         redtune_problem problem = {};
         redtune_dtype results[OUTPUTS_MAX] = {};
-        problem.op = static_cast<redtune_op>(facts.size());
+        problem.op = static_cast<redtune_op>(all_facts.size());
         problem.dtype = REDTUNE_F32;
         check(redtune_op_get(problem.op, &next.info, &err), err);
         redtune_problem_results(&problem, results, nullptr); // ops of integers have none
@@ -34,10 +39,10 @@ const op_facts &facts_of(int op) {
             next.is_truth[i] = results[i] == REDTUNE_U8;
             next.is_count[i] = results[i] == REDTUNE_U64;
         }
-        facts.push_back(next);
+        all_facts.push_back(next);
     }
     if (op < 0) fail(PyExc_ValueError, "cannot reduce: there is no op %d", op);
-    return facts[static_cast<size_t>(op)];
+    return all_facts[static_cast<size_t>(op)];
 }
 
 void refuse_bool(const char *op) {
@@ -52,9 +57,7 @@ void refuse_bool(const char *op) {
 const redtune_op_info *op_get(int op) { return &facts_of(op).info; }
 
 void reduction::choose(int number, const array &x, redtune_dtype dtype) {
-    const op_facts &its = facts_of(number);
-    redtune_dtype results[OUTPUTS_MAX];
-    redtune_error err;
+    op_facts &its = facts_of(number);
     op = &its.info;
     if (x.boolean && !op->bools) refuse_bool(op->name);
     problem.op = static_cast<redtune_op>(number);
@@ -62,7 +65,10 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     const bool is_shown =
         (its.is_count[0] && dtype == REDTUNE_I64) || (x.boolean && dtype == REDTUNE_I64);
     problem.result = is_shown ? REDTUNE_DTYPE_NONE : dtype;
-    if (redtune_problem_results(&problem, results, &err)) fail(PyExc_TypeError, "%s", err.message);
+    redtune_dtype(&results)[OUTPUTS_MAX] = its.results[x.dtype][problem.result];
+    redtune_error err;
+    if (!results[0] && redtune_problem_results(&problem, results, &err))
+        fail(PyExc_TypeError, "%s", err.message);
     for (int i = 0; i < op->outputs; i++) {
         const bool counts = its.is_count[i] || (x.boolean && results[i] == REDTUNE_U64);
         const bool is_u64 = results[i] == REDTUNE_U64 && dtype != REDTUNE_U64;

@@ -136,8 +136,8 @@ def main(calls, seed):
         done[library] += 1
         if fault:
             wrong.append(" ".join(fault.split())[:300])
-    print(f"{calls} calls ({dict(done)}), {len(wrong)} wrong")
-    print("\n".join(wrong[:10]))
+    lines = [f"{calls} calls ({dict(done)}), {len(wrong)} wrong", *wrong[:10]]
+    print("\n".join(lines))
     return bool(wrong)
 
 

@@ -12,9 +12,10 @@ cat "$out/python.calls"
 (cd "$here/.." && timeout 120 python3 -m unittest test_torch) >"$out/python.torch" 2>&1
 tested=$?
 tail -n 12 "$out/python.torch"
-timeout 120 python3 "$here/agree.py" 1000 >"$out/python.agree" 2>&1
+# Most of its time goes into compiling: each process has its own NVRTC.
+seq 8 | timeout 200 xargs -P 8 -I{} python3 "$here/agree.py" 125 {} >"$out/python.agree" 2>&1
 agreed=$?
-head -n 6 "$out/python.agree"
+cat "$out/python.agree"
 timeout 120 python3 "$here/race.py" 30 >"$out/python.race" 2>&1
 cat "$out/python.race"
 exit $((tested || agreed))
