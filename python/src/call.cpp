@@ -104,8 +104,8 @@ static void run_on_device(const reduction &what, const array &x, const array *y,
     check(status, err);
 }
 
-// Autograd does not see what redtune computes.
-static void refuse_gradients(nb::handle x) {
+void refuse_gradients(const array &in, nb::handle x) {
+    if (!in.library->is_torch) return;
     static PyObject *name = PyUnicode_InternFromString("requires_grad");
     nb::object required = nb::steal(PyObject_GetAttr(x.ptr(), name));
     if (!required.is_valid()) throw nb::python_error();
@@ -123,10 +123,10 @@ static void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, a
         fail(PyExc_TypeError, "cannot compute %s of %s: it has %d input%s", op->name,
              y.is_none() ? "one array" : "two arrays", op->inputs, op->inputs > 1 ? "s" : "");
     in->read(x, "x");
-    if (in->library->is_torch) refuse_gradients(x);
+    refuse_gradients(*in, x);
     if (y.is_none()) return;
     second->read(y, "y");
-    if (second->library->is_torch) refuse_gradients(y);
+    refuse_gradients(*second, y);
 }
 
 // Reduces x, and y, and returns the result's array, or a tuple of two.

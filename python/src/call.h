@@ -21,6 +21,9 @@ redtune_operands operands_of(const reduction &what, const array &x, const array 
 // The stream of the call: the caller's, the array's own, or the library's current one.
 CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream);
 
+// Raises for a tensor whose gradients are recorded: autograd does not see what redtune computes.
+void refuse_gradients(const array &in, nb::handle x);
+
 // Reduces an array of the host in pieces, and waits for the result.
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
                  nb::handle parameters);

@@ -59,7 +59,11 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     if (self->x.on_host)
         fail(PyExc_ValueError, "cannot plan for an array of the host: it is reduced in pieces, "
                                "without a plan; copy it to a GPU");
-    if (!y.is_none()) self->y.read(y, "y");
+    refuse_gradients(self->x, x);
+    if (!y.is_none()) {
+        self->y.read(y, "y");
+        refuse_gradients(self->y, y);
+    }
     const array *other = y.is_none() ? nullptr : &self->y;
     self->what.choose(op, self->x, static_cast<redtune_dtype>(dtype));
     self->what.take_parameters(parameters);

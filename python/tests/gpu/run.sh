@@ -18,4 +18,5 @@ agreed=$?
 cat "$out/python.agree"
 timeout 120 python3 "$here/race.py" 30 >"$out/python.race" 2>&1
 cat "$out/python.race"
+for example in "$here"/../../../examples/python/*.py; do python3 "$example" 2>&1 | tail -n 4; done
 exit $((tested || agreed))
