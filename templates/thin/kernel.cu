@@ -6,6 +6,9 @@
 //@ local layout = loads.layout(dtype, vec)
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
 //@ local parts, two = vec, given.inputs > 1
+//@ -- As many blocks as a multiprocessor of 2048 threads has, where registers are enough.
+//@ local full = (arch == 80 or arch >= 90 and arch < 120) and acc.bytes * vec * strips <= 32
+//@ local bounds = full and ("%d, %d"):format(block, 2048 // block) or block
 //@ local store = math.max(1, math.min(vec, 16 // math.max(result.bytes, second and second.bytes or 0)))
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "thin" with
 // @{config}
@@ -87,6 +90,8 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
     for (u32 s = 0; s < N; s++)
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) a[s][j] = @{none};
+// More would take registers, and so blocks from a multiprocessor.
+#pragma unroll 2
     for (u64 i = 0; i < e.count; i++, from += e.step) {
         // All loads before the first use.
         vector v[N];
@@ -128,6 +133,7 @@ __device__ __forceinline__ void reduce_column(const element *from, const extents
 //@ local x = vec > 1 and given.read("from")
 //@ if vec == 1 and two then
 //@     x = dtype.unpack("v.word[0]", 0) .. ", " .. dtype.unpack("v.other[0]", 0)
+#pragma unroll 1
     for (u64 i = 0; i < e.count; i++, from += e.step) {
         const vector v = load_vector((u64)from, given);
         a = take_element(a, @{x}, i, given);
@@ -136,12 +142,13 @@ __device__ __forceinline__ void reduce_column(const element *from, const extents
 //@     if vec == 1 then
 //@         x = dtype.unpack(("load_vector((u64)from%s).word[0]"):format(given.argument), 0)
 //@     end
+#pragma unroll 1
     for (u64 i = 0; i < e.count; i++, from += e.step) a = take_element(a, @{x}, i@{given.argument});
 //@ end
     @{given.write("*output", given.widen("a"), "e.count")}
 }
 
-extern "C" __global__ void __launch_bounds__(@{block})
+extern "C" __global__ void __launch_bounds__(@{bounds})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ if arch >= 90 then

@@ -115,6 +115,8 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
     for (u32 s = 0; s < N; s++)
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) a[s][j] = 0.0f;
+// More would take registers, and so blocks from a multiprocessor.
+#pragma unroll 2
     for (u64 i = 0; i < e.count; i++, from += e.step) {
         // All loads before the first use.
         vector v[N];
@@ -140,6 +142,7 @@ __device__ __forceinline__ void reduce_column(const element *from, const extents
                                               float *output)
 {
     accumulator a = 0.0f;
+#pragma unroll 1
     for (u64 i = 0; i < e.count; i++, from += e.step) a = take_element(a, load_element(from), i);
     *output = (float)((double)a / (double)e.count);
 }
