@@ -18,7 +18,7 @@ local BLOCK = 600 -- the same of a block that starts where another ended
 local ROUND = 500 -- a thread's loads in flight at once, until they are combined
 local SLOT = 160 -- of a multiprocessor for each block, whatever it does
 local VALUE = 0.1 -- for each value that a block's threads combine in shared memory
-local POLL, TICKET = 500, 1500 -- until one block has seen that all others are done
+local POLL, TICKET = 500, 2000 -- until one block has seen that all others are done
 local COLLECT = 430 -- eight values that a thread collects
 local AT_ONCE = 8
 local SHARE = 1.35 -- a multiprocessor has at most that over its part of the memory's rate
@@ -26,6 +26,7 @@ local RATE = 0.9 -- of the memory bus, that is read at
 local USUAL_RATE = 25 -- bytes per ns and multiprocessor, where the bus is not known
 local REGISTERS = 65536 -- of a multiprocessor
 local LINE = 64 -- bytes that memory brings at a time
+local ALONE = 1.05 -- blocks that each make whole columns end further apart than those that share
 
 -- Bytes per ns of the memory, for each multiprocessor.
 local function rate_of(d)
@@ -50,6 +51,7 @@ local function waste_of(c, p, room)
     local waste = 1
     if strip >= row then return waste end
     if p.step * p.dtype.bytes % LINE > 0 then waste = waste + 24 / strip end
+    if strip < LINE then return waste * (1 + 22 / strip) end
     return strip < 2 * LINE and waste * (1 + 13 / strip) or waste
 end
 
@@ -83,11 +85,12 @@ function estimate.time(c, p, d, s)
     local left = blocks - whole * at_once
     local time = whole > 0 and wave(at_once, 0) + (whole - 1) * wave(at_once, BLOCK) or 0
     if left > 0 then time = time + wave(left, whole > 0 and BLOCK or 0) end
-    return CALL + math.max(time, blocks / d.sm_count * (SLOT + combine)) + finish_of(c, s)
+    time = math.max(time, blocks / d.sm_count * (SLOT + combine))
+    return CALL + (s.splits < 2 and ALONE or 1) * time + finish_of(c, s)
 end
 
 -- A default that is not this much faster by the estimate is not worth another one.
-local WORTH = 0.9
+local WORTH = 0.95
 
 -- Whether the family's parameters have these values, and threads are not shared out to nobody.
 local function is_known(family, c)
@@ -113,7 +116,7 @@ local function finishes_of(c, d)
 end
 
 -- The default c, or the one among its neighbours in block, width, unroll and finish that takes less
--- time by the estimate: by a tenth at least, where there is a MiB to read. What it must be besides
+-- time by the estimate: by a twentieth at least, where there is a MiB to read. What it must be besides
 -- the family's rules say.
 function estimate.improve(family, c, p, d)
     local best, time = c, family.time(c, p, d)

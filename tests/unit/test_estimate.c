@@ -14,7 +14,7 @@ static struct {
 } among;
 
 #define FEW_BLOCKS  "columns:block=512,width=8,vec=8,unroll=16,finish=single,per_sm=1"
-#define MANY_BLOCKS "columns:block=256,width=8,vec=8,unroll=8,finish=ticket,per_sm=4"
+#define MANY_BLOCKS "columns:block=512,width=16,vec=8,unroll=4,finish=poll,per_sm=2"
 
 static bool begin_rows(void) {
     among.count = 0;
