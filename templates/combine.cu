@@ -1,7 +1,7 @@
 //@ local indexed, given = op.indexed, require("lib/operands").of(_ENV)
 //@ local op = given.made
 //@ local acc = op.acc
-//@ local slot_bytes = require("lib/operands").slot_bytes(acc)
+//@ local slot_bytes = require("lib/operands").slot_bytes(op)
 
 // Combining the accumulators that the kernel above leaves, and finishing.
 namespace combining {

@@ -33,8 +33,8 @@
 --   indexed         looks for an element's place
 --   ignores_nan     a NaN among the elements changes nothing
 --   bools           takes bools, stored as u8, for what they are
--- and make(t), which is given the dtype, the result's dtype and the GPU architecture (90 is sm_90),
--- and returns:
+-- and make(t), which is given the dtype, the result's dtype, the GPU architecture (90 is sm_90) and
+-- whether the kernel is the one that others are held against (exact), and returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
 --   map(x), map(x, y)   an element's value as an accumulator; of two inputs those of both
@@ -52,6 +52,7 @@
 --                                      accumulator by widen(n)
 --   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
 --                                      combines the lanes at the end
+-- slot_bytes = 32, of an op whose accumulator has at most 16 bytes, but more where it is exact.
 -- alone = true, of an op with fields or a part: all elements of a thread share one, where combining
 -- two costs more than to wait for the element before.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,

@@ -34,31 +34,31 @@ function limits.overlap(p, d)
     return d.major >= 9 and not p.op.indexed
 end
 
--- The accumulators, by op, dtype and result: rules ask for thousands of configs.
+-- The ops as made, by op, dtype and result: rules ask for thousands of configs.
 local known = {}
 
-local function accumulator_of(p, d)
+local function made_of(p, d)
     local of_op = known[p.op] or {}
     local of_dtype = of_op[p.dtype] or {}
     known[p.op], of_op[p.dtype] = of_op, of_dtype
     if not of_dtype[p.result] then
-        of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor).acc
+        of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor)
     end
     return of_dtype[p.result]
 end
 
 function limits.accumulator_bytes(p, d)
-    return accumulator_of(p, d).bytes
+    return made_of(p, d).acc.bytes
 end
 
 -- The bytes of the slot that a launch leaves its accumulator in, if it is asked to.
 function limits.slot_bytes(p, d)
-    return operands.slot_bytes(accumulator_of(p, d))
+    return operands.slot_bytes(made_of(p, d))
 end
 
 -- How many values scratch has room for.
 function limits.room(c, p, d)
-    local acc = accumulator_of(p, d)
+    local acc = made_of(p, d).acc
     return c.finish == "poll" and d.words_bytes // (8 * acc.halves) or d.slots_bytes // acc.bytes
 end
 

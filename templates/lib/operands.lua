@@ -10,16 +10,18 @@ local convert = require "lib/convert"
 
 local operands = {}
 
--- What an entry makes of a problem (op, dtype, result, second).
-function operands.make(problem, arch)
+-- What an entry makes of a problem (op, dtype, result, second). exact: without what only makes
+-- kernels fast.
+function operands.make(problem, arch, exact)
     return problem.op.make {
         dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
+        exact = exact,
     }
 end
 
 -- The bytes of a slot that a launch leaves its accumulator in: that of an array of them.
-function operands.slot_bytes(acc)
-    return acc.bytes <= 16 and 16 or 32
+function operands.slot_bytes(made)
+    return made.slot_bytes or made.acc.bytes <= 16 and 16 or 32
 end
 
 -- Parts that a thread takes elements into. Where elements have words of them, or wide
@@ -59,9 +61,9 @@ end
 --   read(from)      the element at pointer `from`, for two inputs both, as arguments of map
 --   parts(layout, vec), widen(part)   how many parts a thread takes vectors of that layout into;
 --                                     the accumulator that a part stands for
-function operands.of(problem)
+function operands.of(problem, exact)
     local op, second = problem.op, problem.second
-    local made, inputs = operands.make(problem, problem.arch), op.inputs or 1
+    local made, inputs = operands.make(problem, problem.arch, exact), op.inputs or 1
     local names = {}
     for i, parameter in ipairs(op.parameters or {}) do names[i] = parameter.name end
     if op.indexed and inputs > 1 then error(op.name .. " is indexed, and has two inputs", 2) end

@@ -1,11 +1,11 @@
 //@ local name, formula, indexed = op.name, op.formula, op.indexed
-//@ local given = require("lib/operands").of {
+//@ local given = require("lib/operands").of({
 //@     op = op, dtype = dtype, result = result, second = second, resumes = false, counts = false,
 //@     arch = arch,
-//@ }
+//@ }, true)
 //@ local op = given.made
 //@ local acc = op.acc
-//@ local two, slot_bytes = given.inputs > 1, require("lib/operands").slot_bytes(acc)
+//@ local two, slot_bytes = given.inputs > 1, require("lib/operands").slot_bytes(op)
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "naive"
 //
 // output[i] = @{formula}
@@ -32,12 +32,12 @@ constexpr u64 FAN = 64;  // children of a node
 constexpr u64 NOWHERE = ~0ull;
 
 // The value that goes before all others, and where it is.
-struct alignas(16) partial {
+struct alignas(@{slot_bytes}) partial {
     value x;
     u64 index;  // counted from the first element
 };
 //@ else
-struct alignas(16) partial {
+struct alignas(@{slot_bytes}) partial {
     @{acc.c} sum;
 };
 //@ end

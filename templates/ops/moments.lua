@@ -1,101 +1,114 @@
 -- The ops of the mean and the variance. ops.lua says what an entry holds.
 --
 -- The accumulator holds how many elements there are, their mean and the sum of the squares of what
--- they are from it, in f64. Two are combined by the formula of Chan, Golub and LeVeque (Updating
--- formulae and a pairwise algorithm for computing sample variances, 1979), which loses nothing
--- where the mean is large beside the deviation. That divides, so a thread adds its elements as
--- distances from the first of them, and makes an accumulator of the sums at the end.
+-- they are from it. The mean is kept as one of the elements and what it is off from that: so it has
+-- more digits than the dtype, and differences of two means have all of theirs. Two accumulators are
+-- combined by the formula of Chan, Golub and LeVeque (Updating formulae and a pairwise algorithm for
+-- computing sample variances, 1979), which loses nothing where the mean is large beside the
+-- deviation. That divides, so a thread adds its elements as distances from the first of them, and
+-- makes an accumulator of the sums at the end.
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 
--- An infinity among the elements makes the mean that of a sum, and the rest NaN. n is a number of
--- f64, exact up to 2^53; where two are equal nothing is divided.
+-- An infinity among the elements makes the mean that of a sum, and the rest NaN; so do elements so
+-- far apart that their distance is infinite, where the mean is NaN, too.
 local functions = [[
 __device__ __forceinline__ record join_moments(record a, record b)
 {
     if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
-    double share = 0.5;
-    if (a.n != b.n) share = b.n / (a.n + b.n);
-    const double delta = b.mean - a.mean;
+    const @{c} n = a.n + b.n, share = @{share};
+    const @{c} apart = b.from - a.from, delta = apart + (b.off - a.off);
     const bool finite = delta - delta == 0;
-    return record{a.n + b.n, finite ? a.mean + delta * share : a.mean + b.mean,
-                  a.m2 + b.m2 + delta * delta * share * a.n};
+    return record{a.from, finite ? a.off + delta * share : a.off + b.off + apart * 0,
+                  a.m2 + b.m2 + delta * delta * (share * a.n), n};
 }
 
 __device__ __forceinline__ portion add_to_portion(portion p, @{c} x)
 {
-    if (p.n == 0 && x - x == 0) p.from = x;
+    if (!p.begun) p.from = x - x == 0 ? x : 0;
     const @{c} distance = x - p.from;
-    return portion{p.from, p.sum + distance, p.squares + distance * distance, p.n + 1};
+    return portion{p.from, p.sum + distance, p.squares + distance * distance, p.n + 1, true};
 }
 
 __device__ __forceinline__ record moments_of(portion p)
 {
-    if (p.n == 0) return record{0.0, 0.0, 0.0};
+    if (p.n == 0) return record{0, 0, 0, 0};
+    const @{c} n = (@{c})p.n;
 @{moments}
-    return record{(double)p.n, (double)p.from + mean, m2 < 0 ? 0 : m2};
+    return record{p.from, off, m2 < 0 ? 0 : m2, n};
 }
 ]]
 
--- In f32 the mean may be off: what it leaves of the sum counts for both results.
-local moments_in = {
-    f64 = [[
-    const double mean = p.sum / (double)p.n;
-    const double m2 = p.squares - p.sum * mean;]],
-    f32 = [[
-    const float n = (float)p.n, near = __fdividef(p.sum, n);
-    const float left = fmaf(-near, n, p.sum);
-    const float more = left == left ? __fdividef(left, n) : 0;  // NaN of infinities
-    const double mean = (double)near + (double)more;
+-- A quotient of f32 may be off by two roundings: what it leaves of the sum counts for both results.
+local values_of = {
+    f64 = {
+        c = "double", share = "a.n == b.n ? 0.5 : b.n / n", moments = [[
+    const double off = p.sum / n, m2 = p.squares - p.sum * off;]],
+    },
+    f32 = {
+        c = "float", share = "__fdividef(b.n, n)", moments = [[
+    const float near = __fdividef(p.sum, n), left = fmaf(-near, n, p.sum);
+    const float off = near + (left == left ? __fdividef(left, n) : 0);  // NaN of infinities
     const float m2 = fmaf(-near, p.sum + left, p.squares);]],
+    },
 }
 
 -- What is at most 32 bits wide, and has a result that is so, is added in f32. A thread has fewer
 -- than 2^32 elements of these: f32 would not show so many.
-local function part_dtype(t)
+local function dtype_of(t)
     local small = t.dtype.kind == "float" and t.dtype.bytes <= 4 and t.result.name ~= "f64"
-    return small and dtypes.f32 or dtypes.f64
+    return small and not t.exact and dtypes.f32 or dtypes.f64
 end
 
-local function stored(result, value)
-    return convert.store(result, convert.value(dtypes.f64, result, value))
-end
-
--- finalize(a) gives the results in f64.
+-- finalize(a, dtype, count) gives the results as texts of values of that dtype.
 local function moments(t, finalize)
-    local part = part_dtype(t)
-    local small = part.name == "f32"
-    local function value(dtype, x)
-        return convert.value(t.dtype, dtype, x)
+    local dtype = dtype_of(t)
+    local name, small = dtype.name, dtype.name == "f32"
+    local function stored(result, value)
+        return result and convert.store(result, convert.value(dtype, result, value))
     end
     return {
-        acc = accumulator.struct { { "f64", "n" }, { "f64", "mean" }, { "f64", "m2" } },
-        identity = "record{0.0, 0.0, 0.0}",
+        acc = accumulator.struct { { name, "from" }, { name, "off" }, { name, "m2" }, { name, "n" } },
+        slot_bytes = 32, identity = "record{0, 0, 0, 0}",
         map = function(x)
-            local wide = value(dtypes.f64, x)
-            return ("record{1.0, %s, %s - %s}"):format(wide, wide, wide)
+            local wide = convert.value(t.dtype, dtype, x)
+            return ("moments_of(add_to_portion(portion{0, 0, 0, 0, false}, %s))"):format(wide)
         end,
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
-        functions = functions:gsub("@{(%w+)}",
-                                   { c = part.value, moments = moments_in[part.name] }),
-        finalize = finalize, alone = small,
+        functions = functions:gsub("@{(%w+)}", values_of[name]),
+        finalize = function(a, count)
+            local first, second = finalize(a, dtype, count)
+            return stored(t.result, first), stored(t.second, second)
+        end,
+        alone = small,
         part = {
-            c = "portion", halves = small and 4 or 8,
-            declare = ("struct portion {\n    %s from, sum, squares;\n    %s n;\n};"):format(
-                part.value, small and "u32" or "u64"),
-            zero = "portion{0, 0, 0, 0}",
-            take = function(p, x) return ("add_to_portion(%s, %s)"):format(p, value(part, x)) end,
+            c = "portion", halves = small and 5 or 9,
+            declare = ("struct portion {\n    %s from, sum, squares;\n    %s n;\n    bool begun;\n};")
+                :format(dtype.value, small and "u32" or "u64"),
+            zero = "portion{0, 0, 0, 0, false}",
+            take = function(p, x)
+                return ("add_to_portion(%s, %s)"):format(p, convert.value(t.dtype, dtype, x))
+            end,
             widen = function(p) return ("moments_of(%s)"):format(p) end,
         },
     }
 end
 
--- The divisor is the same for all results, and a result in f32 shows no quotient's last bit.
-local function variance(t, a, count)
+-- The divisor is the same for all results: what is multiplied by is made once.
+local function variance(a, dtype, count)
     local under = ("fmax((double)%s - given.ddof, 0.0)"):format(count)
-    if t.result.name == "f64" then return ("(%s.m2 / %s)"):format(a, under) end
-    return ("(%s.m2 * (1.0 / %s))"):format(a, under)
+    if dtype.name == "f64" then return ("(%s.m2 / %s)"):format(a, under) end
+    return ("(%s.m2 * (float)(1.0 / %s))"):format(a, under)
+end
+
+local function deviation(a, dtype, count)
+    return ("%s(%s)"):format(dtype.name == "f64" and "sqrt" or "sqrtf", variance(a, dtype, count))
+end
+
+local function mean_and_variance(a, dtype, count)
+    return ("(%s ? %s.from + %s.off : %s)"):format(count, a, a, dtype.nan),
+        variance(a, dtype, count)
 end
 
 local ddof = { { name = "ddof", usual = 0 } }
@@ -104,35 +117,23 @@ return {
     {
         name = "var", number = 23,
         formula = "((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof)",
-        result = "mean", combines = "sum", power = 2, parameters = ddof, accumulator_bytes = 24,
+        result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
         tolerance = 16, lost_bits = 6,
-        make = function(t)
-            return moments(t, function(a, count) return stored(t.result, variance(t, a, count)) end)
-        end,
+        make = function(t) return moments(t, variance) end,
     },
     {
         name = "std", number = 24,
         formula = "sqrt(((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof))",
-        result = "mean", combines = "sum", power = 2, parameters = ddof, accumulator_bytes = 24,
+        result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
         tolerance = 16, lost_bits = 7,
-        make = function(t)
-            return moments(t, function(a, count)
-                return stored(t.result, ("sqrt(%s)"):format(variance(t, a, count)))
-            end)
-        end,
+        make = function(t) return moments(t, deviation) end,
     },
     {
         name = "mean_var", number = 31,
         formula = "(x[0] + ... + x[n-1]) / n and ((x[0] - mean)^2 + ...) / (n - ddof)",
         outputs = { { name = "mean", result = "mean" }, { name = "var", result = "mean" } },
-        combines = "sum", power = 2, parameters = ddof, accumulator_bytes = 24,
+        combines = "sum", power = 2, parameters = ddof, values = 4,
         tolerance = 16, lost_bits = 6,
-        make = function(t)
-            return moments(t, function(a, count)
-                -- A mean that is zero is +0, as a sum is: -0 + 0 is that.
-                local mean = ("(%s.n ? %s.mean + 0.0 : %s)"):format(a, a, dtypes.f64.nan)
-                return stored(t.result, mean), t.second and stored(t.second, variance(t, a, count))
-            end)
-        end,
+        make = function(t) return moments(t, mean_and_variance) end,
     },
 }
