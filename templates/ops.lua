@@ -50,6 +50,8 @@
 --   narrow = { c, zero, step(n, w, per_word, v) }   a small sum that takes up words (of the second
 --                                      input v) for the length of a tile, and is then mapped to an
 --                                      accumulator by widen(n)
+--   several(a, x)                      the accumulator a, or identity for nil, with the elements of
+--                                      the array x taken into it, which is faster than one by one
 --   word(a, w), fold(a)                takes a word into an accumulator of as many lanes; fold
 --                                      combines the lanes at the end
 -- slot_bytes = 32, of an op whose accumulator has at most 16 bytes, but more where it is exact.

@@ -50,8 +50,16 @@ __device__ __forceinline__ void take(narrow (&part)[LANES], const vector &v@{giv
 __device__ __forceinline__ void take(@{given.part} (&part)[LANES], const vector &v@{given.parameter})
 //@         end
 {
-//@         local whole = op.narrow or op.word
-//@         for j = 0, (whole and layout.words or vec) - 1 do
+//@         local whole, at_once = op.narrow or op.word, op.several and parts == 1 and vec > 1
+//@         if at_once then
+//@             local x = {}
+//@             for j = 0, vec - 1 do
+//@                 x[j] = dtype.unpack("v.word[" .. j // layout.per_word .. "]", j % layout.per_word)
+//@             end
+    const value x[VEC] = {@{table.concat(x, ", ", 0, vec - 1)}};
+    part[0] = @{op.several("part[0]", "x")};
+//@         end
+//@         for j = 0, (at_once and 0 or whole and layout.words or vec) - 1 do
 //@             local lane, at = "part[" .. j % parts .. "]", whole and j or j // layout.per_word
 //@             local word, other = "v.word[" .. at .. "]", two and "v.other[" .. at .. "]" or nil
 //@             local x = dtype.unpack(word, j % layout.per_word)

@@ -29,21 +29,43 @@ __device__ __forceinline__ record add_exponentials(record a, record b)
     return apart > 0 ? record{a.greatest, a.sum + b.sum * less}
                      : record{b.greatest, a.sum * less + b.sum};
 }
+
+// Several elements at once, instead of a if they are the FIRST. Their terms are relative to the
+// greatest of all, or to the greatest finite number where that is infinite: there a term is 0,
+// infinite or NaN as it is.
+template <bool FIRST, int N>
+__device__ __forceinline__ record add_several(record a, const @{value} (&x)[N])
+{
+    @{c} greatest = FIRST ? (@{c})x[0] : a.greatest;
+#pragma unroll
+    for (int i = 0; i < N; i++) greatest = @{max}(greatest, (@{c})x[i]);
+    const @{c} near = @{min}(@{max}(greatest, -@{most}), @{most});
+    @{c} sum = FIRST ? 0 : a.sum * @{exp}(a.greatest - near);
+#pragma unroll
+    for (int i = 0; i < N; i++) sum += @{exp}((@{c})x[i] - near);
+    return record{greatest, sum};
+}
 ]]
 
 local function log_sum_exp(t)
     local wide = wide_dtype(t)
     local double = wide.name == "f64"
+    local identity = ("record{%s, %s}"):format(wide.least, wide.zero)
     local values = {
         c = wide.value, one = wide.one, exp = double and "exp" or "exponential",
+        value = t.dtype.value, max = double and "fmax" or "fmaxf", min = double and "fmin" or "fminf",
+        most = double and "1.7976931348623157e308" or "3.402823466e38f",
     }
     return {
         acc = accumulator.struct { { wide.name, "greatest" }, { wide.name, "sum" } },
-        identity = ("record{%s, %s}"):format(wide.least, wide.zero), alone = true,
+        identity = identity, alone = true,
         map = function(x)
             return ("record{%s, %s}"):format(convert.value(t.dtype, wide, x), wide.one)
         end,
         combine = function(a, b) return ("add_exponentials(%s, %s)"):format(a, b) end,
+        several = function(a, x)
+            return ("add_several<%s>(%s, %s)"):format(a and "false" or "true", a or identity, x)
+        end,
         functions = (double and "" or exponential) .. log_sum_functions:gsub("@{(%w+)}", values),
         finalize = function(a)
             local value = ("(%s.greatest + %s(%s.sum))"):format(a, double and "log" or "logf", a)
