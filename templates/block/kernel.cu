@@ -60,7 +60,9 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     load_tile(v, tile, stop@{given.argument});
 
 //@ include "lib/begin_parts.cu"
+//@ if not op.part then
     accumulator edge = @{op.identity};
+//@ end
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
     // thread.
@@ -70,6 +72,8 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         const u64 at = thread < head ? thread : thread + behind;
 //@     if indexed then
         if (at < count) edge = candidate(@{given.read("input + at")}, at);
+//@     elseif op.part then
+        if (at < count) part[0] = @{op.part.take("part[0]", given.read("input + at"))};
 //@     else
         if (at < count) edge = map(@{given.read("input + at")}@{given.argument});
 //@     end

@@ -1,4 +1,5 @@
-//@ -- The end of a function: what a thread has in its parts and in its edge becomes one accumulator.
+//@ -- The end of a function: what a thread has in its parts becomes one accumulator, with what it has
+//@ -- in its edge, unless parts took that up, too.
 //@ -- Of an indexed op the family knows where its loads were.
 //@ if op.fold then
 //@     for j = 0, parts - 1 do
@@ -19,4 +20,8 @@
     @{name}[@{j}] = combine(@{name}[@{j}], @{name}[@{j + width}]@{given.argument});
 //@     end
 //@ end
-    return combine(@{name}[0], edge@{given.argument});
+//@ if op.part then
+    return whole[0];
+//@ else
+    return combine(part[0], edge@{given.argument});
+//@ end

@@ -14,8 +14,11 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a@{given.paramet
     __syncthreads();
     if (warp == 0) {
         a = lane < @{warps} ? warp_value[lane] : @{op.identity};
+//@     if op.lanes then
+        a = @{op.lanes("a", warps)};
+//@     end
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step < warps then
+//@         if step < warps and not op.lanes then
         a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@         end
 //@     end

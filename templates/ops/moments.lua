@@ -24,6 +24,28 @@ __device__ __forceinline__ record join_moments(record a, record b)
                   a.m2 + b.m2 + delta * delta * (share * a.n), n};
 }
 
+// The lanes of a group of N, which all get the same, at once: first their mean, then their squares
+// about that. Distances are from where one of them has its mean, so that they have all their digits.
+template <u32 N>
+__device__ __forceinline__ record join_lanes(record a)
+{
+    const u32 first = threadIdx.x % 32 / N * N;
+    const u32 filled = __ballot_sync(0xffffffff, a.n > 0) >> first & (0xffffffff >> (32 - N));
+    const @{c} from = __shfl_sync(0xffffffff, a.from, filled ? first + __ffs(filled) - 1 : first);
+    const @{c} near = (a.from - from) + a.off;
+    @{c} n = a.n, sum = a.n * near;
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2) {
+        n += __shfl_xor_sync(0xffffffff, n, step);
+        sum += __shfl_xor_sync(0xffffffff, sum, step);
+    }
+    const @{c} off = @{mean}, apart = near - off;
+    @{c} m2 = a.m2 + a.n * apart * apart;
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2) m2 += __shfl_xor_sync(0xffffffff, m2, step);
+    return record{from, off, m2, n};
+}
+
 __device__ __forceinline__ portion add_to_portion(portion p, @{c} x)
 {
     if (!p.begun) p.from = x - x == 0 ? x : 0;
@@ -33,23 +55,34 @@ __device__ __forceinline__ portion add_to_portion(portion p, @{c} x)
 
 __device__ __forceinline__ record moments_of(portion p)
 {
-    if (p.n == 0) return record{0, 0, 0, 0};
     const @{c} n = (@{c})p.n;
 @{moments}
     return record{p.from, off, m2 < 0 ? 0 : m2, n};
 }
 ]]
 
--- A quotient of f32 may be off by two roundings: what it leaves of the sum counts for both results.
+-- Of a number of elements, which is from 1 on and far from the limits of f32.
+local reciprocal = [[
+__device__ __forceinline__ float reciprocal(float n)
+{
+    float part;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(part) : "f"(n));
+    return part;
+}
+
+]]
+
+-- The mean of f32 may be off by three roundings: what it leaves of the sum counts for both results.
 local values_of = {
     f64 = {
-        c = "double", share = "a.n == b.n ? 0.5 : b.n / n", moments = [[
-    const double off = p.sum / n, m2 = p.squares - p.sum * off;]],
+        c = "double", mean = "sum / fmax(n, 1.0)", share = "a.n == b.n ? 0.5 : b.n / n", moments = [[
+    const double off = p.sum / fmax(n, 1.0), m2 = p.squares - p.sum * off;]],
     },
     f32 = {
-        c = "float", share = "__fdividef(b.n, n)", moments = [[
-    const float near = __fdividef(p.sum, n), left = fmaf(-near, n, p.sum);
-    const float off = near + (left == left ? __fdividef(left, n) : 0);  // NaN of infinities
+        c = "float", mean = "sum * reciprocal(fmaxf(n, 1))", share = "b.n * reciprocal(n)", moments = [[
+    const float share = reciprocal(fmaxf(n, 1));
+    const float near = p.sum * share, left = fmaf(-near, n, p.sum);
+    const float off = near + (left == left ? left * share : 0);  // NaN of infinities
     const float m2 = fmaf(-near, p.sum + left, p.squares);]],
     },
 }
@@ -76,7 +109,8 @@ local function moments(t, finalize)
             return ("moments_of(add_to_portion(portion{0, 0, 0, 0, false}, %s))"):format(wide)
         end,
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
-        functions = functions:gsub("@{(%w+)}", values_of[name]),
+        lanes = function(a, n) return ("join_lanes<%d>(%s)"):format(n, a) end,
+        functions = (small and reciprocal or "") .. functions:gsub("@{(%w+)}", values_of[name]),
         finalize = function(a, count)
             local first, second = finalize(a, dtype, count)
             return stored(t.result, first), stored(t.second, second)
@@ -95,11 +129,10 @@ local function moments(t, finalize)
     }
 end
 
--- The divisor is the same for all results: what is multiplied by is made once.
 local function variance(a, dtype, count)
     local under = ("fmax((double)%s - given.ddof, 0.0)"):format(count)
     if dtype.name == "f64" then return ("(%s.m2 / %s)"):format(a, under) end
-    return ("(%s.m2 * (float)(1.0 / %s))"):format(a, under)
+    return ("(%s.m2 * reciprocal((float)%s))"):format(a, under)
 end
 
 local function deviation(a, dtype, count)

@@ -72,7 +72,10 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 // call it, with turn = 0, 1, 0, 1, ...
 __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn@{given.parameter})
 {
-//@ if lanes < 32 then
+//@ if lanes < 32 and op.lanes then
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++) a[r] = @{lanes > 1 and op.lanes("a[r]", lanes) or "a[r]"};
+//@ elseif lanes < 32 then
     // Further members are given values of the next group, and theirs are not looked at.
 //@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
 //@         if step < lanes then
@@ -97,8 +100,11 @@ __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn@{g
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++) {
             a[r] = lane < @{warps} ? warp_value[turn][r][warp + lane] : @{op.identity};
+//@         if op.lanes then
+            a[r] = @{op.lanes("a[r]", warps)};
+//@         end
 //@         for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@             if step < warps then
+//@             if step < warps and not op.lanes then
             a[r] = combine(a[r], @{acc.shuffle("a[r]", step)}@{given.argument});
 //@             end
 //@         end
@@ -166,7 +172,9 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
     u64 tile = p.tile;
     vector(&v)[UNROLL] = p.v;
 //@ include "lib/begin_parts.cu"
+//@ if not op.part then
     accumulator edge = @{op.identity};
+//@ end
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(p.body - p.begin) / sizeof(element);
@@ -178,6 +186,8 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
         const u64 at = i < head ? i : i + between;
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
+//@     elseif op.part then
+        part[0] = @{op.part.take("part[0]", given.read("input + at"))};
 //@     else
         edge = combine(edge, map(@{given.read("input + at")}@{given.argument})@{given.argument});
 //@     end
