@@ -45,6 +45,21 @@ __device__ __forceinline__ record add_several(record a, const @{value} (&x)[N])
     for (int i = 0; i < N; i++) sum += @{exp}((@{c})x[i] - near);
     return record{greatest, sum};
 }
+
+// The lanes of a group of N, which all get the same.
+template <u32 N>
+__device__ __forceinline__ record add_lanes(record a)
+{
+    @{c} greatest = a.greatest;
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2)
+        greatest = @{max}(greatest, __shfl_xor_sync(0xffffffff, greatest, step));
+    const @{c} near = @{min}(@{max}(greatest, -@{most}), @{most});
+    @{c} sum = a.sum * @{exp}(a.greatest - near);
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+    return record{greatest, sum};
+}
 ]]
 
 local function log_sum_exp(t)
@@ -63,6 +78,7 @@ local function log_sum_exp(t)
             return ("record{%s, %s}"):format(convert.value(t.dtype, wide, x), wide.one)
         end,
         combine = function(a, b) return ("add_exponentials(%s, %s)"):format(a, b) end,
+        lanes = function(a, n) return ("add_lanes<%d>(%s)"):format(n, a) end,
         several = function(a, x)
             return ("add_several<%s>(%s, %s)"):format(a and "false" or "true", a or identity, x)
         end,
