@@ -13,6 +13,7 @@ return function(problem, arch)
             make = function(t)
                 local made = operands.make(problem, t.arch)
                 made.finalize = function(a) return a end
+                made.found = function(x, index) return ("arg{key_of(%s), %s}"):format(x, index) end
                 return made
             end,
         },

@@ -47,6 +47,8 @@ columns_i8_ticket   argmax i8   4096x5120  0 columns:block=128,width=8,vec=4,unr
 columns_f16_single  max    f16  8x2097152  0 columns:block=256,width=256,vec=8,unroll=8,finish=single,per_sm=1
 skewed_f16_ticket   sum    f16  2048x50257 0 skewed:block=256,width=32,vec=8,unroll=4,finish=ticket,per_sm=2
 thin_f16            mean   f16  1x16777216 0 thin:block=256,vec=8,strips=4
+short_f16           max_at f16  4194304x4  1 short:block=256,row=4,vec=8,unroll=4,load=plain
+short_f32           var    f32  4194304x4  1 short:block=128,row=4,vec=4,unroll=2,load=no_allocate
 staged_f32          sum    f32  1000003x3  1 staged:block=256,rows=4,room=16
 LIST
 

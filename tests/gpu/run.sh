@@ -37,7 +37,7 @@ shared() {
 }
 
 step doctor "$redtune" doctor
-for test in kernels floats results rows columns skewed thin staged; do
+for test in kernels floats results rows columns skewed thin short staged; do
     step $test shared "$tests/test_gpu_$test"
 done
 step accumulate "$tests/test_gpu_accumulate"
@@ -84,7 +84,7 @@ step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
 
 # The covering sets of all families, and results that blocks share.
-families=(kernels rows columns skewed thin staged)
+families=(kernels rows columns skewed thin short staged)
 covering=(few blocks_share)
 
 # Kernels are compiled before a tool looks on: it slows that down, too.

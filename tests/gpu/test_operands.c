@@ -236,8 +236,9 @@ typedef struct family_shape {
 
 static const family_shape *shape_of(const char *family) {
     static const family_shape shapes[] = {
-        {"block", 1 << 16, 0, 0},    {"rows", 1 << 16, 2, 0},     {"staged", 3, 2, 0},
-        {"columns", 1 << 16, 2, 40}, {"skewed", 1 << 16, 2, 257}, {"thin", 3, 2, 1 << 17},
+        {"block", 1 << 16, 0, 0}, {"rows", 1 << 16, 2, 0},     {"staged", 3, 2, 0},
+        {"short", 2, 2, 0},       {"columns", 1 << 16, 2, 40}, {"skewed", 1 << 16, 2, 257},
+        {"thin", 3, 2, 1 << 17},
     };
     const family_shape *of = shapes;
     while (strcmp(of->name, family)) of++;
@@ -249,14 +250,14 @@ static shape draw_shape(const char *family, const trial *all) {
     shape out = {.extents = {counts[draw(8)], 1, 1, 0, 1},
                  .offset = {draw(OFFSET_MAX), draw(OFFSET_MAX)},
                  .on_gpu = draw(2)};
-    const bool staged = !strcmp(family, "staged");
+    const bool packed = !strcmp(family, "staged") || !strcmp(family, "short");
     const family_shape *of = shape_of(family);
     if (of->count < 4) out.extents.count = draw(4);
-    if (of->outer) out.extents.outer = 1 + draw(staged ? RESULTS_MAX : of->inner ? 3 : 40);
+    if (of->outer) out.extents.outer = 1 + draw(packed ? RESULTS_MAX : of->inner ? 3 : 40);
     if (of->inner) out.extents.inner = 1 + draw(of->count < 4 ? RESULTS_MAX / 3 : 40);
     out.extents.step = out.extents.inner + (out.extents.inner > 1 ? draw(2) * draw(9) : 0);
     out.extents.outer_step =
-        out.extents.count * out.extents.step + (staged ? 0 : draw(2) * draw(9));
+        out.extents.count * out.extents.step + (packed ? 0 : draw(2) * draw(9));
     while (span_of(&out.extents) + OFFSET_MAX > ROOM) out.extents.count /= 2;
     if (!draw(3)) out.offset[1] = out.offset[0];
     out.count = out.extents.count;
@@ -328,14 +329,16 @@ static void blocks_take_all_operands(void) { check_family("block", 2); }
 static void rows_take_all_operands(void) { check_family("rows", 1); }
 static void columns_take_all_operands(void) { check_family("columns", 1); }
 static void staged_rows_take_all_operands(void) { check_family("staged", 1); }
+static void short_rows_take_all_operands(void) { check_family("short", 1); }
 static void skewed_columns_take_all_operands(void) { check_family("skewed", 1); }
 static void thin_columns_take_all_operands(void) { check_family("thin", 1); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(blocks_take_all_operands),         FACT(rows_take_all_operands),
-        FACT(columns_take_all_operands),        FACT(staged_rows_take_all_operands),
-        FACT(skewed_columns_take_all_operands), FACT(thin_columns_take_all_operands),
+        FACT(blocks_take_all_operands),       FACT(rows_take_all_operands),
+        FACT(columns_take_all_operands),      FACT(staged_rows_take_all_operands),
+        FACT(short_rows_take_all_operands),   FACT(skewed_columns_take_all_operands),
+        FACT(thin_columns_take_all_operands),
     };
     setenv("REDTUNE_TEMPLATES", RDT_TEST_OPERANDS, 0); /* another one has faults */
     redtune_status status = device_open(&gpu, &err);

@@ -1,0 +1,76 @@
+-- The family "short": one result per row of a few elements, where rows follow each other without
+-- gaps and a load brings one row or several. There is nothing to share between threads: a thread
+-- has loads of several rows in flight, and writes the results of a load together.
+--
+-- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
+-- elements each.
+local limits = require "lib/limits"
+
+local family = {
+    name = "short",
+    template = "short/kernel.cu",
+}
+
+family.params = {
+    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
+    { name = "row", values = { 1, 2, 4, 8, 16 },
+      doc = "elements of a row; of others, a thread loads a row element by element" },
+    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
+    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    limits.load,
+}
+
+-- Rows that a block takes at a time.
+local function rows(c)
+    return c.block * c.unroll * (c.vec // c.row)
+end
+
+function family.serves(p)
+    return p.layout == "rows" and p.outer_step == p.count and p.count & p.count - 1 == 0
+        and p.count > 0 and p.count * p.dtype.bytes <= 16
+end
+
+function family.allowed(c, p, d)
+    if c.vec * p.dtype.bytes > 16 then
+        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
+            c.vec, p.dtype.name, c.vec * p.dtype.bytes
+    end
+    if c.row > c.vec then
+        return false, "row=%d, and vec=%d: a load brings whole rows", c.row, c.vec
+    end
+    return true
+end
+
+function family.distinct(c, p, d)
+    if c.row ~= p.count then return false end -- a row is loaded element by element
+    if c.unroll > 1 and rows(c) >= 2 * p.outer then return false end -- no further row
+    return c.block == 64 or rows(c) < 2 * p.outer -- no further thread
+end
+
+function family.useful(c, p, d)
+    return c.vec * p.dtype.bytes >= 8 and c.unroll * c.vec <= 64
+end
+
+-- Loads of 8 bytes, or of a row that is longer: four in flight per thread, where that leaves blocks
+-- enough. Loads through L1 were faster beside many writes.
+function family.default(p, d)
+    local row = 1
+    while row < p.count and row * p.dtype.bytes < 16 do row = 2 * row end
+    local c = { block = 256, row = row, vec = math.max(row, 8 // p.dtype.bytes), unroll = 4,
+                load = "plain" }
+    while c.unroll > 1 and p.outer < 8 * d.sm_count * rows(c) do c.unroll = c.unroll // 2 end
+    return c
+end
+
+function family.launch(c, p, d)
+    return {
+        threads = c.block,
+        results = rows(c),
+        tile = c.row,
+        blocks_max = 1,
+        final_threads = 0,
+        overlap = limits.overlap(p, d),
+    }
+end
+
+return family
