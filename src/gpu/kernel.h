@@ -37,11 +37,6 @@ typedef struct rdt_operands {
  * leaves it as it is, in any state. */
 redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *launch,
                                 const rdt_operands *operands, CUstream stream, redtune_error *err);
-static inline redtune_status rdt_kernel_launch(const rdt_kernel *kernel, const rdt_launch *launch,
-                                               rdt_operands operands, CUstream stream,
-                                               redtune_error *err) {
-    return rdt_kernel_start(kernel, launch, &operands, stream, err);
-}
 
 /* Accumulators side by side, and what becomes of them: redtune_combine of model/launch.h. */
 typedef struct rdt_combination {

@@ -128,7 +128,7 @@ static redtune_status queue(void *user, CUdeviceptr input, CUdeviceptr output, b
         .scratch = self->scratch.address,
         .chained = chained,
     };
-    return rdt_kernel_launch(self->kernel, &self->launch, operands, gpu.stream, failure);
+    return rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, failure);
 }
 
 static redtune_status time_point(const redtune_problem *problem, const rdt_point *point,

@@ -192,8 +192,8 @@ static void check_shape(trial *all, const shape *at) {
     CHECK_OK(
         rdt_buffer_write(gpu.driver, all->given.address, &given, sizeof given, gpu.stream, &err),
         err);
-    CHECK_OK(rdt_kernel_launch(all->self.kernel, &all->self.launch, operands_of(all, at),
-                               gpu.stream, &err),
+    const rdt_operands operands = operands_of(all, at);
+    CHECK_OK(rdt_kernel_start(all->self.kernel, &all->self.launch, &operands, gpu.stream, &err),
              err);
     check_results(all, at);
 }

@@ -76,7 +76,7 @@ static void launch(subject *self, const rdt_extents *extents, uint64_t offset,
     operands.given.output = here.output[1].address;
     for (int i = 0; i < op->parameters; i++)
         operands.given.scalar[i] = parameters ? parameters[i] : op->parameter[i].usual;
-    CHECK_OK(rdt_kernel_launch(self->kernel, &self->launch, operands, gpu.stream, &err), err);
+    CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
 }
 
 /* Element e of result r of either input, side by side. */

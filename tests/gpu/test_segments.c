@@ -193,7 +193,7 @@ static void check_tables(subject *self, const rdt_test_data *data) {
     }
     operands.output = output[0].address;
     operands.given.output = output[1].address;
-    CHECK_OK(rdt_kernel_launch(self->kernel, &how, operands, gpu.stream, &err), err);
+    CHECK_OK(rdt_kernel_start(self->kernel, &how, &operands, gpu.stream, &err), err);
     for (int i = 0; i < op->outputs; i++) {
         CHECK_OK(rdt_buffer_read(gpu.driver, results_read[i], output[i].address, bytes, gpu.stream,
                                  &err),

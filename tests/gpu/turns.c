@@ -120,7 +120,7 @@ static redtune_status sample(const turns *self, const rdt_graph *graph, double *
         .scratch = self->flush.scratch.address,
     };
     redtune_status status =
-        rdt_kernel_launch(self->flush.kernel, &self->flush.launch, read, gpu->stream, err);
+        rdt_kernel_start(self->flush.kernel, &self->flush.launch, &read, gpu->stream, err);
     if (!status) status = rdt_timer_start(&self->timer, gpu->stream, err);
     if (!status) status = rdt_graph_replay(graph, gpu->stream, err);
     if (!status) status = rdt_timer_stop(&self->timer, gpu->stream, err);

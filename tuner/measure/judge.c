@@ -85,7 +85,7 @@ static redtune_status ask(const rdt_judge *judge, const rdt_question *questions,
     redtune_status status = rdt_buffer_write(judge->driver, judge->questions.address, questions,
                                              count * sizeof *questions, judge->stream, err);
     return status ? status
-                  : rdt_kernel_launch(judge->kernel, &judge->launch, operands, judge->stream, err);
+                  : rdt_kernel_start(judge->kernel, &judge->launch, &operands, judge->stream, err);
 }
 
 redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,

@@ -68,8 +68,8 @@ redtune_status rdt_kernel_set_flush(const rdt_kernel_set *kernels, redtune_error
         .given = rdt_test_buffers_given(buffers, buffers->inputs > 1 ? behind : 0,
                                         output + RDT_TEST_BUFFERS_RESULT_BYTES),
     };
-    return rdt_kernel_launch(kernels->flush_kernel, &kernels->flush_launch, operands,
-                             buffers->stream, err);
+    return rdt_kernel_start(kernels->flush_kernel, &kernels->flush_launch, &operands,
+                            buffers->stream, err);
 }
 
 void rdt_kernel_set_destroy(rdt_kernel_set *kernels) {

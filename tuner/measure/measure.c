@@ -119,8 +119,9 @@ static redtune_status record_graph(rdt_measurement *self, redtune_error *err) {
     for (int i = 0; !status && i < self->calls; i++) {
         /* Not always the same copy for the same input. */
         const int copy = (i + i / what->copy_count) % what->copy_count;
-        status = rdt_kernel_launch(what->copies[copy], what->launch, choose_operands(self, i),
-                                   buffers->stream, err);
+        const rdt_operands operands = choose_operands(self, i);
+        status =
+            rdt_kernel_start(what->copies[copy], what->launch, &operands, buffers->stream, err);
     }
     if (!status) return rdt_graph_end(buffers->driver, buffers->stream, &self->graph, err);
     rdt_graph_abandon(buffers->driver, buffers->stream);
@@ -137,7 +138,7 @@ static redtune_status call_alone(const rdt_measurement *self, redtune_error *err
         if (operands.given.output) operands.given.output = second_output(self, operands.output);
         operands.chained = false;
         status =
-            rdt_kernel_launch(what->copies[0], what->launch, operands, what->buffers->stream, err);
+            rdt_kernel_start(what->copies[0], what->launch, &operands, what->buffers->stream, err);
     }
     return status;
 }
@@ -209,7 +210,7 @@ static redtune_status keep_alone(rdt_measurement *self, redtune_error *err) {
         rdt_operands operands = choose_operands(self, i);
         operands.chained = false;
         status =
-            rdt_kernel_launch(what->copies[0], what->launch, operands, what->buffers->stream, err);
+            rdt_kernel_start(what->copies[0], what->launch, &operands, what->buffers->stream, err);
     }
     return status ? status : keep_results(self, &self->kept_alone, err);
 }

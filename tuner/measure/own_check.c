@@ -121,7 +121,7 @@ static redtune_status ask_both(const checking *self, const question *questions, 
     redtune_status status = rdt_buffer_write(self->driver, self->questions.address, questions,
                                              count * sizeof *questions, self->stream, err);
     if (!status)
-        status = rdt_kernel_launch(self->kernel, &self->launch, operands, self->stream, err);
+        status = rdt_kernel_start(self->kernel, &self->launch, &operands, self->stream, err);
     return status ? status
                   : rdt_buffer_read(self->driver, answers, self->answers.address,
                                     count * 2 * self->outputs * ANSWER_BYTES, self->stream, err);

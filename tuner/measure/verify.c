@@ -78,14 +78,14 @@ static redtune_status launch_check(const subject *self, size_t i, redtune_error 
         .given = rdt_test_buffers_given(buffers, each->input[1], output + RESULT_BYTES),
     };
     if (!each->planted)
-        return rdt_kernel_launch(self->kernel, &self->launch, operands, buffers->stream, err);
+        return rdt_kernel_start(self->kernel, &self->launch, &operands, buffers->stream, err);
     CUdeviceptr saved = buffers->output.address + SAVED * OUTPUT_BYTES;
     CUdeviceptr place =
         each->input[each->decides] + (uint64_t)each->decider * redtune_dtype_bytes(buffers->dtype);
     redtune_status status = copy_element(self, saved, place, err);
     if (!status) status = copy_element(self, place, each->planted, err);
     if (!status)
-        status = rdt_kernel_launch(self->kernel, &self->launch, operands, buffers->stream, err);
+        status = rdt_kernel_start(self->kernel, &self->launch, &operands, buffers->stream, err);
     if (!status) status = copy_element(self, place, saved, err);
     return status;
 }

@@ -143,7 +143,7 @@ static redtune_status run_shapes(const rdt_stage *stage, const rdt_kernel *kerne
         };
         const size_t used = scratch_blocks(how, &shape->extents);
         if (blocks < used) blocks = used;
-        status = rdt_kernel_launch(kernel, how, operands, buffers->stream, err);
+        status = rdt_kernel_start(kernel, how, &operands, buffers->stream, err);
     }
     if (!status) status = rdt_stage_check(stage, err);
     return status ? status : rdt_verify_scratch(buffers, blocks, err);
@@ -312,7 +312,7 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
         rdt_sample_output_bytes(rdt_problem_results(problem), problem), buffers->stream);
     redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
     if (!status)
-        status = rdt_kernel_launch(self->kernel, self->launch, operands, buffers->stream, err);
+        status = rdt_kernel_start(self->kernel, self->launch, &operands, buffers->stream, err);
     return status ? status
                   : rdt_sample_gather(&answers->sample[RDT_LOOK_VERIFIED], buffers->driver,
                                       operands.output, to, buffers->stream, err);

@@ -82,7 +82,7 @@ static redtune_status count_launches(const bench *self, const redtune_problem *p
     redtune_counters before, after;
     redtune_status status = rdt_counters_read(self->driver, &before, err);
     if (!status)
-        status = rdt_kernel_launch(self->kernel, &self->launch, operands, self->stream, err);
+        status = rdt_kernel_start(self->kernel, &self->launch, &operands, self->stream, err);
     if (!status) status = rdt_stream_wait(self->driver, self->stream, err);
     if (!status) status = rdt_counters_read(self->driver, &after, err);
     if (!status) *out = rdt_counters_between(&before, &after);

@@ -82,7 +82,7 @@ redtune_status rdt_ladder_run_run(const rdt_ladder_run *ladder_run, rdt_operands
     for (int turn = 0;; turn ^= 1) {
         uint64_t blocks = launch->partials ? rdt_launch_blocks(launch, operands.extents.count) : 1;
         operands.output = blocks > 1 ? ladder_run->room[turn] : output;
-        redtune_status status = rdt_kernel_launch(kernel, launch, operands, stream, err);
+        redtune_status status = rdt_kernel_start(kernel, launch, &operands, stream, err);
         if (status || blocks == 1) return status;
         operands.input = operands.output;
         operands.extents.count = blocks;
