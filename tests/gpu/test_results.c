@@ -217,6 +217,43 @@ static void parameters_count(void) {
     check_parameter(REDTUNE_MISMATCHES, REDTUNE_U64, 0x1p62);
 }
 
+/* ---- numbers at the edges -------------------------------------------------------------------- */
+
+/* All elements of the first input are x, those of the second are 0. */
+static void check_constant(redtune_op op, redtune_dtype dtype, double x, const double *parameters) {
+    redtune_problem problem = {.op = op, .dtype = dtype, .count = 100};
+    const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 100});
+    const size_t bytes = redtune_dtype_bytes(dtype);
+    const redtune_value of[] = {rdt_scalar_from_real(dtype, x), rdt_scalar_from_real(dtype, 0)};
+    subject self;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < 100 + GAP; k++)
+            memcpy(here.element[i] + k * bytes, of[i].bytes, bytes);
+        CHECK_OK(rdt_buffer_write(gpu.driver, here.buffer[i].address, here.element[i],
+                                  (100 + GAP) * bytes, gpu.stream, &err),
+                 err);
+    }
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    check_extents(&self, &extents, 0, parameters);
+    subject_close(&self);
+}
+
+/* 0.1 lies below the number of f32 next to it. */
+static void a_tolerance_is_not_rounded_up(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    const double below = 0.1, same = (double)0.1f;
+    check_constant(REDTUNE_MISMATCHES, REDTUNE_F32, same, &below);
+    check_constant(REDTUNE_MISMATCHES, REDTUNE_F32, same, &same);
+}
+
+static void subnormal_numbers_have_logarithms(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    check_constant(REDTUNE_SLOGPROD, REDTUNE_F32, -0x1.8p-140, NULL);
+    check_constant(REDTUNE_SLOGPROD, REDTUNE_F64, -0x1.8p-1060, NULL);
+    check_constant(REDTUNE_SLOGPROD, REDTUNE_F16, -0x1.8p-20, NULL);
+}
+
 /* ---- the variance ---------------------------------------------------------------------------- */
 
 /* Where the squares' sum has no digit of it: every third element is 3 more than the others, which
@@ -261,6 +298,8 @@ int main(int argc, char **argv) {
         FACT(rows_have_their_results),
         FACT(columns_have_their_results),
         FACT(parameters_count),
+        FACT(a_tolerance_is_not_rounded_up),
+        FACT(subnormal_numbers_have_logarithms),
         FACT(a_large_mean_leaves_the_variance_its_digits),
     };
     redtune_status status = device_open(&gpu, &err);
