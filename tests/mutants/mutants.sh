@@ -6,7 +6,8 @@
 #   -o NAME  this mutant only
 #   -p I/N   part I, from 1 on, of N parts of the table
 #   -j N     so many at a time
-#   -t       the templates as they are have passed every PROGRAM, under the limits below
+#   -t       the templates as they are have passed SWEEP and every PROGRAM, under the limits below;
+#            SWEEP goes over the smaller set of kernels
 #   PROGRAM  further tests, which those are put to that SWEEP lets pass
 #
 # The templates as they are must pass, and every text to replace must stand in its file once. Exit
@@ -31,8 +32,9 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 [ "${1:-}" != -- ] || shift
-programs=()
-[ -n "$tested" ] || programs=("$@")
+programs=("$@")
+set=--whole
+[ -z "$tested" ] || set=
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-mutants.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
@@ -104,7 +106,7 @@ tests() {
     done
     for program in "${own[@]}" "$sweep" "${others[@]}"; do
         if [ "$program" = "$sweep" ]; then
-            REDTUNE_TEMPLATES=$1 timeout $seconds_max "$sweep" --whole ${3:-} >"$2" 2>&1
+            REDTUNE_TEMPLATES=$1 timeout $seconds_max "$sweep" $set ${3:-} >"$2" 2>&1
         else
             REDTUNE_TEMPLATES=$1 timeout $seconds_max "$program" >"$2" 2>&1
         fi
@@ -192,13 +194,14 @@ wanted=()
 read_table
 for name in "${names[@]}"; do check_entry "$name"; done
 [ $complaints = 0 ] || exit 1
-tests "$templates" "$folder/none.log"
-case $? in
-0) ;;
-77) cat "$folder/none.log" && exit 77 ;;
-*) die "the templates as they are do not pass: $(fact_of "$folder/none.log")" ;;
-esac
-programs=("$@")
+if [ -z "$tested" ]; then
+    tests "$templates" "$folder/none.log"
+    case $? in
+    0) ;;
+    77) cat "$folder/none.log" && exit 77 ;;
+    *) die "the templates as they are do not pass: $(fact_of "$folder/none.log")" ;;
+    esac
+fi
 # Kernels of mutants are worth nothing later.
 export XDG_CACHE_HOME=$folder/cache
 try_all

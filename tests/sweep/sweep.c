@@ -52,6 +52,7 @@ typedef struct subject {
     rdt_kernel *kernel;
     rdt_launch launch;
     rdt_buffer output, scratch;
+    double parameter[RDT_OP_PARAMETERS_MAX];
     unsigned char (*results)[OUTPUT_BYTES]; /* those of the last launch */
 } subject;
 
@@ -69,14 +70,13 @@ static redtune_status look_for_findings(const sweep *self, redtune_status status
 static redtune_status launch(const subject *self, const CUdeviceptr first[RDT_OP_INPUTS_MAX],
                              uint64_t count, redtune_error *err) {
     const simulated *gpu = &self->all->gpu;
-    const rdt_op_traits *op = rdt_op_find(self->point->problem.op);
     rdt_operands operands = {
         .input = first[0],
         .extents.count = count,
         .output = self->output.address,
         .scratch = self->scratch.address,
         .given = {.input = first[1], .output = self->output.address + OUTPUT_BYTES}};
-    for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
+    memcpy(operands.given.scalar, self->parameter, sizeof self->parameter);
     CUresult rc =
         gpu->driver->memset_d8_async(self->output.address, POISON, self->output.bytes, gpu->stream);
     redtune_status status = rdt_driver_check(gpu->driver, rc, err, "poison the results");
@@ -125,7 +125,7 @@ static redtune_status check_result(const subject *self, const input *data, int o
 static redtune_status run(const subject *self, const input *data, const CUdeviceptr start[],
                           int first, int last, redtune_error *err) {
     const redtune_problem *problem = &self->point->problem;
-    const results_input of = {data->elements[0], data->elements[1], data->count, NULL};
+    const results_input of = {data->elements[0], data->elements[1], data->count, self->parameter};
     redtune_status status = REDTUNE_OK;
     results right;
     results_reduce(problem, &of, &right);
@@ -248,6 +248,13 @@ static bool is_changed(const sweep *self, rdt_codegen *codegen, const cover_poin
     return !same;
 }
 
+/* Those of every other kernel are not the usual ones. */
+static void choose_parameters(subject *self) {
+    const rdt_op_traits *op = rdt_op_find(self->point->problem.op);
+    for (int i = 0; i < op->parameters; i++)
+        self->parameter[i] = op->parameter[i].usual + (double)(self->index % 2);
+}
+
 static redtune_status try_point(sweep *self, rdt_codegen *codegen, const cover_point *point,
                                 size_t index, redtune_error *err) {
     const rdt_facts *facts = &self->gpu.context->facts;
@@ -255,6 +262,7 @@ static redtune_status try_point(sweep *self, rdt_codegen *codegen, const cover_p
     subject subject = {.all = self, .point = point, .index = index};
     if (self->unchanged && !is_changed(self, codegen, point)) return REDTUNE_OK;
     redtune_status status = rdt_codegen_launch(codegen, at, &point->point, &subject.launch, err);
+    choose_parameters(&subject);
     if (!status)
         status = rdt_builder_make(self->builder, self->gpu.context, &point->problem, &point->point,
                                   &subject.launch, &subject.kernel, err);
