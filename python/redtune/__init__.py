@@ -11,7 +11,7 @@ the same device, computed on that library's current stream.
 
 reduce computes an op by its name, plan prepares a reduction that is run often, configure chooses
 the device and the tuning database, and tune, explain, show and report are the command's.
-redtune.torch has functions that PyTorch differentiates.
+redtune.torch has functions that PyTorch differentiates, redtune.jax those for programs of JAX.
 """
 
 import atexit as _atexit
@@ -32,8 +32,8 @@ __all__ += _functions.names()
 
 
 def __getattr__(name):
-    if name == "torch":  # which imports PyTorch
-        return _importlib.import_module("redtune.torch")
+    if name in ("torch", "jax"):  # which import PyTorch and JAX
+        return _importlib.import_module("redtune." + name)
     function = _functions.find(name)
     if function is None:
         raise AttributeError(f"module 'redtune' has no attribute '{name}'")

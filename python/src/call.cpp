@@ -91,8 +91,8 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
     return library_stream(x.library, like, x.device);
 }
 
-static void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
-                          nb::handle parameters, CUstream_st *stream) {
+void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
+                   nb::handle parameters, CUstream_st *stream) {
     const redtune_operands operands = operands_of(what, x, y, out, parameters);
     redtune *rt = runtime_get(x.device);
     redtune_error err;

@@ -24,6 +24,10 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream);
 // Raises for a tensor whose gradients are recorded: autograd does not see what redtune computes.
 void refuse_gradients(const array &in, nb::handle x);
 
+// Queues the reduction on the stream.
+void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
+                   nb::handle parameters, CUstream_st *stream);
+
 // Reduces an array of the host in pieces, and waits for the result.
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
                  nb::handle parameters);

@@ -1,5 +1,6 @@
 // Module: redtune._core, what Python needs of libredtune beyond Python itself.
 #include "call.h"
+#include "jax.h"
 #include "plan.h"
 #include "runtime.h"
 
@@ -9,6 +10,7 @@ NB_MODULE(_core, module) {
     runtime_add(module);
     call_add(module);
     plan_add(module);
+    jax_add(module);
     module.def("close", [] {
         plan_close_all();
         runtime_close();

@@ -1,4 +1,4 @@
-"""Agree: random calls, held against the answer of NumPy in f64. Needs torch, CuPy and a GPU.
+"""Agree: random calls, held against the answer of NumPy in f64. Needs torch, CuPy, JAX and a GPU.
 
 usage: agree.py CALLS [SEED]
 """
@@ -8,6 +8,7 @@ import random
 import sys
 
 import cupy
+import jax
 import numpy
 import torch
 
@@ -84,7 +85,7 @@ def to_library(name, array):
         return torch.from_numpy(numpy.ascontiguousarray(base)).cuda()[..., : array.shape[-1]]
     if name == "cupy":
         return cupy.asarray(base)[..., : array.shape[-1]]
-    return array
+    return jax.numpy.asarray(array) if name == "jax" else array
 
 
 def to_numpy(result):
@@ -92,7 +93,7 @@ def to_numpy(result):
         return tuple(map(to_numpy, result))
     if isinstance(result, torch.Tensor):
         return result.cpu().numpy()
-    return cupy.asnumpy(result)
+    return cupy.asnumpy(result) if isinstance(result, cupy.ndarray) else numpy.asarray(result)
 
 
 def is_close(got, wanted, scale, dtype, count):
@@ -107,11 +108,12 @@ def is_close(got, wanted, scale, dtype, count):
 def check(draw, numbers):
     x, y, axis = random_case(draw, numbers)
     name = draw.choice(list(ANSWERS))
-    library = draw.choice(["torch", "cupy", "numpy"])
+    library = draw.choice(["torch", "cupy", "jax", "numpy"])
     arrays = [x, y][: 2 if name in TWO_INPUTS else 1]
     given = [to_library(library, array) for array in arrays]
     keepdims = draw.random() < 0.3
-    got = to_numpy(getattr(redtune, name)(*given, axis=axis, keepdims=keepdims))
+    functions = redtune.jax if library == "jax" else redtune
+    got = to_numpy(getattr(functions, name)(*given, axis=axis, keepdims=keepdims))
     answer, scale = ANSWERS[name]
     wide = x.astype("f8"), y.astype("f8")
     wanted = answer(*wide, axis)
@@ -129,6 +131,7 @@ def check(draw, numbers):
 
 
 def main(calls, seed):
+    jax.config.update("jax_enable_x64", True)
     draw, numbers = random.Random(seed), numpy.random.default_rng(seed)
     done, wrong = collections.Counter(), []
     for _ in range(calls):

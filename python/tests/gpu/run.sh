@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# What an installed redtune is tested with where PyTorch, CuPy and a GPU are: the tests of tensors,
+# What an installed redtune is tested with where PyTorch, CuPy, JAX and a GPU are: their tests,
 # random calls against NumPy (agree.py), the host's time of a call (calls.py, launch.c), and a race
 # with torch (race.py).
 #
 # Usage: run.sh [FOLDER]     figures go to FOLDER/python.*, and what matters of them to the output
 set -u
+export XLA_PYTHON_CLIENT_PREALLOCATE=false
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:-.}
 python3 "$here/calls.py" "$out" >"$out/python.calls" 2>&1
 cat "$out/python.calls"
-(cd "$here/.." && timeout 120 python3 -m unittest test_torch) >"$out/python.torch" 2>&1
+(cd "$here/.." && timeout 120 python3 -m unittest test_torch test_jax) >"$out/python.torch" 2>&1
 tested=$?
 tail -n 12 "$out/python.torch"
 # Most of its time goes into compiling: each process has its own NVRTC.

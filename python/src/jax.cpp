@@ -1,0 +1,152 @@
+// Jax: the function that XLA calls for a reduction within a program of JAX's.
+//
+// redtune/jax.py names the op, the axes and the parameters as attributes of the call; arrays are
+// packed, row-major. XLA calls from threads of its own, without the GIL: it is taken to look the
+// reduction up, and given back to run it.
+#include "jax.h"
+
+#include "runtime.h"
+#include "xla.h"
+
+namespace {
+
+// The attributes of a call in the order of their names.
+enum { ATTRIBUTE_AXES, ATTRIBUTE_OP, ATTRIBUTE_P0, ATTRIBUTE_P1, ATTRIBUTES };
+
+struct xla_dtype {
+    int32_t xla;
+    redtune_dtype dtype;
+};
+
+constexpr xla_dtype xla_dtypes[] = {
+    {XLA_PRED, REDTUNE_U8},   {XLA_S8, REDTUNE_I8},   {XLA_S16, REDTUNE_I16},
+    {XLA_S32, REDTUNE_I32},   {XLA_S64, REDTUNE_I64}, {XLA_U8, REDTUNE_U8},
+    {XLA_U16, REDTUNE_U16},   {XLA_U32, REDTUNE_U32}, {XLA_U64, REDTUNE_U64},
+    {XLA_F16, REDTUNE_F16},   {XLA_F32, REDTUNE_F32}, {XLA_F64, REDTUNE_F64},
+    {XLA_BF16, REDTUNE_BF16},
+};
+
+XlaError *error_of(const XlaCall *call, int32_t code, const char *message) {
+    XlaErrorCreate arguments = {sizeof arguments, nullptr, message, code};
+    return call->api->create_error(&arguments);
+}
+
+// XLA looks which version a function is made for before it calls it.
+bool give_metadata(const XlaCall *call) {
+    XlaExtension *extension = call->extension;
+    if (!extension || extension->type != XLA_EXTENSION_METADATA) return false;
+    XlaMetadata *metadata = reinterpret_cast<XlaMetadataExtension *>(extension)->metadata;
+    metadata->api_version.major_version = 0;
+    metadata->api_version.minor_version = 1;
+    metadata->traits = 0;
+    return true;
+}
+
+// Where the call runs: a device's number and stream.
+struct place {
+    bool on_host;
+    int device;
+    CUstream_st *stream;
+};
+
+XlaError *find_place(const XlaCall *call, bool on_host, place *out) {
+    *out = {on_host, on_host ? HOST_DEVICE : 0, nullptr};
+    if (on_host) return nullptr;
+    XlaStreamGet stream = {sizeof stream, nullptr, call->context, nullptr};
+    XlaError *error = call->api->get_stream(&stream);
+    if (error) return error;
+    out->stream = static_cast<CUstream_st *>(stream.stream);
+    // An older XLA does not say; most programs have one device.
+    if (call->api->struct_size < sizeof(XlaApi)) return nullptr;
+    XlaDeviceGet device = {sizeof device, nullptr, call->context, 0};
+    error = call->api->get_device(&device);
+    out->device = device.device;
+    return error;
+}
+
+void read_buffer(const void *item, const place &where, array *out) {
+    const auto *buffer = static_cast<const XlaBuffer *>(item);
+    for (const xla_dtype &each : xla_dtypes)
+        if (each.xla == buffer->dtype) out->dtype = each.dtype;
+    if (!out->dtype) fail(PyExc_TypeError, "cannot reduce XLA's dtype %d", int(buffer->dtype));
+    out->boolean = buffer->dtype == XLA_PRED;
+    out->data = buffer->data;
+    out->on_host = where.on_host;
+    out->device = where.device;
+    out->dimensions = static_cast<int>(buffer->rank);
+    out->shape = buffer->dims;
+}
+
+template <typename type> type scalar_of(const XlaCall *call, int attribute) {
+    const auto *scalar = static_cast<const XlaScalar *>(call->attributes.items[attribute]);
+    return *static_cast<const type *>(scalar->value);
+}
+
+nb::tuple axes_of(int64_t mask) {
+    nb::list axes;
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        if (mask >> i & 1) axes.append(i);
+    return nb::tuple(axes);
+}
+
+nb::object parameters_of(const XlaCall *call, int count) {
+    if (!count) return nb::none();
+    const double values[] = {scalar_of<double>(call, ATTRIBUTE_P0),
+                             scalar_of<double>(call, ATTRIBUTE_P1)};
+    return count == 1 ? nb::make_tuple(values[0]) : nb::make_tuple(values[0], values[1]);
+}
+
+// Within the GIL; raises Python's exceptions.
+void reduce(const XlaCall *call, const place &where) {
+    array inputs[2];
+    outputs results;
+    reduction what;
+    const auto op = static_cast<int>(scalar_of<int64_t>(call, ATTRIBUTE_OP));
+    const bool two = call->arguments.size > 1;
+    for (int64_t i = 0; i <= two; i++) read_buffer(call->arguments.items[i], where, &inputs[i]);
+    for (int64_t i = 0; i < call->results.size && i < OUTPUTS_MAX; i++)
+        read_buffer(call->results.items[i], where, &results.view[i]);
+    what.choose(op, inputs[0], REDTUNE_DTYPE_NONE);
+    nb::object parameters = parameters_of(call, what.op->parameters);
+    what.take_parameters(parameters);
+    const int64_t mask = scalar_of<int64_t>(call, ATTRIBUTE_AXES);
+    nb::object axes = mask ? nb::object(axes_of(mask)) : nb::none();
+    const array *second = two ? &inputs[1] : nullptr;
+    what.fold(inputs[0], second, axes, false);
+    if (what.is_empty) return;
+    if (where.on_host)
+        run_on_host(what, inputs[0], second, results, parameters);
+    else
+        run_on_device(what, inputs[0], second, results, parameters, where.stream);
+}
+
+XlaError *handle(XlaCall *call, bool on_host) noexcept {
+    place where;
+    if (give_metadata(call)) return nullptr;
+    if (call->attributes.size != ATTRIBUTES)
+        return error_of(call, XLA_INVALID_ARGUMENT, "redtune_reduce: call it by redtune.jax");
+    XlaError *error = find_place(call, on_host, &where);
+    if (error) return error;
+    nb::gil_scoped_acquire acquire;
+    try {
+        reduce(call, where);
+        return nullptr;
+    } catch (const std::exception &exception) {
+        return error_of(call, XLA_INTERNAL, exception.what());
+    }
+}
+
+XlaError *handle_on_device(XlaCall *call) { return handle(call, false); }
+XlaError *handle_on_host(XlaCall *call) { return handle(call, true); }
+
+nb::capsule capsule_of(XlaError *(*function)(XlaCall *)) {
+    return nb::capsule(reinterpret_cast<void *>(function));
+}
+
+} // namespace
+
+void jax_add(nb::module_ &module) {
+    module.def("xla_handler", [](bool on_host) {
+        return capsule_of(on_host ? handle_on_host : handle_on_device);
+    });
+}
