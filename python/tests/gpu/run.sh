@@ -18,6 +18,7 @@ seq 8 | timeout 200 xargs -P 8 -I{} python3 "$here/agree.py" 125 {} >"$out/pytho
 agreed=$?
 cat "$out/python.agree"
 timeout 120 python3 "$here/race.py" 30 >"$out/python.race" 2>&1
-cat "$out/python.race"
+# All lines are in the file: here those of some sizes, and where torch is faster.
+awk '/^2\^(10|14|16|20|24|30) |^slowest|Error/ || $NF < 1' "$out/python.race"
 for example in "$here"/../../../examples/python/*.py; do python3 "$example" 2>&1 | tail -n 4; done
 exit $((tested || agreed))
