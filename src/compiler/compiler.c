@@ -46,7 +46,7 @@ typedef struct target {
 } target;
 
 /* An option's text, "--gpu-architecture=compute_103" the longest. */
-enum { OPTION_COUNT = 4, OPTION_BYTES = 40 };
+enum { OPTION_COUNT = 5, OPTION_BYTES = 40 };
 typedef char option_text[OPTION_BYTES];
 
 static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
@@ -247,6 +247,8 @@ redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, 
     option_text texts[OPTION_COUNT];
     const char *options[OPTION_COUNT];
     int count = make_options(target, texts);
+    if (strstr(source, RDT_COMPILER_NO_FMA))
+        rdt_text_copy(texts[count++], OPTION_BYTES, "--fmad=false");
     for (int i = 0; i < count; i++) options[i] = texts[i];
 
     nvrtcProgram program = NULL;

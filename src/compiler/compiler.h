@@ -20,6 +20,9 @@ const char *rdt_compiler_path(const rdt_compiler *compiler);
 /* 13000 is 13.0, as the driver counts. */
 int rdt_compiler_version(const rdt_compiler *compiler);
 
+/* A source with this line is compiled so that no product and sum become one operation. */
+#define RDT_COMPILER_NO_FMA "// compile with --fmad=false\n"
+
 /* Compiles source for compute capability major.minor. name is what messages call the source. Makes
  * a cubin; makes PTX for the newest architecture NVRTC knows where the GPU is newer than that, or
  * where ptx asks for it. REDTUNE_COMPILER with NVRTC's log (its first lines) if it refuses;

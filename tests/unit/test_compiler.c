@@ -76,6 +76,24 @@ static void compiler_makes_ptx_where_asked(void) {
     CHECK(image.ptx && terminated && right && lines);
 }
 
+static void compiler_contracts_nothing_where_the_source_says_so(void) {
+    static const char text[] = "// of three\n%s"
+                               "extern \"C\" __global__ void next(float *x) {\n"
+                               "    x[0] = x[1] * x[2] + x[3];\n"
+                               "}\n";
+    bool contracts[2];
+    use_real();
+    for (int i = 0; i < 2; i++) {
+        rdt_image image = {0};
+        char of_three[256];
+        snprintf(of_three, sizeof of_three, text, i ? RDT_COMPILER_NO_FMA : "");
+        CHECK_OK(compile(of_three, 8, 0, true, &image), err);
+        contracts[i] = strstr(image.data, "fma.rn.f32") != NULL;
+        free(image.data);
+    }
+    CHECK(contracts[0] && !contracts[1]);
+}
+
 static void compiler_makes_ptx_for_a_gpu_newer_than_itself(void) {
     rdt_image image = {0};
     use_real();
@@ -219,6 +237,7 @@ int main(int argc, char **argv) {
         FACT(compiler_tells_its_version_and_path),
         FACT(compiler_makes_a_cubin),
         FACT(compiler_makes_ptx_where_asked),
+        FACT(compiler_contracts_nothing_where_the_source_says_so),
         FACT(compiler_makes_ptx_for_a_gpu_newer_than_itself),
         FACT(compiler_refuses_a_gpu_older_than_it_knows),
         FACT(compiler_gives_the_same_bytes_for_the_same_source),
