@@ -1,4 +1,6 @@
 -- The template families that are tuned, best first: the first that has a problem gives its built-in
 -- default. Folders that are not named here, such as ladder and naive, hold families that are asked
 -- for by name: neither the tuner nor a plan ever chooses them.
-return { "block", "short", "staged", "rows", "skewed", "thin", "columns", "ragged" }
+return {
+    "block", "short", "staged", "rows", "skewed", "thin", "columns", "ragged", "ordered",
+}

@@ -113,6 +113,9 @@ typedef enum redtune_dtype {
 /* In which order elements may be combined. */
 typedef enum redtune_order {
     REDTUNE_ORDER_FREE = 0, /* whichever is fastest */
+    /* That of docs/order.md: the bits follow from op, dtypes, elements and count alone, whatever
+     * the configuration, the GPU model and the address. */
+    REDTUNE_ORDER_FIXED
 } redtune_order;
 
 /* What the runs of a plan may do beside, or-ed: each needs a kernel of its own. */

@@ -125,6 +125,7 @@ typedef struct redtune_tuning {
      * and columns of powers of four elements and results, of 4 KiB to 1 GiB together, with a few
      * odd ones; rows and columns of f16, bf16 and f32 unless dtypes are given. 0: whole arrays. */
     unsigned layouts;
+    redtune_order order; /* of problems that are not given */
     uint64_t reserved[4];
 } redtune_tuning;
 

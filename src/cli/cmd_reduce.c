@@ -290,6 +290,7 @@ static int run_reduce(const rdt_options *options) {
         .op = files.op,
         .dtype = files.file[0].dtype,
         .count = files.file[0].count,
+        .order = options->order,
     };
     int code = status  ? rdt_message_fail(&err)
                : along ? run_along(options, &problem, &files)

@@ -328,6 +328,7 @@ static int run_tune(const rdt_options *options) {
         .problems = wanted.problems,
         .problem_count = wanted.problem_count,
         .layouts = wanted.layouts,
+        .order = options->order,
     };
     catch_interrupts();
     rdt_meter_begin(&done.meter, options->quiet);

@@ -84,6 +84,7 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     rdt_json_count(json, "count", problem->count);
     const redtune_problem complete = rdt_shape_complete(problem);
     rdt_json_text(json, "layout", rdt_shape_layout_name(problem));
+    if (problem->order == REDTUNE_ORDER_FIXED) rdt_json_text(json, "order", "fixed");
     rdt_json_count(json, "outer", complete.outer);
     rdt_json_count(json, "inner", complete.inner);
     rdt_json_count(json, "outer_step", complete.outer_step);

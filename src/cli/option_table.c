@@ -9,7 +9,7 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
                                redtune_error *err);
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
-    take_counts, take_format, take_shapes, take_axes, take_outputs, take_parameter;
+    take_counts, take_format, take_shapes, take_axes, take_order, take_outputs, take_parameter;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -111,6 +111,8 @@ const rdt_option rdt_option_table[] = {
      "write each step as a complete program for nvcc into that folder"},
     {"one-block", 0, NULL, RDT_LADDER, take_flag, MEMBER(one_block),
      "the steps in their form for an array of one block"},
+    {"order", 0, "ORDER", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_order, MEMBER(order),
+     "of combining: free, or fixed, whose bits never change (default: free)"},
     {"family", 0, "NAME", RDT_EMIT, take_string, MEMBER(family),
      "the template (default: the first that has the op and dtype)"},
     {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_string, MEMBER(config),
@@ -234,6 +236,14 @@ static redtune_status take_effort(rdt_options *options, const rdt_option *row, c
                                   redtune_error *err) {
     (void)row;
     return redtune_effort_find(value, &options->effort, err);
+}
+
+static redtune_status take_order(rdt_options *options, const rdt_option *row, const char *value,
+                                 redtune_error *err) {
+    const bool fixed = !strcmp(value, "fixed");
+    if (!fixed && strcmp(value, "free")) return wrong(row, value, "give free or fixed", err);
+    options->order = fixed ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE;
+    return REDTUNE_OK;
 }
 
 static redtune_status take_seed(rdt_options *options, const rdt_option *row, const char *value,

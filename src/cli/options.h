@@ -54,6 +54,7 @@ typedef struct rdt_options {
     rdt_sizes sizes, rows, cols;
     rdt_axes axes;
     redtune_effort effort;
+    redtune_order order;
     double limit_s, budget_s;
     uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;

@@ -1,7 +1,8 @@
 /* Codegen: loading the registered families and their spaces, and asking for their rules.
  *
- * A family has a problem on a device unless its rule "serves" says no; one without that rule has
- * all. Its other rules are asked only about what it serves. */
+ * A family has a problem on a device if it combines in the problem's order, unless its rule
+ * "serves" says no; one without that rule has all. Its other rules are asked only about what it
+ * serves. */
 #include "codegen/marshal.h"
 
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static void load_family(lua_State *state, rdt_codegen *codegen, const char *name
     if (!lua_istable(state, table)) luaL_error(state, "%s/family.lua must return a table", name);
     lua_getfield(state, table, "name");
     copy_name(state, "a family's name", space->family);
+    family->order = rdt_marshal_family_order(state, table);
     if (lua_getfield(state, table, "template") != LUA_TSTRING)
         luaL_error(state, "family %s names no template", name);
     rdt_text_copy(family->template, sizeof family->template, lua_tostring(state, -1));
@@ -215,9 +217,11 @@ static void take_answer(lua_State *state, int arguments, rule_call *call) {
     lua_settop(state, answer - 1);
 }
 
-/* The rule "serves", which a family may do without. */
+/* The family's order, and the rule "serves", which a family may do without. */
 static void ask_serves(lua_State *state, rule_call *call) {
-    const int top = lua_gettop(state);
+    const int top = lua_gettop(state), order = call->codegen->family[call->family].order;
+    call->yes = order < 0 || order == (int)call->at.problem->order;
+    if (!call->yes) return;
     lua_rawgeti(state, LUA_REGISTRYINDEX, call->codegen->family[call->family].table);
     call->yes = lua_getfield(state, -1, "serves") == LUA_TNIL;
     if (!call->yes) {

@@ -69,6 +69,16 @@ void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space
     }
 }
 
+int rdt_marshal_family_order(lua_State *state, int table) {
+    const int type = lua_getfield(state, table, "order");
+    const char *name = type == LUA_TSTRING ? lua_tostring(state, -1) : "free";
+    const bool any = !strcmp(name, "any");
+    const int order = rdt_problem_find_order(name);
+    if (order < 0 && !any) luaL_error(state, "there is no order '%s'", name);
+    lua_pop(state, 1);
+    return order;
+}
+
 void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_newtable(state);
     push_op(state, problem->op);
@@ -94,6 +104,8 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "dtype");
     lua_pushstring(state, rdt_problem_layout_name((int)rdt_problem_layout(problem)));
     lua_setfield(state, -2, "layout");
+    lua_pushstring(state, rdt_problem_order_name((int)problem->order));
+    lua_setfield(state, -2, "order");
 }
 
 void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) {

@@ -12,6 +12,7 @@ enum { RDT_POINTS_KEPT = 4, RDT_RENDERED_KEPT = 1 << 14 };
 typedef struct rdt_family {
     int table;          /* the family's Lua table, a reference into the registry */
     char template[128]; /* the file with its CUDA text */
+    int order;          /* the redtune_order that it combines elements in; -1: either */
 } rdt_family;
 
 /* The points of a case, kept since a tune asks for them more than once: with a cold cache, with a
@@ -55,8 +56,10 @@ void rdt_marshal_push_config(lua_State *state, const rdt_space *space, const rdt
                              bool compiled_only);
 /* Reads such a table over *out, checking every value against the space. */
 void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
-/* {op, dtype, result, second, acc, layout, resumes, counts}; with count, outer, inner, outer_step
- * and step. */
+/* A family's order: "fixed", "any", or "free", which it may leave out; -1: any. */
+int rdt_marshal_family_order(lua_State *state, int table);
+/* {op, dtype, result, second, acc, layout, order, resumes, counts}; with count, outer, inner,
+ * outer_step and step. */
 void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);

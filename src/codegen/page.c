@@ -74,6 +74,8 @@ static void set_problem(lua_State *state, const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     lua_pushstring(state, rdt_problem_layout_name(rdt_problem_layout_of(&extents)));
     lua_setfield(state, -2, "layout");
+    lua_pushstring(state, rdt_problem_order_name((int)problem->order));
+    lua_setfield(state, -2, "order");
     set_integer(state, "count", extents.count);
     set_integer(state, "outer", extents.outer);
     set_integer(state, "inner", extents.inner);

@@ -48,6 +48,10 @@ static void push_scratch(lua_State *state) {
     lua_setfield(state, -2, "words_offset");
     lua_pushinteger(state, RDT_SCRATCH_WORDS_BYTES);
     lua_setfield(state, -2, "words_bytes");
+    lua_pushinteger(state, RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES);
+    lua_setfield(state, -2, "all_words_bytes");
+    lua_pushinteger(state, RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
+    lua_setfield(state, -2, "all_slots_bytes");
 }
 
 /* The problem on top becomes one whose result is the op's accumulator. */

@@ -191,6 +191,7 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     if (status) return status;
     *out = *problem;
     out->result = result;
+    if (!rdt_problem_shows_order(out)) out->order = REDTUNE_ORDER_FREE;
     const rdt_extents usual =
         rdt_launch_complete((rdt_extents){.count = out->count, .inner = out->inner});
     if (out->step == usual.step) out->step = 0;
@@ -249,6 +250,21 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     if (input->kind == RDT_KIND_FLOAT || op->result != RDT_RESULT_MEAN)
         return problem->result == REDTUNE_F64 ? REDTUNE_F64 : input->accumulator;
     return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
+}
+
+bool rdt_problem_shows_order(const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const bool computes = op->result == RDT_RESULT_SUM || op->result == RDT_RESULT_MEAN;
+    const redtune_dtype accumulator = rdt_problem_accumulator(problem);
+    switch (op->combines) {
+    case RDT_COMBINES_SUM:
+    case RDT_COMBINES_PRODUCT:
+    case RDT_COMBINES_NONFINITE:
+        return computes && rdt_dtype_find(accumulator)->kind == RDT_KIND_FLOAT;
+    case RDT_COMBINES_EXPONENTIALS:
+    case RDT_COMBINES_OWN: return true;
+    default: return false;
+    }
 }
 
 rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
@@ -402,9 +418,10 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     } else if (problem->step > 1) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", problem->step);
     }
-    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %s%" PRIu64 "%s %s%s%s%s", op->name, before,
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %s%" PRIu64 "%s %s%s%s%s%s", op->name, before,
              problem->count, inner, redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
-             is_usual ? "" : redtune_dtype_name(problem->result), behind);
+             is_usual ? "" : redtune_dtype_name(problem->result), behind,
+             problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }
 
 uint64_t rdt_problem_count_max(redtune_dtype dtype) {

@@ -18,7 +18,9 @@
     X(RDT_LAYOUT_ROWS, "rows")       /* several, each of elements side by side */                  \
     X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */          \
     X(RDT_LAYOUT_RAGGED, "ragged")   /* one of each segment, by tables (redtune/list.h) */
-#define RDT_ORDER_LIST(X) X(REDTUNE_ORDER_FREE, "free")
+#define RDT_ORDER_LIST(X)                                                                          \
+    X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
+    X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
 
 /* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
@@ -33,7 +35,8 @@ int rdt_problem_find_layout(const char *name);
 const char *rdt_problem_order_name(int order);
 int rdt_problem_find_order(const char *name);
 
-/* Copies the problem with its result dtype filled in and its usual extents 0. REDTUNE_INVALID if it
+/* Copies the problem with its result dtype filled in, its usual extents 0, and a free order where
+ * every order gives the same bits. REDTUNE_INVALID if it
  * makes no sense, REDTUNE_UNSUPPORTED for another layout or order than those above. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
@@ -42,6 +45,8 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
                                           redtune_error *err);
 /* The dtype that sums, products and means of the problem, which is resolved, accumulate in. */
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
+/* Whether the order in which elements are combined shows in the result's bits. */
+bool rdt_problem_shows_order(const redtune_problem *problem);
 /* The dtype of the second result, likewise; REDTUNE_DTYPE_NONE where the op has one. */
 redtune_dtype rdt_problem_second(const redtune_problem *problem);
 /* As rdt_problem_resolve, for the extents and the order alone. */

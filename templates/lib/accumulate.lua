@@ -18,6 +18,7 @@ return function(problem, arch)
             end,
         },
         dtype = problem.dtype, acc = problem.acc, layout = problem.layout,
+        order = problem.order,
         result = { name = "accumulator", c = acc.c, bytes = acc.bytes },
         second = false, resumes = false, counts = false,
     }

@@ -3,6 +3,7 @@
 --   bytes           of one in memory; at most 32
 --   declare         CUDA text that defines it; nil for a built-in one
 --   shuffle(a, n)   the value of the lane n further on
+--   fetch(a, n)     the value of lane n
 --   reload(p)       the value at pointer p, past L1
 --   copy(a)         the value a by its fields: a copy of all its bytes would read those between
 --                   fields, which nobody wrote
@@ -19,6 +20,10 @@ local function shuffle_scalar(a, n)
     return ("__shfl_down_sync(0xffffffff, %s, %s)"):format(a, n)
 end
 
+local function fetch_scalar(a, n)
+    return ("__shfl_sync(0xffffffff, %s, %s)"):format(a, n)
+end
+
 local function reload_scalar(p)
     return ("__ldcg(%s)"):format(p)
 end
@@ -32,7 +37,8 @@ local function scalar(name, fields)
     fields.c = dtypes[name].value
     fields.dtype = dtypes[name]
     fields.bytes = 4 * fields.halves
-    fields.shuffle, fields.reload, fields.copy = shuffle_scalar, reload_scalar, copy_scalar
+    fields.shuffle, fields.fetch = shuffle_scalar, fetch_scalar
+    fields.reload, fields.copy = reload_scalar, copy_scalar
     accumulator[name] = fields
 end
 
@@ -135,6 +141,9 @@ function accumulator.struct(fields)
         declare = "struct record {\n" .. table.concat(members) .. "};",
         shuffle = function(a, n)
             return each(function(name) return shuffle_scalar(a .. "." .. name, n) end)
+        end,
+        fetch = function(a, n)
+            return each(function(name) return fetch_scalar(a .. "." .. name, n) end)
         end,
         copy = function(a) return each(function(name) return a .. "." .. name end) end,
         reload = function(p)

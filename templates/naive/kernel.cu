@@ -12,9 +12,15 @@
 // for the elements x that question i is about, taken one after the other by one thread. Nothing of
 // an op is used here that only makes kernels fast: neither whole words nor, for a place, keys.
 //
+//@ if order == "fixed" then
+// in the order of docs/order.md, step by step. Elements repeat with a period. A node is the value of
+// a chunk, which another question has left; `levels` is how many nodes there are, from the question's
+// first chunk on. An answer takes them in place of whole chunks.
+//@ else
 // Elements repeat with a period. Partial results of a period are kept in nodes: those of 64
 // elements each, behind them those of 64 of these, and so on up to the one of all. An answer takes
 // the largest node that it may in place of that node's elements; a node is an answer itself.
+//@ end
 
 //@ include "lib/types.cu"
 typedef @{dtype.c} element;  // in memory
@@ -22,7 +28,12 @@ typedef @{dtype.value} value;  // in registers
 
 //@ include "lib/given.cu"
 constexpr u32 INPUTS = @{given.inputs};
+//@ if order == "fixed" then
+constexpr u32 VECTORS = 256, VEC = 16 / sizeof(element);
+constexpr u64 CHUNK = VECTORS * VEC;  // elements
+//@ else
 constexpr u64 FAN = 64;  // children of a node
+//@ end
 
 //@ include "lib/conversions.cu"
 //@ if op.functions then
@@ -46,7 +57,7 @@ struct alignas(@{slot_bytes}) partial {
 struct question {
     const element *elements[2];  // one period of them, of each input
     const partial *nodes;
-    u64 period, levels;  // of nodes
+    u64 period, levels;  // of nodes@{order == "fixed" and ": how many" or ""}
     u64 first, count;  // the elements that it is about
     u64 planted_at[2];  // in place of this one of them, of each input, stands another
     u64 planted[2];  // the bits of that one
@@ -101,6 +112,9 @@ __device__ partial combine(partial a, partial b@{given.parameter})
 //@ end
 }
 
+//@ if order == "fixed" then
+//@     include "naive/fixed.cu"
+//@ else
 // A node whose first element is number `index` of the question's.
 __device__ partial moved(partial a, u64 index)
 {
@@ -152,6 +166,7 @@ __device__ partial reduce(const question &q@{given.parameter})
     return sum;
 }
 
+//@ end
 struct alignas(16) answer {
     @{result.c} value;
 //@ if second then

@@ -44,6 +44,26 @@ assert found["imported"] is False and found["templates_differ"] is False, found
 PY
 }
 
+the_fixed_order_has_a_class_of_its_own() {
+    facts order.db <<'LINES'
+templates=here is_default=1 median_ns=3000
+templates=here block=512 median_ns=2000
+LINES
+    run "$redtune" explain --db order.db --order fixed --op sum --dtype f32 --count 1M
+    want_exit 0
+    want_in_out "sum of 1048576 f32 in fixed order on Test H100"
+    want_in_out "uses   ordered "
+    want_in_out "match  default: "
+    run "$redtune" explain --db order.db --order fixed --op sum --dtype f32 --count 1M --json
+    want_in_out '"order": "fixed"'
+    # Integers have the same bits in any order.
+    run "$redtune" explain --db order.db --order fixed --op sum --dtype i32 --count 1M
+    want_in_out "sum of 1048576 i32 on Test H100"
+    run "$redtune" explain --db order.db --order best
+    want_exit 2
+    want_in_err "give free or fixed"
+}
+
 arrays_are_folded_along_their_axes() {
     facts shapes.db <<<"templates=here"
     run "$redtune" explain --db shapes.db --shape 4Kx4096 --axis 1 --dtype f16
@@ -196,7 +216,7 @@ LINES
     want_refused 2 "cannot explain: nothing is measured in none.db yet"
 }
 
-check_run the_winner_of_the_size_itself arrays_are_folded_along_their_axes \
+check_run the_winner_of_the_size_itself the_fixed_order_has_a_class_of_its_own arrays_are_folded_along_their_axes \
     the_nearest_size_on_a_log_scale a_class_alike a_measured_crossover_is_where_it_changes \
     the_nearest_gpu what_came_from_elsewhere_is_said_so \
     another_compiler_is_said_so a_database_of_the_system_counts a_question_without_an_answer

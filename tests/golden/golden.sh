@@ -52,6 +52,15 @@ short_f32           var    f32  4194304x4  1 short:block=128,row=4,vec=4,unroll=
 staged_f32          sum    f32  1000003x3  1 staged:block=256,rows=4,room=16
 LIST
 
+# file, op, dtype, config, in fixed order
+while read -r name op dtype config; do
+    compare "$name" emit --order fixed --op "$op" --dtype "$dtype" --config "$config"
+done <<'LIST'
+ordered_f32_poll   sum    f32  block=256,chunks=2,unroll=4,resident=1536,finish=poll,per_sm=8
+ordered_f16_ticket dot    f16  block=64,chunks=1,unroll=8,resident=1024,finish=ticket,per_sm=2
+ordered_f64_single var    f64  block=128,chunks=1,unroll=2,resident=512,finish=single,per_sm=1
+LIST
+
 # file, step, dtype
 while read -r name step dtype; do
     compare "$name" ladder --show "$step" --dtype "$dtype"

@@ -122,9 +122,35 @@ static void problem_refuses_other_orders(void) {
         CHECK_FAILS(rdt_problem_resolve(&wanted, &resolved, &err), REDTUNE_UNSUPPORTED, err,       \
                     text);                                                                         \
     } while (0)
-    REFUSES(order = (redtune_order)1, "problem.order is 1");
+    REFUSES(order = (redtune_order)2, "problem.order is 2");
     REFUSES(reserved[0] = 1, "reserved");
 #undef REFUSES
+}
+
+static void a_fixed_order_is_kept_where_it_shows(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype, result;
+        bool shows;
+    } cases[] = {
+        {REDTUNE_SUM, REDTUNE_F32, 0, true},           {REDTUNE_SUM, REDTUNE_I32, 0, false},
+        {REDTUNE_SUM, REDTUNE_I32, REDTUNE_F64, true}, {REDTUNE_PROD, REDTUNE_BF16, 0, true},
+        {REDTUNE_MEAN, REDTUNE_I32, 0, false},         {REDTUNE_MEAN, REDTUNE_I64, 0, true},
+        {REDTUNE_NORM2, REDTUNE_I8, 0, false},         {REDTUNE_VAR, REDTUNE_I8, 0, true},
+        {REDTUNE_LOGSUMEXP, REDTUNE_I8, 0, true},      {REDTUNE_MAX, REDTUNE_F32, 0, false},
+        {REDTUNE_ARGMIN, REDTUNE_F32, 0, false},       {REDTUNE_NANS, REDTUNE_F16, 0, false},
+        {REDTUNE_DOT, REDTUNE_I8, 0, false},           {REDTUNE_COSINE, REDTUNE_I8, 0, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const redtune_problem problem = {.op = cases[i].op,
+                                         .dtype = cases[i].dtype,
+                                         .result = cases[i].result,
+                                         .order = REDTUNE_ORDER_FIXED};
+        redtune_problem resolved;
+        CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+        check_that((resolved.order == REDTUNE_ORDER_FIXED) == cases[i].shows, __FILE__, __LINE__,
+                   "%s of %s", redtune_op_name(cases[i].op), redtune_dtype_name(cases[i].dtype));
+    }
 }
 
 static void problem_with_an_outer_is_of_rows(void) {
@@ -681,6 +707,7 @@ static void outcomes_go_by_their_names(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(a_fixed_order_is_kept_where_it_shows),
         FACT(dtypes_go_by_their_names),
         FACT(dtype_find_lists_the_known_names),
         FACT(op_find_lists_the_known_names),

@@ -189,7 +189,7 @@ static const struct {
     {"count = 9223372036854775807", true},
     {"layout = 'no such layout'", false},
     {"layout = ''", true},
-    {"ordering = 'fixed'", false},
+    {"ordering = 'strange'", false},
     {"outer = 0", true},
     {"outer = 2", false},
     {"outer = 2, layout = 'columns'", false},

@@ -24,12 +24,17 @@ static int bits_of(redtune_dtype dtype) {
     }
 }
 
+/* In fixed order every op is right to the bit. */
+static int units_of(const redtune_problem *problem) {
+    return problem->order == REDTUNE_ORDER_FIXED ? 0 : rdt_op_find(problem->op)->tolerance;
+}
+
 /* How far a float result may be from this one. */
 static double tolerance_of(const redtune_problem *problem, redtune_dtype dtype, double right) {
     const redtune_dtype accumulator = rdt_problem_accumulator(problem);
     const int own = bits_of(dtype),
               bits = rdt_scalar_is_float(accumulator) ? bits_of(accumulator) : own;
-    const int units = rdt_op_find(problem->op)->tolerance;
+    const int units = units_of(problem);
     const double magnitude = fabs(right);
     if (!units) return 0;
     return units * last_place(bits, fmax(magnitude, 1)) +
@@ -40,7 +45,7 @@ bool rdt_compare_is_right(const redtune_problem *problem, int output, const redt
                           const redtune_value *right) {
     const redtune_dtype dtype = rdt_compare_dtype(problem, output);
     if (rdt_scalar_same(dtype, got, right)) return true;
-    if (!rdt_op_find(problem->op)->tolerance || !rdt_scalar_is_float(dtype)) return false;
+    if (!units_of(problem) || !rdt_scalar_is_float(dtype)) return false;
     const double x = rdt_scalar_real(dtype, got, 0), y = rdt_scalar_real(dtype, right, 0);
     if (!isfinite(x) || !isfinite(y)) return false;
     return fabs(x - y) <= tolerance_of(problem, dtype, y);
@@ -55,7 +60,7 @@ void rdt_compare_print(const redtune_problem *problem, int output, const redtune
     rdt_scalar_print(dtype, got, out);
     rdt_text_add(out, " and should be ");
     rdt_scalar_print(dtype, right, out);
-    if (!op->tolerance || !rdt_scalar_is_float(dtype)) return;
+    if (!units_of(problem) || !rdt_scalar_is_float(dtype)) return;
     const double real = rdt_scalar_real(dtype, right, 0);
     if (isfinite(real))
         rdt_text_addf(out, ", give or take %.2g", tolerance_of(problem, dtype, real));

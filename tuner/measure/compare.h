@@ -1,11 +1,11 @@
 /* Compare: whether the results that a kernel gave are right.
  *
- * An op without a tolerance is right to the bit. Where an op has one, a result may differ from the
- * naive kernel's by so many units in the last place of the accumulator's dtype, taken at the right
- * value's magnitude, or at 1 where that is larger: the test data's elements have magnitudes from 1
- * on, and what cancels to less has their rounding errors. A result of fewer bits than the
- * accumulator may also be its neighbour's, since both may be rounded from nearly the same. Results
- * that are integers, NaN or infinite have no tolerance. */
+ * An op without a tolerance is right to the bit, and so is any in fixed order. Where an op has one,
+ * a result may differ from the naive kernel's by so many units in the last place of the
+ * accumulator's dtype, taken at the right value's magnitude, or at 1 where that is larger: the test
+ * data's elements have magnitudes from 1 on, and what cancels to less has their rounding errors. A
+ * result of fewer bits than the accumulator may also be its neighbour's, since both may be rounded
+ * from nearly the same. Results that are integers, NaN or infinite have no tolerance. */
 #pragma once
 
 #include "model/problem.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAN = 64, NOWHERE = -1 };
+enum { FAN = 64, NOWHERE = -1, CHUNK_BYTES = 4096 };
 
 static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at,
                            redtune_error *err) {
@@ -34,6 +34,8 @@ redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem 
     judge->driver = context->driver;
     judge->stream = stream;
     judge->given = give_parameters(problem);
+    if (problem->order == REDTUNE_ORDER_FIXED)
+        judge->chunk = CHUNK_BYTES / redtune_dtype_bytes(problem->dtype);
     judge->answer_bytes = (rdt_problem_second(problem) ? 2 : 1) * sizeof(redtune_value);
     redtune_status status = make(judge, maker, (rdt_case){problem, &context->facts}, err);
     if (!status)
@@ -49,15 +51,21 @@ redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem 
     return status;
 }
 
+static void forget_windows(rdt_judge *judge) {
+    for (size_t i = 0; i < judge->window_count; i++) rdt_buffer_destroy(&judge->window[i].nodes);
+    judge->window_count = 0;
+}
+
 void rdt_judge_close(rdt_judge *judge) {
     if (!judge) return;
+    forget_windows(judge);
     rdt_kernel_unload(judge->kernel);
     rdt_buffer_destroy(&judge->questions);
     rdt_buffer_destroy(&judge->answers);
     free(judge);
 }
 
-/* ---- answering ------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 rdt_question rdt_judge_question(const rdt_judged *judged, uint64_t first, uint64_t count) {
     return (rdt_question){
@@ -88,8 +96,92 @@ static redtune_status ask(const rdt_judge *judge, const rdt_question *questions,
                   : rdt_kernel_start(judge->kernel, &judge->launch, &operands, judge->stream, err);
 }
 
-redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
-                                rdt_answer *answers, redtune_error *err) {
+/* ---- windows, in fixed order ----------------------------------------------------------------- */
+
+static bool is_about(const rdt_judge_window *window, const rdt_question *question) {
+    return window->elements[0] == question->elements[0] &&
+           window->elements[1] == question->elements[1] && window->first == question->first &&
+           window->period == question->period;
+}
+
+static rdt_judge_window *find_window(rdt_judge *judge, const rdt_question *question) {
+    for (size_t i = 0; i < judge->window_count; i++)
+        if (is_about(&judge->window[i], question)) return &judge->window[i];
+    return NULL;
+}
+
+/* Asks for the values of the chunks of the window that question is about. */
+static redtune_status fill_window(const rdt_judge *judge, const rdt_question *question,
+                                  const rdt_judge_window *window, redtune_error *err) {
+    rdt_question *questions = malloc(RDT_JUDGE_QUESTIONS * sizeof *questions);
+    if (!questions) return rdt_fail_memory(err, RDT_JUDGE_QUESTIONS * sizeof *questions);
+    redtune_status status = REDTUNE_OK;
+    size_t count = 0;
+    for (uint64_t i = 0; !status && i < window->chunks; i++) {
+        rdt_question *each = &questions[count++];
+        *each = *question;
+        each->levels = 0;
+        each->planted_at[0] = each->planted_at[1] = (uint64_t)NOWHERE;
+        each->first = (question->first + i * judge->chunk) % question->period;
+        each->count = judge->chunk;
+        each->node = window->nodes.address + i * judge->launch.slot_bytes;
+        if (count < RDT_JUDGE_QUESTIONS && i + 1 < window->chunks) continue;
+        status = ask(judge, questions, count, err);
+        count = 0;
+    }
+    free(questions);
+    return status;
+}
+
+/* A window for the question, with nodes for all of questions[0..count) that are about it, if there
+ * is room. */
+static redtune_status add_window(rdt_judge *judge, const rdt_question *question,
+                                 const rdt_question *questions, size_t count, redtune_error *err) {
+    rdt_judge_window window = {.elements = {question->elements[0], question->elements[1]},
+                               .first = question->first,
+                               .period = question->period};
+    for (size_t i = 0; i < count; i++)
+        if (is_about(&window, &questions[i]) && questions[i].count / judge->chunk > window.chunks)
+            window.chunks = questions[i].count / judge->chunk;
+    const uint64_t most = RDT_JUDGE_WINDOWS_BYTES / 2 / judge->launch.slot_bytes;
+    if (window.chunks > most) window.chunks = most;
+    size_t bytes = window.chunks * judge->launch.slot_bytes, taken = bytes;
+    for (size_t i = 0; i < judge->window_count; i++) taken += judge->window[i].nodes.bytes;
+    if (window.chunks < 2 || judge->window_count == RDT_JUDGE_WINDOWS ||
+        taken > RDT_JUDGE_WINDOWS_BYTES)
+        return REDTUNE_OK;
+    redtune_status status = rdt_buffer_create(judge->driver, bytes, &window.nodes, err);
+    if (status) return status;
+    judge->window[judge->window_count++] = window;
+    return fill_window(judge, question, &window, err);
+}
+
+/* The questions, each with the nodes of its window. Windows that are too short, or too many, make
+ * room for others. */
+static redtune_status give_nodes(rdt_judge *judge, const rdt_question *questions, size_t count,
+                                 rdt_question *out, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    bool fits = judge->window_count < RDT_JUDGE_WINDOWS / 2;
+    for (size_t i = 0; fits && i < count; i++) {
+        const rdt_judge_window *window = find_window(judge, &questions[i]);
+        fits = !window || questions[i].count / judge->chunk <= window->chunks;
+    }
+    if (!fits) forget_windows(judge);
+    for (size_t i = 0; !status && i < count; i++) {
+        if (!find_window(judge, &questions[i]))
+            status = add_window(judge, &questions[i], questions, count, err);
+        const rdt_judge_window *window = find_window(judge, &questions[i]);
+        out[i] = questions[i];
+        out[i].levels = window ? window->chunks : 0;
+        out[i].nodes = window ? window->nodes.address : 0;
+    }
+    return status;
+}
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static redtune_status answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
+                             rdt_answer *answers, redtune_error *err) {
     const size_t each = judge->answer_bytes;
     const size_t most = count < RDT_JUDGE_QUESTIONS ? count : RDT_JUDGE_QUESTIONS;
     redtune_status status = REDTUNE_OK;
@@ -107,6 +199,17 @@ redtune_status rdt_judge_answer(const rdt_judge *judge, const rdt_question *ques
         }
     }
     free(found);
+    return status;
+}
+
+redtune_status rdt_judge_answer(rdt_judge *judge, const rdt_question *questions, size_t count,
+                                rdt_answer *answers, redtune_error *err) {
+    if (!judge->chunk) return answer(judge, questions, count, answers, err);
+    rdt_question *with_nodes = malloc((count + 1) * sizeof *with_nodes);
+    if (!with_nodes) return rdt_fail_memory(err, (count + 1) * sizeof *with_nodes);
+    redtune_status status = give_nodes(judge, questions, count, with_nodes, err);
+    if (!status) status = answer(judge, with_nodes, count, answers, err);
+    free(with_nodes);
     return status;
 }
 
@@ -141,12 +244,18 @@ size_t rdt_judge_bytes(const redtune_problem *problem) {
     enum { KNOWN_BYTES = 1 << 20, TWO_INPUTS = 2 };
     const bool is_wide = rdt_problem_accumulator_bytes(problem) > 16;
     const size_t pairs = rdt_op_find(problem->op)->inputs == TWO_INPUTS ? 2 : 1;
+    if (problem->order == REDTUNE_ORDER_FIXED) return KNOWN_BYTES + RDT_JUDGE_WINDOWS_BYTES;
     return KNOWN_BYTES * pairs * (is_wide ? 2 : 1);
 }
 
-redtune_status rdt_judge_prepare(const rdt_judge *judge, CUdeviceptr elements, CUdeviceptr second,
+redtune_status rdt_judge_prepare(rdt_judge *judge, CUdeviceptr elements, CUdeviceptr second,
                                  uint64_t period, rdt_judged *out, redtune_error *err) {
     rdt_judged judged = {.elements = {elements, second}, .period = period};
+    forget_windows(judge);
+    if (judge->chunk) {
+        *out = judged;
+        return REDTUNE_OK;
+    }
     rdt_question *questions = malloc(RDT_JUDGE_QUESTIONS * sizeof *questions);
     if (!questions) return rdt_fail_memory(err, RDT_JUDGE_QUESTIONS * sizeof *questions);
     redtune_status status = rdt_buffer_create(

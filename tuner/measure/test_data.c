@@ -1,4 +1,5 @@
-/* Test data: elements for which an op gives the same bits in any order of combining.
+/* Test data: elements for which an op gives the same bits in any order of combining; of problems in
+ * fixed order, elements for which another order gives other bits.
  *
  * Element i is a function of i alone, repeated after a prime period, so a part of the input can be
  * evaluated anywhere. Floats are chosen such that every partial sum fits the accumulator; thin says
@@ -148,10 +149,40 @@ static redtune_value of_range(const redtune_problem *problem, double part) {
     return rdt_scalar_nearest(problem->dtype, op->least + part * (op->greatest - op->least));
 }
 
+/* ---- elements in fixed order ----------------------------------------------------------------- */
+
+/* From -1 to 1. */
+static double real_of(uint64_t random) { return ldexp((double)(int64_t)random, -63); }
+
+/* Near 1 or -1; every second one is about the inverse of the one before it, so that no product
+ * leaves its range. */
+static double uneven_factor(uint64_t index) {
+    const uint64_t random = scramble(index / 2);
+    const double factor = (random & 1 ? -1 : 1) * (1 + real_of(random) / 8);
+    return index % 2 ? 1 / factor : factor;
+}
+
+/* Element index of what rounds whenever two are combined: floats of all digits and several
+ * magnitudes, integers of all bits. */
+static redtune_value uneven(const redtune_problem *problem, uint64_t index) {
+    const uint64_t random = scramble(index);
+    const rdt_combines combines = op_of(problem)->combines;
+    if (combines == RDT_COMBINES_OWN) return of_range(problem, (1 + real_of(random)) / 2);
+    if (!rdt_scalar_is_float(problem->dtype))
+        return combines == RDT_COMBINES_EXPONENTIALS ? number(problem, (int64_t)(random % RARE))
+                                                     : nonzero(problem, random);
+    if (combines == RDT_COMBINES_PRODUCT)
+        return rdt_scalar_from_real(problem->dtype, uneven_factor(index));
+    return rdt_scalar_from_real(problem->dtype, ldexp(real_of(random), (int)(random % 8)));
+}
+
+/* ---- elements, of either order --------------------------------------------------------------- */
+
 /* Element index, where one in `thin` elements counts. */
 static redtune_value element(const redtune_problem *problem, uint64_t index, uint64_t thin) {
     uint64_t random = scramble(index), other = random >> 8;
     redtune_dtype dtype = problem->dtype;
+    if (problem->order == REDTUNE_ORDER_FIXED) return uneven(problem, index);
     switch (op_of(problem)->combines) {
     case RDT_COMBINES_SUM: return summand(problem, random, other % thin == 0);
     case RDT_COMBINES_PRODUCT: return factor(problem, random, other % thin == 0);
@@ -206,6 +237,11 @@ static void put_summands(const redtune_problem *problem, uint64_t random, bool c
 static void put_pair(const redtune_problem *problem, uint64_t index, uint64_t thin,
                      redtune_value pair[2]) {
     const uint64_t random = scramble(index), other = random >> 8;
+    if (problem->order == REDTUNE_ORDER_FIXED) {
+        pair[0] = uneven(problem, index);
+        pair[1] = uneven(problem, ~index);
+        return;
+    }
     switch (op_of(problem)->combines) {
     case RDT_COMBINES_SUM: put_summands(problem, random, other % thin == 0, pair); return;
     case RDT_COMBINES_COUNT:
@@ -246,7 +282,8 @@ static bool adds_up(const redtune_problem *problem) {
 uint64_t rdt_test_data_dense_max(const redtune_problem *problem) {
     const rdt_op_traits *op = op_of(problem);
     int bits = rdt_dtype_find(rdt_problem_accumulator(problem))->exact_bits - op->lost_bits;
-    if (!adds_up(problem)) return rdt_problem_count_max(problem->dtype);
+    if (!adds_up(problem) || problem->order == REDTUNE_ORDER_FIXED)
+        return rdt_problem_count_max(problem->dtype);
     return (UINT64_C(1) << bits) / largest_summand(problem);
 }
 

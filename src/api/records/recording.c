@@ -95,6 +95,7 @@ void rdt_recording_settle(rdt_recording *recording) {
     X(op, false, true)                                                                             \
     X(dtype, false, true)                                                                          \
     X(result, false, false)                                                                        \
+    X(order, false, false)                                                                         \
     X(count, true, true)                                                                           \
     X(outer, true, false)                                                                          \
     X(inner, true, false)                                                                          \
@@ -236,6 +237,10 @@ static redtune_status read_problem_line(const char *line, const char *end, redtu
     if (!status) status = redtune_dtype_find(said.text[MEMBER_dtype], &problem->dtype, err);
     if (!status && said.there[MEMBER_result])
         status = redtune_dtype_find(said.text[MEMBER_result], &problem->result, err);
+    const int order =
+        said.there[MEMBER_order] ? rdt_problem_find_order(said.text[MEMBER_order]) : 0;
+    if (!status && order < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its order is unknown");
+    problem->order = (redtune_order)order;
     if (!status) status = rdt_problem_resolve(problem, problem, err);
     if (!status) *out = recorded;
     return status;
@@ -245,15 +250,16 @@ static void write_problem_line(rdt_text *text, const redtune_recorded *recorded)
     const redtune_problem *problem = &recorded->problem;
     const rdt_extents extents = rdt_problem_extents(problem);
     const double most = 9e18; /* fits in 63 bits */
-    rdt_text_addf(text,
-                  "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",\"count\":%" PRIu64
-                  ",\"outer\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"outer_step\":%" PRIu64
-                  ",\"step\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64
-                  ",\"match\":\"%s\"}\n",
-                  redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
-                  redtune_dtype_name(problem->result), extents.count, extents.outer, extents.inner,
-                  extents.outer_step, extents.step, recorded->calls,
-                  (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
+    rdt_text_addf(
+        text,
+        "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s\"count\":%" PRIu64
+        ",\"outer\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"outer_step\":%" PRIu64 ",\"step\":%" PRIu64
+        ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"match\":\"%s\"}\n",
+        redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
+        redtune_dtype_name(problem->result),
+        problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "", extents.count,
+        extents.outer, extents.inner, extents.outer_step, extents.step, recorded->calls,
+        (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -99,7 +99,8 @@ static redtune_status add_layout(draft *self, rdt_layout layout, redtune_error *
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < op_count * dtypes.count; i++) {
         const redtune_problem problem = {.op = ops[i / dtypes.count],
-                                         .dtype = dtypes.dtype[i % dtypes.count]};
+                                         .dtype = dtypes.dtype[i % dtypes.count],
+                                         .order = wanted->order};
         status = layout == RDT_LAYOUT_WHOLE
                      ? add_counts(self, problem, err)
                      : add_shapes(self, problem, layout == RDT_LAYOUT_ROWS, err);

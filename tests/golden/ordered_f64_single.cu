@@ -1,0 +1,351 @@
+// redtune: the var of f64 into f64, by the template "ordered" with
+// block=128,chunks=1,unroll=2,resident=512,load=no_allocate,finish=single
+// compile with --fmad=false
+//
+// output[0] = ((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof)
+// for any n = count and any element-aligned input, combined in the order of docs/order.md. Start it
+// with 128 threads per block.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+struct record {
+    double n;
+    double mean;
+    double m2;
+};
+struct portion {
+    double from, sum, squares;
+    u64 n;
+};
+typedef double element;  // in memory
+typedef double value;  // in registers
+typedef record accumulator;
+
+// As model/launch.h has it.
+struct arguments {
+    u64 input, output;
+    double scalar[2];
+    u64 scalars, count, resumes;
+};
+
+static_assert(sizeof(arguments) == 56, "");
+
+struct values {
+    double ddof;  // a parameter of the op
+};
+
+__device__ __forceinline__ values values_of(const arguments &rest, const void *input,
+                                            double *output)
+{
+    values given;
+    given.ddof = rest.scalars ? ((const double *)rest.scalars)[0] : rest.scalar[0];
+    return given;
+}
+
+constexpr u32 BLOCK = 128;  // threads per block
+constexpr u32 WARPS = BLOCK / 32;
+constexpr u32 VEC = 2;  // elements per load
+constexpr u32 LOADS = 8;  // loads of a thread in a chunk
+constexpr u32 CHUNKS = 1;  // that a warp takes at least
+constexpr u32 UNROLL = 2;  // independent loads in flight per thread
+constexpr u32 STEPS = LOADS / UNROLL;
+
+constexpr u64 LOAD_BYTES = 16;
+constexpr u64 CHUNK_BYTES = 32 * LOADS * LOAD_BYTES;
+constexpr u64 CHUNK = CHUNK_BYTES / sizeof(element);
+constexpr u64 NODES_MAX = 1;
+
+static_assert(sizeof(element) == 8 && sizeof(accumulator) <= 24, "");
+static_assert(LOADS % UNROLL == 0, "");
+
+struct vector {
+    double word[2];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from, const values &given)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(v.word[0]), "=d"(v.word[1])
+                 : "l"(from));
+    return v;
+}
+
+__device__ __forceinline__ record join_moments(record a, record b)
+{
+    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+    double share = 0.5;
+    if (a.n != b.n) share = b.n / (a.n + b.n);
+    const double delta = b.mean - a.mean;
+    const bool finite = delta - delta == 0;
+    return record{a.n + b.n, finite ? a.mean + delta * share : a.mean + b.mean,
+                  a.m2 + b.m2 + delta * delta * share * a.n};
+}
+
+__device__ __forceinline__ portion add_to_portion(portion p, double x)
+{
+    if (p.n == 0 && x - x == 0) p.from = x;
+    const double distance = x - p.from;
+    return portion{p.from, p.sum + distance, p.squares + distance * distance, p.n + 1};
+}
+
+__device__ __forceinline__ record moments_of(portion p)
+{
+    if (p.n == 0) return record{0.0, 0.0, 0.0};
+    const double mean = p.sum / (double)p.n;
+    const double m2 = p.squares - p.sum * mean;
+    return record{(double)p.n, (double)p.from + mean, m2 < 0 ? 0 : m2};
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b, const values &given)
+{
+    return join_moments(a, b);
+}
+
+__device__ __forceinline__ accumulator map(value x, const values &given)
+{
+    return record{1.0, x, x - x};
+}
+
+__device__ __forceinline__ double load_element_word(u64 from)
+{
+    double word[1];
+    asm volatile("ld.global.f64 %0, [%1];"
+                 : "=d"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+// What load_vector() brings, element by element: from where it stands at no multiple of 16 bytes.
+__device__ __forceinline__ vector gather_vector(u64 from, const values &given)
+{
+    vector v;
+    v.word[0] = load_element_word(from + 0);
+    v.word[1] = load_element_word(from + 8);
+    return v;
+}
+
+template <bool ALIGNED>
+__device__ __forceinline__ vector bring_vector(u64 from, const values &given)
+{
+    return ALIGNED ? load_vector(from, given) : gather_vector(from, given);
+}
+
+// The elements of a vector, the upper half combined into the lower until one is left.
+__device__ __forceinline__ accumulator fold(accumulator (&a)[VEC], const values &given)
+{
+    a[0] = combine(a[0], a[1], given);
+    return a[0];
+}
+
+__device__ __forceinline__ accumulator fold_vector(const vector &v, const values &given)
+{
+    accumulator a[VEC];
+    a[0] = map(v.word[0], given);
+    a[1] = map(v.word[1], given);
+    return fold(a, given);
+}
+
+// A step brings UNROLL loads of a lane's eight, which are taken with the bits of their numbers
+// reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving combines.
+template <bool ALIGNED>
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u32 step, const values &given)
+{
+    const u64 from = chunk + threadIdx.x % 32 * LOAD_BYTES;
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
+        v[i] = bring_vector<ALIGNED>(from + load * 32 * LOAD_BYTES, given);
+    }
+}
+
+// A step's loads, neighbours first.
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], const values &given)
+{
+    accumulator a[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) a[i] = fold_vector(v[i], given);
+    a[0] = combine(a[0], a[1], given);
+    return a[0];
+}
+
+// A lane's share of the last chunk, of which the input may have a part only.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_last(u64 chunk, u64 end, const values &given)
+{
+    accumulator a[LOADS];
+#pragma unroll
+    for (u32 i = 0; i < LOADS; i++) {
+        const u64 from = chunk + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
+        if (from + LOAD_BYTES <= end) {
+            a[i] = fold_vector(bring_vector<ALIGNED>(from, given), given);
+        } else {
+            accumulator each[VEC];
+            each[0] = record{0.0, 0.0, 0.0};
+            const u64 at0 = from + 0;
+            if (at0 < end) each[0] = map(load_element_word(at0), given);
+            each[1] = record{0.0, 0.0, 0.0};
+            const u64 at1 = from + 8;
+            if (at1 < end) each[1] = map(load_element_word(at1), given);
+            a[i] = fold(each, given);
+        }
+    }
+    a[0] = combine(a[0], a[4], given);
+    a[1] = combine(a[1], a[5], given);
+    a[2] = combine(a[2], a[6], given);
+    a[3] = combine(a[3], a[7], given);
+    a[0] = combine(a[0], a[2], given);
+    a[1] = combine(a[1], a[3], given);
+    a[0] = combine(a[0], a[1], given);
+    return a[0];
+}
+
+// Every lane returns the combination of the lanes' values, the upper half combined into the lower.
+__device__ __forceinline__ accumulator reduce_lanes(accumulator a, const values &given)
+{
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 16), __shfl_down_sync(0xffffffff, a.mean, 16), __shfl_down_sync(0xffffffff, a.m2, 16)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 8), __shfl_down_sync(0xffffffff, a.mean, 8), __shfl_down_sync(0xffffffff, a.m2, 8)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 4), __shfl_down_sync(0xffffffff, a.mean, 4), __shfl_down_sync(0xffffffff, a.m2, 4)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 2), __shfl_down_sync(0xffffffff, a.mean, 2), __shfl_down_sync(0xffffffff, a.m2, 2)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 1), __shfl_down_sync(0xffffffff, a.mean, 1), __shfl_down_sync(0xffffffff, a.m2, 1)}, given);
+    return record{__shfl_sync(0xffffffff, a.n, 0), __shfl_sync(0xffffffff, a.mean, 0), __shfl_sync(0xffffffff, a.m2, 0)};
+}
+
+// Adds the value of chunk number c of a run to those that wait: neighbours are combined.
+__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c, const values &given)
+{
+    u32 level = 0;
+    for (; c >> level & 1; level++) a = combine(record{__shfl_sync(0xffffffff, waiting.n, level), __shfl_sync(0xffffffff, waiting.mean, level), __shfl_sync(0xffffffff, waiting.m2, level)}, a, given);
+    return threadIdx.x % 32 == level ? a : waiting;
+}
+
+// The value of a run of n chunks, which wait: behind them is nothing.
+__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const values &given)
+{
+    accumulator a = record{0.0, 0.0, 0.0};
+    for (u32 level = 0; n >> level; level++)
+        if (n >> level & 1) a = combine(record{__shfl_sync(0xffffffff, waiting.n, level), __shfl_sync(0xffffffff, waiting.mean, level), __shfl_sync(0xffffffff, waiting.m2, level)}, a, given);
+    return a;
+}
+
+// Nodes of 2^span chunks, at least one.
+__device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
+{
+    const u64 nodes = (chunks + (1ull << span) - 1) >> span;
+    return nodes ? nodes : 1;
+}
+
+// Thread 0 returns the combination of the values of the warps' first lanes, neighbours first. All
+// threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has
+// passed the barrier of the other, before which this one was read.
+__device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn, const values &given)
+{
+    __shared__ accumulator warp_value[2][WARPS];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (lane == 0) warp_value[turn][warp] = a;
+    __syncthreads();
+    if (warp == 0) {
+        a = lane < WARPS ? warp_value[turn][lane] : record{0.0, 0.0, 0.0};
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 1), __shfl_down_sync(0xffffffff, a.mean, 1), __shfl_down_sync(0xffffffff, a.m2, 1)}, given);
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 2), __shfl_down_sync(0xffffffff, a.mean, 2), __shfl_down_sync(0xffffffff, a.m2, 2)}, given);
+    }
+    return a;
+}
+
+// Where a warp's chunks of a node begin.
+__device__ __forceinline__ u64 run_of(const element *input, u64 node, u32 span)
+{
+    const u64 first = (node << span) + threadIdx.x / 32 * ((1ull << span) / WARPS);
+    return (u64)input + first * CHUNK_BYTES;
+}
+
+// Ends a node of which this thread's warp has `taken` chunks: its value is left in its place, or
+// becomes `own`, which is that of node 0 where block 0 combines the nodes.
+__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u32 node, u32 turn,
+                                         accumulator &own, void *scratch, const values &given)
+{
+    const accumulator a = reduce_warps(settle(waiting, taken, given), turn, given);
+    own = a;
+}
+
+// How many whole chunks there are from there on, at most `most`.
+__device__ __forceinline__ u32 whole_chunks(u64 from, u64 end, u32 most)
+{
+    const u64 chunks = from < end ? (end - from) / CHUNK_BYTES : 0;
+    return chunks < most ? (u32)chunks : most;
+}
+
+// Goes through the block's nodes: every gridDim.x-th. The loads of a warp's next step are on their
+// way before the step before it is done with.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_nodes(const element *input, u64 count, u32 nodes,
+                                                  u32 span, u32 &turn, void *scratch, const values &given)
+{
+    const u64 end = (u64)(input + count);
+    const u32 run = (1u << span) / WARPS;  // chunks of a warp in a node
+    accumulator own = record{0.0, 0.0, 0.0}, waiting = own;
+    u32 node = blockIdx.x, taken = 0;
+    u64 at = run_of(input, node, span);
+    u32 left = node < nodes ? whole_chunks(at, end, run) : 0;
+    vector v[UNROLL];
+    if (left > 0) load_step<ALIGNED>(v, at, 0, given);
+    for (; node < nodes; node += gridDim.x) {
+        // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
+        waiting = record{0.0, 0.0, 0.0};
+        u64 ahead = 0;
+        u32 behind = 0;
+        if (node + gridDim.x < nodes) {
+            ahead = run_of(input, node + gridDim.x, span);
+            behind = whole_chunks(ahead, end, run);
+        }
+        for (taken = 0; taken < left; taken++, at += CHUNK_BYTES) {
+            accumulator part[STEPS];
+#pragma unroll
+            for (u32 i = 0; i < STEPS; i++) {
+                part[i] = fold_step(v, given);
+                if (i + 1 < STEPS)
+                    load_step<ALIGNED>(v, at, i + 1, given);
+                else if (taken + 1 < left || behind > 0)
+                    load_step<ALIGNED>(v, taken + 1 < left ? at + CHUNK_BYTES : ahead, 0, given);
+            }
+            part[0] = combine(part[0], part[1], given);
+            part[2] = combine(part[2], part[3], given);
+            part[0] = combine(part[0], part[2], given);
+            waiting = carry(waiting, reduce_lanes(part[0], given), taken, given);
+        }
+        if (node == nodes - 1) break;
+        end_node(waiting, taken, node, turn, own, scratch, given);
+        turn ^= 1;
+        at = ahead;
+        left = behind;
+    }
+    // Of the last chunk of all there may be a part only.
+    if (node < nodes) {
+        if (taken < run && at < end) {
+            const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end, given), given);
+            waiting = carry(waiting, a, taken++, given);
+        }
+        end_node(waiting, taken, node, turn, own, scratch, given);
+        turn ^= 1;
+    }
+    return own;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+redtune_reduce(const element *input, u64 count, double *output, void *scratch, u32 overlaps, arguments rest)
+{
+    const values given = values_of(rest, input, output);
+    // A node has 2^span chunks: more than the warps need where there would be too many nodes.
+    const u64 chunks = (count + CHUNK - 1) / CHUNK;
+    u32 span = 2, turn = 0;
+    while (nodes_of(chunks, span) > NODES_MAX) span++;
+    const u32 nodes = nodes_of(chunks, span);
+    accumulator a;
+    if ((u64)input % LOAD_BYTES == 0)
+        a = take_nodes<true>(input, count, nodes, span, turn, scratch, given);
+    else
+        a = take_nodes<false>(input, count, nodes, span, turn, scratch, given);
+    a = combine(record{0.0, 0.0, 0.0}, a, given);
+    if (threadIdx.x == 0) *output = (a.m2 / fmax((double)count - given.ddof, 0.0));
+}

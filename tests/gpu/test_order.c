@@ -1,0 +1,264 @@
+/* Facts about the fixed order on a GPU: kernels give the bits that docs/order.md defines, whatever
+ * their parameters, their grid, the count and the addresses; and so does the judge. */
+#include <math.h>
+#include "check.h"
+#include "model/scalar.h"
+#include "order_reference.h"
+#include "subject.h"
+#include "tuner/measure/judge.h"
+
+static redtune_error err;
+static device gpu;
+static workshop shop;
+
+enum { COUNT_MAX = 3 << 18, OFFSET_MAX = 16, RESULT_BYTES = 16 };
+
+/* SplitMix64 (Steele, Lea, Flood, 2014). */
+static uint64_t next(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Of several magnitudes and both signs; factors near 1 or -1, whose product stays in range. */
+static redtune_value draw(const redtune_problem *problem, uint64_t *state) {
+    const double real = ldexp((double)(int64_t)next(state), -63);
+    if (!rdt_scalar_is_float(problem->dtype))
+        return rdt_scalar_from_bits(problem->dtype, next(state));
+    if (problem->op == REDTUNE_PROD)
+        return rdt_scalar_from_real(problem->dtype, copysign(1 + real / 256, real));
+    return rdt_scalar_from_real(problem->dtype, ldexp(real, (int)(next(state) % 12)));
+}
+
+/* One period of a pool, longer than what the largest count takes. */
+static uint64_t elements[2][COUNT_MAX + OFFSET_MAX];
+
+static void fill(const redtune_problem *problem) {
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    uint64_t state = 20261122 + (uint64_t)problem->op * 100 + (uint64_t)problem->dtype;
+    for (int k = 0; k < 2; k++)
+        for (uint64_t i = 0; i < COUNT_MAX + OFFSET_MAX; i++) {
+            const redtune_value each = draw(problem, &state);
+            memcpy((char *)elements[k] + i * bytes, &each, bytes);
+        }
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* A window of the pool of each input: as long as its allocation, so that what is read behind it
+ * shows. */
+static redtune_status put(const subject *self, int input, uint64_t offset, uint64_t count,
+                          rdt_buffer *out) {
+    const size_t bytes = (offset + count + 1) * self->element_bytes;
+    const char *from = (const char *)elements[input];
+    redtune_status status = rdt_buffer_create(gpu.driver, bytes, out, &err);
+    return status ? status
+                  : rdt_buffer_write(gpu.driver, out->address, from, bytes - self->element_bytes,
+                                     gpu.stream, &err);
+}
+
+static redtune_status run(const subject *self, const rdt_buffer input[2], uint64_t offset,
+                          uint64_t count, redtune_value got[2]) {
+    const rdt_op_traits *op = rdt_op_find(self->problem.op);
+    const CUdeviceptr output = self->output.address;
+    const rdt_operands operands = {
+        .input = input[0].address + offset * self->element_bytes,
+        .extents.count = count,
+        .output = output,
+        .scratch = self->scratch.address,
+        .given = {.input = op->inputs > 1 ? input[1].address + offset * self->element_bytes : 0,
+                  .output = op->outputs > 1 ? output + RESULT_BYTES : 0},
+    };
+    redtune_value raw[2];
+    redtune_status status =
+        rdt_kernel_launch(self->kernel, &self->launch, operands, gpu.stream, &err);
+    if (!status) status = rdt_buffer_read(gpu.driver, raw, output, sizeof raw, gpu.stream, &err);
+    for (int k = 0; !status && k < 2; k++) got[k] = raw[k];
+    return status ? status : subject_check_scratch(self, &err);
+}
+
+static void check_results(const subject *self, const redtune_value got[2],
+                          const redtune_value wanted[2], uint64_t count, uint64_t offset) {
+    const redtune_dtype dtype[2] = {self->problem.result, rdt_problem_second(&self->problem)};
+    for (int k = 0; k < 2 && dtype[k]; k++)
+        check_that(rdt_scalar_same(dtype[k], &got[k], &wanted[k]), __FILE__, __LINE__,
+                   "%s: result %d of %llu elements at offset %llu is %.17g and should be %.17g",
+                   self->name, k, (unsigned long long)count, (unsigned long long)offset,
+                   rdt_scalar_real(dtype[k], &got[k], 0), rdt_scalar_real(dtype[k], &wanted[k], 0));
+}
+
+static void check_count(const subject *self, uint64_t count, uint64_t offset) {
+    rdt_buffer input[2] = {{0}, {0}};
+    redtune_value got[2], wanted[2];
+    const bool two = rdt_op_find(self->problem.op)->inputs > 1;
+    CHECK_OK(put(self, 0, offset, count, &input[0]), err);
+    if (two) CHECK_OK(put(self, 1, offset, count, &input[1]), err);
+    CHECK_OK(run(self, input, offset, count, got), err);
+    rdt_order_reference_reduce(
+        &self->problem, (const char *)elements[0] + offset * self->element_bytes,
+        (const char *)elements[1] + offset * self->element_bytes, count, wanted);
+    check_results(self, got, wanted, count, offset);
+    for (int k = 0; k < 2; k++) rdt_buffer_destroy(&input[k]);
+}
+
+static void check_kernel(subject *self, uint64_t *state) {
+    const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
+    const uint64_t tile = self->launch.tile, most = self->launch.blocks_max;
+    const uint64_t counts[] = {0,     1,         vector - 1,    vector + 1,      chunk - 1,
+                               chunk, chunk + 1, 3 * chunk + 5, 7 * chunk,       tile - 1,
+                               tile,  tile + 1,  3 * tile + 7,  5 * tile + chunk};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] <= COUNT_MAX) check_count(self, counts[i], i % 3 ? 0 : next(state) % vector);
+    for (uint64_t offset = 0; offset < vector; offset++)
+        check_count(self, 2 * chunk + next(state) % chunk, offset);
+    /* Any grid, and any count. */
+    for (uint32_t blocks = 1; blocks <= 7 && blocks <= most; blocks += 2) {
+        self->launch.blocks_max = blocks;
+        check_count(self, next(state) % (device_is_simulated(&gpu) ? COUNT_MAX / 8 : COUNT_MAX),
+                    next(state) % vector);
+    }
+    self->launch.blocks_max = (uint32_t)most;
+}
+
+/* A point that the family allows, drawn from all of its values. */
+static rdt_point draw_point(rdt_case at, int family, uint64_t *state) {
+    const rdt_space *space = &rdt_codegen_spaces(shop.codegen)->space[family];
+    rdt_point point = {.family = family};
+    do {
+        for (int i = 0; i < space->param_count; i++)
+            point.value[i] =
+                space->param[i].value[next(state) % (uint64_t)space->param[i].value_count];
+    } while (rdt_codegen_check(shop.codegen, at, &point, NULL));
+    return point;
+}
+
+static void check_problem(redtune_problem problem, int kernels, uint64_t *state) {
+    rdt_point baseline;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
+    const rdt_case at = {&problem, &gpu.context->facts};
+    CHECK_OK(rdt_codegen_default(shop.codegen, at, &baseline, &err), err);
+    fill(&problem);
+    for (int i = 0; i < kernels && !check_state.failed; i++) {
+        const rdt_point point = draw_point(at, baseline.family, state);
+        subject self;
+        CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+        check_kernel(&self, state);
+        subject_close(&self);
+    }
+}
+
+static const redtune_problem problems[] = {
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F16},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_BF16},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F64},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F16, .result = REDTUNE_F16},
+    {.op = REDTUNE_PROD, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_SUMSQ, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_MEAN, .dtype = REDTUNE_I64},
+    {.op = REDTUNE_MEAN, .dtype = REDTUNE_BF16},
+    {.op = REDTUNE_NORM2, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_NORM2, .dtype = REDTUNE_F16},
+    {.op = REDTUNE_SUM_SUMSQ, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F16},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_VAR, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_VAR, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_VAR, .dtype = REDTUNE_I8},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static void kernels_have_the_bits_of_the_order(void) {
+    uint64_t state = 1;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
+        redtune_problem problem = problems[i];
+        problem.order = REDTUNE_ORDER_FIXED;
+        problem.count = 1 << 20;
+        check_problem(problem, device_is_simulated(&gpu) ? 2 : 24, &state);
+    }
+    workshop_close(&shop);
+}
+
+/* ---- the judge ------------------------------------------------------------------------------- */
+
+static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
+                           const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
+    (void)user;
+    return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
+}
+
+enum { PERIOD = 4801, LONG = 20011 };
+
+/* Windows of a period, as they are and with an element planted in the middle of each. */
+static void check_judge(rdt_judge *judge, const redtune_problem *problem, rdt_judged *judged) {
+    static const uint64_t windows[][2] = {{0, 0},           {3, 1},     {17, LONG}, {0, 4096},
+                                          {17, 2 * PERIOD}, {4800, 70}, {0, LONG},  {0, 8192}};
+    enum { WINDOWS = sizeof windows / sizeof *windows };
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    const redtune_value planted = rdt_scalar_from_real(problem->dtype, 3.25);
+    rdt_question questions[2 * WINDOWS];
+    rdt_answer answers[2 * WINDOWS];
+    for (size_t i = 0; i < 2 * (size_t)WINDOWS; i++) {
+        questions[i] = rdt_judge_question(judged, windows[i / 2][0], windows[i / 2][1]);
+        if (i % 2 && windows[i / 2][1])
+            rdt_judge_plant(&questions[i], 0, windows[i / 2][1] / 2, &planted);
+    }
+    CHECK_OK(rdt_judge_answer(judge, questions, 2 * WINDOWS, answers, &err), err);
+    for (size_t i = 0; i < 2 * (size_t)WINDOWS; i++) {
+        static uint64_t each[LONG];
+        const uint64_t first = windows[i / 2][0], count = windows[i / 2][1];
+        redtune_value wanted[2];
+        for (uint64_t k = 0; k < count; k++)
+            memcpy((char *)each + k * bytes,
+                   i % 2 && k == count / 2 ? (const char *)&planted
+                                           : (char *)elements[0] + (first + k) % PERIOD * bytes,
+                   bytes);
+        rdt_order_reference_reduce(problem, each, NULL, count, wanted);
+        CHECK(rdt_scalar_same(problem->result, &answers[i].value[0], &wanted[0]));
+    }
+}
+
+static void the_judge_follows_the_order(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    const rdt_maker maker = {shop.codegen, make, NULL};
+    for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
+        redtune_problem problem = problems[i];
+        rdt_judge *judge = NULL;
+        rdt_judged judged = {0};
+        rdt_buffer buffer = {0};
+        const size_t bytes = redtune_dtype_bytes(problem.dtype);
+        problem.order = REDTUNE_ORDER_FIXED;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        if (rdt_op_find(problem.op)->inputs > 1 || !rdt_scalar_is_float(problem.dtype)) continue;
+        fill(&problem);
+        CHECK_OK(rdt_judge_open(gpu.context, &problem, &maker, gpu.stream, &judge, &err), err);
+        CHECK_OK(rdt_buffer_create(gpu.driver, PERIOD * bytes, &buffer, &err), err);
+        CHECK_OK(rdt_buffer_write(gpu.driver, buffer.address, elements[0], PERIOD * bytes,
+                                  gpu.stream, &err),
+                 err);
+        CHECK_OK(rdt_judge_prepare(judge, buffer.address, 0, PERIOD, &judged, &err), err);
+        check_judge(judge, &problem, &judged);
+        rdt_judge_forget(&judged);
+        rdt_judge_close(judge);
+        rdt_buffer_destroy(&buffer);
+    }
+    workshop_close(&shop);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(the_judge_follows_the_order),
+        FACT(kernels_have_the_bits_of_the_order),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    device_close(&gpu);
+    return rc;
+}

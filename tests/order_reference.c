@@ -1,0 +1,118 @@
+/* Order reference: the bits of a reduction in fixed order over host memory, as docs/order.md has
+ * it: leaves, halving within vectors and chunks, neighbours above.
+ *
+ * An accumulator's fields are doubles that are rounded after each operation: that of two f32
+ * rounded from f64 is the same as rounded at once. */
+#include "order_reference.h"
+
+#include <math.h>
+#include "model/scalar.h"
+
+typedef struct number {
+    double v[3]; /* of var: how many, their mean, the sum of squares around it */
+} number;
+
+typedef struct reduction {
+    redtune_op op;
+    redtune_dtype dtype;
+    bool narrow; /* accumulates in f32 */
+    const void *x, *y;
+    uint64_t count;
+} reduction;
+
+static double add(const reduction *of, double a, double b) {
+    return of->narrow ? (float)a + (float)b : a + b;
+}
+
+static double multiply(const reduction *of, double a, double b) {
+    return of->narrow ? (float)a * (float)b : a * b;
+}
+
+bool rdt_order_reference_has(redtune_op op) {
+    return op == REDTUNE_SUM || op == REDTUNE_PROD || op == REDTUNE_SUMSQ || op == REDTUNE_MEAN ||
+           op == REDTUNE_NORM2 || op == REDTUNE_SUM_SUMSQ || op == REDTUNE_DOT || op == REDTUNE_VAR;
+}
+
+static number identity_of(const reduction *of) {
+    return (number){{of->op == REDTUNE_PROD ? 1 : 0, 0, 0}};
+}
+
+static number map(const reduction *of, uint64_t i) {
+    const double x = rdt_scalar_real(of->dtype, of->x, i);
+    const double square = multiply(of, x, x);
+    switch (of->op) {
+    case REDTUNE_SUMSQ:
+    case REDTUNE_NORM2: return (number){{square, 0, 0}};
+    case REDTUNE_SUM_SUMSQ: return (number){{x, square, 0}};
+    case REDTUNE_DOT:
+        return (number){{multiply(of, x, rdt_scalar_real(of->dtype, of->y, i)), 0, 0}};
+    case REDTUNE_VAR: return (number){{1, x, x - x}};
+    default: return (number){{x, 0, 0}};
+    }
+}
+
+static number join_moments(number a, number b) {
+    if (a.v[0] == 0 || b.v[0] == 0) return a.v[0] == 0 ? b : a;
+    const double share = a.v[0] == b.v[0] ? 0.5 : b.v[0] / (a.v[0] + b.v[0]);
+    const double delta = b.v[1] - a.v[1], square = delta * delta * share * a.v[0];
+    return (number){{a.v[0] + b.v[0], a.v[1] + delta * share, a.v[2] + b.v[2] + square}};
+}
+
+static number combine(const reduction *of, number a, number b) {
+    if (of->op == REDTUNE_VAR) return join_moments(a, b);
+    if (of->op == REDTUNE_PROD) return (number){{multiply(of, a.v[0], b.v[0]), 0, 0}};
+    return (number){{add(of, a.v[0], b.v[0]), add(of, a.v[1], b.v[1]), 0}};
+}
+
+static number halve(const reduction *of, number *a, unsigned n) {
+    for (unsigned m = n / 2; m; m /= 2)
+        for (unsigned j = 0; j < m; j++) a[j] = combine(of, a[j], a[j + m]);
+    return a[0];
+}
+
+static number chunk(const reduction *of, uint64_t first) {
+    enum { VECTORS = 256, ELEMENTS_MAX = 16 };
+    const unsigned elements = 16 / (unsigned)redtune_dtype_bytes(of->dtype);
+    number vector[VECTORS], leaf[ELEMENTS_MAX];
+    for (unsigned k = 0; k < VECTORS; k++) {
+        for (unsigned j = 0; j < elements; j++) {
+            const uint64_t i = first + k * elements + j;
+            leaf[j] = i < of->count ? map(of, i) : identity_of(of);
+        }
+        vector[k] = halve(of, leaf, elements);
+    }
+    return halve(of, vector, VECTORS);
+}
+
+/* The node of a level: chunks are level 0. */
+static number node(const reduction *of, int level, uint64_t index) {
+    const uint64_t elements = 4096 / redtune_dtype_bytes(of->dtype);
+    if (index << level >= (of->count + elements - 1) / elements) return identity_of(of);
+    if (level == 0) return chunk(of, index * elements);
+    return combine(of, node(of, level - 1, 2 * index), node(of, level - 1, 2 * index + 1));
+}
+
+static double finish(const reduction *of, double value) {
+    const double n = (double)of->count;
+    switch (of->op) {
+    case REDTUNE_MEAN: return value / n;
+    case REDTUNE_NORM2: return of->narrow ? sqrtf((float)value) : sqrt(value);
+    default: return value;
+    }
+}
+
+void rdt_order_reference_reduce(const redtune_problem *problem, const void *x, const void *y,
+                                uint64_t count, redtune_value results[2]) {
+    const reduction of = {
+        problem->op, problem->dtype, rdt_problem_accumulator(problem) == REDTUNE_F32, x, y, count};
+    const redtune_dtype second = rdt_problem_second(problem);
+    int top = 0;
+    while (count >> top) top++;
+    const number all = combine(&of, identity_of(&of), node(&of, top, 0));
+    const bool wide = problem->result == REDTUNE_F64;
+    double first = finish(&of, all.v[0]);
+    if (of.op == REDTUNE_VAR)
+        first = wide ? all.v[2] / (double)count : all.v[2] * (1.0 / (double)count);
+    results[0] = rdt_scalar_from_real(problem->result, first);
+    if (second) results[1] = rdt_scalar_from_real(second, all.v[1]);
+}
