@@ -10,13 +10,15 @@ typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 struct record {
-    double n;
-    double mean;
+    double from;
+    double off;
     double m2;
+    double n;
 };
 struct portion {
     double from, sum, squares;
     u64 n;
+    bool begun;
 };
 typedef double element;  // in memory
 typedef double value;  // in registers
@@ -56,7 +58,7 @@ constexpr u64 CHUNK_BYTES = 32 * LOADS * LOAD_BYTES;
 constexpr u64 CHUNK = CHUNK_BYTES / sizeof(element);
 constexpr u64 NODES_MAX = 1;
 
-static_assert(sizeof(element) == 8 && sizeof(accumulator) <= 24, "");
+static_assert(sizeof(element) == 8 && sizeof(accumulator) <= 32, "");
 static_assert(LOADS % UNROLL == 0, "");
 
 struct vector {
@@ -75,27 +77,47 @@ __device__ __forceinline__ vector load_vector(u64 from, const values &given)
 __device__ __forceinline__ record join_moments(record a, record b)
 {
     if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
-    double share = 0.5;
-    if (a.n != b.n) share = b.n / (a.n + b.n);
-    const double delta = b.mean - a.mean;
+    const double n = a.n + b.n, share = a.n == b.n ? 0.5 : b.n / n;
+    const double apart = b.from - a.from, delta = apart + (b.off - a.off);
     const bool finite = delta - delta == 0;
-    return record{a.n + b.n, finite ? a.mean + delta * share : a.mean + b.mean,
-                  a.m2 + b.m2 + delta * delta * share * a.n};
+    return record{a.from, finite ? a.off + delta * share : a.off + b.off + apart * 0,
+                  a.m2 + b.m2 + delta * delta * (share * a.n), n};
+}
+
+// The lanes of a group of N, which all get the same, at once: first their mean, then their squares
+// about that. Distances are from where one of them has its mean, so that they have all their digits.
+template <u32 N>
+__device__ __forceinline__ record join_lanes(record a)
+{
+    const u32 first = threadIdx.x % 32 / N * N;
+    const u32 filled = __ballot_sync(0xffffffff, a.n > 0) >> first & (0xffffffff >> (32 - N));
+    const double from = __shfl_sync(0xffffffff, a.from, filled ? first + __ffs(filled) - 1 : first);
+    const double near = (a.from - from) + a.off;
+    double n = a.n, sum = a.n * near;
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2) {
+        n += __shfl_xor_sync(0xffffffff, n, step);
+        sum += __shfl_xor_sync(0xffffffff, sum, step);
+    }
+    const double off = sum / fmax(n, 1.0), apart = near - off;
+    double m2 = a.m2 + a.n * apart * apart;
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2) m2 += __shfl_xor_sync(0xffffffff, m2, step);
+    return record{from, off, m2, n};
 }
 
 __device__ __forceinline__ portion add_to_portion(portion p, double x)
 {
-    if (p.n == 0 && x - x == 0) p.from = x;
+    if (!p.begun) p.from = x - x == 0 ? x : 0;
     const double distance = x - p.from;
-    return portion{p.from, p.sum + distance, p.squares + distance * distance, p.n + 1};
+    return portion{p.from, p.sum + distance, p.squares + distance * distance, p.n + 1, true};
 }
 
 __device__ __forceinline__ record moments_of(portion p)
 {
-    if (p.n == 0) return record{0.0, 0.0, 0.0};
-    const double mean = p.sum / (double)p.n;
-    const double m2 = p.squares - p.sum * mean;
-    return record{(double)p.n, (double)p.from + mean, m2 < 0 ? 0 : m2};
+    const double n = (double)p.n;
+    const double off = p.sum / fmax(n, 1.0), m2 = p.squares - p.sum * off;
+    return record{p.from, off, m2 < 0 ? 0 : m2, n};
 }
 
 __device__ __forceinline__ accumulator combine(accumulator a, accumulator b, const values &given)
@@ -105,7 +127,7 @@ __device__ __forceinline__ accumulator combine(accumulator a, accumulator b, con
 
 __device__ __forceinline__ accumulator map(value x, const values &given)
 {
-    return record{1.0, x, x - x};
+    return moments_of(add_to_portion(portion{0, 0, 0, 0, false}, x));
 }
 
 __device__ __forceinline__ double load_element_word(u64 from)
@@ -182,10 +204,10 @@ __device__ __forceinline__ accumulator take_last(u64 chunk, u64 end, const value
             a[i] = fold_vector(bring_vector<ALIGNED>(from, given), given);
         } else {
             accumulator each[VEC];
-            each[0] = record{0.0, 0.0, 0.0};
+            each[0] = record{0, 0, 0, 0};
             const u64 at0 = from + 0;
             if (at0 < end) each[0] = map(load_element_word(at0), given);
-            each[1] = record{0.0, 0.0, 0.0};
+            each[1] = record{0, 0, 0, 0};
             const u64 at1 = from + 8;
             if (at1 < end) each[1] = map(load_element_word(at1), given);
             a[i] = fold(each, given);
@@ -204,28 +226,28 @@ __device__ __forceinline__ accumulator take_last(u64 chunk, u64 end, const value
 // Every lane returns the combination of the lanes' values, the upper half combined into the lower.
 __device__ __forceinline__ accumulator reduce_lanes(accumulator a, const values &given)
 {
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 16), __shfl_down_sync(0xffffffff, a.mean, 16), __shfl_down_sync(0xffffffff, a.m2, 16)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 8), __shfl_down_sync(0xffffffff, a.mean, 8), __shfl_down_sync(0xffffffff, a.m2, 8)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 4), __shfl_down_sync(0xffffffff, a.mean, 4), __shfl_down_sync(0xffffffff, a.m2, 4)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 2), __shfl_down_sync(0xffffffff, a.mean, 2), __shfl_down_sync(0xffffffff, a.m2, 2)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 1), __shfl_down_sync(0xffffffff, a.mean, 1), __shfl_down_sync(0xffffffff, a.m2, 1)}, given);
-    return record{__shfl_sync(0xffffffff, a.n, 0), __shfl_sync(0xffffffff, a.mean, 0), __shfl_sync(0xffffffff, a.m2, 0)};
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 16), __shfl_down_sync(0xffffffff, a.off, 16), __shfl_down_sync(0xffffffff, a.m2, 16), __shfl_down_sync(0xffffffff, a.n, 16)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 8), __shfl_down_sync(0xffffffff, a.off, 8), __shfl_down_sync(0xffffffff, a.m2, 8), __shfl_down_sync(0xffffffff, a.n, 8)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 4), __shfl_down_sync(0xffffffff, a.off, 4), __shfl_down_sync(0xffffffff, a.m2, 4), __shfl_down_sync(0xffffffff, a.n, 4)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 2), __shfl_down_sync(0xffffffff, a.off, 2), __shfl_down_sync(0xffffffff, a.m2, 2), __shfl_down_sync(0xffffffff, a.n, 2)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 1), __shfl_down_sync(0xffffffff, a.off, 1), __shfl_down_sync(0xffffffff, a.m2, 1), __shfl_down_sync(0xffffffff, a.n, 1)}, given);
+    return record{__shfl_sync(0xffffffff, a.from, 0), __shfl_sync(0xffffffff, a.off, 0), __shfl_sync(0xffffffff, a.m2, 0), __shfl_sync(0xffffffff, a.n, 0)};
 }
 
 // Adds the value of chunk number c of a run to those that wait: neighbours are combined.
 __device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c, const values &given)
 {
     u32 level = 0;
-    for (; c >> level & 1; level++) a = combine(record{__shfl_sync(0xffffffff, waiting.n, level), __shfl_sync(0xffffffff, waiting.mean, level), __shfl_sync(0xffffffff, waiting.m2, level)}, a, given);
+    for (; c >> level & 1; level++) a = combine(record{__shfl_sync(0xffffffff, waiting.from, level), __shfl_sync(0xffffffff, waiting.off, level), __shfl_sync(0xffffffff, waiting.m2, level), __shfl_sync(0xffffffff, waiting.n, level)}, a, given);
     return threadIdx.x % 32 == level ? a : waiting;
 }
 
 // The value of a run of n chunks, which wait: behind them is nothing.
 __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const values &given)
 {
-    accumulator a = record{0.0, 0.0, 0.0};
+    accumulator a = record{0, 0, 0, 0};
     for (u32 level = 0; n >> level; level++)
-        if (n >> level & 1) a = combine(record{__shfl_sync(0xffffffff, waiting.n, level), __shfl_sync(0xffffffff, waiting.mean, level), __shfl_sync(0xffffffff, waiting.m2, level)}, a, given);
+        if (n >> level & 1) a = combine(record{__shfl_sync(0xffffffff, waiting.from, level), __shfl_sync(0xffffffff, waiting.off, level), __shfl_sync(0xffffffff, waiting.m2, level), __shfl_sync(0xffffffff, waiting.n, level)}, a, given);
     return a;
 }
 
@@ -246,9 +268,9 @@ __device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn, con
     if (lane == 0) warp_value[turn][warp] = a;
     __syncthreads();
     if (warp == 0) {
-        a = lane < WARPS ? warp_value[turn][lane] : record{0.0, 0.0, 0.0};
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 1), __shfl_down_sync(0xffffffff, a.mean, 1), __shfl_down_sync(0xffffffff, a.m2, 1)}, given);
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.n, 2), __shfl_down_sync(0xffffffff, a.mean, 2), __shfl_down_sync(0xffffffff, a.m2, 2)}, given);
+        a = lane < WARPS ? warp_value[turn][lane] : record{0, 0, 0, 0};
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 1), __shfl_down_sync(0xffffffff, a.off, 1), __shfl_down_sync(0xffffffff, a.m2, 1), __shfl_down_sync(0xffffffff, a.n, 1)}, given);
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 2), __shfl_down_sync(0xffffffff, a.off, 2), __shfl_down_sync(0xffffffff, a.m2, 2), __shfl_down_sync(0xffffffff, a.n, 2)}, given);
     }
     return a;
 }
@@ -284,7 +306,7 @@ __device__ __forceinline__ accumulator take_nodes(const element *input, u64 coun
 {
     const u64 end = (u64)(input + count);
     const u32 run = (1u << span) / WARPS;  // chunks of a warp in a node
-    accumulator own = record{0.0, 0.0, 0.0}, waiting = own;
+    accumulator own = record{0, 0, 0, 0}, waiting = own;
     u32 node = blockIdx.x, taken = 0;
     u64 at = run_of(input, node, span);
     u32 left = node < nodes ? whole_chunks(at, end, run) : 0;
@@ -292,7 +314,7 @@ __device__ __forceinline__ accumulator take_nodes(const element *input, u64 coun
     if (left > 0) load_step<ALIGNED>(v, at, 0, given);
     for (; node < nodes; node += gridDim.x) {
         // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-        waiting = record{0.0, 0.0, 0.0};
+        waiting = record{0, 0, 0, 0};
         u64 ahead = 0;
         u32 behind = 0;
         if (node + gridDim.x < nodes) {
@@ -346,6 +368,6 @@ redtune_reduce(const element *input, u64 count, double *output, void *scratch, u
         a = take_nodes<true>(input, count, nodes, span, turn, scratch, given);
     else
         a = take_nodes<false>(input, count, nodes, span, turn, scratch, given);
-    a = combine(record{0.0, 0.0, 0.0}, a, given);
+    a = combine(record{0, 0, 0, 0}, a, given);
     if (threadIdx.x == 0) *output = (a.m2 / fmax((double)count - given.ddof, 0.0));
 }

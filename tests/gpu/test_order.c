@@ -72,7 +72,7 @@ static redtune_status run(const subject *self, const rdt_buffer input[2], uint64
     };
     redtune_value raw[2];
     redtune_status status =
-        rdt_kernel_launch(self->kernel, &self->launch, operands, gpu.stream, &err);
+        rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err);
     if (!status) status = rdt_buffer_read(gpu.driver, raw, output, sizeof raw, gpu.stream, &err);
     for (int k = 0; !status && k < 2; k++) got[k] = raw[k];
     return status ? status : subject_check_scratch(self, &err);
