@@ -19,7 +19,7 @@ foreach(module ladder accumulate rows columns staged)
     endif()
 endforeach()
 foreach(module readers run judge kernels evaluator evaluator_pairs evaluator_shapes shape_times operands ops
-         floats large api array captures columns_api first_result graphs host_cost order overlap
+         floats large lists_api api array captures columns_api first_result graphs host_cost order overlap
          random_segments rows_api runtime scratch segments segments_api short skewed
          thin start)
     if(TARGET test_gpu_${module})

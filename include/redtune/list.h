@@ -1,5 +1,6 @@
-/* Segments: many reductions in one launch, whose beginnings and ends are in tables on the GPU.
- * redtune.h, whose conventions hold here, says what plans and runs are; docs/lists.md explains. */
+/* Segments and lists: many reductions in one launch, of parts of one buffer or of many arrays, each
+ * with a result of its own, or all with one. Tables on the GPU say where elements are. redtune.h,
+ * whose conventions hold here, says what plans and runs are; docs/lists.md explains. */
 #ifndef REDTUNE_LIST_H
 #define REDTUNE_LIST_H
 
@@ -9,10 +10,26 @@
 extern "C" {
 #endif
 
+/* Arrays whose addresses and lengths the host knows: their tables, made once. */
+typedef struct redtune_list redtune_list;
+
+/* Makes the list of `count` arrays of the dtype: array i has counts[i] elements from d_arrays[i]
+ * on, which is aligned to one and may be NULL where there are none. Both tables are in host memory,
+ * and read during the call only. Arrays may be empty and overlap. The list takes 16 bytes of the
+ * GPU's memory for each; any number of runs may use it at once. Waits for the GPU. Not during
+ * stream capture on this thread. REDTUNE_INVALID for what cannot be; REDTUNE_DEVICE. */
+REDTUNE_API redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype,
+                                               const void *const *d_arrays, const uint64_t *counts,
+                                               size_t count, redtune_list **out,
+                                               redtune_error *err);
+/* list may be NULL. No run of it may still be under way, nor a graph that captured one run again;
+ * before rt is closed. */
+REDTUNE_API void redtune_list_destroy(redtune_list *list);
+
 /* Segments of one buffer: segment i has the elements of d_in from number d_begin[i] up to, and
  * without, number d_end[i]. They may be empty, overlap, and lie in any order. One that ends before
  * it begins is empty. An empty segment's result is that of a whole array of count 0, such as 0 for
- * a sum, -1 for argmin and NaN for a mean.
+ * a sum, -1 for argmin and NaN for a mean. An index counts from the segment's beginning.
  *
  * The elements of a segment are combined in an order that depends on the plan's configuration, the
  * GPU model and the tables alone: the same ones give the same bits. */
@@ -20,7 +37,8 @@ typedef struct redtune_segments {
     /* The buffer. Needs only its element's alignment; nothing but the elements of segments is read.
      * May be NULL where all segments are empty. */
     const void *d_in;
-    uint64_t count; /* of segments; 0: nothing is read or written */
+    uint64_t count; /* of segments; 0: no table is read, all may be NULL, and d_out, too, where
+                       each segment has a result */
     /* Offsets on the GPU, aligned to their bytes, that are read when kernels run, and so anew by
      * each replay of a graph. As signed integers none may be negative. */
     const void *d_begin;
@@ -30,26 +48,36 @@ typedef struct redtune_segments {
      * two launches, in whatever order segments are. */
     const void *d_end;
     uint64_t offset_bytes; /* of an offset: 4, or 8 (0: 8) */
-    /* Take the results, one of each segment; as in redtune_operands, with the four below. No table
+    /* Take the results, one of each segment, or one of all; as in redtune_operands, with the four
+     * below. No table
      * may lie within them. */
     void *d_out[2];
     redtune_workspace *workspace;
     const double *parameters;
     const double *d_parameters;
     uint64_t accumulate;
-    uint64_t reserved[6];
+    /* NULL, or a table on the GPU of where arrays are, aligned to elements: segment i is in array
+     * i, and d_in is NULL. There are two tables then; d_begin NULL: all begin at 0, and d_end has
+     * their lengths. */
+    const void *const *d_arrays;
+    /* NULL, or a list, of which all arrays are reduced, in one launch. Then everything above d_out
+     * is 0, and d_arrays NULL. */
+    const redtune_list *list;
+    uint64_t reserved[4];
 } redtune_segments;
 
-/* Runs a plan whose problem has segmented REDTUNE_SEGMENTED_EACH, on any number of segments of any
- * lengths; it is fastest near problem.outer segments of problem.count elements on average. Else as
+/* Runs a plan whose problem is segmented, on any number of segments of any lengths; it is fastest
+ * near problem.outer segments of problem.count elements on average. REDTUNE_SEGMENTED_EACH makes
+ * d_out[i] of segment i; REDTUNE_SEGMENTED_ALL makes *d_out of all, as if their elements stood in
+ * one array, in the order of the tables: an index counts through all of them. Else as
  * redtune_plan_run, which refuses such a plan. Ops have one input. */
 REDTUNE_API redtune_status redtune_plan_run_segments(redtune_plan *plan,
                                                      const redtune_segments *segments,
                                                      struct CUstream_st *stream,
                                                      redtune_error *err);
 
-/* The same through the table of plans inside rt, as redtune_run. problem->outer is segments->count,
- * or 0. redtune_prepare makes its plan. */
+/* The same through the table of plans inside rt, as redtune_run. problem->outer is how many
+ * segments there are, or 0. redtune_prepare makes its plan. */
 REDTUNE_API redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
                                                 const redtune_segments *segments,
                                                 struct CUstream_st *stream, redtune_error *err);

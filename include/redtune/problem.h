@@ -128,6 +128,7 @@ typedef enum redtune_use {
 typedef enum redtune_segmented {
     REDTUNE_SEGMENTED_NOT = 0,
     REDTUNE_SEGMENTED_EACH, /* each of outer segments, which have count elements on average */
+    REDTUNE_SEGMENTED_ALL,  /* all of them together: one result */
 } redtune_segmented;
 
 /* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of

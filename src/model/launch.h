@@ -61,9 +61,11 @@ typedef struct rdt_extents {
  * segments in the slots. */
 enum { RDT_PREFIX_THREADS = 256 };
 typedef struct rdt_segments {
-    uint64_t begin, end; /* tables on the GPU; end is 0 where segment i ends at begin[i + 1] */
+    uint64_t begin, end; /* tables on the GPU; end is 0 where segment i ends at begin[i + 1], and
+                            begin is 0 where all begin at 0 */
     uint64_t count;
-    uint64_t wide; /* 1: offsets have 64 bits; 0: 32 */
+    uint64_t wide;   /* 1: offsets have 64 bits; 0: 32 */
+    uint64_t arrays; /* of where each segment's array is; 0: all are in the input */
 } rdt_segments;
 
 /* With what the zeros stand for in their place. Inline: every call of a plan comes by here. */

@@ -273,19 +273,22 @@ rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
 }
 
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
-    if (problem->segmented) return RDT_LAYOUT_RAGGED;
+    if (problem->segmented)
+        return problem->segmented == REDTUNE_SEGMENTED_ALL ? RDT_LAYOUT_LIST : RDT_LAYOUT_RAGGED;
     const rdt_extents extents = rdt_problem_extents(problem);
     return rdt_problem_layout_of(&extents);
 }
 
 uint64_t rdt_problem_results(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
+    if (problem->segmented == REDTUNE_SEGMENTED_ALL) return 1;
     return extents.outer * extents.inner;
 }
 
 uint64_t rdt_problem_elements(const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_extents(problem);
     uint64_t elements = 0;
-    return __builtin_mul_overflow(problem->count, rdt_problem_results(problem), &elements)
+    return __builtin_mul_overflow(problem->count, extents.outer * extents.inner, &elements)
                ? UINT64_MAX
                : elements;
 }

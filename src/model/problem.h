@@ -17,7 +17,8 @@
     X(RDT_LAYOUT_WHOLE, "whole")     /* one result, of elements side by side */                    \
     X(RDT_LAYOUT_ROWS, "rows")       /* several, each of elements side by side */                  \
     X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */          \
-    X(RDT_LAYOUT_RAGGED, "ragged")   /* one of each segment, by tables (redtune/list.h) */
+    X(RDT_LAYOUT_RAGGED, "ragged")   /* one of each segment, by tables (redtune/list.h) */         \
+    X(RDT_LAYOUT_LIST, "list")       /* one of all segments */
 #define RDT_ORDER_LIST(X)                                                                          \
     X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */

@@ -14,7 +14,7 @@ redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     if (!problem->segmented) return REDTUNE_OK;
-    if (problem->segmented != REDTUNE_SEGMENTED_EACH)
+    if (problem->segmented > REDTUNE_SEGMENTED_ALL)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.segmented is %" PRIu64
                         ", which this redtune does not know",

@@ -1,6 +1,6 @@
--- The family "ragged": one result per segment of a buffer, whatever the segments' lengths. It shares
--- out equal work: each warp takes a stretch of the work of all segments, finds its first segment by
--- search, and goes on from there.
+-- The family "ragged": one result per segment of a buffer or array of a list, whatever their lengths,
+-- or one result of all. It shares out equal work: each warp takes a stretch of the work of all, finds
+-- its first segment by search, and goes on from there.
 --
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
@@ -18,7 +18,7 @@ family.params = {
     { name = "cost", values = { 16, 32, 64, 128 },
       doc = "bytes that a segment counts for, beside its elements" },
     limits.load,
-    { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
+    { name = "per_sm", values = { 1, 2, 3, 4, 8, 16 }, launch = true,
       doc = "blocks per multiprocessor at most" },
 }
 
@@ -26,7 +26,7 @@ family.params = {
 local TABLE_BYTES <const> = 33024
 
 function family.serves(p)
-    return p.layout == "ragged"
+    return p.layout == "ragged" or p.layout == "list"
 end
 
 function family.allowed(c, p, d)
@@ -45,8 +45,8 @@ end
 
 function family.default(p, d)
     return {
-        block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 4, cost = 32,
-        load = "no_allocate", per_sm = 4,
+        block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 8, cost = 32,
+        load = "no_allocate", per_sm = 2,
     }
 end
 

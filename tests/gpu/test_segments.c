@@ -11,7 +11,8 @@
 
 enum {
     ELEMENTS_MAX = 12000,
-    SEGMENTS_MAX = 9000,
+    SEGMENTS_MAX = 3000,
+    GATHERED_MAX = 8 * ELEMENTS_MAX, /* of all segments: more would not be exact */
     RESULT_BYTES_MAX = 8,
     GUARD_BYTES = 64,
     POISON = 0xa5,
@@ -41,10 +42,20 @@ typedef enum kind {
     KINDS
 } kind;
 
-/* One segment after the other has one table, of count + 1 offsets. */
+/* How the tables say where segments are. */
+typedef enum form {
+    OFFSETS, /* one table of count + 1 offsets; for segments one after the other */
+    ENDS,    /* beginnings and ends */
+    LENGTHS, /* arrays, and their lengths */
+    PARTS,   /* arrays, and beginnings and ends in them */
+    LIST,    /* arrays, and how many elements come before each */
+    FORMS
+} form;
+
 typedef struct tables {
     kind kind;
-    bool one, wide;
+    form form;
+    bool wide;
     uint64_t count, elements;
     uint64_t begin[SEGMENTS_MAX + 1], end[SEGMENTS_MAX];
 } tables;
@@ -59,6 +70,10 @@ static uint64_t draw_length(void) {
     case ZIPF: return draw(2) ? 0 : draw(1 + (draw(16) ? mean : 40 * mean + 100));
     default: return draw(2 * mean + 4);
     }
+}
+
+static uint64_t length_of(uint64_t i) {
+    return now.end[i] > now.begin[i] ? now.end[i] - now.begin[i] : 0;
 }
 
 /* One after the other. */
@@ -94,15 +109,18 @@ static void draw_tables(uint64_t elements) {
     now.elements = elements ? 1 + draw(elements) : 0;
     now.count = counts[draw(sizeof counts / sizeof *counts)];
     now.wide = draw(2);
-    now.one = now.kind != ANY && draw(2);
+    do now.form = (form)draw(FORMS);
+    while (now.kind == ANY && now.form == OFFSETS);
     if (now.kind == ANY)
         scatter_segments();
     else
         chain_segments();
-}
-
-static uint64_t length_of(uint64_t i) {
-    return now.end[i] > now.begin[i] ? now.end[i] - now.begin[i] : 0;
+    /* Elements that several have count for each. */
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < now.count; i++) {
+        if (all + length_of(i) > GATHERED_MAX) now.end[i] = now.begin[i];
+        all += length_of(i);
+    }
 }
 
 static redtune_status upload_table(const uint64_t *offsets, uint64_t count, rdt_buffer *out) {
@@ -113,6 +131,35 @@ static redtune_status upload_table(const uint64_t *offsets, uint64_t count, rdt_
     if (status) return status;
     return rdt_buffer_write(gpu.driver, out->address, now.wide ? (void *)offsets : narrow, bytes,
                             gpu.stream, &err);
+}
+
+/* The tables of the form on the GPU. Those of arrays lie behind the offsets. */
+static redtune_status upload_tables(CUdeviceptr input, size_t element_bytes, rdt_buffer out[3],
+                                    rdt_segments *segments) {
+    static uint64_t table[3][SEGMENTS_MAX + 1];
+    const bool arrays = now.form >= LENGTHS, list = now.form == LIST;
+    for (uint64_t i = 0; i <= now.count; i++) {
+        const uint64_t first = i < now.count ? now.begin[i] : 0;
+        const uint64_t back = now.form == PARTS && first > 3 ? 3 : 0; /* the array begins before */
+        table[0][i] = !arrays     ? now.begin[i]
+                      : list && i ? table[0][i - 1] + length_of(i - 1)
+                                  : back;
+        if (i == now.count) break;
+        table[1][i] = arrays ? back + length_of(i) : now.end[i];
+        table[2][i] = input + (first - back) * element_bytes;
+    }
+    if (list) now.wide = true;
+    redtune_status status =
+        upload_table(table[0], now.count + (now.form == OFFSETS || list), &out[0]);
+    if (!status && now.form != OFFSETS && !list)
+        status = upload_table(table[1], now.count, &out[1]);
+    const bool wide = now.wide;
+    now.wide = true;
+    if (!status && arrays) status = upload_table(table[2], now.count, &out[2]);
+    now.wide = wide;
+    *segments = (rdt_segments){now.form == LENGTHS ? 0 : out[0].address, out[1].address, now.count,
+                               now.wide, out[2].address};
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -146,31 +193,48 @@ static bool agrees(const redtune_problem *problem, const char *from, uint64_t co
     return results_agree(problem, output, got, &right, count, (double)count + 12);
 }
 
+/* The elements of all segments, or of segment i; how many. */
+static uint64_t gather(const subject *self, bool all, uint64_t i, char **out) {
+    static char gathered[GATHERED_MAX * RESULT_BYTES_MAX];
+    const size_t bytes = self->element_bytes;
+    uint64_t count = 0;
+    *out = elements + now.begin[i] * bytes;
+    if (!all) return length_of(i);
+    for (i = 0; i < now.count; i++) {
+        memcpy(gathered + count * bytes, elements + now.begin[i] * bytes, length_of(i) * bytes);
+        count += length_of(i);
+    }
+    *out = gathered;
+    return count;
+}
+
 static void check_output(const subject *self, int output) {
     const redtune_problem *problem = &self->problem;
+    const bool all = problem->segmented == REDTUNE_SEGMENTED_ALL;
     const size_t bytes =
         redtune_dtype_bytes(output ? rdt_problem_second(problem) : problem->result);
     const unsigned char *read = results_read[output];
-    for (size_t i = now.count * bytes; i < now.count * bytes + GUARD_BYTES; i++)
+    const uint64_t results = all ? 1 : now.count;
+    for (size_t i = results * bytes; i < results * bytes + GUARD_BYTES; i++)
         CHECK_INT(read[i], POISON);
-    for (uint64_t i = 0; i < now.count && !check_state.failed; i++) {
+    for (uint64_t i = 0; i < results && !check_state.failed; i++) {
         redtune_value got = {.u64 = 0};
+        char *from = NULL;
+        const uint64_t count = gather(self, all, i, &from);
         memcpy(got.bytes, read + i * bytes, bytes);
-        check_that(agrees(problem, elements + now.begin[i] * self->element_bytes, length_of(i),
-                          output, &got),
-                   __FILE__, __LINE__,
-                   "%s: result %d of segment %llu of %llu, %llu elements from %llu on (tables %d, "
-                   "%d, %d)",
-                   self->name, output, (unsigned long long)i, (unsigned long long)now.count,
-                   (unsigned long long)length_of(i), (unsigned long long)now.begin[i], now.kind,
-                   now.one, now.wide);
+        check_that(
+            agrees(problem, from, count, output, &got), __FILE__, __LINE__,
+            "%s: result %d of %s %llu of %llu, %llu elements from %llu on (tables %d, %d, %d)",
+            self->name, output, all ? "all" : "segment", (unsigned long long)i,
+            (unsigned long long)now.count, (unsigned long long)count,
+            (unsigned long long)now.begin[i], now.kind, now.form, now.wide);
     }
 }
 
 /* Runs it on the tables, on few blocks, too. */
 static void check_tables(subject *self, const rdt_test_data *data) {
     const size_t offset = draw(4) * self->element_bytes;
-    rdt_buffer input = {0}, begin = {0}, end = {0}, output[2] = {{0}, {0}};
+    rdt_buffer input = {0}, table[3] = {{0}, {0}, {0}}, output[2] = {{0}, {0}};
     const size_t bytes = now.count * RESULT_BYTES_MAX + GUARD_BYTES;
     const size_t input_bytes = now.elements * self->element_bytes;
     rdt_launch how = self->launch;
@@ -180,11 +244,10 @@ static void check_tables(subject *self, const rdt_test_data *data) {
     CHECK_OK(rdt_buffer_write(gpu.driver, input.address + offset, elements, input_bytes, gpu.stream,
                               &err),
              err);
-    CHECK_OK(upload_table(now.begin, now.count + now.one, &begin), err);
-    if (!now.one) CHECK_OK(upload_table(now.end, now.count, &end), err);
-    rdt_operands operands = {.input = input.address + offset,
-                             .segments = {begin.address, end.address, now.count, now.wide},
+    rdt_operands operands = {.input = now.form < LENGTHS ? input.address + offset : 0,
                              .scratch = self->scratch.address};
+    CHECK_OK(upload_tables(input.address + offset, self->element_bytes, table, &operands.segments),
+             err);
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
     for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
     for (int i = 0; i < op->outputs; i++) {
@@ -203,8 +266,7 @@ static void check_tables(subject *self, const rdt_test_data *data) {
     }
     CHECK_OK(subject_check_scratch(self, &err), err);
     rdt_buffer_destroy(&input);
-    rdt_buffer_destroy(&begin);
-    rdt_buffer_destroy(&end);
+    for (int i = 0; i < 3; i++) rdt_buffer_destroy(&table[i]);
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -229,7 +291,7 @@ static void check_kernel(const redtune_problem *problem, const rdt_point *point,
                          uint64_t elements_max) {
     rdt_test_data *data = NULL;
     subject self;
-    CHECK_OK(rdt_test_data_create(problem, ELEMENTS_MAX, &data, &err), err);
+    CHECK_OK(rdt_test_data_create(problem, GATHERED_MAX, &data, &err), err);
     CHECK_OK(subject_open(&shop, problem, point, &self, &err), err);
     for (int i = 0; i < tables && !check_state.failed; i++) {
         draw_tables(draw(16) ? elements_max : 0);
@@ -239,13 +301,15 @@ static void check_kernel(const redtune_problem *problem, const rdt_point *point,
     rdt_test_data_destroy(data);
 }
 
-static redtune_problem segments_of(redtune_op op, redtune_dtype dtype, redtune_dtype result) {
+/* Of each segment, or of all. */
+static redtune_problem segments_of(redtune_op op, redtune_dtype dtype, redtune_dtype result,
+                                   bool all) {
     return (redtune_problem){.op = op,
                              .dtype = dtype,
                              .result = result,
                              .count = 100,
                              .outer = 100,
-                             .segmented = REDTUNE_SEGMENTED_EACH};
+                             .segmented = all ? REDTUNE_SEGMENTED_ALL : REDTUNE_SEGMENTED_EACH};
 }
 
 static void every_op_of_every_dtype_is_right(void) {
@@ -256,9 +320,9 @@ static void every_op_of_every_dtype_is_right(void) {
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_DTYPE_NONE; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = segments_of(rdt_op_compiled_in.entry[k].op, dtype->dtype,
-                                                      (redtune_dtype)result);
+                                                      (redtune_dtype)result, kernels % 3 == 0);
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                if (kernels++ % (simulated ? 7 : 1)) continue;
+                if (kernels++ % (simulated ? 23 : 1)) continue;
                 const rdt_point point = draw_point(&problem);
                 check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
                 if (check_state.failed) return;
@@ -268,13 +332,15 @@ static void every_op_of_every_dtype_is_right(void) {
 /* Every kind of table, by the default. */
 static void tables_of_every_kind_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
-    const int tables = device_is_simulated(&gpu) ? 60 : 2000;
-    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE);
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
-    problem = segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE);
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+    const int tables = device_is_simulated(&gpu) ? 25 : 1000;
+    for (int all = 0; all < 2; all++) {
+        redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all);
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+        problem = segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all);
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+    }
 }
 
 int main(int argc, char **argv) {

@@ -100,6 +100,8 @@ static void no_segments_are_nothing_to_do(void) {
     segments.count = 0;
     poison();
     CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+    const redtune_segments none = {.count = 0};
+    CHECK_OK(redtune_run_segments(rt, &problem, &none, gpu.stream, &err), err);
     uint32_t first = 0;
     CHECK_OK(rdt_buffer_read(gpu.driver, &first, results.address, sizeof first, gpu.stream, &err),
              err);
@@ -198,7 +200,8 @@ static void what_makes_no_sense_is_refused(void) {
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
     REFUSES(segments.offset_bytes = 2, "offsets of 2 bytes: set offset_bytes to 4 or 8");
-    REFUSES(segments.d_begin = NULL, "d_begin must be aligned to 8 bytes and not NULL");
+    REFUSES(segments.d_begin = NULL, "cannot reduce 1000 segments: d_begin is NULL");
+    REFUSES(segments.d_begin = (char *)table(0) + 4, "d_begin must be aligned to 8 bytes");
     REFUSES(segments.d_end = (char *)table(1) + 4, "d_end must be aligned to 8 bytes");
     REFUSES(segments.d_in = (char *)input() + 2, "d_in must be aligned to 4 bytes");
     REFUSES(segments.d_out[0] = NULL, "d_out must be aligned to 4 bytes and not NULL");

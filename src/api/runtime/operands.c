@@ -46,7 +46,7 @@ static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintpt
 static redtune_status refuse_extents(const rdt_signature *signature, const rdt_extents *extents,
                                      redtune_error *err) {
     const rdt_layout layout = rdt_problem_layout_of(extents);
-    if (signature->layout == RDT_LAYOUT_RAGGED)
+    if (signature->layout >= RDT_LAYOUT_RAGGED)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " elements by a plan of segments: run it by "
                         "redtune_plan_run_segments, or redtune_run_segments",
@@ -115,7 +115,7 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
                            "leave d_out[1] NULL", err);
     if (!given->d_out[1] && signature->result_bytes[1])
         return refuse_more(signature, "d_out[1] is NULL, and it has two results",
-                           "give redtune_run or redtune_plan_run memory for both", err);
+                           "give memory for both as operands", err);
     if ((given->parameters || given->d_parameters) && !op->parameters)
         return refuse_more(signature, "parameters are given, and it has none", "leave them NULL",
                            err);

@@ -1,13 +1,12 @@
 /* Segments: runs whose elements are where tables on the GPU say. */
-#include "redtune/list.h"
-
 #include <inttypes.h>
+#include "api/runtime/list.h"
 #include "api/runtime/plan.h"
 #include "base/reserved.h"
 #include "gpu/pointer.h"
 
-enum { TABLES = 2, OUTPUTS = RDT_WRITES_MAX };
-static const char *const table_names[TABLES] = {"d_begin", "d_end"};
+enum { TABLES = 3, OUTPUTS = RDT_WRITES_MAX };
+static const char *const table_names[TABLES] = {"d_begin", "d_end", "d_arrays"};
 static const char *const output_names[OUTPUTS] = {"d_out", "d_out[1]"};
 
 /* A run: its operands as a launch takes them, and the memory that the host knows it to use. */
@@ -29,29 +28,55 @@ static redtune_status take_offset_bytes(const redtune_segments *given, uint64_t 
                     given->offset_bytes);
 }
 
+/* The tables in the caller's words: which there must be. */
+static redtune_status check_forms(const redtune_segments *given, redtune_error *err) {
+    const bool arrays = given->d_arrays != NULL;
+    const char *wrong = !given->count                         ? NULL
+                        : !arrays && !given->d_begin          ? "d_begin is NULL"
+                        : arrays && !given->d_end             ? "d_end is NULL beside d_arrays"
+                        : arrays && given->d_in               ? "d_in is not NULL beside d_arrays"
+                        : given->count > rdt_list_count_max() ? "count is too large"
+                                                              : NULL;
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce %" PRIu64 " segments: %s", given->count,
+                    wrong);
+}
+
 static redtune_status take_tables(segments_run *self, const redtune_segments *given,
                                   redtune_error *err) {
-    const CUdeviceptr place[TABLES] = {address_of(given->d_begin), address_of(given->d_end)};
+    const CUdeviceptr place[TABLES] = {address_of(given->d_begin), address_of(given->d_end),
+                                       address_of(given->d_arrays)};
     uint64_t bytes = 0;
-    redtune_status status = take_offset_bytes(given, &bytes, err);
+    redtune_status status = check_forms(given, err);
+    if (!status) status = take_offset_bytes(given, &bytes, err);
     if (status) return status;
-    if (given->count > rdt_problem_count_max(REDTUNE_I64))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce %" PRIu64 " segments: at most %" PRIu64, given->count,
-                        rdt_problem_count_max(REDTUNE_I64));
+    const uint64_t each[TABLES] = {bytes, bytes, sizeof(void *)};
     for (int i = 0; i < TABLES; i++) {
-        if ((!place[i] && i == 0) || place[i] % bytes)
+        if (place[i] % each[i])
             return rdt_fail(err, REDTUNE_INVALID, 0,
-                            "cannot read segments at %p: %s must be aligned to %" PRIu64 " bytes%s",
-                            (void *)(uintptr_t)place[i], table_names[i], bytes,
-                            i ? "" : " and not NULL");
-        const uint64_t offsets = given->count + !place[1];
-        self->table[i] = (rdt_span){place[i], place[i] ? place[i] + offsets * bytes : 0};
+                            "cannot read segments at %p: %s must be aligned to %" PRIu64 " bytes",
+                            (void *)(uintptr_t)place[i], table_names[i], each[i]);
+        const uint64_t entries = given->count + !place[1];
+        self->table[i] = (rdt_span){place[i], place[i] ? place[i] + entries * each[i] : 0};
     }
-    self->operands.segments = (rdt_segments){place[0], place[1], given->count, bytes == 8};
+    self->operands.segments =
+        (rdt_segments){place[0], place[1], given->count, bytes == 8, place[2]};
+    if (!given->count) self->operands.segments = (rdt_segments){.count = 0};
     /* A run that goes on from results makes each once: it does not rely on offsets' order. */
-    if (given->accumulate && !place[1]) self->operands.segments.end = place[0] + bytes;
+    if (given->count && given->accumulate && !place[1])
+        self->operands.segments.end = place[0] + bytes;
     return REDTUNE_OK;
+}
+
+static redtune_status take_list(segments_run *self, const redtune_plan *plan,
+                                const redtune_segments *given, redtune_error *err) {
+    if (given->d_in || given->count || given->d_begin || given->d_end || given->offset_bytes ||
+        given->d_arrays)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce a list with tables beside it: leave d_in, count, d_begin, "
+                        "d_end, offset_bytes and d_arrays 0");
+    for (int i = 0; i < TABLES; i++) self->table[i] = (rdt_span){0, 0};
+    return rdt_list_take(given->list, plan->rt, plan->problem.dtype, &self->operands.segments, err);
 }
 
 static redtune_status check_input(const rdt_signature *signature, CUdeviceptr input,
@@ -62,15 +87,19 @@ static redtune_status check_input(const rdt_signature *signature, CUdeviceptr in
                     (void *)(uintptr_t)input, signature->input_bytes);
 }
 
+static uint64_t results_of(const segments_run *self, const rdt_signature *signature) {
+    return signature->layout == RDT_LAYOUT_LIST ? 1 : self->operands.segments.count;
+}
+
 static redtune_status take_first_output(segments_run *self, const rdt_signature *signature,
                                         redtune_error *err) {
     const CUdeviceptr to = self->operands.output;
     const size_t bytes = signature->result_bytes[0];
-    if (!to || to % bytes)
+    if ((!to && results_of(self, signature)) || to % bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce into %p: d_out must be aligned to %zu bytes and not NULL",
                         (void *)(uintptr_t)to, bytes);
-    self->traffic.written[0] = (rdt_span){to, to + self->operands.segments.count * bytes};
+    self->traffic.written[0] = (rdt_span){to, to + results_of(self, signature) * bytes};
     self->traffic.written_count = 1;
     return REDTUNE_OK;
 }
@@ -101,16 +130,18 @@ static redtune_status take(segments_run *self, const redtune_plan *plan,
     redtune_status status =
         rdt_plan_take_workspace(plan->rt, given->workspace, &self->operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_segments", err);
-    if (!status) status = take_tables(self, given, err);
+    if (!status)
+        status = given->list ? take_list(self, plan, given, err) : take_tables(self, given, err);
     if (!status) status = check_input(signature, self->operands.input, err);
     if (!status) status = take_first_output(self, signature, err);
     if (!status)
-        status = rdt_operands_take_more(signature, &more, 0, given->count, &self->operands.given,
-                                        &self->traffic, err);
+        status = rdt_operands_take_more(signature, &more, 0, results_of(self, signature),
+                                        &self->operands.given, &self->traffic, err);
     return status ? status : check_apart(self, err);
 }
 
-/* For REDTUNE_CHECK. Where elements are only the tables say. */
+/* For REDTUNE_CHECK. Where elements are only the tables say: d_in may be an address of no memory,
+ * if offsets begin above 0. */
 static redtune_status check_pointers(const rdt_context *context, const segments_run *self,
                                      redtune_error *err) {
     redtune_status status = REDTUNE_OK;
@@ -129,10 +160,10 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     if (!plan->problem.segmented)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce segments by a plan of other arrays: create it for a problem "
-                        "whose segmented is REDTUNE_SEGMENTED_EACH");
+                        "whose segmented is not 0");
     segments_run self;
     redtune_status status = take(&self, plan, segments, err);
-    if (status || !segments->count) return status;
+    if (status || !results_of(&self, &plan->signature)) return status;
     const rdt_context *context = plan->rt->context;
     bool entered = false;
     status = rdt_context_enter(context, &entered, err);
@@ -152,11 +183,12 @@ redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
     if (!rt || !segments)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments: %s is NULL",
                         rt ? "segments" : "rt");
-    if (problem && problem->outer && problem->outer != segments->count)
+    const uint64_t count = segments->list ? rdt_list_count(segments->list) : segments->count;
+    if (problem && problem->outer && problem->outer != count)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " segments for a problem of %" PRIu64
                         ": problem->outer must be the same, or 0",
-                        segments->count, problem->outer);
+                        count, problem->outer);
     redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
     return status ? status : redtune_plan_run_segments(plan, segments, stream, err);
 }

@@ -1,0 +1,139 @@
+//@ -- A warp's share of elements that lie side by side, and of several short segments at once.
+//@ include "lib/vector.cu"
+// Where this thread's load i of the tile at that address is.
+__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
+{
+    return tile + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
+}
+
+//@ include "lib/load_tile.cu"
+//@ include "lib/load_element.cu"
+//@ include "lib/combine.cu"
+//@ include "lib/take.cu"
+//@ include "lib/reduce_warp.cu"
+//@ include "lib/reduce_block.cu"
+__device__ __forceinline__ void finish(@{result.c} *output, u64 segment, accumulator a, u64 count@{given.parameter})
+{
+    @{given.write("output[segment]", "a", "count")}
+}
+
+// Neighbours of one that is loaded so are loaded next: L1 keeps them.
+__device__ __forceinline__ value load_near(const element *from)
+{
+    @{single.word.c} word[1];
+    @{loads.statement(single, "plain", "word", "from")}
+    return @{dtype.unpack("word[0]", 0)};
+}
+
+// Each lane returns its share of `count` elements side by side@{indexed and ", the first of which has the index `origin`" or ""}. Loads are aligned:
+// from body up to stop.
+__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""}@{given.parameter})
+{
+    const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    u64 tile = body;
+    vector v[UNROLL];
+    load_tile(v, tile, stop@{given.argument});
+
+//@ include "lib/begin_parts.cu"
+    accumulator edge = @{op.identity};
+//@ if vec > 1 then
+    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
+    const u64 head = (u32)(body - begin) / sizeof(element);
+    const u64 between = stop > body ? (stop - body) / sizeof(element) : 0;
+    for (u64 i = threadIdx.x % 32; i < count - between; i += 32) {
+        const u64 at = i < head ? i : i + between;
+//@     if indexed then
+        edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
+//@     else
+        edge = combine(edge, map(load_element(input + at)@{given.argument})@{given.argument});
+//@     end
+    }
+//@ end
+
+    while (tile < stop) {
+//@     include "lib/take_tile.cu"
+        tile += TILE_BYTES;
+        load_tile(v, tile, stop@{given.argument});
+    }
+//@ if indexed then
+    // Where no value went before the last one there is, it is the first load's, if there was one.
+    const u64 first = place_of(body, 0);
+    if (first < stop) {
+#pragma unroll
+        for (u32 j = 0; j < LANES; j++) {
+            const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
+            const u64 place = first + tiles * TILE_BYTES + i * 32 * LOAD_BYTES;
+            const u64 index = origin + (place - begin) / sizeof(element) + j;
+            edge = combine(edge, candidate(part[j].x, index)@{given.argument});
+        }
+    }
+    return edge;
+//@ else
+//@     include "lib/combine_parts.cu"
+//@ end
+}
+
+
+constexpr u32 AT_ONCE = 8;  // elements that a lane loads before it uses one
+
+// The lanes in the mask have segments of at most WIDE * AT_ONCE elements; WIDE lanes take one.
+//@ if whole then
+//@     if indexed then
+// That of each lane begins with the element of the index `index`.
+//@     end
+template <u32 WIDE>
+__device__ __forceinline__ void reduce_short(u32 mask, const element *elements, u64 length,
+                                             unsigned char *order@{indexed and ", u64 index" or ""}, accumulator &a@{given.parameter})
+//@ else
+template <u32 WIDE>
+__device__ __forceinline__ void reduce_short(u32 mask, const element *elements, u64 length,
+                                             unsigned char *order, u64 base,
+                                             @{result.c} *output@{given.parameter})
+//@ end
+{
+    if (mask == 0) return;
+    const u32 lane = threadIdx.x % 32, n = __popc(mask);
+    __syncwarp();
+    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
+    __syncwarp();
+    for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
+        const bool there = next < n;
+        const u32 whose = order[there ? next : 0];
+        const element *const from = (const element *)__shfl_sync(ALL, (u64)elements, whose);
+        const u32 its = __shfl_sync(ALL, (u32)length, whose), count = there ? its : 0;
+//@ local origin = indexed and whole and "origin + " or ""
+//@ if origin ~= "" then
+        const u64 origin = __shfl_sync(ALL, index, whose);
+//@ end
+        value x[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            if (!__any_sync(ALL, k * WIDE < count)) break;
+            const u32 at = k * WIDE + lane % WIDE;
+            if (at < count) x[k] = load_near(from + at);
+        }
+//@ if not whole then
+        accumulator a = @{op.identity};
+//@ end
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            if (!__any_sync(ALL, k * WIDE < count)) break;
+            const u32 at = k * WIDE + lane % WIDE;
+//@ if indexed then
+            if (at < count) a = combine(a, candidate(x[k], @{origin}at)@{given.argument});
+//@ else
+            if (at < count) a = combine(a, map(x[k]@{given.argument})@{given.argument});
+//@ end
+        }
+//@ if not whole then
+        // Further lanes are given values of the next segment, and theirs are not looked at.
+//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
+        if (WIDE > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@     end
+        if (there && lane % WIDE == 0) finish(output, base + whose, a, count@{given.argument});
+//@ end
+    }
+}
+

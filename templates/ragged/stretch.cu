@@ -1,0 +1,117 @@
+//@ -- A warp's stretch: where it begins, and the segments in it.
+// What a warp goes over: the work [from, to), in the segments [first, last].
+struct stretch {
+    u64 from, to, first, last, before;
+};
+
+// The stretch of this warp. Whether the offsets are seen to decrease: then there is none.
+__device__ __forceinline__ bool begin_stretch(stretch &mine, const segments &s, const deal &d,
+                                              void *scratch)
+{
+    const u64 number = (u64)blockIdx.x * WARPS + threadIdx.x / 32;
+    mine.from = number * d.stretch;
+    mine.to = mine.from + d.stretch < d.total ? mine.from + d.stretch : d.total;
+    if (mine.from >= d.total || d.backwards) {
+        mine.first = 1;
+        mine.last = 0;
+        return d.backwards;
+    }
+    // Half of the warp looks for one end, half for the other.
+    const place found = find(s, d, scratch, threadIdx.x % 32 < 16 ? mine.from : mine.to);
+    mine.first = __shfl_sync(ALL, found.segment, 0);
+    mine.last = __shfl_sync(ALL, found.segment, 16);
+    mine.before = __shfl_sync(ALL, found.before, 0);
+    if (!are_doubtful(s)) return false;
+    const bool is_right = mine.first <= mine.last && mine.before <= mine.from &&
+                          mine.from < work_before(s, d, mine.first + 1) &&
+                          (mine.from > 0 || mine.first == 0) &&
+                          (mine.to < d.total || mine.last == s.count - 1);
+    if (!is_right) mine.first = mine.last + 1;
+    return !is_right;
+}
+
+//@ if not whole then
+// The whole warp: what its stretch has of a segment of `count` elements, with the work `before` it.
+__device__ __forceinline__ void reduce_alone(const stretch &mine, u64 segment, const element *from,
+                                             u64 count, u64 before, edge *edges,
+                                             @{result.c} *output@{given.parameter})
+{
+    const u64 head = before + COST;
+    const u64 skipped = mine.from > head ? mine.from - head : 0;
+    const u64 reached = mine.to > head ? mine.to - head : 0;
+    const u64 low = skipped < count ? skipped : count, high = reached < count ? reached : count;
+    accumulator a = reduce_run(from + low, high - low@{indexed and ", low" or ""}@{given.argument});
+    a = reduce_warp(a@{given.argument});
+    if (threadIdx.x % 32 > 0) return;
+    const bool from_before = before < mine.from, goes_on = head + count > mine.to;
+    if (!from_before && !goes_on) finish(output, segment, a, count@{given.argument});
+    if (from_before) edges[0] = edge{segment, before, count, @{acc.copy("a")}};
+    if (goes_on) edges[1] = edge{segment, before, count, @{op.identity}};
+    if (goes_on && !from_before) edges[1].a = @{acc.copy("a")};
+}
+
+//@ end
+// Whether the offsets are seen to decrease.
+//@ if whole then
+// Each lane combines a with its share.
+__device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segments &s, const deal &d,
+                                               unsigned char *order, const element *input,
+                                               accumulator &a@{given.parameter})
+//@ else
+__device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segments &s, const deal &d,
+                                               edge *edges, unsigned char *order,
+                                               const element *input,
+                                               @{result.c} *output@{given.parameter})
+//@ end
+{
+    const u32 lane = threadIdx.x % 32;
+    const segment nothing = {0, 0, false};
+    u64 before = mine.before;
+    segment next = mine.first + lane <= mine.last ? segment_of(s, mine.first + lane) : nothing;
+    for (u64 base = mine.first; base <= mine.last; base += 32) {
+        const segment one = next;
+        const u64 i = base + lane;
+        next = i + 32 <= mine.last ? segment_of(s, i + 32) : nothing;
+        const u64 work = i <= mine.last ? COST + one.count : 0;
+        u64 at;
+        if (s.end) {
+            const u64 through = scan_warp(work);
+            at = before + through - work;
+            before += __shfl_sync(ALL, through, 31);
+        } else {
+            if (__any_sync(ALL, one.backwards)) return true;
+            at = one.offset - d.origin + i * COST;
+        }
+        const bool there = work > 0 && at < mine.to;
+        const bool crosses = at < mine.from || at + work > mine.to;
+        const u64 count = one.count;
+        const element *const elements = i <= mine.last ? elements_of(s, input, i, one) : input;
+        const bool is_short = there && !crosses && count <= 32 * AT_ONCE;
+        const u32 mask = __ballot_sync(ALL, is_short);
+        const u32 tiny = __ballot_sync(ALL, count <= AT_ONCE);
+        const u32 small = __ballot_sync(ALL, count <= 8 * AT_ONCE);
+//@ local where = whole and "order" .. (indexed and ", at - i * COST" or "") .. ", a" or "order, base, output"
+        reduce_short<1>(mask & tiny, elements, count, @{where}@{given.argument});
+        reduce_short<8>(mask & small & ~tiny, elements, count, @{where}@{given.argument});
+        reduce_short<32>(mask & ~small, elements, count, @{where}@{given.argument});
+        u32 rest = __ballot_sync(ALL, there && !is_short);
+        while (rest) {
+            const u32 whose = __ffs(rest) - 1;
+            rest &= rest - 1;
+            const element *const from = (const element *)__shfl_sync(ALL, (u64)elements, whose);
+            const u64 n = __shfl_sync(ALL, count, whose), begin = __shfl_sync(ALL, at, whose);
+//@ if whole then
+            const u64 head = begin + COST;
+            const u64 skipped = mine.from > head ? mine.from - head : 0;
+            const u64 reached = mine.to > head ? mine.to - head : 0;
+            const u64 low = skipped < n ? skipped : n, high = reached < n ? reached : n;
+//@     local index = indexed and ", begin - (base + whose) * COST + low" or ""
+            a = combine(a, reduce_run(from + low, high - low@{index}@{given.argument})@{given.argument});
+//@ else
+            reduce_alone(mine, base + whose, from, n, begin, edges, output@{given.argument});
+//@ end
+        }
+    }
+    return false;
+}
+
