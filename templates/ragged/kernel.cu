@@ -7,6 +7,8 @@
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ local parts = given.parts(layout, vec)
 //@ local warps, tail = block // 32, "shuffle"
+//@ local load_bytes = vec * dtype.bytes
+//@ local stage_bytes = warps > 8 and 1536 or 4096
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ragged" with
 // @{config}
 //
@@ -166,11 +168,14 @@ redtune_reduce(const element *input, segments s, @{result.c} *output, void *scra
     __shared__ edge edges[2 * WARPS];
     __shared__ chain chains[2];
     __shared__ bool redoes;
+    __shared__ packed packs[WARPS];
     if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
     if (thread < 2) chains[thread].complete = false;
     __syncthreads();
     bool falls = begin_stretch(mine, s, d, scratch);
-    if (!falls)
+    if (!falls && are_doubtful(s))
+        falls = reduce_packed(mine, s, d, edges + 2 * warp, packs[warp], input, output@{given.argument});
+    else if (!falls)
         falls = reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
     u32 decrease = __syncthreads_or(falls);
     falls = warp == 0 && meet(edges, chains, span, blocks, scratch, output@{given.argument});

@@ -50,6 +50,7 @@ __device__ __forceinline__ void reduce_alone(const stretch &mine, u64 segment, c
     if (goes_on && !from_before) edges[1].a = @{acc.copy("a")};
 }
 
+//@     include "ragged/packed.cu"
 //@ end
 // Whether the offsets are seen to decrease.
 //@ if whole then
