@@ -19,8 +19,9 @@ foreach(module ladder accumulate rows columns staged)
     endif()
 endforeach()
 foreach(module readers run judge kernels evaluator evaluator_pairs evaluator_shapes shape_times operands ops
-         floats large lists_api api array captures columns_api first_result graphs host_cost order overlap
-         random_segments rows_api runtime scratch segments segments_api short skewed
+         floats large lists_api api array captures columns_api first_result graphs host_cost order
+         overlap random_segments rows_api runtime scratch segments segments_api segments_calls short
+         skewed
          thin start)
     if(TARGET test_gpu_${module})
         redtune_sim_test_of(gpu.${module} test_gpu_${module})

@@ -41,6 +41,7 @@ for test in kernels floats results rows columns skewed thin short staged; do
     step $test shared "$tests/test_gpu_$test"
 done
 step random_segments shared "$tests/test_gpu_random_segments"
+step segments_calls "$tests/test_gpu_segments_calls"
 step accumulate "$tests/test_gpu_accumulate"
 step ops "$tests/test_gpu_ops"
 step rows_api "$tests/test_gpu_rows_api"
