@@ -156,14 +156,28 @@ static redtune_status run(const job *self, const redtune_segments *segments) {
 
 /* ---- what is right --------------------------------------------------------------------------- */
 
+/* How much larger a variance's error is than its squares', at most: sqrt(1 + mean^2 / var), from
+ * any mean and the greatest distance of two neighbours (docs/ops.md). */
+static double spread_of(const job *self, const void *from, uint64_t count) {
+    double greatest = 0, apart = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const double x = rdt_scalar_real(self->problem.dtype, from, i);
+        const double next = rdt_scalar_real(self->problem.dtype, from, (i + 1) % count);
+        greatest = fmax(greatest, fabs(x));
+        apart = fmax(apart, fabs(next - x));
+    }
+    return apart > 0 ? 1 + greatest / apart * sqrt(4 * (double)count) : 1;
+}
+
 /* How many additions an element of a segment may pass through: each of 32 lanes takes a part of it,
  * and then the parts are combined, also those of blocks. */
-static double depth_of(const job *self, uint64_t count) {
+static double depth_of(const job *self, const void *from, uint64_t count) {
     const double all = (double)count, parts = all / 32 + 64, depth = fmin(all, parts) + 8;
     const redtune_op op = self->problem.op;
-    const bool squares = op == REDTUNE_VAR || op == REDTUNE_STD || op == REDTUNE_MEAN_VAR;
     if (op == REDTUNE_NORMP) return depth + 300; /* docs/ops.md: |log |x|| is below 45 */
-    return squares ? (depth + 2) * (depth + 2) : depth;
+    if (op == REDTUNE_VAR || op == REDTUNE_STD || op == REDTUNE_MEAN_VAR)
+        return (depth + 2) * (depth + 2) + spread_of(self, from, count) * (8 + log2(all + 1));
+    return depth;
 }
 
 /* Whether the op's results are exact of small whole numbers. */
@@ -189,7 +203,7 @@ static bool agrees(const job *self, const void *from, uint64_t count, int which,
                    const redtune_value *got, redtune_value *wanted) {
     const redtune_problem *problem = &self->problem;
     const redtune_dtype dtype = result_of(self, which);
-    const double depth = is_exact(self) ? 0 : depth_of(self, count);
+    const double depth = is_exact(self) ? 0 : depth_of(self, from, count);
     const results_input input = {.x = from, .count = count, .parameters = self->parameter};
     results right;
     results_reduce(problem, &input, &right);
