@@ -9,7 +9,7 @@
 #include "model/scalar.h"
 
 typedef struct number {
-    double v[3]; /* of var: how many, their mean, the sum of squares around it */
+    double v[4]; /* of var: a number near their mean, what that is off, squares, how many */
 } number;
 
 typedef struct reduction {
@@ -34,7 +34,7 @@ bool rdt_order_reference_has(redtune_op op) {
 }
 
 static number identity_of(const reduction *of) {
-    return (number){{of->op == REDTUNE_PROD ? 1 : 0, 0, 0}};
+    return (number){{of->op == REDTUNE_PROD ? 1 : 0}};
 }
 
 static number map(const reduction *of, uint64_t i) {
@@ -42,26 +42,26 @@ static number map(const reduction *of, uint64_t i) {
     const double square = multiply(of, x, x);
     switch (of->op) {
     case REDTUNE_SUMSQ:
-    case REDTUNE_NORM2: return (number){{square, 0, 0}};
-    case REDTUNE_SUM_SUMSQ: return (number){{x, square, 0}};
-    case REDTUNE_DOT:
-        return (number){{multiply(of, x, rdt_scalar_real(of->dtype, of->y, i)), 0, 0}};
-    case REDTUNE_VAR: return (number){{1, x, x - x}};
-    default: return (number){{x, 0, 0}};
+    case REDTUNE_NORM2: return (number){{square}};
+    case REDTUNE_SUM_SUMSQ: return (number){{x, square}};
+    case REDTUNE_DOT: return (number){{multiply(of, x, rdt_scalar_real(of->dtype, of->y, i))}};
+    case REDTUNE_VAR: return (number){{x, 0, 0, 1}};
+    default: return (number){{x}};
     }
 }
 
 static number join_moments(number a, number b) {
-    if (a.v[0] == 0 || b.v[0] == 0) return a.v[0] == 0 ? b : a;
-    const double share = a.v[0] == b.v[0] ? 0.5 : b.v[0] / (a.v[0] + b.v[0]);
-    const double delta = b.v[1] - a.v[1], square = delta * delta * share * a.v[0];
-    return (number){{a.v[0] + b.v[0], a.v[1] + delta * share, a.v[2] + b.v[2] + square}};
+    if (a.v[3] == 0 || b.v[3] == 0) return a.v[3] == 0 ? b : a;
+    const double n = a.v[3] + b.v[3], share = a.v[3] == b.v[3] ? 0.5 : b.v[3] / n;
+    const double delta = b.v[0] - a.v[0] + (b.v[1] - a.v[1]);
+    const double squares = delta * delta * (share * a.v[3]);
+    return (number){{a.v[0], a.v[1] + delta * share, a.v[2] + b.v[2] + squares, n}};
 }
 
 static number combine(const reduction *of, number a, number b) {
     if (of->op == REDTUNE_VAR) return join_moments(a, b);
-    if (of->op == REDTUNE_PROD) return (number){{multiply(of, a.v[0], b.v[0]), 0, 0}};
-    return (number){{add(of, a.v[0], b.v[0]), add(of, a.v[1], b.v[1]), 0}};
+    if (of->op == REDTUNE_PROD) return (number){{multiply(of, a.v[0], b.v[0])}};
+    return (number){{add(of, a.v[0], b.v[0]), add(of, a.v[1], b.v[1])}};
 }
 
 static number halve(const reduction *of, number *a, unsigned n) {
@@ -109,10 +109,7 @@ void rdt_order_reference_reduce(const redtune_problem *problem, const void *x, c
     int top = 0;
     while (count >> top) top++;
     const number all = combine(&of, identity_of(&of), node(&of, top, 0));
-    const bool wide = problem->result == REDTUNE_F64;
-    double first = finish(&of, all.v[0]);
-    if (of.op == REDTUNE_VAR)
-        first = wide ? all.v[2] / (double)count : all.v[2] * (1.0 / (double)count);
+    const double first = of.op == REDTUNE_VAR ? all.v[2] / (double)count : finish(&of, all.v[0]);
     results[0] = rdt_scalar_from_real(problem->result, first);
     if (second) results[1] = rdt_scalar_from_real(second, all.v[1]);
 }

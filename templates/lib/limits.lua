@@ -34,13 +34,14 @@ function limits.overlap(p, d)
     return d.major >= 9 and not p.op.indexed
 end
 
--- The ops as made, by op, dtype and result: rules ask for thousands of configs.
-local known = {}
+-- The ops as made, by order, op, dtype and result: rules ask for thousands of configs.
+local known = { free = {}, fixed = {} }
 
 local function made_of(p, d)
-    local of_op = known[p.op] or {}
+    local of_order = known[p.order]
+    local of_op = of_order[p.op] or {}
     local of_dtype = of_op[p.dtype] or {}
-    known[p.op], of_op[p.dtype] = of_op, of_dtype
+    of_order[p.op], of_op[p.dtype] = of_op, of_dtype
     if not of_dtype[p.result] then
         of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor)
     end

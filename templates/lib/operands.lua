@@ -10,12 +10,12 @@ local convert = require "lib/convert"
 
 local operands = {}
 
--- What an entry makes of a problem (op, dtype, result, second). exact: without what only makes
--- kernels fast.
+-- What an entry makes of a problem (op, dtype, result, second, order). exact: without what only
+-- makes kernels fast, as in fixed order, whose bits no GPU's approximations may have a part in.
 function operands.make(problem, arch, exact)
     return problem.op.make {
         dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
-        exact = exact,
+        exact = exact or problem.order == "fixed",
     }
 end
 
