@@ -83,7 +83,7 @@ typedef enum redtune_op {
     REDTUNE_SUM_SUMSQ,     /* two results */
     REDTUNE_MEAN_VAR,      /* two results; parameter ddof */
     REDTUNE_SUM_NONFINITE, /* two results: the sum of all, and how many are infinite or NaN */
-    REDTUNE_DOT,           /* from here on of two inputs, x and y */
+    REDTUNE_DOT,           /* from here to REDTUNE_MSE of two inputs, x and y */
     REDTUNE_SQEUCLIDEAN,   /* the sum of the squares of x - y */
     REDTUNE_EUCLIDEAN,     /* the square root of that */
     REDTUNE_CITYBLOCK,     /* the sum of |x - y| */
@@ -92,6 +92,7 @@ typedef enum redtune_op {
     REDTUNE_WMEAN,         /* the mean of x, weighted with y */
     REDTUNE_MISMATCHES,    /* how many |x - y| are more than a tolerance, or NaN */
     REDTUNE_MSE,           /* the mean of the squares of x - y */
+    REDTUNE_ARGMAXABS,     /* the first index of the greatest |x| */
 } redtune_op;
 
 typedef enum redtune_dtype {

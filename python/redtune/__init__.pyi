@@ -127,6 +127,7 @@ fmin: _One
 fmax: _One
 argmin: _One
 argmax: _One
+argmaxabs: _One
 sumsq: _One
 norm2: _One
 sumabs: _One

@@ -2,6 +2,30 @@
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local extremes = require "lib/extremes"
+local magnitude = require "lib/magnitude"
+
+-- What argmaxabs compares: for signed integers a number without a sign, so that the least is greater
+-- than all.
+local function size_of(t, x)
+    if t.dtype.kind ~= "signed" then return magnitude(t.dtype, x) end
+    local c = t.dtype.bytes == 8 and "u64" or "u32"
+    return ("(%s < 0 ? 0 - (%s)%s : (%s)%s)"):format(x, c, x, c, x)
+end
+
+-- The key of a magnitude: the more, the less.
+local function size_key_function(t)
+    local wide = t.dtype.bytes == 8
+    local key, bits = wide and "u64" or "u32", size_of(t, "x")
+    if t.dtype.kind == "float" then
+        bits = wide and ("(u64)__double_as_longlong(%s)"):format(bits)
+            or ("__float_as_uint(%s)"):format(bits)
+        bits = "x == x ? ~" .. bits .. " : 0"
+    else
+        bits = ("~(%s)%s"):format(key, bits)
+    end
+    return ("__device__ __forceinline__ %s key_of(%s x)\n{\n    return %s;\n}\n"):format(
+        key, t.dtype.value, bits)
+end
 
 -- Keys are unsigned integers in the order of the values; the least wins, and NaN is below all.
 -- -0 + 0 is +0, so that both zeros have one key.
@@ -25,22 +49,33 @@ local function key_function(t, greatest)
         key, t.dtype.value, body)
 end
 
+local first_least = [[
+
+__device__ __forceinline__ arg first_least(arg a, arg b)
+{
+    return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
+}
+]]
+
 local function place(t, greatest)
     local acc = t.dtype.bytes == 8 and accumulator.arg64 or accumulator.arg32
     return {
         acc = acc, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
         before = function(a, b) return ("%s %s %s"):format(a, greatest and ">" or "<", b) end,
         last = extremes.kind(t.dtype)[greatest and "least" or "greatest"],
-        functions = key_function(t, greatest) .. [[
-
-__device__ __forceinline__ arg first_least(arg a, arg b)
-{
-    return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
-}
-]],
+        functions = key_function(t, greatest) .. first_least,
         combine = function(a, b) return ("first_least(%s, %s)"):format(a, b) end,
         finalize = function(a) return ("(i64)%s.index"):format(a) end,
     }
+end
+
+-- Of magnitudes: 0 goes before none.
+local function place_of_size(t)
+    local op = place(t, true)
+    op.before = function(a, b) return ("%s > %s"):format(size_of(t, a), size_of(t, b)) end
+    op.last = extremes.kind(t.dtype).zero
+    op.functions = size_key_function(t) .. first_least
+    return op
 end
 
 -- The value of a key, and that of none: the result of no elements.
@@ -94,6 +129,12 @@ return {
         name = "argmax", number = 7, formula = "the first index of the greatest of x[0] ... x[n-1]",
         result = "index", combines = "greatest", indexed = true,
         make = function(t) return place(t, true) end,
+    },
+    {
+        name = "argmaxabs", number = 42,
+        formula = "the first index of the greatest of |x[0]| ... |x[n-1]|",
+        result = "index", combines = "magnitude", indexed = true,
+        make = place_of_size,
     },
     {
         name = "min_at", number = 27,

@@ -429,9 +429,10 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
         {REDTUNE_WMEAN, "wmean"},
         {REDTUNE_MISMATCHES, "mismatches"},
         {REDTUNE_MSE, "mse"},
+        {REDTUNE_ARGMAXABS, "argmaxabs"},
     };
     enum { COUNT = sizeof enumerators / sizeof *enumerators };
-    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_MSE + 1);
+    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_ARGMAXABS + 1);
     for (int i = 0; i < COUNT; i++) {
         redtune_op_info info;
         redtune_error err;
@@ -440,8 +441,8 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
         CHECK_OK(redtune_op_get(enumerators[i].op, &info, &err), err);
         CHECK_TEXT(info.name, enumerators[i].name);
         CHECK_INT(info.indexed, i == REDTUNE_ARGMIN || i == REDTUNE_ARGMAX || i == REDTUNE_MIN_AT ||
-                                    i == REDTUNE_MAX_AT);
-        CHECK_INT(info.inputs, i >= REDTUNE_DOT ? 2 : 1);
+                                    i == REDTUNE_MAX_AT || i == REDTUNE_ARGMAXABS);
+        CHECK_INT(info.inputs, i >= REDTUNE_DOT && i <= REDTUNE_MSE ? 2 : 1);
         CHECK_INT(info.outputs, i >= REDTUNE_SLOGPROD && i <= REDTUNE_SUM_NONFINITE ? 2 : 1);
     }
 }

@@ -70,8 +70,12 @@ static void places_and_extremes(void) {
     CHECK(!signbit(zero.value[0].f64) && zero.value[1].i64 == 0);
     const results nan = of_doubles(REDTUNE_MIN_AT, LIST(double, 1, NAN, NAN));
     CHECK(isnan(nan.value[0].f64) && nan.value[1].i64 == 1);
+    CHECK_INT(of_doubles(REDTUNE_ARGMAXABS, LIST(double, 1, -7, 7)).value[0].i64, 1);
+    CHECK_INT(of_doubles(REDTUNE_ARGMAXABS, LIST(double, 1, NAN, INFINITY)).value[0].i64, 1);
     CHECK(signbit(of_doubles(REDTUNE_MINMAX, LIST(double, 0, -0.0)).value[0].f64));
     const int8_t ends[] = {-128, 127};
+    CHECK_INT(reduce(REDTUNE_ARGMAXABS, REDTUNE_I8, ends + 1, NULL, 1).value[0].i64, 0);
+    CHECK_INT(reduce(REDTUNE_ARGMAXABS, REDTUNE_I8, ends, NULL, 2).value[0].i64, 0);
     CHECK_INT(reduce(REDTUNE_PTP, REDTUNE_I8, ends, NULL, 2).value[0].u8, 255);
     CHECK(isnan(of_doubles(REDTUNE_PTP, LIST(double, INFINITY, INFINITY)).value[0].f64));
 }
