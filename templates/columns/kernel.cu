@@ -9,7 +9,8 @@
 //@ local depth = block // width
 //@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
-//@ local ahead, made = arch >= 90 and not indexed and not counts, "STRIP"
+//@ local ahead, side = arch >= 90 and not indexed and not counts, 1
+//@ local made = "STRIP"
 //@ local skew, skew_type = "", ""
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "columns" with
 // @{config}

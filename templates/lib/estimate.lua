@@ -130,7 +130,8 @@ function estimate.improve(family, c, p, d)
                 for _, as in ipairs(finishes) do
                     local other = { block = block, width = math.floor(c.width * 2.0 ^ width),
                                     vec = c.vec, unroll = math.floor(c.unroll * 2.0 ^ unroll),
-                                    load = c.load, finish = as.finish, per_sm = as.per_sm }
+                                    strips = c.strips, load = c.load, finish = as.finish,
+                                    per_sm = as.per_sm }
                     if is_known(family, other) then
                         time = family.time(other, p, d)
                         if time < least and family.allowed(other, p, d)

@@ -1,5 +1,5 @@
 //@ -- The first rows of a block's strip, asked for while the kernel before still runs. `made` is how
-//@ -- many columns of a strip a block makes.
+//@ -- many columns of a strip a block makes, and `side` how many strips it takes at a time.
 //@ if ahead then
 constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
 
@@ -8,21 +8,24 @@ constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
 // line that begins in its load, and the first one of a row for the strip's first line, too.
 __device__ __forceinline__ void prefetch_strip(const element *input, const extents &e@{given.inputs > 1 and ", u64 second" or ""})
 {
-    const u64 strips = e.inner / @{made} + (e.inner % @{made} > 0);
-    const share mine = share_of(e.outer * strips);
-    const u64 o = e.outer > 1 ? mine.set / strips : 0;
-    const u64 column = (mine.set - o * strips) * @{made} + across() * VEC;
+    constexpr u64 SIDE = @{side} * @{made};
+    const u64 sets = e.inner / SIDE + (e.inner % SIDE > 0);
+    const share mine = share_of(e.outer * sets);
+    const u64 o = e.outer > 1 ? mine.set / sets : 0;
+    u64 column = (mine.set - o * sets) * SIDE + across() * VEC;
     if (mine.set >= mine.sets || column >= e.inner) return;
-    u64 row = (u64)mine.split * UNROLL * DEPTH + along();
-    const element *at = input + o * e.outer_step + row * e.step + column;
+    for (u32 s = 0; s < @{side} && column < e.inner; s++, column += @{made}) {
+        u64 row = (u64)mine.split * UNROLL * DEPTH + along();
+        const element *at = input + o * e.outer_step + row * e.step + column;
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++, row += DEPTH, at += DEPTH * e.step) {
-        const bool begins = STRIP * sizeof(element) >= 128 && across() == 0;
-        if (row >= e.count || !(begins || (u64)at % 128 < LOAD_BYTES)) continue;
-        asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
+        for (u32 i = 0; i < UNROLL; i++, row += DEPTH, at += DEPTH * e.step) {
+            const bool begins = STRIP * sizeof(element) >= 128 && across() == 0;
+            if (row >= e.count || !(begins || (u64)at % 128 < LOAD_BYTES)) continue;
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
 //@     if given.inputs > 1 then
-        asm volatile("prefetch.global.L2 [%0];" : : "l"((u64)at + second - (u64)input));
+            asm volatile("prefetch.global.L2 [%0];" : : "l"((u64)at + second - (u64)input));
 //@     end
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 -- in each row they begin in front of the strip's first column, by what that row is behind a
 -- multiple of a load's bytes (its skew). The skew comes back every `vec` rows, and a thread's rows
 -- are a multiple of that apart: so it has the same columns in all of them. A strip has `vec`
--- columns less than loads bring, so that these reach over it whatever the skew.
+-- columns less than loads bring, so that these reach over it whatever the skew. Columns of few
+-- elements leave a thread with few loads of one strip: a block takes several neighbouring ones.
 --
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
@@ -21,13 +22,15 @@ family.params = {
       doc = "threads side by side, over neighbouring columns" },
     { name = "vec", values = { 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
     { name = "unroll", values = { 1, 2, 4, 8, 16 },
-      doc = "independent loads in flight per thread" },
+      doc = "independent loads of a strip in flight per thread" },
+    { name = "strips", values = { 1, 2, 4 },
+      doc = "strips whose loads a block has in flight at once, of columns that one tile holds" },
     limits.load,
     limits.finish,
     limits.per_sm,
 }
 
--- Columns that loads bring of a row; a block makes the results of all but vec of them.
+-- Columns that loads bring of a row of a strip; a block makes the results of all but vec of them.
 local function room(c)
     return c.width * c.vec
 end
@@ -36,13 +39,18 @@ local function strip(c)
     return room(c) - c.vec
 end
 
+-- Columns of the strips that a block takes at a time.
+local function set(c)
+    return strip(c) * c.strips
+end
+
 -- Elements of a column that a block takes at a time.
 local function depth(c)
     return c.block // c.width * c.unroll
 end
 
 local function sets(c, p)
-    return p.outer * ((p.inner + strip(c) - 1) // strip(c))
+    return p.outer * ((p.inner + set(c) - 1) // set(c))
 end
 
 local function tiles(c, p)
@@ -55,7 +63,7 @@ end
 
 -- Of the values that a block's threads combine.
 local function shared_bytes(c, p, d)
-    return c.block * c.vec * limits.accumulator_bytes(p, d)
+    return c.strips * c.block * c.vec * limits.accumulator_bytes(p, d)
 end
 
 -- Rows that are aligned alike need no skew, and few columns are not worth a strip.
@@ -72,14 +80,19 @@ function family.allowed(c, p, d)
     end
     local bytes = shared_bytes(c, p, d)
     if bytes > d.shared_bytes_per_block then
-        return false, "block=%d, vec=%d take %d bytes of shared memory, of %d", c.block, c.vec,
-            bytes, d.shared_bytes_per_block
+        return false, "block=%d, vec=%d, strips=%d take %d bytes of shared memory, of %d", c.block,
+            c.vec, c.strips, bytes, d.shared_bytes_per_block
+    end
+    if c.strips > 1 and c.finish ~= "single" then
+        return false, "strips=%d, and finish=%s: blocks share strips one by one", c.strips, c.finish
     end
     return limits.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
     if strip(c) >= 2 * p.inner and c.width > 8 then return false end -- no further column
+    -- Of longer columns a block takes one strip after the other.
+    if c.strips > 1 and (tiles(c, p) > 1 or set(c) >= 2 * p.inner) then return false end
     if c.unroll > 1 and depth(c) >= 2 * p.count then return false end -- no further load
     -- No further thread along the axis. There are as many as a load has columns.
     local deep = c.block // c.width
@@ -102,6 +115,7 @@ function family.useful(c, p, d)
     if not widest(c, p, d) or c.load == "plain" then return false end
     -- Loads of less than 16 bytes where a narrower strip has wider ones.
     if c.vec * bytes < 8 then return false end
+    if c.strips > 1 and c.strips * c.unroll * c.vec > 64 then return false end -- more than registers hold
     if c.block < 256 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     return limits.useful(c, p, d, sets(c, p))
 end
@@ -112,19 +126,20 @@ function family.time(c, p, d)
     local loads = c.vec * limits.element_bytes(p) * c.unroll // 4
     return estimate.time(c, p, d, {
         sets = sets(c, p), tiles = tiles(c, p), splits = splits(c, p, d), room = room(c),
-        values = c.block * c.vec, registers = 40 + loads * (6 + c.vec) // 8,
+        values = c.strips * c.block * c.vec,
+        registers = 40 + c.strips * loads * (6 + c.vec) // 8,
     })
 end
 
 -- 512 bytes side by side, of which an overlap takes the 32nd part, and 8 loads in flight.
 function family.default(p, d)
-    local c = { block = 256, width = 32, vec = 16 // p.dtype.bytes, unroll = 8,
+    local c = { block = 256, width = 32, vec = 16 // p.dtype.bytes, unroll = 8, strips = 1,
                 load = "no_allocate" }
     while c.width > 8 and (c.block // c.width < c.vec or strip(c) >= 2 * p.inner) do
         c.width = c.width // 2
     end
     while c.vec > 2 and not family.allowed({ block = c.block, width = c.width, vec = c.vec,
-                                             finish = "single", per_sm = 1 }, p, d) do
+                                             strips = 1, finish = "single", per_sm = 1 }, p, d) do
         c.vec = c.vec // 2
     end
     while c.unroll > 1 and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
@@ -133,13 +148,21 @@ function family.default(p, d)
     while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
         c.unroll = c.unroll // 2
     end
+    -- Few loads of each strip, and many strips.
+    while c.strips < 4 and c.unroll * c.strips < 4 and tiles(c, p) == 1
+        and sets(c, p) >= 8 * d.sm_count do
+        c.strips = 2 * c.strips
+    end
+    while c.strips > 1 and shared_bytes(c, p, d) > d.shared_bytes_per_block do
+        c.strips = c.strips // 2
+    end
     limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
     return estimate.improve(family, c, p, d)
 end
 
 function family.launch(c, p, d)
     local launch = limits.launch(c, p, d, room(c), depth(c))
-    launch.results = strip(c)
+    launch.results = set(c)
     return launch
 end
 

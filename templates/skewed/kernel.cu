@@ -8,7 +8,8 @@
 //@ local parts = vec
 //@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
-//@ local ahead, made = arch >= 90 and not indexed and not counts, "MADE"
+//@ local ahead, side = arch >= 90 and not indexed and not counts, strips
+//@ local made = "MADE"
 //@ local skew, skew_type = ", skew", ", const skews &skew"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "skewed" with
 // @{config}
@@ -36,13 +37,16 @@ constexpr u32 MADE = STRIP - VEC;  // columns of a strip: these are among them i
 constexpr u32 UNROLL = @{unroll};  // elements of each column in flight per thread
 constexpr u32 LANES = VEC;  // accumulators per thread
 constexpr u32 SHARED = DEPTH * STRIP;
+//@ if strips > 1 then
+constexpr u32 STRIPS = @{strips};  // strips at once, of columns of one tile
+//@ end
 
 constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
 
 static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) == @{acc_bytes}, "");
 static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0, "");
 static_assert(DEPTH % VEC == 0, "the rows of a thread have one skew");
-static_assert(SHARED * sizeof(accumulator) <= 49152, "");
+static_assert(@{strips > 1 and "STRIPS * " or ""}SHARED * sizeof(accumulator) <= 49152, "");
 
 // As model/launch.h has it.
 struct extents {
@@ -97,6 +101,12 @@ __device__ __forceinline__ window window_of(const element *from, u64 first, u64 
     return w;
 }
 
+// Loads reach into the next row or the one before, and no further.
+__device__ __forceinline__ bool is_packed(const extents &e)
+{
+    return e.step == e.inner && e.inner >= VEC;
+}
+
 __device__ __forceinline__ vector load_part(const element *from, const window &w@{given.parameter})
 {
     vector v = {};
@@ -139,6 +149,49 @@ __device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64
     }
 }
 
+//@ if strips > 1 then
+// Combines the loads of one tile with a; the first is that of row `row`, and there are `left` rows
+// from there on.
+__device__ __forceinline__ void take_tile(accumulator (&a)[VEC], const vector (&v)[UNROLL], u64 row,
+                                          u64 left@{given.parameter})
+{
+    if (left == 0) return;
+//@     include "lib/begin_parts.cu"
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++)
+        if (left > i * DEPTH) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++)
+//@     if indexed then
+        a[j] = combine(a[j], candidate(part[j].x, row + part[j].load * DEPTH)@{given.argument});
+//@     else
+        a[j] = combine(a[j], @{given.widen("part[j]")}@{given.argument});
+//@     end
+}
+
+// This thread's share of the columns of one tile, of STRIPS strips: the window is that of the
+// first. All loads are made before the first use.
+__device__ __forceinline__ void reduce_tile(accumulator (&a)[STRIPS][VEC], const window (&w)[STRIPS],
+                                            const extents &e@{given.parameter})
+{
+    const u64 row = along(), left = row < e.count ? e.count - row : 0;
+    vector v[STRIPS][UNROLL];
+#pragma unroll
+    for (u32 s = 0; s < STRIPS; s++) {
+        window there = w[s];
+        if (left == 0) there.end = there.begin;
+        load_rows(v[s], there.from + row * e.step, DEPTH * e.step, left, there,
+                  there.end - there.begin == VEC@{given.argument});
+    }
+#pragma unroll
+    for (u32 s = 0; s < STRIPS; s++) {
+#pragma unroll
+        for (u32 j = 0; j < VEC; j++) a[s][j] = @{op.identity};
+        take_tile(a[s], v[s], row, left@{given.argument});
+    }
+}
+
+//@ end
 // Combines this thread's share of its columns with a. Of the `count` rows of its window tiles are
 // dealt round-robin to the splits; a thread takes rows DEPTH apart.
 //@ if indexed then
@@ -225,6 +278,25 @@ __device__ __forceinline__ accumulator load_column(const accumulator *shared,
     return a;
 }
 
+__device__ __forceinline__ void store_values(accumulator *shared, const accumulator (&a)[VEC])
+{
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
+}
+
+//@ if strips > 1 then
+// The window of strip s behind a set's first one, which begins at column `first`; empty where there
+// is no such strip.
+__device__ __forceinline__ window window_at(const element *from, u64 first, u32 s, const extents &e,
+                                            const skews &skew)
+{
+    first += s * MADE;
+    if (first >= e.inner) return window{from, 0, 0, false};
+    const u64 left = e.inner - first;
+    return window_of(from + s * MADE, first, left, left < MADE ? left : MADE, skew, is_packed(e));
+}
+
+//@ end
 //@ include "lib/finish_strip.cu"
 //@ include "lib/prefetch_strip.cu"
 extern "C" __global__ void __launch_bounds__(@{block})
@@ -244,9 +316,39 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
 //@ end
-    // Loads reach into the next row or the one before, and no further.
-    const bool packed = e.step == e.inner && e.inner >= VEC;
-    __shared__ alignas(16) accumulator shared[SHARED];
+    __shared__ alignas(16) accumulator shared[@{strips > 1 and "STRIPS * " or ""}SHARED];
+//@ if strips > 1 then
+    constexpr u32 SET = STRIPS * MADE;  // columns that a block makes at a time
+    const u64 sets = e.inner / SET + (e.inner % SET > 0);
+    for (share mine = share_of(e.outer * sets); mine.set < mine.sets; mine.set += gridDim.x) {
+        const u64 o = e.outer > 1 ? mine.set / sets : 0;
+        const u64 first = (mine.set - o * sets) * SET;
+        const element *from = input + o * e.outer_step + first;
+        const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
+        if (e.count <= UNROLL * DEPTH) {
+            window w[STRIPS];
+            accumulator a[STRIPS][VEC];
+#pragma unroll
+            for (u32 s = 0; s < STRIPS; s++) w[s] = window_at(from, first, s, e, skew);
+            reduce_tile(a, w, e@{given.argument});
+#pragma unroll
+            for (u32 s = 0; s < STRIPS; s++) store_values(shared + s * SHARED, a[s]);
+        } else {
+            for (u32 s = 0; s < STRIPS; s++) {
+                accumulator a[VEC];
+                reduce_window(a, window_at(from, first, s, e, skew), e, mine@{given.argument});
+                store_values(shared + s * SHARED, a);
+            }
+        }
+        __syncthreads();
+        for (u32 s = 0; s < STRIPS && first + s * MADE < e.inner; s++) {
+            const u64 left = e.inner - first - s * MADE;
+            finish_strip(shared + s * SHARED, mine, scratch, output + o * e.inner + first + s * MADE,
+                         e.count, left < MADE ? left : MADE, skew@{given.argument});
+        }
+        __syncthreads();
+    }
+//@ else
     const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 o = e.outer > 1 ? mine.set / strips : 0, first = (mine.set - o * strips) * MADE;
@@ -255,11 +357,11 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         const element *from = input + o * e.outer_step + first;
         const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
         accumulator a[VEC];
-        reduce_window(a, window_of(from, first, left, columns, skew, packed), e, mine@{given.argument});
-#pragma unroll
-        for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
+        reduce_window(a, window_of(from, first, left, columns, skew, is_packed(e)), e, mine@{given.argument});
+        store_values(shared, a);
         __syncthreads();
         finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew@{given.argument});
         __syncthreads();
     }
+//@ end
 }

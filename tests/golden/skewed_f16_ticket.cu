@@ -1,5 +1,5 @@
 // redtune: the sum of f16 into f32, by the template "skewed" with
-// block=256,width=32,vec=8,unroll=4,load=no_allocate,finish=ticket
+// block=256,width=32,vec=8,unroll=4,strips=1,load=no_allocate,finish=ticket
 //
 // output[o * inner + i] = x[0] + ... + x[n-1]
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
@@ -195,6 +195,12 @@ __device__ __forceinline__ window window_of(const element *from, u64 first, u64 
     return w;
 }
 
+// Loads reach into the next row or the one before, and no further.
+__device__ __forceinline__ bool is_packed(const extents &e)
+{
+    return e.step == e.inner && e.inner >= VEC;
+}
+
 __device__ __forceinline__ vector load_part(const element *from, const window &w)
 {
     vector v = {};
@@ -332,6 +338,12 @@ __device__ __forceinline__ accumulator load_column(const accumulator *shared,
     return a;
 }
 
+__device__ __forceinline__ void store_values(accumulator *shared, const accumulator (&a)[VEC])
+{
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
+}
+
 constexpr u32 GROUPS = 1;  // of threads with a column each
 
 // The first group's threads get the combinations of all groups' values. All threads of the block
@@ -370,8 +382,6 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
 extern "C" __global__ void __launch_bounds__(256)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
-    // Loads reach into the next row or the one before, and no further.
-    const bool packed = e.step == e.inner && e.inner >= VEC;
     __shared__ alignas(16) accumulator shared[SHARED];
     const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
@@ -381,9 +391,8 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
         const element *from = input + o * e.outer_step + first;
         const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
         accumulator a[VEC];
-        reduce_window(a, window_of(from, first, left, columns, skew, packed), e, mine);
-#pragma unroll
-        for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
+        reduce_window(a, window_of(from, first, left, columns, skew, is_packed(e)), e, mine);
+        store_values(shared, a);
         __syncthreads();
         finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew);
         __syncthreads();
