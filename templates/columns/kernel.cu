@@ -283,6 +283,7 @@ __device__ __forceinline__ void write_columns(@{result.c} *output, const accumul
 //@ else
 //@     include "lib/finish_strip.cu"
 //@ end
+//@ include "lib/strips.cu"
 //@ include "lib/prefetch_strip.cu"
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
@@ -311,9 +312,10 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ end
     const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0, first = (mine.set - o * strips) * STRIP;
-        const u64 left = e.inner - first;
-        const u32 columns = left < STRIP ? left : STRIP;
+        const u64 o = e.outer > 1 ? mine.set / strips : 0;
+        const strip at = strip_of(mine.set - o * strips, strips, e);
+        const u64 first = at.first;
+        const u32 columns = at.columns;
         const element *from = input + o * e.outer_step + first;
         @{result.c} *to = output + o * e.inner + first;
 //@ local kinds = vec > 1 and { "true", "false" } or { "true" }

@@ -298,6 +298,9 @@ __device__ __forceinline__ window window_at(const element *from, u64 first, u32 
 
 //@ end
 //@ include "lib/finish_strip.cu"
+//@ if strips == 1 then
+//@     include "lib/strips.cu"
+//@ end
 //@ include "lib/prefetch_strip.cu"
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
@@ -351,9 +354,10 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ else
     const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0, first = (mine.set - o * strips) * MADE;
-        const u64 left = e.inner - first;
-        const u32 columns = left < MADE ? left : MADE;
+        const u64 o = e.outer > 1 ? mine.set / strips : 0;
+        const strip at = strip_of(mine.set - o * strips, strips, e);
+        const u64 first = at.first, left = e.inner - first;
+        const u32 columns = at.columns;
         const element *from = input + o * e.outer_step + first;
         const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
         accumulator a[VEC];

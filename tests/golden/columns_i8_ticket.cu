@@ -349,6 +349,24 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
     }
 }
 
+struct strip {
+    u64 first;  // column
+    u32 columns;
+};
+
+// Of a few strips all have about as many columns: the blocks that share one have as much to do as
+// those of another then. A strip has whole loads, or whole lines where rows begin with one.
+__device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents &e)
+{
+    constexpr u32 FEW = 64, LINE = 64 / sizeof(element);
+    const u64 first = number * STRIP, left = e.inner - first;
+    if (strips > FEW || e.inner % STRIP == 0) return strip{first, left < STRIP ? (u32)left : STRIP};
+    const u32 unit = STRIP % LINE == 0 && e.step % LINE == 0 ? LINE : VEC;
+    const u32 inner = e.inner, units = (inner + unit - 1) / unit, n = strips, k = number;
+    const u32 begin = k * units / n * unit, end = (k + 1) * units / n * unit;
+    return strip{begin, (end < inner ? end : inner) - begin};
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, i64 *output, void *scratch, u32 overlaps)
 {
@@ -358,9 +376,10 @@ redtune_reduce(const element *input, extents e, i64 *output, void *scratch, u32 
     __shared__ alignas(16) accumulator shared[SHARED];
     const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0, first = (mine.set - o * strips) * STRIP;
-        const u64 left = e.inner - first;
-        const u32 columns = left < STRIP ? left : STRIP;
+        const u64 o = e.outer > 1 ? mine.set / strips : 0;
+        const strip at = strip_of(mine.set - o * strips, strips, e);
+        const u64 first = at.first;
+        const u32 columns = at.columns;
         const element *from = input + o * e.outer_step + first;
         i64 *to = output + o * e.inner + first;
         if (aligned && columns % VEC == 0) {
