@@ -72,8 +72,7 @@ char kind_of_format(char letter) {
 
 } // namespace
 
-// ---- DLPack
-// --------------------------------------------------------------------------------------
+// ---- DLPack ------------------------------------------------------------------------------------
 
 void array::read_tensor(const DLTensor &tensor, const char *name) {
     const int32_t place = tensor.device.device_type;
@@ -133,8 +132,7 @@ void array::read_capsule(nb::handle object, const char *name) {
     }
 }
 
-// ---- buffers and CUDA's array interface
-// ----------------------------------------------------------
+// ---- buffers and CUDA's array interface --------------------------------------------------------
 
 void array::read_buffer(nb::handle object, const char *name) {
     if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
@@ -206,17 +204,43 @@ void array::read_interface(nb::handle object, const nb::object &interface, const
     put_extents(interface["shape"], interface.attr("get")("strides"), name);
 }
 
-// ---- any array
-// -----------------------------------------------------------------------------------
+// ---- C's exchange -------------------------------------------------------------------------------
+
+// What a library has no description for, such as sparse tensors.
+[[noreturn]] static void fail_exchange(const char *name) {
+    nb::python_error error;
+    const std::string text = nb::cast<std::string>(nb::str(error.value()));
+    fail(PyExc_TypeError, "cannot reduce %s: %s; make it dense, with memory of its own", name,
+         text.substr(0, text.find('\n')).c_str());
+}
+
+// A view whose elements PyTorch negates when it reads them, as the imaginary part of a conjugate.
+static void refuse_negated(nb::handle tensor, const char *name) {
+    if (nb::cast<bool>(tensor.attr("is_neg")()))
+        fail(PyExc_ValueError,
+             "cannot reduce %s: PyTorch has yet to negate its elements; call x.resolve_neg()",
+             name);
+}
+
+void array::read_exchange(nb::handle object, const char *name) {
+    DLTensor tensor;
+    if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor)) fail_exchange(name);
+    read_tensor(tensor, name);
+    const uint64_t elements = count();
+    // Only views are negated, and only of every second element.
+    if (library->is_torch && (elements == 1 || !is_packed())) refuse_negated(object, name);
+    if (!data && elements)
+        fail(PyExc_ValueError,
+             "cannot reduce %s: it has no memory, as a fake or meta tensor has "
+             "none; redtune.torch has functions for programs that are compiled",
+             name);
+}
+
+// ---- any array ---------------------------------------------------------------------------------
 
 void array::read(nb::handle object, const char *name) {
     library = library_of(object);
-    if (library->api) {
-        DLTensor tensor;
-        if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor))
-            throw nb::python_error();
-        return read_tensor(tensor, name);
-    }
+    if (library->api) return read_exchange(object, name);
     if (library->has_buffer) return read_buffer(object, name);
     if (library->has_dlpack) return read_capsule(object, name);
     nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());

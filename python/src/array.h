@@ -29,6 +29,7 @@ struct array {
 
   private:
     void read_tensor(const DLTensor &tensor, const char *name);
+    void read_exchange(nb::handle object, const char *name);
     void read_capsule(nb::handle object, const char *name);
     void read_buffer(nb::handle object, const char *name);
     void read_interface(nb::handle object, const nb::object &interface, const char *name);

@@ -6,8 +6,7 @@
 
 #include "runtime.h"
 
-// ---- results
-// -------------------------------------------------------------------------------------
+// ---- results -----------------------------------------------------------------------------------
 
 static void check_shape(const reduction &what, const array &out) {
     bool same = out.dimensions == what.dimensions;
@@ -72,8 +71,7 @@ nb::object outputs::get(const reduction &what, const array &x, nb::handle out) c
     return nb::make_tuple(results[0], results[1]);
 }
 
-// ---- running
-// -------------------------------------------------------------------------------------
+// ---- running -----------------------------------------------------------------------------------
 
 redtune_operands operands_of(const reduction &what, const array &x, const array *y,
                              const outputs &out, nb::handle parameters) {
@@ -178,8 +176,7 @@ static PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-// ---- the table of ops
-// ----------------------------------------------------------------------------
+// ---- the table of ops --------------------------------------------------------------------------
 
 static nb::object op_facts_of(int number) {
     const redtune_op_info *op = op_get(number);

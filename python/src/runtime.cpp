@@ -44,7 +44,6 @@ redtune *open_device(int device) {
     options.ops = pointer(chosen.ops);
     redtune *rt = nullptr;
     redtune_error err;
-    nb::module_::import_("redtune._bundle").attr("find_nvrtc")();
     check(redtune_open(&options, &rt, &err), err);
     return rt;
 }
@@ -77,7 +76,10 @@ redtune *runtime_get(int device) {
         fail(PyExc_RuntimeError,
              "cannot use redtune after a fork: CUDA was in use before it; start processes with "
              "multiprocessing.get_context(\"spawn\"), or fork before the first reduction");
-    const size_t place = place_of(device);
+    size_t place = place_of(device);
+    if (place < open_now.size() && open_now[place]) return open_now[place];
+    nb::module_::import_("redtune._bundle").attr("find_nvrtc")();
+    place = place_of(device); // another thread may have come first
     if (place < open_now.size() && open_now[place]) return open_now[place];
     redtune *rt = open_device(device);
     if (place >= open_now.size()) open_now.resize(place + 1);

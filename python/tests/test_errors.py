@@ -30,6 +30,7 @@ WRONG = [
     (lambda: redtune.sum(), TypeError, "missing 1 required positional argument: 'x'", ""),
     (lambda: redtune.sum(X, axes=1), TypeError, "unexpected keyword argument 'axes'", ""),
     (lambda: redtune.sum(Unlisted()), TypeError, "Unlisted", "give the result's array as out"),
+    (lambda: redtune.sum(numpy.ma.masked_array(X, X > 1)), TypeError, "masked", "x.filled(0)"),
     # Elements and dtypes.
     (lambda: redtune.sum(X.astype("c8")), TypeError, "complex numbers", "imaginary parts"),
     (lambda: redtune.sum(X.astype("U1")), TypeError, "elements are", "convert it"),

@@ -45,7 +45,20 @@ class Torch(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, r"redtune\.torch"):
             redtune.sum(x)
         with torch.no_grad():
-            self.assertEqual(redtune.sum(x), x.sum())
+            self.assertTrue(torch.allclose(redtune.sum(x), x.sum()))
+
+    def test_what_has_no_elements_in_memory_is_refused(self):
+        ones = torch.ones(3, device=DEVICE)
+        conjugate = torch.tensor([1 + 2j, 3 + 4j], device=DEVICE).conj().imag
+        for tensor, kind, words in (
+            (ones.to_sparse(), TypeError, "make it dense"),
+            (ones.to("meta"), TypeError, "make it dense"),
+            (conjugate, ValueError, "resolve_neg"),
+            (conjugate[:1], ValueError, "resolve_neg"),
+        ):
+            with self.assertRaisesRegex(kind, words):
+                redtune.sum(tensor)
+        self.assertEqual(redtune.sum(conjugate.resolve_neg()), -6)
 
     def test_gradients_are_right(self):
         functions = redtune.torch
