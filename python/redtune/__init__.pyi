@@ -6,6 +6,7 @@ from . import _tuning
 
 Array = TypeVar("Array")
 Axis = Union[None, int, Sequence[int]]
+Order = Optional[str]
 
 __version__: str
 
@@ -50,73 +51,77 @@ class SumNonfiniteResults(NamedTuple):
 class _One(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> Array: ...
 
 class _OneP(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None, *, p: float = 2.0,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        *, p: float = 2.0,
     ) -> Array: ...
 
 class _OneDdof(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        *, ddof: float = 0.0,
     ) -> Array: ...
 
 class _Slogprod(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> SlogprodResults: ...
 
 class _MinAt(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> MinAtResults: ...
 
 class _MaxAt(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> MaxAtResults: ...
 
 class _Minmax(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> MinmaxResults: ...
 
 class _SumSumsq(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> SumSumsqResults: ...
 
 class _MeanVar(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None, *, ddof: float = 0.0,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        *, ddof: float = 0.0,
     ) -> MeanVarResults: ...
 
 class _SumNonfinite(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> SumNonfiniteResults: ...
 
 class _Two(Protocol):
     def __call__(
         self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
     ) -> Array: ...
 
 class _TwoTolerance(Protocol):
     def __call__(
         self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, stream: Any = None, *, tolerance: float = 0.0,
+        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        *, tolerance: float = 0.0,
     ) -> Array: ...
 
 sum: _One
@@ -170,12 +175,17 @@ mismatches: _TwoTolerance
 
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
-    out: Any = None, dtype: Any = None, stream: Any = None, **parameters: float
+    out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None, **parameters: float
 ) -> Any: ...
 def plan(
     x: Any, y: Any = None, *, op: str = "sum", axis: Axis = None, keepdims: bool = False,
-    out: Any = None, dtype: Any = None, config: Optional[str] = None, **parameters: float
+    out: Any = None, dtype: Any = None, order: Order = None, config: Optional[str] = None,
+    **parameters: float
 ) -> Plan: ...
+def segments(
+    x: Array, begin: Any, end: Any = None, *, op: str = "sum", out: Any = None,
+    dtype: Any = None, stream: Any = None, **parameters: float
+) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,
     record: Any = None, ops: Any = None, trust: str = "verified", background: bool = False,

@@ -18,7 +18,9 @@ _ALIASES = {
 
 _TEXT = """
 def {name}({arguments}):
-    return {result}_call({op}, {inputs}, axis, keepdims, out, {dtype}, stream, {values}){end}
+    return {result}_call(
+        {op}, {inputs}, axis, keepdims, out, {dtype}, {order}, stream, {values}
+    ){end}
 """
 
 _DOC = """{formula}
@@ -29,6 +31,8 @@ axis: None reduces the whole array; else a number, or a tuple of them.
 keepdims: the reduced axes stay, with size 1.
 out: {out} that {takes} the {result}, contiguous and on the same device.
 dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own.
+order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
+    None: the fastest one.
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 
 Returns {returns} of the same library on the same device.
@@ -70,6 +74,16 @@ def _number(dtype):
         return _dtype(dtype)
     except TypeError:
         raise TypeError(f"cannot take {dtype!r} as dtype: give a dtype or its name") from None
+
+
+_ORDERS = {None: 0, "free": 0, "fixed": 1}  # to redtune_order
+
+
+def _order(order):
+    try:
+        return _ORDERS[order]
+    except (KeyError, TypeError):
+        raise ValueError(f'cannot take order={order!r}: give "free" or "fixed"') from None
 
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -121,8 +135,8 @@ def _make(name, op):
     op, formula, inputs, outputs, parameters = _core.op_facts(number)
     arguments = "x" if inputs == 1 else "x, y"
     keys = [key for key, _ in parameters]
-    space = {"_call": _core.call, "_number": _number}
-    arguments += ", axis=None, keepdims=False, out=None, dtype=None, stream=None"
+    space = {"_call": _core.call, "_number": _number, "_order": _order}
+    arguments += ", axis=None, keepdims=False, out=None, dtype=None, order=None, stream=None"
     if keys:
         arguments += ", *, " + ", ".join(f"{key}={usual!r}" for key, usual in parameters)
     if len(outputs) > 1:
@@ -135,6 +149,7 @@ def _make(name, op):
         op=number,
         inputs="x, None" if inputs == 1 else "x, y",
         dtype="0 if dtype is None else _number(dtype)",
+        order="0 if order is None else _order(order)",
         values=f"({', '.join(keys)},)" if keys else "None",
     )
     exec(text, space)  # of the library's own names only
@@ -170,8 +185,9 @@ def _take(op, parameters):
 
 
 def reduce(
-    x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, stream=None, **parameters
-):
+    x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, order=None, stream=None,
+    **parameters,
+):  # fmt: skip
     """Computes the op of that name, which may be your own (redtune.configure(ops=...)).
 
     The arguments are those of the ops' functions, such as redtune.sum; parameters are the op's.
@@ -181,13 +197,14 @@ def reduce(
     np.float32(5.0)
     """
     number, values, kind = _take(op, parameters)
-    found = _core.call(number, x, y, axis, keepdims, out, _number(dtype), stream, values)
+    dtype, order = _number(dtype), _order(order)
+    found = _core.call(number, x, y, axis, keepdims, out, dtype, order, stream, values)
     return kind(*found) if kind else found
 
 
 def plan(
-    x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, config=None,
-    **parameters,
+    x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, order=None,
+    config=None, **parameters,
 ):  # fmt: skip
     """Prepares a reduction of a GPU's array that is run often.
 
@@ -200,4 +217,23 @@ def plan(
     >>> step.run()                                # doctest: +SKIP
     """
     number, values, _ = _take(op, parameters)
-    return _core.make_plan(number, x, y, axis, bool(keepdims), out, _number(dtype), values, config)
+    dtype, order, keepdims = _number(dtype), _order(order), bool(keepdims)
+    return _core.make_plan(number, x, y, axis, keepdims, out, dtype, order, values, config)
+
+
+def segments(x, begin, end=None, *, op="sum", out=None, dtype=None, stream=None, **parameters):
+    """Reduces segments of a GPU's array, whose beginnings and ends are in arrays on that GPU.
+
+    x: one-dimensional and contiguous. begin, end: offsets of elements, int32 or int64; segment i
+    has the elements from begin[i] up to end[i]. Without end, segment i ends where the next one
+    begins, and begin has an offset more than there are segments, as the rows of a CSR matrix.
+    Offsets that lead out of x are yours to avoid: the GPU reads what is there.
+
+    Returns an array with a result for each segment; the other arguments are those of the ops'
+    functions. Raises ValueError and TypeError as they do, and for an array of the host.
+
+    >>> redtune.segments(values, offsets, op="mean")  # doctest: +SKIP
+    """
+    number, values, kind = _take(op, parameters)
+    found = _core.segments(number, x, begin, end, out, _number(dtype), stream, values)
+    return kind(*found) if kind else found

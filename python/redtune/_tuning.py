@@ -120,16 +120,17 @@ def _run(*words, quiet=True):
 
 
 def tune(
-    op="sum", dtype=None, size=None, shape=None, axis=None, *, device=None, effort=None,
-    budget=None, again=False, database=None, ops=None, quiet=True,
+    op="sum", dtype=None, size=None, shape=None, axis=None, *, order=None, device=None,
+    effort=None, budget=None, again=False, database=None, ops=None, quiet=True,
 ):  # fmt: skip
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
     op, dtype: names, or lists of them. size: numbers of elements of whole arrays, such as
     "1K..256M" or [4096, 65536]. shape: a tuple, or a list of tuples, and axis the reduced axis.
-    device: "0", "0,1", "all" or "sim"; None: as redtune.configure chose. effort: "quick",
-    "standard" or "exhaustive". budget: seconds. again: also what is known already. database: as
-    for redtune.configure. ops: files of your own. quiet=False prints the progress to stderr.
+    order: "fixed" or None, as for the functions. device: "0", "0,1", "all" or "sim"; None: as
+    redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
+    also what is known already. database: as for redtune.configure. ops: files of your own.
+    quiet=False prints the progress to stderr.
 
     Returns the winners as a table. Raises ValueError for what the command does not take, and
     redtune.Error where the tune fails. Ctrl-C ends it; what was measured stays.
@@ -138,7 +139,7 @@ def tune(
     'sum'
     """
     words = _options(
-        op=op, dtype=dtype, size=size, shape=_shape(shape), axis=axis,
+        op=op, dtype=dtype, size=size, shape=_shape(shape), axis=axis, order=order,
         device=_settings.device if device is None else device, effort=effort,
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,

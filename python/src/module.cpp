@@ -3,6 +3,7 @@
 #include "jax.h"
 #include "plan.h"
 #include "runtime.h"
+#include "segments.h"
 
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false); // plans may outlive the interpreter's last collection
@@ -11,6 +12,7 @@ NB_MODULE(_core, module) {
     call_add(module);
     plan_add(module);
     jax_add(module);
+    segments_add(module);
     module.def("close", [] {
         plan_close_all();
         runtime_close();

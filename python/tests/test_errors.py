@@ -11,6 +11,7 @@ import redtune
 X = numpy.arange(6, dtype="f4").reshape(2, 3)
 G = sim_memory.asarray(X)
 ROW = sim_memory.empty((3,), "f4")
+OFFSETS = sim_memory.empty((3,), "i4")
 READ_ONLY = numpy.empty((), "f4")
 READ_ONLY.flags.writeable = False
 
@@ -65,6 +66,13 @@ WRONG = [
     (lambda: redtune.sum(X, out=READ_ONLY), ValueError, "read-only", ""),
     (lambda: redtune.sum(X, 0, out=numpy.empty(6, "f4")[::2]), ValueError, "not contiguous", ""),
     (lambda: redtune.minmax(X, out=X), TypeError, "it has 2", "a tuple of 2"),
+    (lambda: redtune.sum(X, order="any"), ValueError, "order='any'", '"fixed"'),
+    (lambda: redtune.sum(G, 0, order="fixed"), ValueError, "fixed", ""),
+    (lambda: redtune.segments(X, X), ValueError, "array of the host", "copy x to a GPU"),
+    (lambda: redtune.segments(ROW, ROW), TypeError, "begin as offsets", "int32"),
+    (lambda: redtune.segments(G, ROW), ValueError, "one axis", ""),
+    (lambda: redtune.segments(ROW, OFFSETS, X), TypeError, "end as offsets", ""),
+    (lambda: redtune.segments(ROW, numpy.zeros(2, "i4")), ValueError, "another device", "copy"),
     # Ops, parameters, streams, plans and settings.
     (lambda: redtune.suum, AttributeError, "no attribute 'suum'", ""),
     (lambda: redtune.reduce(X, op="suum"), ValueError, "'suum'", "sum, prod"),

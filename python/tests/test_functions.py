@@ -73,7 +73,7 @@ class Functions(unittest.TestCase):
         for name in redtune._functions.names():
             function = getattr(redtune, name)
             keys = list(inspect.signature(function).parameters)
-            usual = ["axis", "keepdims", "out", "dtype", "stream"]
+            usual = ["axis", "keepdims", "out", "dtype", "order", "stream"]
             self.assertEqual([key for key in keys if key in usual], usual, name)
             self.assertEqual(keys[0], "x")
         self.assertEqual(inspect.signature(redtune.var).parameters["ddof"].default, 0)
@@ -160,6 +160,35 @@ class Devices(unittest.TestCase):
         self.assertEqual(redtune.dot(x, y).numpy(), (SMALL * (SMALL + 1)).sum())
         found = redtune.minmax(x, axis=0)
         self.assertEqual(found.max.numpy().tolist(), SMALL.max(0).tolist())
+
+    def test_segments_are_reduced_by_tables(self):
+        values = numpy.arange(12, dtype="f4")
+        x = sim_memory.asarray(values)
+        for dtype in ("i4", "i8"):
+            offsets = sim_memory.asarray(numpy.array([0, 5, 5, 12], dtype))
+            found = redtune.segments(x, offsets, op="sum")
+            self.assertEqual(found.numpy().tolist(), [10.0, 0.0, 56.0])
+            begin, end = offsets.view((3,), (1,)), sim_memory.asarray(numpy.array([3, 1, 9], dtype))
+            found = redtune.segments(x, begin, end, op="max_at")
+            self.assertEqual(found.max.numpy().tolist()[::2], [2.0, 8.0])
+            self.assertEqual(found.index.numpy().tolist(), [2, -1, 3])
+
+    def test_the_fixed_order_is_what_its_page_says(self):
+        values = numpy.random.default_rng(1).normal(size=4100).astype("f4")
+        chunks = numpy.zeros(8192, "f4")
+        chunks[:4100] = values
+        level = chunks.reshape(-1, 4)
+        level = (level[:, 0] + level[:, 2]) + (level[:, 1] + level[:, 3])
+        level = level.reshape(-1, 256)
+        while level.shape[1] > 1:
+            half = level.shape[1] // 2
+            level = level[:, :half] + level[:, half:]
+        while len(level) > 1:
+            level = level[::2] + level[1::2]
+        found = redtune.sum(sim_memory.asarray(values), order="fixed").numpy()
+        self.assertEqual(found.tobytes(), level.reshape(()).tobytes())
+        plan = redtune.plan(sim_memory.asarray(values), order="fixed")
+        self.assertEqual(plan.run().numpy(), found)
 
     def test_a_plan_runs_again_and_on_others(self):
         x, y = (sim_memory.asarray(SMALL.astype("f4") + i) for i in range(2))

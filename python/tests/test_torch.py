@@ -179,6 +179,21 @@ class OnGpu(unittest.TestCase):
         del total
         self.assertEqual(torch.cuda.memory_allocated(), before)
 
+    def test_segments_are_torchs(self):
+        x = torch.rand(100000, device="cuda")
+        cuts = torch.randint(0, 100000, (999,), device="cuda").sort().values
+        offsets = torch.cat([cuts.new_zeros(1), cuts, cuts.new_full((1,), 100000)])
+        want = torch.segment_reduce(x, "sum", offsets=offsets)
+        self.assertTrue(torch.allclose(redtune.segments(x, offsets), want, rtol=1e-4))
+        self.assertTrue(torch.allclose(redtune.segments(x, offsets.int()), want, rtol=1e-4))
+
+    def test_the_fixed_order_has_the_same_bits_anywhere(self):
+        x = torch.rand(1000003, device="cuda")
+        elsewhere = torch.empty(1000004, device="cuda")[1:].copy_(x)
+        sums = [redtune.sum(each, order="fixed") for each in (x, elsewhere)]
+        self.assertTrue(torch.equal(*sums))
+        self.assertTrue(torch.allclose(sums[0], x.sum()))
+
     def test_views_fold_without_a_copy(self):
         x = torch.rand(100, 64, device="cuda")
         for view, dim in ((x.t(), 0), (x[:, 5:40], 1), (x[::2], 0), (x.t(), 1)):

@@ -50,10 +50,12 @@ def measured(x):
     rows = x.reshape(64, -1)
     y = torch.rand_like(x)
     plan = redtune.plan(x, op="sum")
-    loose = torch.empty
+    loose, strided = torch.empty, torch.empty_strided
     return {
         "nothing": lambda: None,
         "torch.empty": lambda: loose((), dtype=torch.float32, device=x.device),
+        "torch.empty_strided": lambda: strided((), (), dtype=torch.float32, device=x.device),
+        "torch.empty_like": lambda: torch.empty_like(out),
         "torch.sum": lambda: torch.sum(x),
         "torch.sum out": lambda: torch.sum(x, 0, out=out),
         "redtune.sum": lambda: redtune.sum(x),
@@ -65,7 +67,6 @@ def measured(x):
         "plan(x)": lambda: plan(x),
         "plan(x, out)": lambda: plan(x, out=out),
         "plan.run": plan.run,
-        "bound plan.run": plan.run.__call__,
     }
 
 
