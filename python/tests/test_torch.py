@@ -4,6 +4,7 @@ They are on the host, and go to the simulated GPU in pieces; on a GPU where ther
 """
 
 import doctest
+import threading
 import unittest
 
 import redtune
@@ -98,6 +99,11 @@ class Torch(unittest.TestCase):
         self.assertEqual(x.grad.dtype, torch.bfloat16)
         self.assertTrue(torch.all(x.grad == 1 / 8))
 
+    def test_autocast_has_nothing_to_convert(self):
+        x = self.tensor(4, 8).to(torch.bfloat16)
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            self.assertEqual(redtune.torch.sum(x.requires_grad_(), 1).dtype, torch.float32)
+
     def test_ops_pass_torchs_own_checks(self):
         x = self.tensor(3, 4, requires_grad=True)
         checks = ("test_schema", "test_autograd_registration", "test_faketensor")
@@ -178,6 +184,22 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(float(total), 1000 * ((100000 - 1) % 7))
         del total
         self.assertEqual(torch.cuda.memory_allocated(), before)
+
+    def test_threads_call_at_once_on_streams_of_their_own(self):
+        found = []
+
+        def work(number):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                x = torch.full((10000,), float(number), device="cuda")
+                sums = [redtune.sum(x) for _ in range(200)]
+                found.append(all(float(each) == number * 10000 for each in sums))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [True] * 8)
 
     def test_segments_are_torchs(self):
         x = torch.rand(100000, device="cuda")
