@@ -81,32 +81,33 @@ function family.useful(c, p, d)
     end
     if c.finish == "single" then return input_bytes(p) <= 256 * 1024 end
     -- One multiprocessor of all has few loads in flight, or blocks come and go.
-    if nodes(c, p) > 64 * d.sm_count and c.block * c.unroll < 2048 then return false end
+    if nodes(c, p) > 64 * d.sm_count and c.block * c.unroll < 1024 then return false end
     return c.per_sm * c.block <= 16 * d.threads_per_sm
 end
 
--- The default's grids for inputs of up to so many bytes.
+-- The default's grids for inputs of up to so many bytes, after what won on an H200.
 local KiB, MiB = 1024, 1024 * 1024
 local grids = {
-    { bytes = 8 * KiB, block = 64, chunks = 1, per_sm = 1, finish = "single" },
-    { bytes = 16 * KiB, block = 128, chunks = 1, per_sm = 1, finish = "single" },
-    { bytes = 32 * KiB, block = 256, chunks = 1, per_sm = 1, finish = "single" },
-    { bytes = 64 * KiB, block = 512, chunks = 1, per_sm = 1, finish = "single" },
-    { bytes = 256 * KiB, block = 32, chunks = 1, per_sm = 2 },
-    { bytes = 1 * MiB, block = 64, chunks = 1, per_sm = 2 },
-    { bytes = 4 * MiB, block = 256, chunks = 1, per_sm = 4 },
-    { bytes = 16 * MiB, block = 512, chunks = 1, per_sm = 4 },
-    { bytes = 64 * MiB, block = 512, chunks = 2, per_sm = 4 },
-    { bytes = math.huge, block = 512, chunks = 2, per_sm = 32 },
+    { bytes = 8 * KiB, block = 64, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 16 * KiB, block = 128, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 32 * KiB, block = 256, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 64 * KiB, block = 512, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 256 * KiB, block = 32, unroll = 8, per_sm = 1 },
+    { bytes = 1 * MiB, block = 64, unroll = 8, per_sm = 2 },
+    { bytes = 4 * MiB, block = 256, unroll = 8, per_sm = 1 },
+    { bytes = 16 * MiB, block = 256, unroll = 4, per_sm = 4 },
+    { bytes = 64 * MiB, block = 512, unroll = 4, resident = 1536, per_sm = 2 },
+    { bytes = math.huge, block = 512, unroll = 2, resident = 1536, per_sm = 32 },
 }
 
 function family.default(p, d)
-    local resident = limits.accumulator_bytes(p, d) > 8 and 512 or 1024
+    local most = limits.accumulator_bytes(p, d) > 8 and 512 or math.min(d.threads_per_sm, 1536)
     for _, row in ipairs(grids) do
         if input_bytes(p) <= row.bytes then
+            local resident = math.min(row.resident or 1024, most, BLOCKS * row.block)
             return {
-                block = row.block, chunks = row.chunks, unroll = 8,
-                resident = math.min(resident, BLOCKS * row.block), load = "no_allocate",
+                block = row.block, chunks = 1, unroll = row.unroll,
+                resident = resident, load = "no_allocate",
                 finish = row.finish or "poll", per_sm = row.per_sm,
             }
         end
