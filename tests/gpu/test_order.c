@@ -133,7 +133,8 @@ static rdt_point draw_point(rdt_case at, int family, uint64_t *state) {
     return point;
 }
 
-static void check_problem(redtune_problem problem, int kernels, uint64_t *state) {
+static void check_problem(redtune_problem problem, void (*check)(subject *self, uint64_t *state),
+                          int kernels, uint64_t *state) {
     rdt_point baseline;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
@@ -144,7 +145,7 @@ static void check_problem(redtune_problem problem, int kernels, uint64_t *state)
         const rdt_point point = draw_point(at, baseline.family, state);
         subject self;
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-        check_kernel(&self, state);
+        check(&self, state);
         subject_close(&self);
     }
 }
@@ -179,7 +180,71 @@ static void kernels_have_the_bits_of_the_order(void) {
         redtune_problem problem = problems[i];
         problem.order = REDTUNE_ORDER_FIXED;
         problem.count = 1 << 20;
-        check_problem(problem, device_is_simulated(&gpu) ? 2 : 24, &state);
+        check_problem(problem, check_kernel, device_is_simulated(&gpu) ? 2 : 24, &state);
+    }
+    workshop_close(&shop);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+enum { ROWS_MAX = 40 };
+
+/* Rows of so many elements, each `pitch` behind the one before it. */
+static void check_rows(subject *self, uint64_t count, uint64_t rows, uint64_t pitch,
+                       uint64_t offset) {
+    const size_t bytes = self->element_bytes;
+    rdt_buffer input[2] = {{0}, {0}};
+    unsigned char raw[2 * ROWS_MAX * RESULT_BYTES];
+    const rdt_op_traits *op = rdt_op_find(self->problem.op);
+    const CUdeviceptr output = self->output.address;
+    const redtune_dtype dtype[2] = {self->problem.result, rdt_problem_second(&self->problem)};
+    const uint64_t reach = (rows - 1) * pitch + count;
+    for (int k = 0; k < op->inputs; k++) CHECK_OK(put(self, k, offset, reach, &input[k]), err);
+    const rdt_operands operands = {
+        .input = input[0].address + offset * bytes,
+        .extents = rdt_launch_complete((rdt_extents){count, rows, 1, pitch, 1}),
+        .output = output,
+        .scratch = self->scratch.address,
+        .given = {.input = op->inputs > 1 ? input[1].address + offset * bytes : 0,
+                  .output = op->outputs > 1 ? output + ROWS_MAX * RESULT_BYTES : 0},
+    };
+    CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
+    CHECK_OK(rdt_buffer_read(gpu.driver, raw, output, sizeof raw, gpu.stream, &err), err);
+    for (uint64_t r = 0; r < rows && !check_state.failed; r++) {
+        const uint64_t first = (offset + r * pitch) * bytes;
+        redtune_value got[2], wanted[2];
+        for (int k = 0; k < 2 && dtype[k]; k++)
+            memcpy(&got[k], raw + k * ROWS_MAX * RESULT_BYTES + r * redtune_dtype_bytes(dtype[k]),
+                   redtune_dtype_bytes(dtype[k]));
+        rdt_order_reference_reduce(&self->problem, (const char *)elements[0] + first,
+                                   (const char *)elements[1] + first, count, wanted);
+        check_results(self, got, wanted, count, first / bytes);
+    }
+    for (int k = 0; k < 2; k++) rdt_buffer_destroy(&input[k]);
+}
+
+static void check_row_kernel(subject *self, uint64_t *state) {
+    const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
+    const uint64_t counts[] = {1,         vector, 3 * vector + 1, 31 * vector,   chunk / 2 + 3,
+                               chunk - 1, chunk,  chunk + 1,      5 * chunk + 7, 17 * chunk};
+    const uint64_t pitches[] = {0, 1, vector}; /* beyond the count */
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const uint64_t rows = counts[i] > chunk ? 3 : 1 + next(state) % ROWS_MAX;
+        for (size_t k = 0; k < 3; k++)
+            check_rows(self, counts[i], rows, counts[i] + pitches[k], k ? 0 : next(state) % vector);
+    }
+}
+
+static void rows_have_the_bits_of_the_order(void) {
+    uint64_t state = 2;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
+        redtune_problem problem = problems[i];
+        problem.order = REDTUNE_ORDER_FIXED;
+        problem.count = 1000;
+        problem.outer = 64;
+        check_problem(problem, check_row_kernel, device_is_simulated(&gpu) ? 2 : 24, &state);
     }
     workshop_close(&shop);
 }
@@ -255,6 +320,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(the_judge_follows_the_order),
         FACT(kernels_have_the_bits_of_the_order),
+        FACT(rows_have_the_bits_of_the_order),
     };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);

@@ -1,0 +1,85 @@
+-- The family "ordered_rows": rows of elements that lie side by side, each in the fixed order of
+-- docs/order.md. A group of threads takes a row: some lanes of a warp, or several warps, each of
+-- which takes a run of the row's chunks. No bit depends on how many do.
+--
+-- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
+-- elements each.
+local limits = require "lib/limits"
+
+local family = {
+    name = "ordered_rows",
+    template = "ordered_rows/kernel.cu",
+    order = "fixed",
+}
+
+family.params = {
+    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
+    { name = "lanes", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 },
+      doc = "threads per row" },
+    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    { name = "load", labels = { "no_allocate", "plain" },
+      doc = "the path of a load: past L1, or through it" },
+}
+
+local LOAD_BYTES <const>, CHUNK_BYTES <const> = 16, 4096
+
+local function row_bytes(p)
+    return p.count * p.dtype.bytes
+end
+
+function family.serves(p)
+    return p.layout == "rows" and not p.op.indexed
+end
+
+function family.allowed(c, p, d)
+    if c.block > d.threads_per_block then
+        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
+    end
+    if c.lanes > c.block then
+        return false, "lanes=%d, and block=%d: a row's threads are of one block", c.lanes, c.block
+    end
+    return true
+end
+
+function family.distinct(c, p)
+    -- Threads with loads of their own: a warp more for each chunk at most.
+    if c.lanes > 1 and c.lanes <= 32 and c.lanes * LOAD_BYTES >= 2 * row_bytes(p) then return false end
+    if c.lanes > 32 and (c.lanes // 32) * CHUNK_BYTES >= 2 * row_bytes(p) then return false end
+    -- Loads that a thread has at a time.
+    local own = c.lanes < 32 and row_bytes(p) or math.min(row_bytes(p), CHUNK_BYTES)
+    return c.unroll == 1 or c.unroll * math.min(c.lanes, 32) * LOAD_BYTES < 2 * own
+end
+
+function family.useful(c, p, d)
+    -- A row of a thread lies apart from its neighbours', and of many loads it is a long way.
+    if c.lanes < 32 and row_bytes(p) > 16 * c.lanes * LOAD_BYTES then return false end
+    -- All multiprocessors have blocks, if there are rows.
+    local rows = c.block // c.lanes
+    return rows == 1 or p.outer >= rows * d.sm_count
+end
+
+function family.default(p, d)
+    local bytes, lanes = row_bytes(p), 1
+    while lanes < 32 and 2 * lanes * LOAD_BYTES <= bytes do lanes = 2 * lanes end
+    while lanes >= 32 and lanes < 512 and 2 * lanes // 32 * CHUNK_BYTES <= bytes do
+        lanes = 2 * lanes
+    end
+    local block = math.max(lanes, 128)
+    while block > math.max(lanes, 32) and block // lanes * d.sm_count > p.outer do
+        block = block // 2
+    end
+    return { block = block, lanes = lanes, unroll = lanes < 32 and 2 or 8, load = "no_allocate" }
+end
+
+function family.launch(c, p, d)
+    return {
+        threads = c.block,
+        results = c.block // c.lanes,
+        tile = c.lanes * c.unroll * LOAD_BYTES // p.dtype.bytes,
+        blocks_max = 1,
+        final_threads = 0,
+        overlap = limits.overlap(p, d),
+    }
+end
+
+return family

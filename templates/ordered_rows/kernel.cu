@@ -1,0 +1,209 @@
+//@ local loads = require "lib/load"
+//@ local name, formula = op.name, op.formula
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
+//@ local acc = op.acc
+//@ local vec, indexed = 16 // dtype.bytes, false
+//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
+//@ local members, warps = math.min(lanes, 32), math.max(1, lanes // 32)
+//@ local bits = math.floor(math.log(256 // members, 2) + 0.5)
+// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_rows" with
+// @{config}
+// compile with --fmad=false
+//
+// output[r] = @{formula}
+// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
+// combined in the order of docs/order.md. Start it with @{block} threads per block, on any number
+// of blocks.
+
+//@ include "lib/types.cu"
+typedef @{dtype.c} element;  // in memory
+typedef @{dtype.value} value;  // in registers
+typedef @{acc.c} accumulator;
+
+//@ include "lib/given.cu"
+constexpr u32 BLOCK = @{block};  // threads per block
+constexpr u32 GROUP = @{lanes};  // threads per row
+constexpr u32 GROUPS = BLOCK / GROUP;
+constexpr u32 WARPS = @{warps};  // of a group: each takes chunks of its own
+constexpr u32 LANES = @{members};  // that share a chunk
+constexpr u32 VEC = @{vec};  // elements per load
+constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
+constexpr u32 BITS = @{bits};  // 2^BITS loads of a chunk are a thread's
+constexpr u32 LEVELS = 48;  // of the tree above chunks
+
+constexpr u64 LOAD_BYTES = 16;
+constexpr u64 CHUNK_BYTES = 256 * LOAD_BYTES;
+
+static_assert(sizeof(element) == @{dtype.bytes}, "");
+static_assert(BLOCK % 32 == 0 && BLOCK % GROUP == 0 && UNROLL <= 1u << BITS, "");
+
+// As model/launch.h has it. Here inner and step are 1.
+struct extents {
+    u64 count, outer, inner, outer_step, step;
+};
+
+static_assert(sizeof(extents) == 40, "");
+
+//@ include "lib/vector.cu"
+//@ include "lib/combine.cu"
+//@ include "lib/chunk.cu"
+// The value of the vector that begins at that address, of which the row may have a part only.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_edge(u64 from, u64 end@{given.parameter})
+{
+    accumulator a[VEC];
+//@ for j = 0, vec - 1 do
+    const u64 at@{j} = from + @{j * dtype.bytes};
+    a[@{j}] = @{op.identity};
+//@     local y = given.inputs > 1 and ", " .. dtype.unpack("load_element_word(at" .. j .. " + given.to_second)", 0) or ""
+    if (at@{j} < end) a[@{j}] = map(@{dtype.unpack("load_element_word(at" .. j .. ")", 0)}@{y}@{given.argument});
+//@ end
+    return fold(a@{given.argument});
+}
+
+// A thread's share of the chunk at that address: 2^bits loads, every LANES-th, which are taken with
+// the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
+// the value of the vector that the row has a part of.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, accumulator edge@{given.parameter})
+{
+    const u64 first = chunk + threadIdx.x % LANES * LOAD_BYTES;
+    accumulator level[BITS + 1];
+#pragma unroll
+    for (u32 k = 0; k <= BITS; k++) level[k] = @{op.identity};
+    accumulator a = @{op.identity};
+    for (u32 step = 0; step << @{math.floor(math.log(unroll, 2) + 0.5)} < 1u << bits; step++) {
+        vector v[UNROLL];
+        u64 at[UNROLL];
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            const u32 number = step * UNROLL + i;
+            const u32 load = bits == 0 ? 0 : __brev(number) >> (32 - bits);
+            at[i] = number < 1u << bits ? first + load * LANES * LOAD_BYTES : end;
+            if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]@{given.argument});
+        }
+        accumulator part[UNROLL];
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            part[i] = at[i] < end ? edge : @{op.identity};
+            if (at[i] + LOAD_BYTES <= end) part[i] = fold_vector(v[i]@{given.argument});
+        }
+//@ local apart = 1
+//@ while apart < unroll do
+//@     for i = 0, unroll - 1, 2 * apart do
+        part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+        a = part[0];
+#pragma unroll
+        for (u32 k = 0; k <= BITS; k++) {
+            if ((step >> k & 1) == 0) {
+                level[k] = a;
+                break;
+            }
+            a = combine(level[k], a@{given.argument});
+        }
+    }
+    return a;
+}
+
+// The group's first lane, of each warp, returns the combination of the lanes' values.
+__device__ __forceinline__ accumulator reduce_members(accumulator a@{given.parameter})
+{
+//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
+//@     if step < members then
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@     end
+//@ end
+    return a;
+}
+
+// The first lane of a warp of the group, or of the group, returns the value of n chunks from `from`
+// on.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 bits@{given.parameter})
+{
+    accumulator edge = @{op.identity};
+    const u64 behind = (end - from) % LOAD_BYTES;
+    if (from < end && behind > 0) edge = take_edge<ALIGNED>(end - behind, end@{given.argument});
+    if (n == 1) return reduce_members(take_chunk<ALIGNED>(from, end, bits, edge@{given.argument})@{given.argument});
+    // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
+    accumulator level[LEVELS];
+    for (u64 i = 0; i < n; i++) {
+        accumulator a = take_chunk<ALIGNED>(from + i * CHUNK_BYTES, end, bits, edge@{given.argument});
+        a = reduce_members(a@{given.argument});
+        u32 k = 0;
+        for (; i >> k & 1; k++) a = combine(level[k], a@{given.argument});
+        level[k] = a;
+    }
+    accumulator all = @{op.identity};
+    for (u32 k = 0; n >> k; k++)
+        if (n >> k & 1) all = combine(level[k], all@{given.argument});
+    return all;
+}
+
+//@ if warps > 1 then
+// Member 0 of the group returns the combination of its warps' values, neighbours first. All threads
+// of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has passed the
+// barrier of the other, before which this one was read.
+__device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn@{given.parameter})
+{
+    __shared__ accumulator warp_value[2][BLOCK / 32];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (lane == 0) warp_value[turn][warp] = a;
+    __syncthreads();
+    if (warp % WARPS == 0) {
+        a = lane < WARPS ? warp_value[turn][warp + lane] : @{op.identity};
+//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
+//@         if step < warps then
+        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@         end
+//@     end
+    }
+    return a;
+}
+
+//@ end
+extern "C" __global__ void __launch_bounds__(@{block})
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+{
+//@ if arch >= 90 then
+    // The next kernel may be launched from now on, and this one may have been launched before the
+    // one before it ended: nothing is read or written until that one is over.
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
+//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
+    @{line}
+//@ end
+    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
+    u64 run = 1;
+    while (run * WARPS < chunks) run *= 2;
+    u32 bits = BITS;
+    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
+    const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
+    const u64 skipped = threadIdx.x % GROUP / 32 * run;
+//@ if warps > 1 then
+    u32 turn = 0;
+//@ end
+    // A block's threads go on together, those too that have no row left.
+    for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {
+        const u64 row = first + threadIdx.x / GROUP;
+        const bool is_there = row < e.outer;
+        const u64 begin = (u64)(input + (is_there ? row * e.outer_step : 0));
+        const u64 end = begin + (is_there ? e.count * sizeof(element) : 0);
+        const u64 n = skipped < chunks ? (chunks - skipped < run ? chunks - skipped : run) : 0;
+        const u64 from = begin + skipped * CHUNK_BYTES;
+        accumulator a = aligned ? reduce_run<true>(from, n, end, bits@{given.argument})
+                                : reduce_run<false>(from, n, end, bits@{given.argument});
+//@ if warps > 1 then
+        a = reduce_group(a, turn@{given.argument});
+        turn ^= 1;
+//@ end
+        a = combine(@{op.identity}, a@{given.argument});
+        if (is_there && threadIdx.x % GROUP == 0) @{given.write("output[row]", "a", "e.count")}
+    }
+}

@@ -1,0 +1,348 @@
+// redtune: the sumsq of f32 into f32, by the template "ordered_rows" with
+// block=256,lanes=128,unroll=8,load=no_allocate
+// compile with --fmad=false
+//
+// output[r] = x[0]^2 + ... + x[n-1]^2
+// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
+// combined in the order of docs/order.md. Start it with 256 threads per block, on any number
+// of blocks.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float element;  // in memory
+typedef float value;  // in registers
+typedef float accumulator;
+
+constexpr u32 BLOCK = 256;  // threads per block
+constexpr u32 GROUP = 128;  // threads per row
+constexpr u32 GROUPS = BLOCK / GROUP;
+constexpr u32 WARPS = 4;  // of a group: each takes chunks of its own
+constexpr u32 LANES = 32;  // that share a chunk
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 UNROLL = 8;  // independent loads in flight per thread
+constexpr u32 BITS = 3;  // 2^BITS loads of a chunk are a thread's
+constexpr u32 LEVELS = 48;  // of the tree above chunks
+
+constexpr u64 LOAD_BYTES = 16;
+constexpr u64 CHUNK_BYTES = 256 * LOAD_BYTES;
+
+static_assert(sizeof(element) == 4, "");
+static_assert(BLOCK % 32 == 0 && BLOCK % GROUP == 0 && UNROLL <= 1u << BITS, "");
+
+// As model/launch.h has it. Here inner and step are 1.
+struct extents {
+    u64 count, outer, inner, outer_step, step;
+};
+
+static_assert(sizeof(extents) == 40, "");
+
+struct vector {
+    float word[4];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.word[0]), "=f"(v.word[1]), "=f"(v.word[2]), "=f"(v.word[3])
+                 : "l"(from));
+    return v;
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return x * x;
+}
+
+__device__ __forceinline__ float load_element_word(u64 from)
+{
+    float word[1];
+    asm volatile("ld.global.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+// What load_vector() brings, element by element: from where it stands at no multiple of 16 bytes.
+__device__ __forceinline__ vector gather_vector(u64 from)
+{
+    vector v;
+    v.word[0] = load_element_word(from + 0);
+    v.word[1] = load_element_word(from + 4);
+    v.word[2] = load_element_word(from + 8);
+    v.word[3] = load_element_word(from + 12);
+    return v;
+}
+
+template <bool ALIGNED>
+__device__ __forceinline__ vector bring_vector(u64 from)
+{
+    return ALIGNED ? load_vector(from) : gather_vector(from);
+}
+
+// The elements of a vector, the upper half combined into the lower until one is left.
+__device__ __forceinline__ accumulator fold(accumulator (&a)[VEC])
+{
+    a[0] = combine(a[0], a[2]);
+    a[1] = combine(a[1], a[3]);
+    a[0] = combine(a[0], a[1]);
+    return a[0];
+}
+
+__device__ __forceinline__ accumulator fold_vector(const vector &v)
+{
+    accumulator a[VEC];
+    a[0] = map(v.word[0]);
+    a[1] = map(v.word[1]);
+    a[2] = map(v.word[2]);
+    a[3] = map(v.word[3]);
+    return fold(a);
+}
+
+// A step brings UNROLL loads of a lane's eight, which are taken with the bits of their numbers
+// reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving combines.
+template <bool ALIGNED>
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u32 step)
+{
+    const u64 from = chunk + threadIdx.x % 32 * LOAD_BYTES;
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
+        v[i] = bring_vector<ALIGNED>(from + load * 32 * LOAD_BYTES);
+    }
+}
+
+// A step's loads, neighbours first.
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL])
+{
+    accumulator a[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) a[i] = fold_vector(v[i]);
+    a[0] = combine(a[0], a[1]);
+    a[2] = combine(a[2], a[3]);
+    a[4] = combine(a[4], a[5]);
+    a[6] = combine(a[6], a[7]);
+    a[0] = combine(a[0], a[2]);
+    a[4] = combine(a[4], a[6]);
+    a[0] = combine(a[0], a[4]);
+    return a[0];
+}
+
+// A lane's share of the last chunk, of which the input may have a part only.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_last(u64 chunk, u64 end)
+{
+    accumulator a[LOADS];
+#pragma unroll
+    for (u32 i = 0; i < LOADS; i++) {
+        const u64 from = chunk + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
+        if (from + LOAD_BYTES <= end) {
+            a[i] = fold_vector(bring_vector<ALIGNED>(from));
+        } else {
+            accumulator each[VEC];
+            each[0] = 0.0f;
+            const u64 at0 = from + 0;
+            if (at0 < end) each[0] = map(load_element_word(at0));
+            each[1] = 0.0f;
+            const u64 at1 = from + 4;
+            if (at1 < end) each[1] = map(load_element_word(at1));
+            each[2] = 0.0f;
+            const u64 at2 = from + 8;
+            if (at2 < end) each[2] = map(load_element_word(at2));
+            each[3] = 0.0f;
+            const u64 at3 = from + 12;
+            if (at3 < end) each[3] = map(load_element_word(at3));
+            a[i] = fold(each);
+        }
+    }
+    a[0] = combine(a[0], a[4]);
+    a[1] = combine(a[1], a[5]);
+    a[2] = combine(a[2], a[6]);
+    a[3] = combine(a[3], a[7]);
+    a[0] = combine(a[0], a[2]);
+    a[1] = combine(a[1], a[3]);
+    a[0] = combine(a[0], a[1]);
+    return a[0];
+}
+
+// Every lane returns the combination of the lanes' values, the upper half combined into the lower.
+__device__ __forceinline__ accumulator reduce_lanes(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return __shfl_sync(0xffffffff, a, 0);
+}
+
+// Adds the value of chunk number c of a run to those that wait: neighbours are combined.
+__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c)
+{
+    u32 level = 0;
+    for (; c >> level & 1; level++) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
+    return threadIdx.x % 32 == level ? a : waiting;
+}
+
+// The value of a run of n chunks, which wait: behind them is nothing.
+__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n)
+{
+    accumulator a = 0.0f;
+    for (u32 level = 0; n >> level; level++)
+        if (n >> level & 1) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
+    return a;
+}
+
+// The value of the vector that begins at that address, of which the row may have a part only.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_edge(u64 from, u64 end)
+{
+    accumulator a[VEC];
+    const u64 at0 = from + 0;
+    a[0] = 0.0f;
+    if (at0 < end) a[0] = map(load_element_word(at0));
+    const u64 at1 = from + 4;
+    a[1] = 0.0f;
+    if (at1 < end) a[1] = map(load_element_word(at1));
+    const u64 at2 = from + 8;
+    a[2] = 0.0f;
+    if (at2 < end) a[2] = map(load_element_word(at2));
+    const u64 at3 = from + 12;
+    a[3] = 0.0f;
+    if (at3 < end) a[3] = map(load_element_word(at3));
+    return fold(a);
+}
+
+// A thread's share of the chunk at that address: 2^bits loads, every LANES-th, which are taken with
+// the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
+// the value of the vector that the row has a part of.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, accumulator edge)
+{
+    const u64 first = chunk + threadIdx.x % LANES * LOAD_BYTES;
+    accumulator level[BITS + 1];
+#pragma unroll
+    for (u32 k = 0; k <= BITS; k++) level[k] = 0.0f;
+    accumulator a = 0.0f;
+    for (u32 step = 0; step << 3 < 1u << bits; step++) {
+        vector v[UNROLL];
+        u64 at[UNROLL];
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            const u32 number = step * UNROLL + i;
+            const u32 load = bits == 0 ? 0 : __brev(number) >> (32 - bits);
+            at[i] = number < 1u << bits ? first + load * LANES * LOAD_BYTES : end;
+            if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]);
+        }
+        accumulator part[UNROLL];
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            part[i] = at[i] < end ? edge : 0.0f;
+            if (at[i] + LOAD_BYTES <= end) part[i] = fold_vector(v[i]);
+        }
+        part[0] = combine(part[0], part[1]);
+        part[2] = combine(part[2], part[3]);
+        part[4] = combine(part[4], part[5]);
+        part[6] = combine(part[6], part[7]);
+        part[0] = combine(part[0], part[2]);
+        part[4] = combine(part[4], part[6]);
+        part[0] = combine(part[0], part[4]);
+        a = part[0];
+#pragma unroll
+        for (u32 k = 0; k <= BITS; k++) {
+            if ((step >> k & 1) == 0) {
+                level[k] = a;
+                break;
+            }
+            a = combine(level[k], a);
+        }
+    }
+    return a;
+}
+
+// The group's first lane, of each warp, returns the combination of the lanes' values.
+__device__ __forceinline__ accumulator reduce_members(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return a;
+}
+
+// The first lane of a warp of the group, or of the group, returns the value of n chunks from `from`
+// on.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 bits)
+{
+    accumulator edge = 0.0f;
+    const u64 behind = (end - from) % LOAD_BYTES;
+    if (from < end && behind > 0) edge = take_edge<ALIGNED>(end - behind, end);
+    if (n == 1) return reduce_members(take_chunk<ALIGNED>(from, end, bits, edge));
+    // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
+    accumulator level[LEVELS];
+    for (u64 i = 0; i < n; i++) {
+        accumulator a = take_chunk<ALIGNED>(from + i * CHUNK_BYTES, end, bits, edge);
+        a = reduce_members(a);
+        u32 k = 0;
+        for (; i >> k & 1; k++) a = combine(level[k], a);
+        level[k] = a;
+    }
+    accumulator all = 0.0f;
+    for (u32 k = 0; n >> k; k++)
+        if (n >> k & 1) all = combine(level[k], all);
+    return all;
+}
+
+// Member 0 of the group returns the combination of its warps' values, neighbours first. All threads
+// of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has passed the
+// barrier of the other, before which this one was read.
+__device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn)
+{
+    __shared__ accumulator warp_value[2][BLOCK / 32];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (lane == 0) warp_value[turn][warp] = a;
+    __syncthreads();
+    if (warp % WARPS == 0) {
+        a = lane < WARPS ? warp_value[turn][warp + lane] : 0.0f;
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    }
+    return a;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
+{
+    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
+    u64 run = 1;
+    while (run * WARPS < chunks) run *= 2;
+    u32 bits = BITS;
+    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
+    const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
+    const u64 skipped = threadIdx.x % GROUP / 32 * run;
+    u32 turn = 0;
+    // A block's threads go on together, those too that have no row left.
+    for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {
+        const u64 row = first + threadIdx.x / GROUP;
+        const bool is_there = row < e.outer;
+        const u64 begin = (u64)(input + (is_there ? row * e.outer_step : 0));
+        const u64 end = begin + (is_there ? e.count * sizeof(element) : 0);
+        const u64 n = skipped < chunks ? (chunks - skipped < run ? chunks - skipped : run) : 0;
+        const u64 from = begin + skipped * CHUNK_BYTES;
+        accumulator a = aligned ? reduce_run<true>(from, n, end, bits)
+                                : reduce_run<false>(from, n, end, bits);
+        a = reduce_group(a, turn);
+        turn ^= 1;
+        a = combine(0.0f, a);
+        if (is_there && threadIdx.x % GROUP == 0) output[row] = a;
+    }
+}
