@@ -5,28 +5,24 @@
 #include <string.h>
 #include "base/text.h"
 
-/* Ops that only measurements name. The table only grows, as that of the user's ops does. */
-static struct absent_ops {
-    pthread_mutex_t lock; /* of adding */
-    int count;
-    rdt_op_traits entry[RDT_OPS_ABSENT_MAX];
-} absent = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-const rdt_op_traits *rdt_op_find(redtune_op op) {
-    size_t at = (size_t)op, compiled_in = (size_t)rdt_op_compiled_in.count;
-    if (at >= RDT_OPS_ABSENT) {
-        at -= RDT_OPS_ABSENT;
-        const int count = __atomic_load_n(&absent.count, __ATOMIC_ACQUIRE);
-        return at < (size_t)count ? &absent.entry[at] : NULL;
-    }
-    if (at < compiled_in) return &rdt_op_compiled_in.entry[at];
-    const rdt_op_table *user = rdt_user_ops_table(NULL);
-    at -= compiled_in;
-    return at < (size_t)rdt_op_table_count(user) ? &user->entry[at] : NULL;
-}
+/* Ops that only measurements name. The table only grows, as that of the user's ops does; it is one
+ * of its own, so that names in a database take no place of ops, and no number. */
+static rdt_op_table absent;
+static pthread_mutex_t absent_lock = PTHREAD_MUTEX_INITIALIZER; /* of adding */
 
 int rdt_op_table_count(const rdt_op_table *table) {
     return __atomic_load_n(&table->count, __ATOMIC_ACQUIRE);
+}
+
+static const rdt_op_traits *entry_at(const rdt_op_table *table, size_t at) {
+    return at < (size_t)rdt_op_table_count(table) ? &table->entry[at] : NULL;
+}
+
+const rdt_op_traits *rdt_op_find(redtune_op op) {
+    size_t at = (size_t)op, compiled_in = (size_t)rdt_op_compiled_in.count;
+    if (at >= RDT_OPS_ABSENT) return entry_at(&absent, at - RDT_OPS_ABSENT);
+    if (at < compiled_in) return &rdt_op_compiled_in.entry[at];
+    return entry_at(rdt_user_ops_table(NULL), at - compiled_in);
 }
 
 static const rdt_op_traits *find_name(const rdt_op_table *table, const char *name) {
@@ -42,9 +38,8 @@ static const rdt_op_traits *find_present(const char *name) {
 
 /* The lock is held. */
 static const rdt_op_traits *find_absent(const char *name) {
-    for (int i = 0; i < absent.count; i++)
-        if (!strcmp(absent.entry[i].name, name)) return &absent.entry[i];
-    if (absent.count == RDT_OPS_ABSENT_MAX) return NULL;
+    const rdt_op_traits *found = find_name(&absent, name);
+    if (found || absent.count == RDT_OPS_ABSENT_MAX) return found;
     rdt_op_traits *out = &absent.entry[absent.count];
     *out = (rdt_op_traits){.op = (redtune_op)(RDT_OPS_ABSENT + absent.count),
                            .combines = RDT_COMBINES_OWN,
@@ -67,9 +62,9 @@ const rdt_op_traits *rdt_op_meet(const char *name) {
     const rdt_op_traits *found = find_present(name);
     if (found || !length || length >= RDT_OP_NAME_BYTES || strspn(name, letters) != length)
         return found;
-    pthread_mutex_lock(&absent.lock);
+    pthread_mutex_lock(&absent_lock);
     found = find_absent(name);
-    pthread_mutex_unlock(&absent.lock);
+    pthread_mutex_unlock(&absent_lock);
     return found;
 }
 

@@ -124,14 +124,24 @@ static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
     return false;
 }
 
-/* Chooses, verifying imported measurements on the way, and describes the choice. */
+static redtune_status make_kernel(void *user, const redtune_problem *problem,
+                                  const rdt_point *point, const rdt_launch *launch,
+                                  rdt_kernel **out, redtune_error *err) {
+    const redtune *rt = user;
+    return rdt_builder_make(rt->builder, rt->context, problem, point, launch, out, err);
+}
+
+/* Chooses, verifying imported measurements on the way, and describes the choice. An op of the
+ * user's is checked before the first plan of it in this process. */
 static redtune_status choose(making *self, grounds by, bool at_once, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
     if (status) return status;
+    const rdt_maker maker = {codegen, make_kernel, rt};
+    status = rdt_own_check(rt->context, self->problem, &maker, err);
     double left_s = rt->verify_s;
-    for (int hints = 0;; hints++) {
+    for (int hints = 0; !status; hints++) {
         pthread_mutex_lock(&rt->lock);
         status = choose_by(self, codegen, by, err);
         pthread_mutex_unlock(&rt->lock);
@@ -173,26 +183,6 @@ static redtune_status load_something(making *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status make_checked(void *user, const redtune_problem *problem,
-                                   const rdt_point *point, const rdt_launch *launch,
-                                   rdt_kernel **out, redtune_error *err) {
-    const redtune *rt = user;
-    return rdt_builder_make(rt->builder, rt->context, problem, point, launch, out, err);
-}
-
-/* An op of the user's is looked at before the first plan of it in this process. */
-static redtune_status check_own(const making *self, redtune_error *err) {
-    redtune *rt = self->rt;
-    rdt_codegen *codegen = NULL;
-    if (!rdt_op_find(self->problem->op)->file) return REDTUNE_OK;
-    redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
-    if (status) return status;
-    const rdt_maker maker = {codegen, make_checked, rt};
-    status = rdt_own_check(rt->context, self->problem, &maker, err);
-    rdt_builder_give_back(rt->builder);
-    return status;
-}
-
 /* Whether the choice was made from these databases. */
 static bool chosen_from(const making *self, const rdt_identity databases) {
     redtune *rt = self->rt;
@@ -213,8 +203,7 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
                                               databases, templates};
     rdt_plan_cache_name(self->rt, &question, key);
     if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->executable)) return REDTUNE_OK;
-    status = check_own(self, err);
-    if (!status) status = choose(self, GROUNDS_ALL, at_once, err);
+    status = choose(self, GROUNDS_ALL, at_once, err);
     if (!status && at_once && !self->pin) status = load_something(self, err);
     if (!status && !self->executable->kernel) status = load(self, false, err);
     if (self->waits) self->executable->info.pending = true;
