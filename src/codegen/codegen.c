@@ -298,6 +298,7 @@ static int call_launch(lua_State *state) {
         .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
         .partials = partials,
         .segments = flag_of(state, table, "segments"),
+        .scattered = flag_of(state, table, "scattered"),
         .overlap = flag_of(state, table, "overlap"),
         .slot_bytes = rdt_marshal_slot_bytes(state, &call->at),
     };

@@ -24,6 +24,8 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_combine", &kernel->combine, err);
     if (!status && launch->segments)
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
+    if (!status && launch->scattered)
+        status = find_function(kernel, "redtune_scattered", &kernel->scattered, err);
     if (status) {
         rdt_kernel_unload(kernel);
         return status;
@@ -82,6 +84,7 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
                                      redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
     const bool can = can_overlap(kernel, how), two = operands->segments.end != 0;
+    const bool scattered = how->scattered && (two || operands->segments.arrays);
     uint32_t overlaps = can && (two || operands->chained);
     void *const segments = (void *)&operands->segments, *const scratch = (void *)&operands->scratch;
     CUresult rc = CUDA_SUCCESS;
@@ -94,8 +97,8 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
         (void *)&operands->input, segments, (void *)&operands->output, scratch, &overlaps,
         (void *)&operands->given};
     if (!rc)
-        rc = launch(driver, kernel->reduce, how->blocks_max, how->threads, overlaps, stream,
-                    reduce_args);
+        rc = launch(driver, scattered ? kernel->scattered : kernel->reduce, how->blocks_max,
+                    how->threads, overlaps, stream, reduce_args);
     return rdt_driver_check(driver, rc, err, "launch a reduction of segments on %u blocks of %u",
                             how->blocks_max, how->threads);
 }

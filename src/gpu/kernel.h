@@ -8,7 +8,7 @@ typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
     CUfunction reduce;
-    CUfunction finish, combine, prefix; /* each only where the launch has it */
+    CUfunction finish, combine, prefix, scattered; /* each only where the launch has it */
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;

@@ -102,7 +102,9 @@ typedef struct rdt_launch {
     bool accumulates; /* output is an accumulator, and the kernel has redtune_combine */
     /* That an accumulator takes: RDT_ACCUMULATOR_BYTES or RDT_ACCUMULATOR_BYTES_MAX. */
     uint32_t slot_bytes;
-    bool segments; /* the kernel takes rdt_segments, and is launched on blocks_max blocks */
+    bool segments;  /* the kernel takes rdt_segments, and is launched on blocks_max blocks */
+    bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
+                       other: those with ends or arrays */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

@@ -1,12 +1,5 @@
 //@ -- A warp's share of elements that lie side by side, and of several short segments at once.
 //@ include "lib/vector.cu"
-// Where this thread's load i of the tile at that address is.
-__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
-{
-    return tile + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
-}
-
-//@ include "lib/load_tile.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
@@ -25,16 +18,31 @@ __device__ __forceinline__ value load_near(const element *from)
     return @{dtype.unpack("word[0]", 0)};
 }
 
-// Each lane returns its share of `count` elements side by side@{indexed and ", the first of which has the index `origin`" or ""}. Loads are aligned:
-// from body up to stop.
-__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""}@{given.parameter})
+// `wide` lanes take `count` elements side by side@{indexed and ", the first of which has the index `origin`" or ""}: the share of that one of them. Loads
+// are aligned: from body up to stop.
+__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""},
+                                                  u32 rank, u32 wide@{given.parameter})
 {
     const u64 begin = (u64)input, end = begin + count * sizeof(element);
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
     const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
-    u64 tile = body;
+    const u64 TILE_BYTES = wide * (UNROLL * LOAD_BYTES);
+    // Where this lane's load i of the tile at that address is.
+    const auto place_of = [&](u64 tile, u32 i) { return tile + (rank + i * wide) * LOAD_BYTES; };
     vector v[UNROLL];
-    load_tile(v, tile, stop@{given.argument});
+    // All loads of a tile before the first use; those from stop on are left out.
+    const auto load_tile = [&](u64 tile) {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i)@{given.argument});
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i)@{given.argument});
+        }
+    };
+    u64 tile = body;
+    load_tile(tile);
 
 //@ include "lib/begin_parts.cu"
     accumulator edge = @{op.identity};
@@ -42,7 +50,7 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(body - begin) / sizeof(element);
     const u64 between = stop > body ? (stop - body) / sizeof(element) : 0;
-    for (u64 i = threadIdx.x % 32; i < count - between; i += 32) {
+    for (u64 i = rank; i < count - between; i += wide) {
         const u64 at = i < head ? i : i + between;
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
@@ -55,7 +63,7 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
     while (tile < stop) {
 //@     include "lib/take_tile.cu"
         tile += TILE_BYTES;
-        load_tile(v, tile, stop@{given.argument});
+        load_tile(tile);
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
@@ -64,7 +72,7 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) {
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
-            const u64 place = first + tiles * TILE_BYTES + i * 32 * LOAD_BYTES;
+            const u64 place = first + tiles * TILE_BYTES + i * wide * LOAD_BYTES;
             const u64 index = origin + (place - begin) / sizeof(element) + j;
             edge = combine(edge, candidate(part[j].x, index)@{given.argument});
         }

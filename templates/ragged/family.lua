@@ -15,8 +15,10 @@ family.params = {
     { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
     { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load of a long segment" },
     { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
-    { name = "cost", values = { 16, 32, 64, 128 },
+    { name = "cost", values = { 16, 32, 64, 128, 256 },
       doc = "bytes that a segment counts for, beside its elements" },
+    { name = "resident", values = { 1, 2, 3, 4 },
+      doc = "blocks that a multiprocessor has registers for, at least" },
     limits.load,
     { name = "per_sm", values = { 1, 2, 3, 4, 8, 16 }, launch = true,
       doc = "blocks per multiprocessor at most" },
@@ -30,6 +32,10 @@ function family.serves(p)
 end
 
 function family.allowed(c, p, d)
+    if c.block * c.resident > 1024 then
+        return false, "block=%d and resident=%d leave a thread fewer than 64 registers", c.block,
+            c.resident
+    end
     return limits.allowed(c, p, d)
 end
 
@@ -43,10 +49,12 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
+-- Long segments want loads in flight, short ones warps: what a warp does with them takes its time.
 function family.default(p, d)
+    local long = p.layout == "list" or p.count * p.dtype.bytes >= 4096
     return {
-        block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 8, cost = 32,
-        load = "no_allocate", per_sm = 2,
+        block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4, cost = 128,
+        resident = long and 2 or 3, load = "no_allocate", per_sm = long and 2 or 3,
     }
 end
 
@@ -59,6 +67,7 @@ function family.launch(c, p, d)
         blocks_max = math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room)),
         final_threads = 0,
         segments = true,
+        scattered = p.layout == "ragged",
         overlap = limits.overlap(p, d),
     }
 end

@@ -55,7 +55,6 @@ constexpr u64 COST = @{math.max(1, cost // dtype.bytes)};  // elements that a se
 constexpr u64 LEAST = @{2048 // dtype.bytes};  // work of a stretch
 
 constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
-constexpr u64 TILE_BYTES = 32 * UNROLL * LOAD_BYTES;
 
 // The table of chunks, in front of the slots.
 constexpr u64 CHUNKS = 4096;
@@ -115,38 +114,28 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
 //@ end
 }
 
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
-{
-//@ if arch >= 90 then
-    // The next kernel may be launched from now on, and this one may have been launched before the
-    // one before it ended: nothing is read or written until that one is over.
-    asm volatile("griddepcontrol.launch_dependents;");
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@ end
-//@ for _, line in ipairs(given.begin("input", "s.count", "output")) do
-    @{line}
-//@ end
-    const u32 thread = threadIdx.x, warp = thread / 32;
-    if (s.count == 0) {
+// A block's part of the work.
 //@ if whole then
+__device__ __forceinline__ void reduce_all(const element *input, const segments &s,
+                                           @{result.c} *output, void *scratch@{given.parameter})
+{
+    const u32 thread = threadIdx.x;
+    if (s.count == 0) {
         if (blockIdx.x == 0 && thread == 0) finish(output, 0, @{op.identity}, 0@{given.argument});
-//@ end
         return;
     }
     const deal d = deal_of(s, scratch);
     const u64 span = d.stretch * WARPS, blocks = (d.total + span - 1) / span;
     if (blockIdx.x >= blocks) return;
     __shared__ unsigned char order[WARPS][32];
+    __shared__ u32 sum;
     stretch mine;
-//@ if whole then
     accumulator a = @{op.identity};
     bool falls = begin_stretch(mine, s, d, scratch);
-    if (!falls) falls = reduce_stretch(mine, s, d, order[warp], input, a@{given.argument});
+    if (!falls) falls = reduce_stretch(mine, s, d, order[thread / 32], input, a@{given.argument});
     const u32 decrease = __syncthreads_or(falls);
     a = reduce_block(a@{given.argument});
     // Blocks count themselves, and in the upper half those that saw offsets decrease.
-    __shared__ u32 sum;
     if (thread == 0) {
         *slot_of(scratch, blockIdx.x) = a;
         __threadfence();
@@ -165,25 +154,39 @@ redtune_reduce(const element *input, segments s, @{result.c} *output, void *scra
     if (thread == 0) finish(output, 0, a, d.total - s.count * COST@{given.argument});
 }
 //@ else
+// PACKED: offsets say where segments begin and end.
+template <bool PACKED>
+__device__ __forceinline__ void reduce_all(const element *input, const segments &s,
+                                           @{result.c} *output, void *scratch@{given.parameter})
+{
+    if (s.count == 0) return;
+    const deal d = deal_of(s, scratch);
+    const u64 span = d.stretch * WARPS, blocks = (d.total + span - 1) / span;
+    if (blockIdx.x >= blocks) return;
+    const u32 thread = threadIdx.x, warp = thread / 32;
     __shared__ edge edges[2 * WARPS];
     __shared__ chain chains[2];
-    __shared__ bool redoes;
-    __shared__ packed packs[WARPS];
     if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
     if (thread < 2) chains[thread].complete = false;
     __syncthreads();
+    stretch mine;
     bool falls = begin_stretch(mine, s, d, scratch);
-    if (!falls && are_doubtful(s))
-        falls = reduce_packed(mine, s, d, edges + 2 * warp, packs[warp], input, output@{given.argument});
-    else if (!falls)
-        falls = reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
+    if (PACKED) {
+        __shared__ packed packs[WARPS];
+        if (!falls)
+            falls = reduce_packed(mine, s, d, edges + 2 * warp, packs[warp], input, output@{given.argument});
+    } else {
+        __shared__ unsigned char order[WARPS][32];
+        reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
+    }
     u32 decrease = __syncthreads_or(falls);
     falls = warp == 0 && meet(edges, chains, span, blocks, scratch, output@{given.argument});
     decrease |= __syncthreads_or(falls);
     for (u32 i = 0; i < 2; i++)
         if (chains[i].complete) join(chains[i], scratch, output@{given.argument});
-    if (!are_doubtful(s)) return;
+    if (!PACKED) return;
     // Blocks count themselves, and in the upper half those that saw offsets decrease.
+    __shared__ bool redoes;
     __threadfence();
     __syncthreads();
     if (thread == 0) {
@@ -199,4 +202,24 @@ redtune_reduce(const element *input, segments s, @{result.c} *output, void *scra
     for (u32 block = thread; block < blocks; block += BLOCK) *counter_of(scratch, block) = 0;
     reduce_slowly(input, s, output@{given.argument});
 }
+//@ end
+
+//@ local kernels = whole and { { "redtune_reduce", "" } }
+//@     or { { "redtune_reduce", "<true>" }, { "redtune_scattered", "<false>" } }
+//@ for _, kernel in ipairs(kernels) do
+extern "C" __global__ void __launch_bounds__(@{block}, @{resident})
+@{kernel[1]}(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+{
+//@     if arch >= 90 then
+    // The next kernel may be launched from now on, and this one may have been launched before the
+    // one before it ended: nothing is read or written until that one is over.
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+//@     end
+//@     for _, line in ipairs(given.begin("input", "s.count", "output")) do
+    @{line}
+//@     end
+    reduce_all@{kernel[2]}(input, s, output, scratch@{given.argument});
+}
+
 //@ end

@@ -1,9 +1,9 @@
-//@ -- Segments that lie one after the other, as offsets give them: the warp brings the elements of
-//@ -- several into shared memory by wide loads, and then some lanes take each.
+//@ -- Segments that lie one after the other, as offsets give them: a warp takes several at once. It
+//@ -- brings the elements of short ones into shared memory by wide loads, and then some lanes take each.
 constexpr u32 BATCH = 128;  // segments whose offsets a warp has at a time
 constexpr u32 STAGE_BYTES = @{stage_bytes};
 constexpr u64 STAGE = STAGE_BYTES / sizeof(element);  // elements that a warp stages at a time
-constexpr u32 STAGED_LOADS = 8;  // in flight
+constexpr u64 DIRECT = 512 / sizeof(element);  // elements of segments that are not staged, on average
 
 // A warp's part of shared memory.
 struct packed {
@@ -39,15 +39,15 @@ __device__ __forceinline__ const element *stage(char *staged, const element *inp
     const u64 low = begin / LOAD_BYTES * LOAD_BYTES;
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
     const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
-    for (u64 at = body; at < stop; at += 32 * STAGED_LOADS * LOAD_BYTES) {
-        vector v[STAGED_LOADS];
+    for (u64 at = body; at < stop; at += 32 * UNROLL * LOAD_BYTES) {
+        vector v[UNROLL];
 #pragma unroll
-        for (u32 i = 0; i < STAGED_LOADS; i++) {
+        for (u32 i = 0; i < UNROLL; i++) {
             const u64 place = at + (lane + i * 32) * LOAD_BYTES;
             if (place < stop) v[i] = load_vector(place@{given.argument});
         }
 #pragma unroll
-        for (u32 i = 0; i < STAGED_LOADS; i++) {
+        for (u32 i = 0; i < UNROLL; i++) {
             const u64 place = at + (lane + i * 32) * LOAD_BYTES;
             if (place < stop) store_piece(staged + (place - low), v[i]);
         }
@@ -93,10 +93,13 @@ __device__ __forceinline__ void reduce_staged(const element *staged, const i64 *
         // Lanes whose segments begin in the same bank begin at different elements of them.
         const u32 turn = low * (u32)sizeof(element) / 128 & (0x80000000u >> __clz(count | 1)) - 1;
         accumulator a = @{op.identity};
+        if (there) {
+            u32 at = turn + lane % wide;
 #pragma unroll 4
-        for (u32 i = lane % wide; there && i < count; i += wide) {
-            const u32 at = i + turn;
-            a = take_staged(a, from, at < count ? at : at - count@{given.argument});
+            for (; at < count; at += wide) a = take_staged(a, from, at@{given.argument});
+            at -= count;
+#pragma unroll 4
+            for (; at < turn; at += wide) a = take_staged(a, from, at@{given.argument});
         }
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
         if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
@@ -111,6 +114,28 @@ __device__ __forceinline__ void reduce_staged(const element *staged, const i64 *
         for (u32 i = lane; i < count; i += 32) a = take_staged(a, staged + low, i@{given.argument});
         a = reduce_warp(a@{given.argument});
         if (lane == 0) finish(output, number + r, a, count@{given.argument});
+    }
+}
+
+// Those segments from memory, each by `wide` lanes; what the stretch has of them.
+__device__ __forceinline__ void reduce_several(const stretch &mine, const deal &d, const element *input,
+                                               const i64 *offset, u32 n, u64 number, edge *edges,
+                                               @{result.c} *output@{given.parameter})
+{
+    const u32 lane = threadIdx.x % 32, wide = n > 2 ? 8 : n > 1 ? 16 : 32;
+    for (u32 next = lane / wide; __any_sync(ALL, next < n); next += 32 / wide) {
+        const u32 r = next < n ? next : n - 1;
+        const u64 count = next < n ? offset[r + 1] - offset[r] : 0;
+        const u64 before = offset[r] - d.origin + (number + r) * COST;
+        const u64 low = elements_before(mine.from, before, count);
+        const u64 high = elements_before(mine.to, before, count);
+        accumulator a = reduce_run(input + offset[r] + low, high - low@{indexed and ", low" or ""}, lane % wide,
+                                   wide@{given.argument});
+//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
+        if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@ end
+        if (next < n && lane % wide == 0)
+            deliver(mine, number + r, a, count, before, edges, output@{given.argument});
     }
 }
 
@@ -167,10 +192,11 @@ __device__ __forceinline__ bool reduce_packed(const stretch &mine, const segment
                 const u32 first = j * 32 + __ffs(over) - 1;
                 if (over && first < stop && first >= k) stop = first;
             }
-            if (stop <= k) {
-                reduce_alone(mine, base + k, input + begin, mem.offset[k + 1] - begin, before, edges,
-                             output@{given.argument});
-                k++;
+            const u32 several = stop > k ? stop - k : 1;
+            if (stop <= k || mem.offset[stop] - begin >= several * DIRECT) {
+                reduce_several(mine, d, input, mem.offset + k, several, base + k, edges,
+                               output@{given.argument});
+                k += several;
                 continue;
             }
             __syncwarp();

@@ -30,20 +30,20 @@ __device__ __forceinline__ bool begin_stretch(stretch &mine, const segments &s, 
     return !is_right;
 }
 
-//@ if not whole then
-// The whole warp: what its stretch has of a segment of `count` elements, with the work `before` it.
-__device__ __forceinline__ void reduce_alone(const stretch &mine, u64 segment, const element *from,
-                                             u64 count, u64 before, edge *edges,
-                                             @{result.c} *output@{given.parameter})
+// How many of `count` elements, behind a segment's cost and the work `before` it, stand before the
+// work `at`.
+__device__ __forceinline__ u64 elements_before(u64 at, u64 before, u64 count)
 {
-    const u64 head = before + COST;
-    const u64 skipped = mine.from > head ? mine.from - head : 0;
-    const u64 reached = mine.to > head ? mine.to - head : 0;
-    const u64 low = skipped < count ? skipped : count, high = reached < count ? reached : count;
-    accumulator a = reduce_run(from + low, high - low@{indexed and ", low" or ""}@{given.argument});
-    a = reduce_warp(a@{given.argument});
-    if (threadIdx.x % 32 > 0) return;
-    const bool from_before = before < mine.from, goes_on = head + count > mine.to;
+    const u64 head = before + COST, passed = at > head ? at - head : 0;
+    return passed < count ? passed : count;
+}
+
+//@ if not whole then
+// One lane: a is what the stretch has of a segment of `count` elements, with the work `before` it.
+__device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumulator a, u64 count,
+                                        u64 before, edge *edges, @{result.c} *output@{given.parameter})
+{
+    const bool from_before = before < mine.from, goes_on = before + COST + count > mine.to;
     if (!from_before && !goes_on) finish(output, segment, a, count@{given.argument});
     if (from_before) edges[0] = edge{segment, before, count, @{acc.copy("a")}};
     if (goes_on) edges[1] = edge{segment, before, count, @{op.identity}};
@@ -101,15 +101,15 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
             rest &= rest - 1;
             const element *const from = (const element *)__shfl_sync(ALL, (u64)elements, whose);
             const u64 n = __shfl_sync(ALL, count, whose), begin = __shfl_sync(ALL, at, whose);
+            const u64 low = elements_before(mine.from, begin, n);
+            const u64 high = elements_before(mine.to, begin, n);
+//@ local index = indexed and (whole and ", begin - (base + whose) * COST + low" or ", low") or ""
+            const accumulator share = reduce_run(from + low, high - low@{index}, lane, 32@{given.argument});
 //@ if whole then
-            const u64 head = begin + COST;
-            const u64 skipped = mine.from > head ? mine.from - head : 0;
-            const u64 reached = mine.to > head ? mine.to - head : 0;
-            const u64 low = skipped < n ? skipped : n, high = reached < n ? reached : n;
-//@     local index = indexed and ", begin - (base + whose) * COST + low" or ""
-            a = combine(a, reduce_run(from + low, high - low@{index}@{given.argument})@{given.argument});
+            a = combine(a, share@{given.argument});
 //@ else
-            reduce_alone(mine, base + whose, from, n, begin, edges, output@{given.argument});
+            const accumulator all = reduce_warp(share@{given.argument});
+            if (lane == 0) deliver(mine, base + whose, all, n, begin, edges, output@{given.argument});
 //@ end
         }
     }
