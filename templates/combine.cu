@@ -36,9 +36,29 @@ redtune_combine(slot *slots, u32 n, u64 first, u64 count, @{result.c} *output@{g
     @{line}
 //@ end
     accumulator a = @{op.identity};
-    for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, slots[i].a@{given.argument});
-//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
+//@ if order == "fixed" then
+    // The slots are nodes side by side. A lane takes an aligned run of them, neighbours first; what
+    // waits for its neighbour stands at each bit of how many it has taken.
+    u32 each = 1, taken = 0;
+    while (each * 32 < n) each *= 2;
+    accumulator level[32];
+    for (u32 i = threadIdx.x * each; taken < each && i < n; i++, taken++) {
+        u32 k = 0;
+        a = slots[i].a;
+        for (; taken >> k & 1; k++) a = combine(level[k], a@{given.argument});
+        level[k] = a;
+    }
+    a = @{op.identity};
+    for (u32 k = 0; taken >> k; k++)
+        if (taken >> k & 1) a = combine(level[k], a@{given.argument});
+//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
     a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@     end
+//@ else
+    for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, slots[i].a@{given.argument});
+//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@     end
 //@ end
     if (threadIdx.x > 0) return;
 //@ if indexed then

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "check.h"
 #include "device.h"
+#include "order_reference.h"
 
 static redtune_error err;
 static device gpu;
@@ -115,6 +116,62 @@ static void two_results_come_from_all_pieces(void) {
         const double variance = (squares - sum * mean) / (ELEMENTS - 1);
         CHECK(fabs(reading.second.f64 - variance) < 1e-9 * variance);
     }
+}
+
+/* ---- in fixed order -------------------------------------------------------------------------- */
+
+/* More elements than SLOTS pieces of a chunk have. */
+enum { UNEVEN_MAX = 1100003 };
+static float uneven[2][UNEVEN_MAX];
+
+static redtune_status serve_uneven(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                   redtune_error *failure) {
+    supply *self = user;
+    uint64_t count = capacity / sizeof(float);
+    (void)failure;
+    if (count > self->count - self->served) count = self->count - self->served;
+    if (self->most && count > self->most) count = self->most;
+    memcpy(buffer, &uneven[self->input][self->served], count * sizeof(float));
+    self->served += count;
+    *bytes = count * sizeof(float);
+    return REDTUNE_OK;
+}
+
+/* An input that has more than was expected comes in pieces, of `expected` elements at first. */
+static void check_pieces(const char *op, uint64_t expected, uint64_t count, size_t most) {
+    redtune_problem problem = problem_of(op, expected), resolved;
+    redtune_reading reading;
+    redtune_value wanted[2];
+    pair inputs;
+    problem.order = REDTUNE_ORDER_FIXED;
+    set_pair(&inputs, count, most, !strcmp(op, "dot"));
+    inputs.first.read = inputs.second.read = serve_uneven;
+    CHECK_OK(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), err);
+    CHECK(reading.pieces > 1);
+    CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+    rdt_order_reference_reduce(&resolved, uneven[0], uneven[1], count, wanted);
+    check_that(reading.value.f32 == wanted[0].f32, __FILE__, __LINE__,
+               "%s of %llu elements in %llu pieces is %.9g and should be %.9g", op,
+               (unsigned long long)count, (unsigned long long)reading.pieces,
+               (double)reading.value.f32, (double)wanted[0].f32);
+    if (reading.second_dtype) CHECK(reading.second.f32 == wanted[1].f32);
+}
+
+static void pieces_have_the_bits_of_the_whole(void) {
+    NEED_GPU();
+    static const char *const ops[] = {"sum", "mean", "sum_sumsq", "var", "dot"};
+    uint64_t state = 1;
+    for (size_t i = 0; i < 2 * (size_t)UNEVEN_MAX; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uneven[i / UNEVEN_MAX][i % UNEVEN_MAX] =
+            ldexpf((float)(int32_t)(state >> 32), -(int)(state >> 60));
+    }
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        check_pieces(ops[i], 1, 2049, 0);
+        check_pieces(ops[i], 1500, 100003, 700);
+    }
+    check_pieces("sum", 7000, 300001, 12345);
+    check_pieces("sum", 1, UNEVEN_MAX, 0);
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -229,6 +286,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(two_inputs_are_read_in_step),
         FACT(two_results_come_from_all_pieces),
+        FACT(pieces_have_the_bits_of_the_whole),
         FACT(arrays_of_two_inputs_are_cut_alike),
         FACT(second_results_lie_behind_the_first),
         FACT(inputs_of_other_lengths_are_refused),

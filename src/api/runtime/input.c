@@ -6,6 +6,10 @@
  * are full, they are combined into the first. Only the end divides, takes a root or rounds, so that
  * integers come out as from one piece.
  *
+ * In fixed order a piece is a power of two of chunks, except the last, and SLOTS of them a group,
+ * whose accumulator is kept apart: pieces and groups are nodes of the tree of docs/order.md, so
+ * that the result has the bits of one piece.
+ *
  * A reader gives what it has, so that the pieces are as long as the first input's reader makes
  * them; the second input's is read until a piece has as many of its elements. */
 #include "api/runtime/plan.h"
@@ -37,11 +41,14 @@ typedef struct reading {
     redtune_plan *plan;
     size_t piece_bytes, element_bytes; /* a piece of one input */
     buffers sets[SETS];
-    rdt_buffer slots; /* one more than SLOTS, for the result */
+    rdt_buffer slots; /* SLOTS, one for the result, and SLOTS of groups */
     uint32_t slot_count;
-    uint64_t read_count; /* elements of the first input; some are still to be reduced */
+    uint32_t group_count; /* in fixed order */
+    uint64_t read_count;  /* elements of the first input; some are still to be reduced */
     redtune_reading so_far;
 } reading;
+
+static bool is_fixed(const reading *self) { return self->problem.order == REDTUNE_ORDER_FIXED; }
 
 /* Pieces no larger than what is expected to come, nor than what the GPU has room for. They hold
  * whole elements, which any multiple of 16 bytes does; rounding down would leave the last few
@@ -57,13 +64,16 @@ static redtune_status choose_piece(reading *self, redtune_error *err) {
     while (bytes > free_bytes / shares && bytes > PIECE_BYTES_MIN) bytes /= 2;
     if (bytes < PIECE_BYTES_MIN) bytes = PIECE_BYTES_MIN;
     self->piece_bytes = (bytes + 15) / 16 * 16;
+    if (is_fixed(self))
+        for (self->piece_bytes = PIECE_BYTES_MIN; self->piece_bytes < bytes;)
+            self->piece_bytes *= 2;
     return REDTUNE_OK;
 }
 
 static redtune_status open_buffers(reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     redtune_status status = rdt_buffer_create(
-        driver, (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES_MAX, &self->slots, err);
+        driver, (size_t)(2 * SLOTS + 1) * RDT_ACCUMULATOR_BYTES_MAX, &self->slots, err);
     for (int i = 0; !status && i < SETS; i++) {
         buffers *set = &self->sets[i];
         for (int k = 0; !status && k < self->readers.count; k++) {
@@ -119,8 +129,8 @@ static redtune_status read_second(const reading *self, buffers *set, size_t byte
 /* Reads the next piece; filled_bytes is 0 at the end. */
 static redtune_status read_piece(reading *self, buffers *set, redtune_error *err) {
     size_t bytes = 0;
-    redtune_status status =
-        rdt_readers_read(&self->readers, 0, set->staging[0].data, self->piece_bytes, &bytes, err);
+    redtune_status status = (is_fixed(self) ? rdt_readers_fill : rdt_readers_read)(
+        &self->readers, 0, set->staging[0].data, self->piece_bytes, &bytes, err);
     if (!status && self->readers.count > 1) status = read_second(self, set, bytes, err);
     if (status) return status;
     self->read_count += bytes / self->element_bytes;
@@ -185,14 +195,15 @@ static redtune_status finish_piece(reading *self, buffers *set, redtune_error *e
 
 /* ---- all pieces ------------------------------------------------------------------------------ */
 
-/* The slots' accumulators become one, in the first of them; output: where the result goes, if it
- * is to be finished. */
-static redtune_status combine_slots(reading *self, CUdeviceptr output, redtune_error *err) {
+/* The accumulators of `count` slots from `first` on become one, in the first of them; output: where
+ * the result goes, if it is to be finished. */
+static redtune_status combine_slots(reading *self, uint32_t first, uint32_t count,
+                                    CUdeviceptr output, redtune_error *err) {
     buffers *set = &self->sets[0];
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < SETS; i++) status = finish_piece(self, &self->sets[i], err);
-    rdt_combination all = {.slots = slot_address(self, 0),
-                           .slot_count = self->slot_count,
+    rdt_combination all = {.slots = slot_address(self, first),
+                           .slot_count = count,
                            .count = self->so_far.count,
                            .output = output};
     rdt_operands_set_scalars(rdt_op_find(self->problem.op), self->parameters, &all.given);
@@ -203,8 +214,42 @@ static redtune_status combine_slots(reading *self, CUdeviceptr output, redtune_e
     if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
     if (status) return status;
     set->busy = true;
-    self->slot_count = 1;
     return finish_piece(self, set, err);
+}
+
+enum { GROUPS = SLOTS + 1 /* the first slot of theirs */ };
+
+/* The pieces in the slots become a group. */
+static redtune_status end_group(reading *self, redtune_error *err) {
+    if (self->group_count == SLOTS)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce more than %d pieces of %zu bytes in fixed order",
+                        SLOTS * SLOTS, self->piece_bytes);
+    const CUdeviceptr group = slot_address(self, GROUPS + self->group_count);
+    redtune_status status = combine_slots(self, 0, self->slot_count, 0, err);
+    if (status) return status;
+    CUresult rc = self->driver->memcpy_dtod_async(
+        group, slot_address(self, 0), rdt_plan_executable(self->plan)->launch.slot_bytes,
+        self->sets[0].stream);
+    self->group_count++;
+    self->slot_count = 0;
+    status = rdt_driver_check(self->driver, rc, err, "keep what pieces give");
+    return status ? status : rdt_stream_wait(self->driver, self->sets[0].stream, err);
+}
+
+/* Makes room for the next piece. */
+static redtune_status empty_slots(reading *self, redtune_error *err) {
+    if (is_fixed(self)) return end_group(self, err);
+    redtune_status status = combine_slots(self, 0, self->slot_count, 0, err);
+    self->slot_count = 1;
+    return status;
+}
+
+static redtune_status finish_pieces(reading *self, redtune_error *err) {
+    const CUdeviceptr output = slot_address(self, SLOTS);
+    if (!self->group_count) return combine_slots(self, 0, self->slot_count, output, err);
+    redtune_status status = self->slot_count ? end_group(self, err) : REDTUNE_OK;
+    return status ? status : combine_slots(self, GROUPS, self->group_count, output, err);
 }
 
 /* An empty input has one piece of no elements, so that the op's own rule gives its value. */
@@ -220,13 +265,13 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     if (status || whole) return status ? status : finish_piece(self, &sets[0], err);
     status = start_piece(self, &sets[1], err);
     for (int turn = 0; !status; turn = (turn + 1) % SETS) {
-        if (self->slot_count == SLOTS) status = combine_slots(self, 0, err);
+        if (self->slot_count == SLOTS) status = empty_slots(self, err);
         if (!status) status = finish_piece(self, &sets[turn], err);
         if (!status) status = read_piece(self, &sets[turn], err);
         if (status || !sets[turn].filled_bytes) break;
         status = start_piece(self, &sets[turn], err);
     }
-    return status ? status : combine_slots(self, slot_address(self, SLOTS), err);
+    return status ? status : finish_pieces(self, err);
 }
 
 static redtune_status read_result(reading *self, redtune_error *err) {

@@ -43,10 +43,6 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
                         rt ? "out" : "rt");
     redtune_problem resolved;
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
-    if (!status && accumulates && resolved.order == REDTUNE_ORDER_FIXED)
-        status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                          "cannot reduce in pieces in fixed order: give the whole at once, at most "
-                          "64 MiB of it where it is read, or set order to REDTUNE_ORDER_FREE");
     if (status) return status;
     redtune_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return rdt_fail_memory(err, sizeof *plan);
