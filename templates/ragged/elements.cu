@@ -45,7 +45,9 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
     load_tile(tile);
 
 //@ include "lib/begin_parts.cu"
+//@ if not op.part then
     accumulator edge = @{op.identity};
+//@ end
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(body - begin) / sizeof(element);
@@ -54,6 +56,8 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
         const u64 at = i < head ? i : i + between;
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
+//@     elseif op.part then
+        part[0] = @{op.part.take("part[0]", "load_element(input + at)")};
 //@     else
         edge = combine(edge, map(load_element(input + at)@{given.argument})@{given.argument});
 //@     end
