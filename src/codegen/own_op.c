@@ -133,6 +133,7 @@ static int read_entry(lua_State *state) {
     self->traits->greatest = number_in(state, "greatest");
     lua_getfield(state, -1, "lines");
     self->op->line.name = (int)number_in(state, "name");
+    self->op->line.functions = (int)number_in(state, "functions");
     self->op->line.map = (int)number_in(state, "map");
     self->op->line.identity = (int)number_in(state, "identity");
     self->op->line.combine = (int)number_in(state, "combine");

@@ -25,9 +25,9 @@ typedef struct rdt_own_op {
     char *text;
     size_t bytes;
     struct {
-        int name, map, identity, combine, examples;
-    } line;      /* where these stand */
-    bool rounds; /* an accumulator has floats */
+        int name, functions, map, identity, combine, examples; /* functions: or make */
+    } line;                                                    /* where these stand */
+    bool rounds;                                               /* an accumulator has floats */
     size_t example_count;
     rdt_own_example *examples;
 } rdt_own_op;

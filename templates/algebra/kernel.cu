@@ -17,8 +17,28 @@ typedef @{acc.c} accumulator;
 
 //@ include "lib/given.cu"
 //@ include "lib/conversions.cu"
+// A loop without an end would keep the GPU for ever. So a thread counts the turns of the op's loops,
+// and ends them all once they are more than TURNS for one element, or for two that are combined.
+constexpr u32 TURNS = 1 << 14;
+__shared__ u32 turns[@{block}];
+
+__device__ void begin_turns()
+{
+    if (turns[threadIdx.x] <= TURNS) turns[threadIdx.x] = 0;
+}
+
+__device__ bool goes_on()
+{
+    if (turns[threadIdx.x] <= TURNS) turns[threadIdx.x]++;
+    return turns[threadIdx.x] <= TURNS;
+}
+
 //@ if op.functions then
+#define while(...) while ((__VA_ARGS__) && goes_on())
+#define for(...) for (__VA_ARGS__) if (!goes_on()) break; else
 @{op.functions}
+#undef while
+#undef for
 //@ end
 // One to a thread, as tuner/measure/own_check.c has it.
 struct question {
@@ -37,12 +57,14 @@ __device__ value read(const element *from)
 
 __device__ accumulator of_element(const question &q, u64 i@{given.parameter})
 {
+    begin_turns();
     const value x = read(q.elements[0] + i)@{two and ", y = read(q.elements[1] + i)" or ""};
     return @{op.map("x", two and "y" or nil)};
 }
 
 __device__ accumulator combine(accumulator a, accumulator b@{given.parameter})
 {
+    begin_turns();
     return @{op.combine("a", "b")};
 }
 
@@ -82,6 +104,7 @@ __device__ void answer(const question &q, accumulator &left, accumulator &right@
 
 struct alignas(16) result_slot {
     @{result.c} value;
+    alignas(8) u32 endless;  // behind 8 bytes of the first: a loop took too many turns
 //@ if second then
     alignas(16) @{second.c} second;
 //@ end
@@ -97,6 +120,7 @@ redtune_reduce(const question *questions, u64 count, result_slot *output@{rest})
     for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         const question q = questions[i];
         accumulator left, right;
+        turns[threadIdx.x] = 0;
         answer(q, left, right@{given.argument});
 //@ for way, side in ipairs { "left", "right" } do
 //@     local first, other = op.finalize(side, "q.count")
@@ -104,6 +128,7 @@ redtune_reduce(const question *questions, u64 count, result_slot *output@{rest})
 //@     if second then
         output[2 * i + @{way - 1}].second = @{other};
 //@     end
+        output[2 * i + @{way - 1}].endless = turns[threadIdx.x] > TURNS;
 //@ end
     }
 }

@@ -320,7 +320,7 @@ return function(given, name, text)
         greatest = greatest, examples = given.examples, rounds = true,
         lines = {},
     }
-    for _, key in ipairs { "name", "map", "identity", "combine", "examples" } do
+    for _, key in ipairs { "name", "functions", "map", "identity", "combine", "examples" } do
         entry.lines[key] = line_at(text, find_field(text, key) or find_field(text, "make") or 1)
     end
     if given.make then

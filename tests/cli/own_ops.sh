@@ -186,6 +186,10 @@ a_wrong_file_gets_one_line() {
     wrong associative 's/"a + b"/"a + b + 0.5 * fmin(a, b)"/' "9: combine is not associative: "
     wrong example 's/result = 2 /result = 3 /' "11: example 1 gives 2 and should give 3; correct"
     wrong endless '1s/.*/while true do end/' "1: it runs too long"
+    wrong turning 's/map = "log(/functions = "__device__ double spin(double x) { for (;;) x += 1; return x; }",\n    map = "spin(/' \
+        "8: a loop of its CUDA text goes on for more than 16384 turns; let it"
+    wrong waiting 's/map = "log(/functions = "__device__ double spin(double x) { while (x == x); return x; }",\n    map = "spin(/' \
+        "8: a loop of its CUDA text goes on for more than 16384 turns; let it"
     wrong cuda 's/log((double)x)/log((double)x/' '8: NVRTC says: expected a ")"; correct'
     wrong undefined 's/"log((double)x)"/logarithm/' "8: undefined name 'logarithm'; correct"
     wrong undefined_cuda 's/log(/logarithm(/' '8: NVRTC says: identifier "logarithm" is undefined'

@@ -14,6 +14,7 @@ enum {
     TRIALS = 64,    /* of each law */
     COUNT_MAX = 48, /* elements of one */
     ANSWER_BYTES = 16,
+    ENDLESS_AT = 8, /* of the first result's: whether a loop was ended */
 };
 
 /* Which two ways of combining are compared (templates/algebra/kernel.cu). */
@@ -110,6 +111,21 @@ static bool is_within(double a, double b, double bound) {
     return a == b || fabs(a - b) <= bound;
 }
 
+static redtune_status refuse_endless(const checking *self, const unsigned char *answers,
+                                     size_t count, redtune_error *err) {
+    for (size_t i = 0; i < 2 * count; i++) {
+        uint32_t endless;
+        memcpy(&endless, answers + i * self->outputs * ANSWER_BYTES + ENDLESS_AT, sizeof endless);
+        if (endless)
+            return refuse_op(
+                self, self->file->line.functions,
+                "a loop of its CUDA text goes on for more than 16384 turns; let it end "
+                "after fewer",
+                err);
+    }
+    return REDTUNE_OK;
+}
+
 /* Asks them, of elements on the GPU. */
 static redtune_status ask_both(const checking *self, const question *questions, size_t count,
                                const double *parameters, unsigned char *answers,
@@ -122,9 +138,10 @@ static redtune_status ask_both(const checking *self, const question *questions, 
                                              count * sizeof *questions, self->stream, err);
     if (!status)
         status = rdt_kernel_start(self->kernel, &self->launch, &operands, self->stream, err);
-    return status ? status
-                  : rdt_buffer_read(self->driver, answers, self->answers.address,
-                                    count * 2 * self->outputs * ANSWER_BYTES, self->stream, err);
+    if (!status)
+        status = rdt_buffer_read(self->driver, answers, self->answers.address,
+                                 count * 2 * self->outputs * ANSWER_BYTES, self->stream, err);
+    return status ? status : refuse_endless(self, answers, count, err);
 }
 
 /* Where elements of an input begin on the GPU. */
