@@ -292,6 +292,28 @@ static void a_large_mean_leaves_the_variance_its_digits(void) {
     check_large_mean(REDTUNE_BF16, 128, 0x1p-22);
 }
 
+/* An infinity that a thread begins with. */
+static void an_infinity_is_the_mean_beside_a_variance(void) {
+    static const rdt_extents extents = {.count = 64, .outer = 1, .inner = 1, .step = 1};
+    redtune_problem problem = {.op = REDTUNE_MEAN_VAR, .dtype = REDTUNE_F32, .count = 64};
+    float elements[64];
+    subject self;
+    redtune_value got = {.u64 = 0};
+    if (!gpu.context) SKIP("there is no GPU");
+    for (int i = 0; i < 64; i++) elements[i] = i % 16 ? (float)i : INFINITY;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, here.buffer[0].address, elements, sizeof elements,
+                              gpu.stream, &err),
+             err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    launch(&self, &extents, 0, NULL);
+    CHECK_OK(
+        rdt_buffer_read(gpu.driver, &got, here.output[0].address, sizeof got.f32, gpu.stream, &err),
+        err);
+    CHECK(isinf(got.f32) && got.f32 > 0);
+    subject_close(&self);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(whole_arrays_have_their_results),
@@ -301,6 +323,7 @@ int main(int argc, char **argv) {
         FACT(a_tolerance_is_not_rounded_up),
         FACT(subnormal_numbers_have_logarithms),
         FACT(a_large_mean_leaves_the_variance_its_digits),
+        FACT(an_infinity_is_the_mean_beside_a_variance),
     };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
