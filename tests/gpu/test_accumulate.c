@@ -91,7 +91,7 @@ static void for_each_op(void (*fact)(const accumulation *self, const void *eleme
     static const redtune_dtype dtypes[] = {REDTUNE_I8,   REDTUNE_U32, REDTUNE_I64,
                                            REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64};
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++) /* the reference has */
+         op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
             redtune_problem problem = {op->op, dtypes[i], REDTUNE_DTYPE_NONE, COUNT};
             rdt_test_data *data = NULL;

@@ -82,7 +82,7 @@ static void check_problem(const redtune_problem *problem) {
 static void pieces_give_the_result_of_the_whole(void) {
     size_t tried = 0;
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++)
+         op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = 0; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 0};
@@ -96,7 +96,7 @@ static void pieces_give_the_result_of_the_whole(void) {
 
 static void every_piece_is_a_problem_of_its_own(void) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++)
+         op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = 0; result <= REDTUNE_F64; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 0};
@@ -148,7 +148,7 @@ static void infinity_and_nan_are_kept(void) {
 static void empty_pieces_change_nothing(void) {
     static const uint8_t element[] = {7};
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++) {
+         op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++) {
         redtune_problem problem = {op->op, REDTUNE_U8, REDTUNE_DTYPE_NONE, 0};
         CHECK_INT(rdt_problem_resolve(&problem, &problem, NULL), REDTUNE_OK);
         rdt_fold fold = rdt_fold_begin(&problem);

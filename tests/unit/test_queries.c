@@ -111,7 +111,7 @@ static bool row_names(const char *column, const char *name) {
 /* Of every op that has an enumerator, and every dtype. */
 static void the_page_names_each_op_and_dtype(void) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++)
+         op < &rdt_op_compiled_in.entry[rdt_op_compiled_in.count]; op++)
         if (!row_names("op", op->name)) CHECK_TEXT("an op that is not in the page", op->name);
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
         if (!row_names("dtype", dtype->name))

@@ -13,7 +13,7 @@ static redtune_error err;
 /* Runs the fact for every op of every dtype, with the usual result. */
 static void for_each_problem(void (*fact)(const redtune_problem *problem)) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
-         op <= &rdt_op_compiled_in.entry[REDTUNE_XOR]; op++)
+         op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
             redtune_problem problem = {op->op, dtype->dtype, REDTUNE_DTYPE_NONE, 0};
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
