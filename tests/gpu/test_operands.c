@@ -33,11 +33,11 @@ typedef struct shape {
     rdt_extents extents;
     uint64_t offset[2]; /* elements before the first one of each input */
     uint64_t count;     /* of a result, as the GPU is told; or that of the extents */
-    bool goes_on;       /* from HELD */
+    bool goes_on;       /* from HELD and HELD_SECOND */
     bool on_gpu;        /* the parameters lie there */
 } shape;
 
-enum { HELD = 3 };
+enum { HELD = 3, HELD_SECOND = 5 };
 
 /* A kernel under test, and its op's number here. */
 typedef struct trial {
@@ -96,7 +96,7 @@ static redtune_status fill_outputs(trial *all, const shape *at) {
     redtune_status status = REDTUNE_OK;
     for (int k = 0; !status && k < ops[all->op].outputs; k++) {
         const size_t size = redtune_dtype_bytes(all->result[k]);
-        const redtune_value held = stored(all->result[k], HELD);
+        const redtune_value held = stored(all->result[k], k ? HELD_SECOND : HELD);
         memset(bytes, POISON, sizeof bytes);
         for (uint64_t r = 0; at->goes_on && r < at->extents.outer * at->extents.inner; r++)
             memcpy(bytes + r * size, held.bytes, size);
@@ -147,7 +147,7 @@ static bool is_close(redtune_dtype dtype, double got, double wanted) {
 
 static bool check_result(const trial *all, const shape *at, uint64_t r, const double got[2]) {
     static elements of;
-    double wanted[2] = {at->goes_on ? HELD : 0, at->goes_on ? HELD : 0};
+    double wanted[2] = {at->goes_on ? HELD : 0, at->goes_on ? HELD_SECOND : 0};
     gather(all, at, r, &of);
     ops[all->op].compute(all->self.problem.dtype, &of, wanted);
     for (int k = 0; k < ops[all->op].outputs; k++)
