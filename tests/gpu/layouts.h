@@ -276,7 +276,7 @@ static void check_point(const layout_test *test, const redtune_problem *problem,
 static bool is_sampled(const redtune_problem *problem, size_t turn) {
     enum { ONE_OF = 9 };
     return (int)problem->op < RDT_REFERENCE_OPS || !device_is_simulated(&gpu) ||
-           turn % ONE_OF == (size_t)family;
+           turn % ONE_OF == (size_t)family % ONE_OF;
 }
 
 /* One kernel of each. */
