@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "cli/bits.h"
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/json.h"
@@ -159,6 +160,7 @@ static int run_verify(const rdt_options *options) {
         rdt_message_print("cannot use --sample with --all: name one");
         return RDT_EXIT_MISUSED;
     }
+    if (options->bits) return rdt_bits_run(options);
     if (rdt_options_read_filter(options, &self.query, &err)) return rdt_message_fail(&err);
     if (options->json) {
         self.json = rdt_json_open(stdout);
@@ -185,6 +187,10 @@ const rdt_command rdt_cmd_verify = {
         "and imported ones that hold need no verifying any more. One that is slower because the\n"
         "GPU is, as the default shows, holds. The table has those that do not hold. Exit status:\n"
         "0 all hold, 1 some do not.\n"
+        "\n"
+        "With --bits nothing is timed: results in fixed order have the same bits on every "
+        "machine,\n"
+        "and the file, which the first one writes, shows that.\n"
         "\n"
         "For example: redtune verify --device 0 --dtype f32 --sample 100\n",
     .run = run_verify,

@@ -42,6 +42,8 @@ const rdt_option rdt_option_table[] = {
      MEMBER(shipped), "of the system's databases, too, such as what redtune comes with"},
     {"sample", 0, "NUMBER", RDT_VERIFY, take_sample, MEMBER(sample),
      "how many winners to try, drawn at random (default: 32)"},
+    {"bits", 0, "FILE", RDT_VERIFY, take_string, MEMBER(bits),
+     "instead: write the bits of standard sums in fixed order there, or compare with it"},
     {"all", 0, NULL, RDT_VERIFY, take_flag, MEMBER(all),
      "try every config that has good measurements"},
     {"op", 0, "OP", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_ops, MEMBER(ops),

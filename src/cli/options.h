@@ -39,7 +39,7 @@ typedef struct rdt_sizes {
 /* The options as given. Zero and NULL: not given. */
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export,
-        *recorded;
+        *recorded, *bits;
     const char *shape;    /* arrays with commas between, read once already */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *op_files; /* read already */

@@ -290,6 +290,24 @@ reduce_says_more_when_asked() {
     want_in_err "the built-in default"
 }
 
+# Also those of another GPU: the file is the one that a simulated one writes.
+bits_are_written_and_compared() {
+    run "$redtune" verify --bits fleet.bits
+    want_exit 0
+    [ "$(grep -c . fleet.bits)" = 16 ] || fail "not a line for each of 16 problems"
+    grep -qx "sum f32 100003 43aceb7a" fleet.bits || fail "not the bits of docs/order.md"
+    run "$redtune" verify --bits fleet.bits
+    want_exit 0
+    want_in_err "16 of 16 results have the bits of fleet.bits"
+    sed -i "s/^sum f32 100003 4/sum f32 100003 5/" fleet.bits
+    run "$redtune" verify --bits fleet.bits
+    want_exit 1
+    want_in_out "here  sum f32 100003 43aceb7a"
+    want_in_out "there sum f32 100003 53aceb7a"
+    run "$redtune" verify --bits none/fleet.bits
+    want_refused 1 "cannot write none/fleet.bits"
+}
+
 doctor_finds_everything() {
     run "$redtune" doctor
     want_exit 0
@@ -304,4 +322,5 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     reduce_takes_what_fits_as_one_piece reduce_sums_raw_elements reduce_goes_along_axes \
     reduce_takes_two_files reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input \
-    reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked doctor_finds_everything
+    reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
+    bits_are_written_and_compared doctor_finds_everything

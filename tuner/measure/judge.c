@@ -180,8 +180,8 @@ static redtune_status give_nodes(rdt_judge *judge, const rdt_question *questions
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
-static redtune_status answer(const rdt_judge *judge, const rdt_question *questions, size_t count,
-                             rdt_answer *answers, redtune_error *err) {
+static redtune_status answer_questions(const rdt_judge *judge, const rdt_question *questions,
+                                       size_t count, rdt_answer *answers, redtune_error *err) {
     const size_t each = judge->answer_bytes;
     const size_t most = count < RDT_JUDGE_QUESTIONS ? count : RDT_JUDGE_QUESTIONS;
     redtune_status status = REDTUNE_OK;
@@ -204,11 +204,11 @@ static redtune_status answer(const rdt_judge *judge, const rdt_question *questio
 
 redtune_status rdt_judge_answer(rdt_judge *judge, const rdt_question *questions, size_t count,
                                 rdt_answer *answers, redtune_error *err) {
-    if (!judge->chunk) return answer(judge, questions, count, answers, err);
+    if (!judge->chunk) return answer_questions(judge, questions, count, answers, err);
     rdt_question *with_nodes = malloc((count + 1) * sizeof *with_nodes);
     if (!with_nodes) return rdt_fail_memory(err, (count + 1) * sizeof *with_nodes);
     redtune_status status = give_nodes(judge, questions, count, with_nodes, err);
-    if (!status) status = answer(judge, with_nodes, count, answers, err);
+    if (!status) status = answer_questions(judge, with_nodes, count, answers, err);
     free(with_nodes);
     return status;
 }

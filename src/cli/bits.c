@@ -1,0 +1,160 @@
+/* Bits: those of standard problems in fixed order, which two machines compare.
+ *
+ * A line has op, dtype, count and the results' bits in hexadecimal. The elements follow from their
+ * index alone: all digits, several magnitudes, both signs. */
+#include "cli/bits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/command.h"
+#include "cli/device.h"
+#include "cli/message.h"
+
+enum { LINE_BYTES = 160 };
+
+static const struct {
+    redtune_op op;
+    redtune_dtype dtype;
+    uint64_t count;
+} problems[] = {
+    {REDTUNE_SUM, REDTUNE_F16, 1000},     {REDTUNE_SUM, REDTUNE_F16, 100003},
+    {REDTUNE_SUM, REDTUNE_BF16, 1000},    {REDTUNE_SUM, REDTUNE_BF16, 100003},
+    {REDTUNE_SUM, REDTUNE_F32, 1000},     {REDTUNE_SUM, REDTUNE_F32, 100003},
+    {REDTUNE_SUM, REDTUNE_F64, 1000},     {REDTUNE_SUM, REDTUNE_F64, 100003},
+    {REDTUNE_SUMSQ, REDTUNE_F32, 100003}, {REDTUNE_MEAN, REDTUNE_BF16, 100003},
+    {REDTUNE_NORM2, REDTUNE_F32, 100003}, {REDTUNE_SUM_SUMSQ, REDTUNE_F32, 100003},
+    {REDTUNE_VAR, REDTUNE_F32, 100003},   {REDTUNE_MEAN_VAR, REDTUNE_F64, 100003},
+    {REDTUNE_DOT, REDTUNE_F16, 100003},   {REDTUNE_DOT, REDTUNE_F64, 100003},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+typedef struct supply {
+    redtune_dtype dtype;
+    uint64_t seed, served, count;
+} supply;
+
+/* SplitMix64 (Steele, Lea, Flood, 2014), as a function of the index. */
+static uint64_t scramble(uint64_t index) {
+    uint64_t z = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* A sign, an exponent from 2^-8 to 2^3 and a fraction, all of them random. */
+static uint64_t standard_element(redtune_dtype dtype, uint64_t random) {
+    static const struct {
+        redtune_dtype dtype;
+        int bits, fraction;
+        uint64_t bias;
+    } formats[] = {{REDTUNE_F16, 16, 10, 15},
+                   {REDTUNE_BF16, 16, 7, 127},
+                   {REDTUNE_F32, 32, 23, 127},
+                   {REDTUNE_F64, 64, 52, 1023}};
+    size_t i = 0;
+    while (formats[i].dtype != dtype) i++;
+    const uint64_t exponent = formats[i].bias - 8 + (random >> 56) % 12;
+    const uint64_t fraction = random & ((UINT64_C(1) << formats[i].fraction) - 1);
+    return (random >> 55 & 1) << (formats[i].bits - 1) | exponent << formats[i].fraction | fraction;
+}
+
+static redtune_status serve_standard(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                     redtune_error *err) {
+    supply *self = user;
+    const size_t each = redtune_dtype_bytes(self->dtype);
+    uint64_t count = capacity / each;
+    (void)err;
+    if (count > self->count - self->served) count = self->count - self->served;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t bits =
+            standard_element(self->dtype, scramble(self->seed + self->served + i));
+        memcpy((char *)buffer + i * each, &bits, each); /* little-endian, as the GPU is */
+    }
+    self->served += count;
+    *bytes = count * each;
+    return REDTUNE_OK;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void add_result_bits(char line[LINE_BYTES], redtune_dtype dtype,
+                            const redtune_value *value) {
+    const size_t length = strlen(line), bytes = redtune_dtype_bytes(dtype);
+    uint64_t bits = 0;
+    memcpy(&bits, value, bytes);
+    snprintf(line + length, LINE_BYTES - length, " %0*" PRIx64, (int)(2 * bytes), bits);
+}
+
+static redtune_status compute_bits(redtune *rt, int i, char line[LINE_BYTES], redtune_error *err) {
+    const redtune_problem problem = {.op = problems[i].op,
+                                     .dtype = problems[i].dtype,
+                                     .count = problems[i].count,
+                                     .order = REDTUNE_ORDER_FIXED};
+    supply from[2] = {{problem.dtype, 0, 0, problem.count},
+                      {problem.dtype, UINT64_C(1) << 32, 0, problem.count}};
+    redtune_op_info info;
+    redtune_reading reading;
+    redtune_input second = {.read = serve_standard, .user = &from[1]};
+    redtune_input first = {.read = serve_standard, .user = &from[0]};
+    redtune_status status = redtune_op_get(problem.op, &info, err);
+    if (!status && info.inputs > 1) first.second = &second;
+    if (!status) status = redtune_reduce_input(rt, &problem, &first, &reading, err);
+    if (status) return status;
+    snprintf(line, LINE_BYTES, "%s %s %" PRIu64, redtune_op_name(problem.op),
+             redtune_dtype_name(problem.dtype), problem.count);
+    add_result_bits(line, reading.dtype, &reading.value);
+    if (reading.second_dtype) add_result_bits(line, reading.second_dtype, &reading.second);
+    return REDTUNE_OK;
+}
+
+static redtune_status compute_standard(const rdt_options *options, char lines[PROBLEMS][LINE_BYTES],
+                                       redtune_error *err) {
+    redtune *rt = NULL;
+    redtune_status status =
+        rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
+    for (int i = 0; !status && i < PROBLEMS; i++) status = compute_bits(rt, i, lines[i], err);
+    redtune_close(rt);
+    return status;
+}
+
+/* How many lines differ from those of the file; each is printed. */
+static int compare_with_file(FILE *file, char lines[PROBLEMS][LINE_BYTES]) {
+    char there[LINE_BYTES];
+    int differ = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        if (!fgets(there, sizeof there, file)) there[0] = '\0';
+        there[strcspn(there, "\n")] = '\0';
+        if (!strcmp(there, lines[i])) continue;
+        printf("here  %s\nthere %s\n", lines[i], there);
+        differ++;
+    }
+    return differ;
+}
+
+static int write_bits(const char *path, char lines[PROBLEMS][LINE_BYTES]) {
+    FILE *file = fopen(path, "wx");
+    for (int i = 0; file && i < PROBLEMS; i++) fprintf(file, "%s\n", lines[i]);
+    const int failed = !file || ferror(file);
+    if ((file && fclose(file)) || failed) {
+        rdt_message_print("cannot write %.300s: is its folder there, with room on the disk?", path);
+        return RDT_EXIT_FAILED;
+    }
+    return RDT_EXIT_DONE;
+}
+
+int rdt_bits_run(const rdt_options *options) {
+    static char lines[PROBLEMS][LINE_BYTES];
+    redtune_error err;
+    if (compute_standard(options, lines, &err)) return rdt_message_fail(&err);
+    FILE *file = fopen(options->bits, "r");
+    if (!file) return write_bits(options->bits, lines);
+    const int differ = compare_with_file(file, lines);
+    fclose(file);
+    if (!options->quiet)
+        rdt_message_print("%d of %d results have the bits of %.300s", PROBLEMS - differ, PROBLEMS,
+                          options->bits);
+    return differ ? RDT_EXIT_FAILED : RDT_EXIT_DONE;
+}
