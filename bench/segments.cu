@@ -1,0 +1,240 @@
+/* Segments: redtune's sums of segments and lists beside CUB's DeviceSegmentedReduce, and beside
+ * redtune's sum of all their elements as one array, which is the time of reading them.
+ *
+ *     nvcc -std=c++17 -O2 -arch=native -Iinclude -o segments bench/segments.cu -Lbuild/release
+ * -lredtune segments [CONFIG]
+ *
+ * Prints a row per table: microseconds of a call, the median of 5 times 12 calls one after the
+ * other on one stream. Inputs below 160 MB have copies, so that no call finds its own in L2.
+ * Results are held against sums on the host; exits with 1 where one is wrong. */
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cub/device/device_segmented_reduce.cuh>
+#include <cuda_runtime.h>
+#include <redtune/list.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr long long MI = 1 << 20;
+redtune_error err;
+redtune *rt;
+cudaStream_t stream;
+CUstream_st *queue;
+
+void try_cuda(cudaError_t rc) {
+    if (rc == cudaSuccess) return;
+    std::fprintf(stderr, "segments: %s\n", cudaGetErrorString(rc));
+    std::exit(2);
+}
+
+void try_redtune(redtune_status status) {
+    if (!status) return;
+    std::fprintf(stderr, "segments: %s\n", err.message);
+    std::exit(2);
+}
+
+double draw() {
+    static unsigned long long state = 1;
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(state >> 11) / 9007199254740992.0;
+}
+
+// ---- tables ---------------------------------------------------------------------------------
+
+struct table {
+    std::string name;
+    std::vector<long long> offset; // one more than segments
+    long long segments() const { return (long long)offset.size() - 1; }
+    long long elements() const { return offset.back(); }
+};
+
+table equal(long long length, long long all) {
+    table out{std::to_string(all / length) + " of " + std::to_string(length), {}};
+    for (long long i = 0; i <= all / length; i++) out.offset.push_back(i * length);
+    return out;
+}
+
+// Lengths as 1/1, 1/2, 1/3, ..., in any order.
+table zipf(long long segments, long long all) {
+    table out{std::to_string(segments) + " by Zipf", {0}};
+    std::vector<double> share(segments);
+    double sum = 0, at = 0;
+    for (long long i = 0; i < segments; i++) sum += share[i] = 1.0 / (double)(i + 1);
+    for (long long i = segments - 1; i > 0; i--)
+        std::swap(share[i], share[(long long)(draw() * (double)(i + 1))]);
+    for (double each : share) out.offset.push_back((long long)((at += each) / sum * (double)all));
+    return out;
+}
+
+table giant(long long segments, long long length, long long large) {
+    table out{std::to_string(segments) + " of " + std::to_string(length) + ", one of " +
+                  std::to_string(large),
+              {0}};
+    for (long long i = 0; i < segments; i++)
+        out.offset.push_back(out.offset.back() + (i == segments / 3 ? large : length));
+    return out;
+}
+
+table half_empty(long long length, long long all) {
+    table out{std::to_string(length) + ", half of them empty", {0}};
+    while (out.elements() < all) out.offset.push_back(out.elements() + (draw() < 0.5 ? length : 0));
+    return out;
+}
+
+// ---- times ----------------------------------------------------------------------------------
+
+template <class Call> double time_us(Call call) {
+    constexpr int ROUNDS = 5, CALLS = 12;
+    cudaEvent_t begin, end;
+    std::vector<float> ms(ROUNDS);
+    try_cuda(cudaEventCreate(&begin));
+    try_cuda(cudaEventCreate(&end));
+    for (int i = 0; i < 3; i++) call(i);
+    for (float &each : ms) {
+        try_cuda(cudaStreamSynchronize(stream));
+        try_cuda(cudaEventRecord(begin, stream));
+        for (int i = 0; i < CALLS; i++) call(i);
+        try_cuda(cudaEventRecord(end, stream));
+        try_cuda(cudaEventSynchronize(end));
+        try_cuda(cudaEventElapsedTime(&each, begin, end));
+    }
+    std::sort(ms.begin(), ms.end());
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    return 1000 * ms[ROUNDS / 2] / CALLS;
+}
+
+struct arrays {
+    std::vector<float> host;
+    std::vector<float *> in; // copies
+    long long *offset;
+    float *out;
+};
+
+arrays upload(const table &t) {
+    const long long bytes = t.elements() * 4;
+    arrays a{std::vector<float>(t.elements()), std::vector<float *>(1 + 160 * MI / bytes), nullptr,
+             nullptr};
+    for (long long i = 0; i < t.elements(); i++) a.host[i] = (float)((i * 7 + i / 3) % 5 - 2);
+    for (float *&each : a.in) {
+        try_cuda(cudaMalloc(&each, bytes));
+        try_cuda(cudaMemcpy(each, a.host.data(), bytes, cudaMemcpyHostToDevice));
+    }
+    try_cuda(cudaMalloc(&a.offset, (t.segments() + 1) * 8));
+    try_cuda(cudaMalloc(&a.out, t.segments() * 4));
+    try_cuda(cudaMemcpy(a.offset, t.offset.data(), (t.segments() + 1) * 8, cudaMemcpyHostToDevice));
+    return a;
+}
+
+void release(arrays &a) {
+    for (float *each : a.in) cudaFree(each);
+    cudaFree(a.offset);
+    cudaFree(a.out);
+}
+
+bool is_right(const table &t, const arrays &a) {
+    std::vector<float> got(t.segments());
+    try_cuda(cudaMemcpy(got.data(), a.out, t.segments() * 4, cudaMemcpyDeviceToHost));
+    for (long long i = 0; i < t.segments(); i++) {
+        double sum = 0;
+        for (long long k = t.offset[i]; k < t.offset[i + 1]; k++) sum += a.host[k];
+        if (std::fabs(sum - got[i]) > 0.01) return false;
+    }
+    return true;
+}
+
+double time_cub(const table &t, const arrays &a) {
+    size_t bytes = 0;
+    void *scratch = nullptr;
+    const auto call = [&](int i) {
+        return cub::DeviceSegmentedReduce::Sum(scratch, bytes, a.in[i % a.in.size()], a.out,
+                                               t.segments(), a.offset, a.offset + 1, stream);
+    };
+    try_cuda(call(0));
+    try_cuda(cudaMalloc(&scratch, bytes + 1));
+    const double us = time_us([&](int i) { try_cuda(call(i)); });
+    cudaFree(scratch);
+    return us;
+}
+
+double time_read(const table &t, const arrays &a) {
+    redtune_problem problem = {};
+    redtune_plan *plan;
+    problem.op = REDTUNE_SUM;
+    problem.dtype = REDTUNE_F32;
+    problem.count = t.elements();
+    try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
+    const double us = time_us([&](int i) {
+        try_redtune(
+            redtune_plan_reduce(plan, a.in[i % a.in.size()], t.elements(), a.out, queue, &err));
+    });
+    redtune_plan_destroy(plan);
+    return us;
+}
+
+// two: with a table of ends.
+double time_segments(const table &t, const arrays &a, const char *config, bool two) {
+    redtune_problem problem = {};
+    redtune_segments segments = {};
+    redtune_plan *plan;
+    problem.op = REDTUNE_SUM;
+    problem.dtype = REDTUNE_F32;
+    problem.outer = t.segments();
+    problem.count = t.elements() / t.segments();
+    problem.segmented = REDTUNE_SEGMENTED_EACH;
+    problem.config = config;
+    segments.count = t.segments();
+    segments.d_begin = a.offset;
+    segments.d_end = two ? a.offset + 1 : nullptr;
+    segments.d_out[0] = a.out;
+    try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
+    const double us = time_us([&](int i) {
+        segments.d_in = a.in[i % a.in.size()];
+        try_redtune(redtune_plan_run_segments(plan, &segments, queue, &err));
+    });
+    redtune_plan_destroy(plan);
+    return us;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *config = argc > 1 ? argv[1] : nullptr;
+    std::vector<table> tables;
+    bool wrong = false;
+    double product = 1;
+    for (long long length : {4, 16, 32, 100, 256, 1000, 4096, 65536, 1048576})
+        tables.push_back(equal(length, 64 * MI));
+    for (long long length : {4, 32, 256, 4096, 262144}) tables.push_back(equal(length, 4 * MI));
+    tables.push_back(zipf(100000, 64 * MI));
+    tables.push_back(zipf(1000000, 16 * MI));
+    tables.push_back(giant(1000000, 3, 100000000));
+    tables.push_back(half_empty(64, 64 * MI));
+    tables.push_back(half_empty(5, 16 * MI));
+    try_cuda(cudaSetDevice(0));
+    try_cuda(cudaStreamCreate(&stream));
+    queue = (CUstream_st *)stream;
+    try_redtune(redtune_open(nullptr, &rt, &err));
+    std::printf("%-34s %9s %9s %9s %9s\n", "us of a call", "read", "offsets", "ends", "cub");
+    for (const table &t : tables) {
+        arrays a = upload(t);
+        const double cub = time_cub(t, a), read = time_read(t, a);
+        const double ends = time_segments(t, a, config, true);
+        bool right = is_right(t, a);
+        const double offsets = time_segments(t, a, config, false);
+        right = is_right(t, a) && right;
+        std::printf("%-34s %9.1f %9.1f %9.1f %9.1f%s\n", t.name.c_str(), read, offsets, ends, cub,
+                    right ? "" : " WRONG");
+        product *= cub / offsets;
+        wrong |= !right;
+        release(a);
+    }
+    std::printf("cub takes %.2f times as long as offsets (geometric mean)\n",
+                std::pow(product, 1.0 / (double)tables.size()));
+    redtune_close(rt);
+    return wrong;
+}
