@@ -93,13 +93,11 @@ __device__ __forceinline__ void reduce_staged(const element *staged, const i64 *
         // Lanes whose segments begin in the same bank begin at different elements of them.
         const u32 turn = low * (u32)sizeof(element) / 128 & (0x80000000u >> __clz(count | 1)) - 1;
         accumulator a = @{op.identity};
-        if (there) {
-            u32 at = turn + lane % wide;
+        // One loop: a second one, from the segment's begin on, would be as long as the longest of all.
 #pragma unroll 4
-            for (; at < count; at += wide) a = take_staged(a, from, at@{given.argument});
-            at -= count;
-#pragma unroll 4
-            for (; at < turn; at += wide) a = take_staged(a, from, at@{given.argument});
+        for (u32 i = lane % wide; there && i < count; i += wide) {
+            const u32 at = i + turn;
+            a = take_staged(a, from, at < count ? at : at - count@{given.argument});
         }
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
         if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
