@@ -1,14 +1,14 @@
 /* Random segments, by the functions of redtune/list.h, held against the host's results: every op of
- * one input, dtype and result, tables of each form, width and kind, parameters, results that go on,
- * captures whose tables change, workspaces, and other reductions on the same stream in between.
+ * one input, dtype and result, each segment's and of all, tables of each form, width and kind,
+ * arrays of their own, parameters, results that go on, captures whose tables change, workspaces,
+ * and other reductions on the same stream in between.
  *
  * Each case is drawn from its number: RDT_TEST_CASE runs one alone. RDT_TEST_CASES says how many
  * there are, RDT_TEST_SECONDS for how long they run at most, and RDT_TEST_PART which part does. */
 #include "check.h"
 #include "gpu/graph.h"
 #include "redtune/list.h"
-#include "results.h"
-#include "segment_draws.h"
+#include "segment_results.h"
 #include "simulator.h"
 #include "subject.h"
 
@@ -29,6 +29,9 @@ typedef struct output {
     size_t first, bytes; /* where results begin, and of one */
 } output;
 
+/* Where elements are: in d_in; in arrays, from where segments begin; or in arrays from before. */
+typedef enum arrays_form { ONE_BUFFER, ARRAYS, ARRAYS_FROM, FORMS } arrays_form;
+
 typedef struct job {
     uint64_t number;
     redtune_problem problem; /* resolved */
@@ -41,19 +44,26 @@ typedef struct job {
     double parameter[RDT_OP_PARAMETERS_MAX];
     bool on_device; /* the parameters */
     bool own_workspace;
+    arrays_form form;
+    rdt_buffer arrays;
     const unsigned char *before; /* elements of the call that this one goes on from; or NULL */
 } job;
+
+static uint64_t results_made(const job *self) {
+    return self->problem.segmented == REDTUNE_SEGMENTED_ALL ? 1 : drawn.count;
+}
 
 static const char *text_of(const job *self) {
     static char text[256];
     snprintf(text, sizeof text,
              "case %llu: %s of %s into %s, %s of %llu segments, %llu elements from %llu on, "
-             "%d-byte offsets, %s, style %d",
+             "%d-byte offsets, %s, style %d, form %d, %s",
              (unsigned long long)self->number, redtune_op_name(self->problem.op),
              redtune_dtype_name(self->problem.dtype), redtune_dtype_name(self->problem.result),
              draws_kind_name(), (unsigned long long)drawn.count, (unsigned long long)drawn.elements,
              (unsigned long long)drawn.shift, (int)drawn.wide,
-             drawn.one ? "one table" : "two tables", (int)drawn.style);
+             drawn.one ? "one table" : "two tables", (int)drawn.style, (int)self->form,
+             self->problem.segmented == REDTUNE_SEGMENTED_ALL ? "all" : "each");
     return text;
 }
 
@@ -72,16 +82,39 @@ static redtune_status make_buffer(size_t bytes, size_t unit, rdt_buffer *out, si
     return rdt_buffer_create(gpu.driver, bytes + (*first ? room : 0) + !bytes, out, &err);
 }
 
+static CUdeviceptr first_of(const job *self) {
+    return self->input.address + self->input_first - drawn.shift * self->element_bytes;
+}
+
+/* Has segment i in an array of its own that begins at its first element, or anywhere before. */
+static uint64_t put_array(const job *self, uint64_t i, int64_t *begin, int64_t *end) {
+    const int64_t shift = (int64_t)drawn.shift, least = *begin < *end ? *begin : *end;
+    int64_t skipped =
+        self->form == ARRAYS ? *begin + shift : (int64_t)draw((uint64_t)(least + shift) + 1);
+    if (self->form == ARRAYS && !draws_length(i)) skipped = 0;
+    *end = self->form == ARRAYS ? (int64_t)draws_length(i) - shift : *end - skipped;
+    *begin -= skipped;
+    return first_of(self) + (uint64_t)skipped * self->element_bytes;
+}
+
 static redtune_status write_tables(const job *self) {
-    static unsigned char table[(DRAWS_SEGMENTS + 1) * 8];
-    size_t bytes = draws_store(drawn.begin, drawn.count + drawn.one, table);
+    static unsigned char table[2][(DRAWS_SEGMENTS + 1) * 8];
+    static int64_t begin[DRAWS_SEGMENTS + 1], end[DRAWS_SEGMENTS];
+    static uint64_t arrays[DRAWS_SEGMENTS];
+    memcpy(begin, drawn.begin, sizeof begin);
+    memcpy(end, drawn.end, sizeof end);
+    for (uint64_t i = 0; self->form && i < drawn.count; i++)
+        arrays[i] = put_array(self, i, &begin[i], &end[i]);
+    const size_t begin_bytes = draws_store(begin, drawn.count + drawn.one, table[0]);
+    const size_t end_bytes = draws_store(end, drawn.one ? 0 : drawn.count, table[1]);
     redtune_status status = rdt_buffer_write(gpu.driver, self->begin.address + self->begin_first,
-                                             table, bytes, gpu.stream, &err);
-    if (!status && !drawn.one) {
-        bytes = draws_store(drawn.end, drawn.count, table);
-        status = rdt_buffer_write(gpu.driver, self->end.address + self->end_first, table, bytes,
-                                  gpu.stream, &err);
-    }
+                                             table[0], begin_bytes, gpu.stream, &err);
+    if (!status)
+        status = rdt_buffer_write(gpu.driver, self->end.address + self->end_first, table[1],
+                                  end_bytes, gpu.stream, &err);
+    if (!status && self->form)
+        status = rdt_buffer_write(gpu.driver, self->arrays.address, arrays,
+                                  drawn.count * sizeof *arrays, gpu.stream, &err);
     return status;
 }
 
@@ -96,6 +129,7 @@ static void make_buffers(job *self) {
     CASE_OK(make_buffer((drawn.count + drawn.one) * drawn.wide, drawn.wide, &self->begin,
                         &self->begin_first));
     CASE_OK(make_buffer(drawn.count * drawn.wide, drawn.wide, &self->end, &self->end_first));
+    CASE_OK(rdt_buffer_create(gpu.driver, 8 * drawn.count + 8, &self->arrays, &err));
     CASE_OK(rdt_buffer_create(gpu.driver, sizeof self->parameter, &self->scalars, &err));
     CASE_OK(rdt_buffer_write(gpu.driver, self->scalars.address, self->parameter,
                              sizeof self->parameter, gpu.stream, &err));
@@ -105,13 +139,15 @@ static void make_buffers(job *self) {
             to->bytes =
                 redtune_dtype_bytes(i ? rdt_problem_second(&self->problem) : self->problem.result);
             to->first = GUARD_BYTES + draw(4) * to->bytes;
-            CASE_OK(rdt_buffer_create(gpu.driver, to->first + drawn.count * to->bytes + GUARD_BYTES,
+            CASE_OK(rdt_buffer_create(gpu.driver,
+                                      to->first + results_made(self) * to->bytes + GUARD_BYTES,
                                       &to->buffer, &err));
         }
 }
 
 static void destroy_buffers(job *self) {
     rdt_buffer_destroy(&self->input);
+    rdt_buffer_destroy(&self->arrays);
     rdt_buffer_destroy(&self->begin);
     rdt_buffer_destroy(&self->end);
     rdt_buffer_destroy(&self->scalars);
@@ -139,6 +175,11 @@ static redtune_segments segments_of(const job *self, int call) {
         .offset_bytes = drawn.wide == 8 && drawn.count % 2 ? 0 : drawn.wide,
         .workspace = self->own_workspace ? workspace : NULL,
     };
+    if (self->form) {
+        segments.d_in = NULL;
+        segments.d_arrays = pointer(self->arrays.address);
+        if (self->form == ARRAYS) segments.d_begin = NULL;
+    }
     if (self->op->parameters && self->on_device)
         segments.d_parameters = pointer(self->scalars.address);
     else if (self->op->parameters)
@@ -156,91 +197,35 @@ static redtune_status run(const job *self, const redtune_segments *segments) {
 
 /* ---- what is right --------------------------------------------------------------------------- */
 
-/* How much larger a variance's error is than its squares', at most: sqrt(1 + mean^2 / var), from
- * any mean and the greatest distance of two neighbours (docs/ops.md). */
-static double spread_of(const job *self, const void *from, uint64_t count) {
-    double greatest = 0, apart = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        const double x = rdt_scalar_real(self->problem.dtype, from, i);
-        const double next = rdt_scalar_real(self->problem.dtype, from, (i + 1) % count);
-        greatest = fmax(greatest, fabs(x));
-        apart = fmax(apart, fabs(next - x));
-    }
-    return apart > 0 ? 1 + greatest / apart * sqrt(4 * (double)count) : 1;
+/* Adds segment i of these elements. */
+static void add_segment(const job *self, const unsigned char *from, uint64_t i, unsigned char *to,
+                        uint64_t *count) {
+    const size_t bytes = self->element_bytes, length = draws_length(i);
+    if (length) memcpy(to + *count * bytes, from + (size_t)drawn.begin[i] * bytes, length * bytes);
+    *count += length;
 }
 
-/* How many additions an element of a segment may pass through: each of 32 lanes takes a part of it,
- * and then the parts are combined, also those of blocks. */
-static double depth_of(const job *self, const void *from, uint64_t count) {
-    const double all = (double)count, parts = all / 32 + 64, depth = fmin(all, parts) + 8;
-    const redtune_op op = self->problem.op;
-    if (op == REDTUNE_NORMP) return depth + 300; /* docs/ops.md: |log |x|| is below 45 */
-    if (op == REDTUNE_VAR || op == REDTUNE_STD || op == REDTUNE_MEAN_VAR)
-        return (depth + 2) * (depth + 2) + spread_of(self, from, count) * (8 + log2(all + 1));
-    return depth;
-}
-
-/* Whether the op's results are exact of small whole numbers. */
-static bool is_exact(const job *self) {
-    const redtune_op op = self->problem.op;
-    return drawn.style == DRAWS_WHOLE &&
-           (op == REDTUNE_SUM || op == REDTUNE_SUMSQ || op == REDTUNE_SUMABS ||
-            op == REDTUNE_SUM_SUMSQ || op == REDTUNE_SUM_NONFINITE);
-}
-
-static redtune_dtype result_of(const job *self, int which) {
-    return which ? rdt_problem_second(&self->problem) : self->problem.result;
-}
-
-static void describe(redtune_dtype dtype, const redtune_value *value, char out[64]) {
-    rdt_text text = {0};
-    rdt_scalar_print(dtype, value, &text);
-    snprintf(out, 64, "%s", text.data ? text.data : "");
-    rdt_text_free(&text);
-}
-
-static bool agrees(const job *self, const void *from, uint64_t count, int which,
-                   const redtune_value *got, redtune_value *wanted) {
-    const redtune_problem *problem = &self->problem;
-    const redtune_dtype dtype = result_of(self, which);
-    const double depth = is_exact(self) ? 0 : depth_of(self, from, count);
-    const results_input input = {.x = from, .count = count, .parameters = self->parameter};
-    results right;
-    results_reduce(problem, &input, &right);
-    *wanted = right.value[which];
-    if (results_agree(problem, which, got, &right, count, depth)) return true;
-    if ((int)problem->op >= RDT_REFERENCE_OPS || !rdt_scalar_is_float(dtype)) return false;
-    const rdt_reference reference = {right.value[0], (double)right.exact[0],
-                                     (double)right.magnitude[0]};
-    double bound = rdt_reference_bound(problem, &reference, count, depth);
-    /* A result that goes on has been rounded to its dtype before. */
-    if (self->before && !is_exact(self))
-        bound += ldexp(reference.magnitude + fabs(reference.exact), -7);
-    return fabs(rdt_scalar_real(dtype, got, 0) - reference.exact) <= bound;
-}
-
-/* The elements of segment i; where results go on, those before them come first. */
+/* The elements of result i; where results go on, those before them come first. */
 static const void *elements_of(const job *self, uint64_t i, uint64_t *count) {
-    static unsigned char both[2 * sizeof drawn.element];
-    *count = draws_length(i);
-    if (!*count) return both;
-    const size_t first = (size_t)drawn.begin[i] * self->element_bytes,
-                 bytes = *count * self->element_bytes;
-    if (!self->before) return drawn.element + first;
-    memcpy(both, self->before + first, bytes);
-    memcpy(both + bytes, drawn.element + first, bytes);
-    *count *= 2;
-    return both;
+    static unsigned char all[2 * DRAWS_WORK * 8];
+    const bool each = self->problem.segmented == REDTUNE_SEGMENTED_EACH;
+    *count = 0;
+    for (int old = self->before != NULL; old >= 0; old--)
+        for (uint64_t k = each ? i : 0; k < (each ? i + 1 : drawn.count); k++)
+            add_segment(self, old ? self->before : drawn.element, k, all, count);
+    return all;
 }
 
 static void check_segment(const job *self, int which, uint64_t i, const redtune_value *got) {
     uint64_t count;
     redtune_value wanted;
     char texts[2][64];
-    const void *from = elements_of(self, i, &count);
-    if (agrees(self, from, count, which, got, &wanted)) return;
-    describe(result_of(self, which), got, texts[0]);
-    describe(result_of(self, which), &wanted, texts[1]);
+    const redtune_problem *problem = &self->problem;
+    results_input in = {.x = elements_of(self, i, &count), .parameters = self->parameter};
+    in.count = count;
+    if (segment_agrees(problem, &in, which, self->before, got, &wanted)) return;
+    describe_value(result_of(problem, which), got, texts[0]);
+    describe_value(result_of(problem, which), &wanted, texts[1]);
     check_that(false, __FILE__, __LINE__,
                "%s: result %d of segment %llu, %llu elements from %lld on, is %s, not %s",
                text_of(self), which, (unsigned long long)i, (unsigned long long)count,
@@ -252,7 +237,7 @@ static void check_outputs(const job *self, int call) {
     static unsigned char got[3 * GUARD_BYTES + DRAWS_SEGMENTS * RESULT_BYTES_MAX];
     for (int which = 0; which < self->op->outputs; which++) {
         const output *at = &self->output[call][which];
-        const size_t end = at->first + drawn.count * at->bytes;
+        const size_t end = at->first + results_made(self) * at->bytes;
         CASE_OK(rdt_buffer_read(gpu.driver, got, at->buffer.address, at->buffer.bytes, gpu.stream,
                                 &err));
         for (size_t i = 0; i < at->buffer.bytes; i++)
@@ -260,7 +245,7 @@ static void check_outputs(const job *self, int call) {
                 !check_that(got[i] == POISON, __FILE__, __LINE__, "%s: writes %d from its end",
                             text_of(self), (int)i - (int)end))
                 return;
-        for (uint64_t i = 0; i < drawn.count && !check_state.failed; i++) {
+        for (uint64_t i = 0; i < results_made(self) && !check_state.failed; i++) {
             redtune_value value = {.u64 = 0};
             memcpy(value.bytes, got + at->first + i * at->bytes, at->bytes);
             check_segment(self, which, i, &value);
@@ -269,9 +254,9 @@ static void check_outputs(const job *self, int call) {
 }
 
 static void check_same_bits(const job *self) {
-    static unsigned char got[2][DRAWS_SEGMENTS * RESULT_BYTES_MAX];
+    static unsigned char got[2][(DRAWS_SEGMENTS + 1) * RESULT_BYTES_MAX];
     for (int which = 0; which < self->op->outputs; which++) {
-        const size_t bytes = drawn.count * self->output[0][which].bytes;
+        const size_t bytes = results_made(self) * self->output[0][which].bytes;
         for (int call = 0; call < 2; call++) {
             const output *at = &self->output[call][which];
             CASE_OK(rdt_buffer_read(gpu.driver, got[call], at->buffer.address + at->first, bytes,
@@ -349,10 +334,12 @@ static void run_captured(job *self) {
     rdt_graph_destroy(graph);
 }
 
-static void draw_parameters(job *self) {
+static void draw_call(job *self) {
     static const double powers[] = {0.5, 1, 2, 3};
     for (int i = 0; i < self->op->parameters; i++)
         self->parameter[i] = self->problem.op == REDTUNE_NORMP ? powers[draw(4)] : (double)draw(3);
+    if (draw(2)) self->problem.segmented = REDTUNE_SEGMENTED_ALL;
+    if (!drawn.one) self->form = (arrays_form)draw(FORMS);
     self->on_device = draw(2);
     self->own_workspace = draw(2);
 }
@@ -361,7 +348,7 @@ static void run_case(uint64_t number, const redtune_problem *problem) {
     job it = {.number = number, .problem = *problem, .op = rdt_op_find(problem->op)}, *self = &it;
     draws_begin(number);
     draw_sizes(device_is_simulated(&gpu));
-    draw_parameters(self);
+    draw_call(self);
     draw_tables();
     draw_elements(problem);
     self->element_bytes = redtune_dtype_bytes(problem->dtype);
