@@ -1,4 +1,4 @@
-"""The global norm of a model's gradients, for clipping them: one pass over each, without a copy.
+"""The global norm of a model's gradients, for clipping them: one pass over all, without a copy.
 
 usage: gradient_norm.py [--host]     --host: on the host's tensors, which go to the GPU in pieces
 """
@@ -12,7 +12,10 @@ import redtune
 
 def gradient_norm(parameters):
     """The Euclidean norm of all gradients together, as a tensor on their device."""
-    squares = [redtune.sumsq(each.grad) for each in parameters if each.grad is not None]
+    gradients = [each.grad for each in parameters if each.grad is not None]
+    if gradients[0].is_cuda:
+        return redtune.List(gradients).reduce("norm2")  # in one launch
+    squares = [redtune.sumsq(each) for each in gradients]
     return torch.stack(squares).sum().sqrt()
 
 

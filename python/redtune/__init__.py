@@ -20,14 +20,14 @@ import os as _os
 
 from . import _core, _functions
 from ._core import Error, Plan, __version__
-from ._functions import plan, reduce, segments
+from ._functions import List, plan, reduce, segments
 from ._settings import configure
 from ._tuning import explain, report, show, tune
 
 _atexit.register(_core.close)
 _os.register_at_fork(after_in_child=_core.note_fork)
 
-__all__ = ["Error", "Plan", "configure", "explain", "plan", "reduce", "report"]
+__all__ = ["Error", "List", "Plan", "configure", "explain", "plan", "reduce", "report"]
 __all__ += ["segments", "show", "tune"]
 __all__ += _functions.names()
 

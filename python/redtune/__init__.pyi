@@ -173,6 +173,14 @@ wmean: _Two
 mse: _Two
 mismatches: _TwoTolerance
 
+class List:
+    def __init__(self, arrays: Sequence[Any]) -> None: ...
+    def __len__(self) -> int: ...
+    def reduce(
+        self, op: str = "sum", *, each: bool = False, out: Any = None, dtype: Any = None,
+        stream: Any = None, **parameters: float
+    ) -> Any: ...
+
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
     out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None, **parameters: float

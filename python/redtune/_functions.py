@@ -237,3 +237,32 @@ def segments(x, begin, end=None, *, op="sum", out=None, dtype=None, stream=None,
     number, values, kind = _take(op, parameters)
     found = _core.segments(number, x, begin, end, out, _number(dtype), stream, values)
     return kind(*found) if kind else found
+
+
+class List:
+    """Arrays of one dtype on one GPU that are reduced together, such as all gradients of a model.
+
+    Making it takes longer than a reduction, as the GPU gets the arrays' places; it holds the arrays,
+    which may change meanwhile but not move. Raises ValueError for arrays of the host, that are not
+    contiguous, or of several devices, and TypeError for those of several dtypes.
+
+    >>> gradients = redtune.List(gpu_arrays)       # doctest: +SKIP
+    >>> gradients.reduce("norm2")                  # doctest: +SKIP
+    """
+
+    def __init__(self, arrays):
+        self._own = _core.make_list(tuple(arrays))
+
+    def __len__(self):
+        return len(self._own.arrays)
+
+    def reduce(
+        self, op="sum", *, each=False, out=None, dtype=None, stream=None, **parameters
+    ):  # fmt: skip
+        """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
+
+        each: a result for each array instead. The rest is as for redtune.reduce.
+        """
+        number, values, kind = _take(op, parameters)
+        found = self._own.reduce(number, bool(each), out, _number(dtype), stream, values)
+        return kind(*found) if kind else found

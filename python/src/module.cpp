@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
     segments_add(module);
     module.def("close", [] {
         plan_close_all();
+        segments_close_lists();
         runtime_close();
     });
     module.attr("__version__") = REDTUNE_VERSION;

@@ -1,5 +1,9 @@
-// Segments: many reductions of one array at once, by tables of offsets on the GPU.
+// Segments: many reductions at once, of parts of one array or of the arrays of a list.
 #include "segments.h"
+
+#include <memory>
+#include <set>
+#include <vector>
 
 #include "redtune/list.h"
 #include "runtime.h"
@@ -89,10 +93,98 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     return results.get(what, in, out);
 }
 
+// ---- lists --------------------------------------------------------------------------------------
+
+struct list;
+std::set<list *> live; // those whose C list is there
+
+struct list {
+    redtune_list *own = nullptr;
+    nb::object arrays; // a tuple, which holds them
+    array first;       // whose library and device the results have
+    int64_t count = 0;
+    uint64_t elements = 0;
+
+    ~list() { close(); }
+    void close() {
+        redtune_list_destroy(own);
+        own = nullptr;
+        live.erase(this);
+    }
+};
+
+void check_member(const array &first, const array &member) {
+    if (member.on_host)
+        fail(PyExc_ValueError, "cannot list arrays of the host; copy them to a GPU");
+    if (!member.is_packed())
+        fail(PyExc_ValueError, "cannot list an array that is not contiguous; copy it");
+    if (member.dtype != first.dtype || member.boolean != first.boolean)
+        fail(PyExc_TypeError, "cannot list arrays of %s and %s together; make a list of each",
+             redtune_dtype_name(first.dtype), redtune_dtype_name(member.dtype));
+    if (member.device != first.device)
+        fail(PyExc_ValueError, "cannot list arrays of several devices; make a list of each");
+}
+
+list *make_list(nb::handle arrays) {
+    auto self = std::make_unique<list>();
+    std::vector<const void *> places;
+    std::vector<uint64_t> counts;
+    nb::tuple members(nb::borrow(arrays));
+    self->arrays = members;
+    self->count = static_cast<int64_t>(members.size());
+    if (!self->count) fail(PyExc_ValueError, "cannot list no arrays: give one at least");
+    self->first.read(members[0], "the list");
+    for (nb::handle each : members) {
+        array member;
+        member.read(each, "the list");
+        refuse_gradients(member, each);
+        check_member(self->first, member);
+        places.push_back(member.data);
+        counts.push_back(member.count());
+        self->elements += member.count();
+    }
+    redtune_error err;
+    check(redtune_list_create(runtime_get(self->first.device), self->first.dtype, places.data(),
+                              counts.data(), counts.size(), &self->own, &err),
+          err);
+    live.insert(self.get());
+    return self.release();
+}
+
+nb::object reduce_list(const list &self, int op, bool each, nb::handle out, int dtype,
+                       nb::handle stream, nb::handle parameters) {
+    outputs results;
+    reduction what;
+    if (!self.own) fail(PyExc_RuntimeError, "cannot reduce the list: the program ends");
+    nb::object like = self.arrays[0];
+    what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
+    what.take_parameters(parameters);
+    what.dimensions = each;
+    what.shape[0] = self.count;
+    what.problem.count = self.elements / static_cast<uint64_t>(self.count);
+    what.problem.segmented = each ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
+    results.take(what, self.first, like, out);
+    redtune_segments segments = {};
+    segments.list = self.own;
+    for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
+    if (!parameters.is_none()) segments.parameters = what.parameters;
+    run(what, self.first, segments, stream_of(self.first, like, stream));
+    return results.get(what, self.first, out);
+}
+
 } // namespace
+
+void segments_close_lists() {
+    while (!live.empty()) (*live.begin())->close();
+}
 
 void segments_add(nb::module_ &module) {
     module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
                nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"),
                nb::arg("stream").none(), nb::arg("parameters").none());
+    nb::class_<list>(module, "ArrayList")
+        .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
+             nb::arg("dtype"), nb::arg("stream").none(), nb::arg("parameters").none())
+        .def_prop_ro("arrays", [](const list &self) { return self.arrays; });
+    module.def("make_list", &make_list);
 }

@@ -72,6 +72,9 @@ WRONG = [
     (lambda: redtune.segments(G, ROW), ValueError, "one axis", ""),
     (lambda: redtune.segments(ROW, OFFSETS, X), TypeError, "end as offsets", ""),
     (lambda: redtune.segments(ROW, numpy.zeros(2, "i4")), ValueError, "another device", "copy"),
+    (lambda: redtune.List([]), ValueError, "no arrays", "one at least"),
+    (lambda: redtune.List([X]), ValueError, "arrays of the host", "copy them"),
+    (lambda: redtune.List([ROW, OFFSETS]), TypeError, "f32 and i32", "a list of each"),
     # Ops, parameters, streams, plans and settings.
     (lambda: redtune.suum, AttributeError, "no attribute 'suum'", ""),
     (lambda: redtune.reduce(X, op="suum"), ValueError, "'suum'", "sum, prod"),

@@ -179,6 +179,16 @@ class Devices(unittest.TestCase):
             self.assertEqual(found.max.numpy().tolist()[::2], [2.0, 8.0])
             self.assertEqual(found.index.numpy().tolist(), [2, -1, 3])
 
+    def test_lists_are_reduced_together_and_each(self):
+        parts = [numpy.arange(n, dtype="f4") - 3 for n in (5, 0, 12)]
+        arrays = redtune.List(sim_memory.asarray(part) for part in parts)
+        whole = numpy.concatenate(parts)
+        self.assertEqual(len(arrays), 3)
+        self.assertEqual(arrays.reduce("sum").numpy(), whole.sum())
+        self.assertEqual(arrays.reduce("max_at").index.numpy(), whole.argmax())
+        found = arrays.reduce("sumsq", each=True).numpy()
+        self.assertEqual(found.tolist(), [float((part**2).sum()) for part in parts])
+
     def test_the_fixed_order_is_what_its_page_says(self):
         values = numpy.random.default_rng(1).normal(size=4100).astype("f4")
         chunks = numpy.zeros(8192, "f4")

@@ -201,6 +201,17 @@ class OnGpu(unittest.TestCase):
             thread.join()
         self.assertEqual(found, [True] * 8)
 
+    def test_the_norm_of_a_list_is_captured(self):
+        parts = [torch.randn(n, device="cuda") for n in (1000, 7, 300000)]
+        arrays = redtune.List(parts)
+        arrays.reduce("norm2")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            norm = arrays.reduce("norm2")
+        parts[0].mul_(3)
+        graph.replay()
+        self.assertTrue(torch.allclose(norm, torch.linalg.vector_norm(torch.cat(parts))))
+
     def test_segments_are_torchs(self):
         x = torch.rand(100000, device="cuda")
         cuts = torch.randint(0, 100000, (999,), device="cuda").sort().values
