@@ -242,8 +242,8 @@ def segments(x, begin, end=None, *, op="sum", out=None, dtype=None, stream=None,
 class List:
     """Arrays of one dtype on one GPU that are reduced together, such as all gradients of a model.
 
-    Making it takes longer than a reduction, as the GPU gets the arrays' places; it holds the arrays,
-    which may change meanwhile but not move. Raises ValueError for arrays of the host, that are not
+    Making it takes longer than a reduction, as the GPU gets the arrays' places. It holds the
+    arrays, whose elements may change meanwhile. Raises ValueError for arrays of the host, that are not
     contiguous, or of several devices, and TypeError for those of several dtypes.
 
     >>> gradients = redtune.List(gpu_arrays)       # doctest: +SKIP
