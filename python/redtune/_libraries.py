@@ -20,6 +20,7 @@ class Facts:
         self.dtypes = dtypes
         self.empty = empty
         self.stream = stream
+        self.empty_like = self.tensor = None
         self.has_buffer = self.is_torch = self.scalars = False
 
 
@@ -27,6 +28,7 @@ def _torch():
     torch = sys.modules["torch"]
     facts = Facts(tuple(getattr(torch, name, None) for name in _NAMES), torch.empty_strided)
     facts.stream = lambda x: torch.cuda.current_stream(x.device).cuda_stream
+    facts.empty_like, facts.tensor = torch.empty_like, torch.Tensor
     facts.is_torch = True
     return facts
 

@@ -33,6 +33,8 @@ array_library *look_at(nb::handle object) {
     library->scalars = nb::cast<bool>(facts.attr("scalars"));
     library->dtypes = facts.attr("dtypes");
     library->empty = facts.attr("empty");
+    library->empty_like = facts.attr("empty_like");
+    library->tensor = facts.attr("tensor");
     library->stream = facts.attr("stream");
     return library;
 }
@@ -43,18 +45,25 @@ nb::object tuple_of(const int64_t *values, int count) {
     return tuple;
 }
 
-// torch's object for the device: getting it from a tensor takes longer than looking it up.
-nb::handle torch_device(array_library *library, nb::handle like, int device) {
+torch_device &device_of(array_library *library, nb::handle like, int device) {
     const size_t place = static_cast<size_t>(device - HOST_DEVICE);
     if (place >= library->devices.size()) library->devices.resize(place + 1);
-    if (!library->devices[place].is_valid()) library->devices[place] = like.attr("device");
+    if (!library->devices[place].device.is_valid())
+        library->devices[place].device = like.attr("device");
     return library->devices[place];
+}
+
+nb::object call_torch(nb::handle function, PyObject **arguments, size_t count, PyObject *names) {
+    nb::object made = nb::steal(PyObject_Vectorcall(function.ptr(), arguments,
+                                                    count | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+    if (!made.is_valid()) throw nb::python_error();
+    return made;
 }
 
 // torch.empty_strided(shape, strides, dtype=dtype, device=device), which takes a third of the time
 // of torch.empty.
-nb::object empty_torch(array_library *library, nb::handle device, const int64_t *shape,
-                       int dimensions, nb::handle dtype) {
+nb::object empty_strided(array_library *library, nb::handle device, const int64_t *shape,
+                         int dimensions, nb::handle dtype) {
     static PyObject *names = nb::make_tuple("dtype", "device").release().ptr();
     int64_t strides[DIMENSIONS_MAX], step = 1;
     for (int i = dimensions - 1; i >= 0; i--) {
@@ -63,10 +72,22 @@ nb::object empty_torch(array_library *library, nb::handle device, const int64_t 
     }
     nb::object sizes = tuple_of(shape, dimensions), steps = tuple_of(strides, dimensions);
     PyObject *arguments[] = {nullptr, sizes.ptr(), steps.ptr(), dtype.ptr(), device.ptr()};
-    nb::object made = nb::steal(PyObject_Vectorcall(library->empty.ptr(), arguments + 1,
-                                                    2 | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
-    if (!made.is_valid()) throw nb::python_error();
-    return made;
+    return call_torch(library->empty, arguments + 1, 2, names);
+}
+
+// A tensor without axes is made like another one, which takes less time still.
+nb::object empty_torch(array_library *library, torch_device &device, const int64_t *shape,
+                       int dimensions, size_t place, nb::handle dtype) {
+    nb::object &scalar = device.scalars[place];
+    if (dimensions || !scalar.is_valid()) {
+        nb::object made = empty_strided(library, device.device, shape, dimensions, dtype);
+        // Within PyTorch's modes it may be a tensor of another type, which would stay.
+        const bool is_plain = made.type().is(library->tensor);
+        if (!dimensions && is_plain) scalar = made;
+        return made;
+    }
+    PyObject *arguments[] = {nullptr, scalar.ptr()};
+    return call_torch(library->empty_like, arguments + 1, 1, nullptr);
 }
 
 } // namespace
@@ -90,14 +111,16 @@ nb::object library_empty(array_library *library, nb::handle like, int device, co
              "cannot make a result for an array of type %s: redtune does not know how its "
              "library makes one; give the result's array as out",
              nb::type_name(nb::handle(reinterpret_cast<PyObject *>(library->type))).c_str());
-    nb::handle its = PyTuple_GetItem(library->dtypes.ptr(), boolean ? REDTUNE_DTYPE_NONE : dtype);
+    const redtune_dtype place = boolean ? REDTUNE_DTYPE_NONE : dtype;
+    nb::handle its = PyTuple_GetItem(library->dtypes.ptr(), place);
     if (its.is_none())
         fail(PyExc_TypeError,
              "cannot make a result of %s: the array's library has no such dtype; name another as "
              "dtype",
              name);
     if (library->is_torch)
-        return empty_torch(library, torch_device(library, like, device), shape, dimensions, its);
+        return empty_torch(library, device_of(library, like, device), shape, dimensions, place,
+                           its);
     return library->empty(like, tuple_of(shape, dimensions), its);
 }
 

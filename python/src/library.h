@@ -12,6 +12,12 @@
 
 enum { DIMENSIONS_MAX = 64 }; // what redtune_problem_fold takes
 
+// What is kept of a device of torch's, since getting it takes longer than looking it up.
+struct torch_device {
+    nb::object device;
+    nb::object scalars[REDTUNE_F64 + 1]; // tensors without axes, which results are made like
+};
+
 struct array_library {
     PyTypeObject *type;
     const DLPackExchangeAPI *api; // NULL: has none
@@ -22,7 +28,9 @@ struct array_library {
     nb::object empty;  // of torch: empty_strided; else called with (like, shape, dtype); or None
     nb::object stream; // called with (like,), gives the current stream's address; or None
     bool scalars;      // a result without axes is taken out of its array
-    std::vector<nb::object> devices; // torch's devices, from HOST_DEVICE on, as far as seen
+    nb::object tensor; // torch.Tensor
+    nb::object empty_like;             // torch's, which takes least time of all that make a tensor
+    std::vector<torch_device> devices; // from HOST_DEVICE on, as far as seen
 };
 
 // What is known of the object's type. Lives as long as the process.
