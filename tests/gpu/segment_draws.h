@@ -128,7 +128,7 @@ static void make_wild(void) {
                                {most, 0},
                                {most, -(int64_t)drawn.shift},
                                {0, -(int64_t)drawn.shift},
-                               {most / 2, 1}};
+                               {most, most / 2}};
     for (uint64_t i = 0; i < drawn.count; i++) {
         if (draws_length(i) && draw(4)) continue;
         const int64_t *to = wild[draw(sizeof wild / sizeof *wild)];
