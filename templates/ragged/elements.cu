@@ -25,7 +25,8 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
 {
     const u64 begin = (u64)input, end = begin + count * sizeof(element);
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    // No elements may be anywhere, and their address may round up beyond the end of all addresses.
+    const u64 stop = count > 0 ? end / LOAD_BYTES * LOAD_BYTES : 0;
     const u64 TILE_BYTES = wide * (UNROLL * LOAD_BYTES);
     // Where this lane's load i of the tile at that address is.
     const auto place_of = [&](u64 tile, u32 i) { return tile + (rank + i * wide) * LOAD_BYTES; };

@@ -38,7 +38,8 @@ __device__ __forceinline__ const element *stage(char *staged, const element *inp
     const u64 begin = (u64)input, end = begin + count * sizeof(element);
     const u64 low = begin / LOAD_BYTES * LOAD_BYTES;
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    // No elements may be anywhere, and their address may round up beyond the end of all addresses.
+    const u64 stop = count > 0 ? end / LOAD_BYTES * LOAD_BYTES : 0;
     for (u64 at = body; at < stop; at += 32 * UNROLL * LOAD_BYTES) {
         vector v[UNROLL];
 #pragma unroll

@@ -221,6 +221,30 @@ static void first_run_in_a_capture_is_refused_and_the_capture_goes_on(void) {
     end();
 }
 
+/* Nothing is read there, wherever that is: the last bytes of all addresses, too. */
+static void empty_segments_may_have_any_offsets(void) {
+    static const int64_t anywhere[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, INT64_MAX / 4};
+    static int64_t offsets[2 * (SEGMENTS + 1)];
+    NEED_GPU();
+    begin();
+    for (int k = 0; k < 16 && !check_state.failed; k++) {
+        redtune_problem problem = segments_of(REDTUNE_SUM);
+        if (k & 4) problem.segmented = REDTUNE_SEGMENTED_ALL;
+        redtune_segments segments = usual(table(VERSIONS), k & 8, 0);
+        float got = 1;
+        segments.d_in = NULL;
+        for (int i = 0; i < 2 * (SEGMENTS + 1); i++) offsets[i] = anywhere[k % 4];
+        CHECK_OK(rdt_buffer_write(gpu.driver, (CUdeviceptr)(uintptr_t)table(VERSIONS), offsets,
+                                  sizeof offsets, gpu.stream, &err),
+                 err);
+        CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+        CHECK_OK(rdt_buffer_read(gpu.driver, &got, sums.address, sizeof got, gpu.stream, &err),
+                 err);
+        CHECK(got == 0);
+    }
+    end();
+}
+
 /* ---- wrong calls ----------------------------------------------------------------------------- */
 
 /* What a call would write to is as it was. */
@@ -368,6 +392,7 @@ int main(int argc, char **argv) {
         FACT(threads_may_call_on_one_stream_and_on_several),
         FACT(graphs_captured_apart_run_side_by_side),
         FACT(first_run_in_a_capture_is_refused_and_the_capture_goes_on),
+        FACT(empty_segments_may_have_any_offsets),
         FACT(wrong_tables_are_refused),
         FACT(outputs_within_what_is_read_are_refused),
         FACT(wrong_parameters_are_refused),
