@@ -393,7 +393,7 @@ static uint64_t number_of(const char *variable, uint64_t usual) {
 static void random_segments_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
-    const uint64_t alone = number_of("RDT_TEST_CASE", UINT64_MAX), each = simulated ? 2 : 20;
+    const uint64_t alone = number_of("RDT_TEST_CASE", UINT64_MAX), each = simulated ? 2 : 60;
     const uint64_t usual = simulated ? 50 : each * problem_count;
     const uint64_t count = alone == UINT64_MAX ? number_of("RDT_TEST_CASES", usual) : alone + 1;
     uint64_t cases = 0, kernels = 0;
