@@ -239,13 +239,15 @@ struct strip {
 };
 
 // Of a few strips all have about as many columns: the blocks that share one have as much to do as
-// those of another then. A strip has whole loads, or whole lines where rows begin with one.
+// those of another then. A strip has whole loads, or whole lines or sectors where rows begin with one.
 __device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents &e)
 {
-    constexpr u32 FEW = 64, LINE = 64 / sizeof(element);
+    constexpr u32 FEW = 64, LINE = 64 / sizeof(element), SECTOR = 32 / sizeof(element);
     const u64 first = number * STRIP, left = e.inner - first;
     if (strips > FEW || e.inner % STRIP == 0) return strip{first, left < STRIP ? (u32)left : STRIP};
-    const u32 unit = STRIP % LINE == 0 && e.step % LINE == 0 ? LINE : VEC;
+    const u32 unit = STRIP % LINE == 0 && e.step % LINE == 0       ? LINE
+                     : STRIP % SECTOR == 0 && e.step % SECTOR == 0 ? SECTOR
+                                                                     : VEC;
     const u32 inner = e.inner, units = (inner + unit - 1) / unit, n = strips, k = number;
     const u32 begin = k * units / n * unit, end = (k + 1) * units / n * unit;
     return strip{begin, (end < inner ? end : inner) - begin};
