@@ -31,14 +31,10 @@ function family.serves(p)
 end
 
 function family.allowed(c, p, d)
-    if c.vec * p.dtype.bytes > 16 then
-        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
-            c.vec, p.dtype.name, c.vec * p.dtype.bytes
-    end
     if c.row > c.vec then
         return false, "row=%d, and vec=%d: a load brings whole rows", c.row, c.vec
     end
-    return true
+    return limits.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)

@@ -31,11 +31,7 @@ function family.serves(p)
 end
 
 function family.allowed(c, p, d)
-    if c.vec * p.dtype.bytes > 16 then
-        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
-            c.vec, p.dtype.name, c.vec * p.dtype.bytes
-    end
-    return true
+    return limits.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
