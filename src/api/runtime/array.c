@@ -55,7 +55,7 @@ static uint64_t span(const array_reading *self, uint64_t outer) {
     return self->index_elements ? (outer - 1) * self->extents.outer_step + self->index_elements : 0;
 }
 
-/* Elements from the first to the last one of so many rows of an outer index. */
+/* Elements from the first to the last one of `rows` rows of an outer index. */
 static uint64_t span_of_rows(const array_reading *self, uint64_t rows) {
     return (rows - 1) * self->extents.step + self->extents.inner;
 }
@@ -199,7 +199,7 @@ static redtune_status take_results(array_reading *self, uint64_t count, redtune_
 
 static void *begin_of(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
-/* Reduces the piece that lies on the GPU: so many elements for each result of so many outer
+/* Reduces the piece that lies on the GPU: `count` elements for each result of `outer` outer
  * indices. goes_on: from the results that are there. */
 static redtune_status reduce_piece(array_reading *self, uint64_t count, uint64_t outer,
                                    bool goes_on, redtune_error *err) {

@@ -89,8 +89,8 @@ redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void 
     if (missing)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot make a list: %s is NULL", missing);
     if (!rdt_dtype_find(dtype))
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot make a list: dtype is %d, which is none",
-                        (int)dtype);
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot make a list: dtype is %d; give a redtune_dtype", (int)dtype);
     if (count > rdt_list_count_max())
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot make a list of %zu arrays: at most %" PRIu64, count,

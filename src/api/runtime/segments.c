@@ -12,7 +12,7 @@ static const char *const output_names[OUTPUTS] = {"d_out", "d_out[1]"};
 /* A run: its operands as a launch takes them, and the memory that the host knows it to use. */
 typedef struct segments_run {
     rdt_operands operands;
-    rdt_span table[TABLES]; /* one that ends at 0 is none */
+    rdt_span table[TABLES]; /* one that is not given ends at 0 */
     rdt_traffic traffic;
 } segments_run;
 
