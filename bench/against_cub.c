@@ -97,7 +97,7 @@ static redtune_status run_field(session *all, bench_contestant *field, answer *r
 
 static redtune_status run_problem(session *all, const char *op, const bench_dtype *dtype,
                                   const redtune_problem *problem, redtune_error *err) {
-    const bench_cub_call *call = bench_cub_find(op, dtype->name);
+    const bench_cub_call *call = bench_cub_find(op, dtype->name, all->options->fixed);
     bench_row row = {.op = op, .dtype = dtype, .count = problem->count};
     bench_contestant field[BENCH_CONTESTANTS] = {0};
     answer right = {0};
@@ -117,7 +117,7 @@ static redtune_status run_problem(session *all, const char *op, const bench_dtyp
 static redtune_status run_dtype(session *all, const char *op, const bench_dtype *dtype,
                                 redtune_error *err) {
     const bench_options *options = all->options;
-    redtune_problem problem = {0};
+    redtune_problem problem = {.order = options->fixed ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE};
     redtune_status status = redtune_op_find(op, &problem.op, err);
     if (!status) status = redtune_dtype_find(dtype->name, &problem.dtype, err);
     if (status) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,13 +22,14 @@ typedef struct bench_cub_call {
 } bench_cub_call;
 
 /* Each ends with an entry whose dtype is NULL. */
-extern const bench_cub_call bench_cub_sum[], bench_cub_min[], bench_cub_max[], bench_cub_argmin[],
-    bench_cub_argmax[];
+extern const bench_cub_call bench_cub_sum[], bench_cub_sum_fixed[], bench_cub_min[],
+    bench_cub_max[], bench_cub_argmin[], bench_cub_argmax[];
 
 extern const int bench_cub_version; /* CUB_VERSION: 300001 is 3.0.1 */
 
-/* CUB's call for an op and dtype, by redtune's names; NULL if it has none. */
-const bench_cub_call *bench_cub_find(const char *op, const char *dtype);
+/* CUB's call for an op and dtype, by redtune's names; NULL if it has none. fixed: whose bits are
+ * the same on every GPU. */
+const bench_cub_call *bench_cub_find(const char *op, const char *dtype, bool fixed);
 
 #ifdef __cplusplus
 }

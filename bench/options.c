@@ -147,6 +147,8 @@ static const option table[] = {
      "time calls back to back on a stream (default: cold, warm, stream)"},
     {"floor", NULL, NULL, false, MEMBER(floor),
      "race a kernel that never combines its blocks, too (sum only)"},
+    {"fixed", NULL, NULL, false, MEMBER(fixed),
+     "sums whose bits never change: the fixed order, and CUB's gpu_to_gpu"},
     {"flush-writes", NULL, NULL, false, MEMBER(flush_writes),
      "flush L2 by writing, which leaves it dirty (default: by reading)"},
     {"samples", "N", take_samples, false, 0, "per contestant; the median counts (default: 21)"},

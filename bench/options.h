@@ -27,6 +27,7 @@ typedef struct bench_options {
     const char *database; /* NULL: redtune's usual one */
     bench_format format;
     bool floor;        /* race the floor too */
+    bool fixed;        /* the order of combining */
     bool flush_writes; /* not reads */
     bool dry;          /* with made-up times, without a GPU */
     bool help;

@@ -57,11 +57,19 @@ static void a_mode_that_is_given_is_the_only_one(void) {
     CHECK(options.floor && options.format == BENCH_JSON);
 }
 
+static void the_order_is_free_unless_it_is_fixed(void) {
+    CHECK_OK(parse("--cold"), err);
+    CHECK(!options.fixed);
+    CHECK_OK(parse("--cold --fixed"), err);
+    CHECK(options.fixed);
+}
+
 static void wrong_words_are_refused(void) {
     CHECK_FAILS(parse("--speed"), REDTUNE_INVALID, err, "--speed");
     CHECK_FAILS(parse("sum"), REDTUNE_INVALID, err, "sum");
     CHECK_FAILS(parse("--op"), REDTUNE_INVALID, err, "needs a value");
     CHECK_FAILS(parse("--cold=1"), REDTUNE_INVALID, err, "takes no value");
+    CHECK_FAILS(parse("--fixed=1"), REDTUNE_INVALID, err, "takes no value");
     CHECK_FAILS(parse("--op mode"), REDTUNE_INVALID, err, "mode");
     CHECK_FAILS(parse("--dtype f8"), REDTUNE_INVALID, err, "f8");
     CHECK_FAILS(parse("--format xml"), REDTUNE_INVALID, err, "xml");
@@ -86,6 +94,7 @@ int main(int argc, char **argv) {
         FACT(sizes_are_numbers_and_ranges),
         FACT(a_size_in_bytes_is_of_whole_elements),
         FACT(a_mode_that_is_given_is_the_only_one),
+        FACT(the_order_is_free_unless_it_is_fixed),
         FACT(wrong_words_are_refused),
         FACT(wrong_sizes_are_refused),
     };
