@@ -97,15 +97,11 @@ local grids = {
 
 -- The built-in default: good on any GPU, known to be best on none.
 function family.default(p, d)
-    for _, row in ipairs(grids) do
-        if input_bytes(p) <= row.bytes then
-            return {
-                block = row.block, vec = 16 // p.dtype.bytes, unroll = row.unroll,
-                load = "no_allocate", tail = "shuffle", finish = row.finish or "poll",
-                per_sm = row.per_sm,
-            }
-        end
-    end
+    local row = limits.row_of(grids, input_bytes(p))
+    return {
+        block = row.block, vec = 16 // p.dtype.bytes, unroll = row.unroll, load = "no_allocate",
+        tail = "shuffle", finish = row.finish or "poll", per_sm = row.per_sm,
+    }
 end
 
 -- How the kernel is launched.

@@ -28,6 +28,13 @@ limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
 limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
     doc = "blocks per multiprocessor at most, if they share results" }
 
+-- The first of the rows, each with `bytes`, that is for inputs of so many bytes.
+function limits.row_of(rows, bytes)
+    for _, row in ipairs(rows) do
+        if bytes <= row.bytes then return row end
+    end
+end
+
 -- Whether the kernel waits for the one before it, as the templates say, so that it may be launched
 -- earlier. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
 function limits.overlap(p, d)

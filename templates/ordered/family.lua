@@ -102,16 +102,12 @@ local grids = {
 
 function family.default(p, d)
     local most = limits.accumulator_bytes(p, d) > 8 and 512 or math.min(d.threads_per_sm, 1536)
-    for _, row in ipairs(grids) do
-        if input_bytes(p) <= row.bytes then
-            local resident = math.min(row.resident or 1024, most, BLOCKS * row.block)
-            return {
-                block = row.block, chunks = 1, unroll = row.unroll,
-                resident = resident, load = "no_allocate",
-                finish = row.finish or "poll", per_sm = row.per_sm,
-            }
-        end
-    end
+    local row = limits.row_of(grids, input_bytes(p))
+    return {
+        block = row.block, chunks = 1, unroll = row.unroll,
+        resident = math.min(row.resident or 1024, most, BLOCKS * row.block),
+        load = "no_allocate", finish = row.finish or "poll", per_sm = row.per_sm,
+    }
 end
 
 function family.launch(c, p, d)

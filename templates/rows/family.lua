@@ -110,12 +110,8 @@ function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = { block = 128, vec = 16 // bytes, load = "no_allocate" }
     while c.vec > math.max(1, p.count) do c.vec = c.vec // 2 end
-    for _, row in ipairs(groups) do
-        if p.count * bytes <= row.bytes then
-            c.lanes, c.rows, c.unroll = row.lanes, row.rows or 1, row.unroll
-            break
-        end
-    end
+    local row = limits.row_of(groups, p.count * bytes)
+    c.lanes, c.rows, c.unroll = row.lanes, row.rows or 1, row.unroll
     while c.lanes > 64 and p.count * bytes <= 64 * KiB and not is_full(c, p) do
         c.lanes = c.lanes // 2
     end
