@@ -129,16 +129,8 @@ __device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{a
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ if arch >= 90 then
-    // The next kernel may be launched from now on, and this one may have been launched before the
-    // one before it ended: nothing is read or written until that one is over.
-    asm volatile("griddepcontrol.launch_dependents;");
-//@     if ahead then
-    // A larger input gains nothing, or loses by competing with the one still being read.
-    if (overlaps && count <= AHEAD_BYTES / sizeof(element)) prefetch_tile(input, count@{given.inputs > 1 and ", rest.input" or ""});
-//@     end
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@ end
+//@ local prefetch = ahead and { "count", "prefetch_tile(input, count" }
+//@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "count", "output")) do
     @{line}
 //@ end

@@ -44,28 +44,12 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 }
 
 // Combines a with the values of every step-th number up to that of the end, once they are there.
-// All words are asked for before one is looked at.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
                                         u32 end@{given.parameter})
 {
     for (; number < end; number += AT_ONCE * step) {
-        u64 word[AT_ONCE][WORDS];
-        u64 flags;
-        do {
-            flags = 1ull << 32;
-#pragma unroll
-            for (u32 i = 0; i < AT_ONCE; i++)
-#pragma unroll
-                for (u32 k = 0; k < WORDS; k++) {
-                    word[i][k] = 1ull << 32;
-                    if (i == 0 || number + i * step < end)
-                        word[i][k] = load_word(words_of(scratch, number + i * step) + k);
-                }
-#pragma unroll
-            for (u32 i = 0; i < AT_ONCE; i++)
-#pragma unroll
-                for (u32 k = 0; k < WORDS; k++) flags &= word[i][k];
-        } while (flags >> 32 == 0);
+//@     local number, is_there = "number + i * step", "i == 0 || number + i * step < end"
+//@     include "lib/await_words.cu"
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
             if (i > 0 && number + i * step >= end) break;

@@ -204,24 +204,8 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 nodes, ac
     for (; at < end; at += AT_ONCE) {
         accumulator value[AT_ONCE];
 //@     if finish == "poll" then
-        u64 word[AT_ONCE][WORDS];
-        u64 flags;
-        // All words are asked for before one is looked at.
-        do {
-            flags = 1ull << 32;
-#pragma unroll
-            for (u32 i = 0; i < AT_ONCE; i++)
-#pragma unroll
-                for (u32 k = 0; k < WORDS; k++) {
-                    word[i][k] = 1ull << 32;
-                    if (at + i > 0 && at + i < end)
-                        word[i][k] = load_word(words_of(scratch, at + i) + k);
-                }
-#pragma unroll
-            for (u32 i = 0; i < AT_ONCE; i++)
-#pragma unroll
-                for (u32 k = 0; k < WORDS; k++) flags &= word[i][k];
-        } while (flags >> 32 == 0);
+//@         local number, is_there = "at + i", "at + i > 0 && at + i < end"
+//@         include "lib/await_words.cu"
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
             if (at + i > 0 && at + i < end)
@@ -292,16 +276,8 @@ __device__ __forceinline__ void prefetch_node(const element *input, u64 count@{g
 extern "C" __global__ void __launch_bounds__(@{block}, @{math.max(1, math.min(16, resident // block))})
 redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ if arch >= 90 then
-    // The next kernel may be launched from now on, and this one may have been launched before the
-    // one before it ended: nothing is read or written until that one is over.
-    asm volatile("griddepcontrol.launch_dependents;");
-//@     if ahead then
-    // A larger input gains nothing, or loses by competing with the one still being read.
-    if (overlaps && count <= AHEAD_BYTES / sizeof(element)) prefetch_node(input, count@{given.inputs > 1 and ", rest.input" or ""});
-//@     end
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@ end
+//@ local prefetch = ahead and { "count", "prefetch_node(input, count" }
+//@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "count", "output")) do
     @{line}
 //@ end

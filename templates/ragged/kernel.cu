@@ -210,12 +210,8 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
 extern "C" __global__ void __launch_bounds__(@{block}, @{resident})
 @{kernel[1]}(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@     if arch >= 90 then
-    // The next kernel may be launched from now on, and this one may have been launched before the
-    // one before it ended: nothing is read or written until that one is over.
-    asm volatile("griddepcontrol.launch_dependents;");
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@     end
+//@     local prefetch = nil
+//@     include "lib/begin_overlap.cu"
 //@     for _, line in ipairs(given.begin("input", "s.count", "output")) do
     @{line}
 //@     end

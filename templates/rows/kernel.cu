@@ -268,12 +268,8 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ if arch >= 90 then
-    // The next kernel may be launched from now on, and this one may have been launched before the
-    // one before it ended: nothing is read or written until that one is over.
-    asm volatile("griddepcontrol.launch_dependents;");
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@ end
+//@ local prefetch = nil
+//@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
 //@ end

@@ -305,17 +305,8 @@ __device__ __forceinline__ window window_at(const element *from, u64 first, u32 
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ if arch >= 90 then
-    // The next kernel may be launched from now on, and this one may have been launched before the
-    // one before it ended: nothing is read or written until that one is over.
-    asm volatile("griddepcontrol.launch_dependents;");
-//@     if ahead then
-    // A larger input gains nothing, or loses by competing with the one still being read.
-    if (overlaps && e.count * e.inner * e.outer <= AHEAD_BYTES / sizeof(element))
-        prefetch_strip(input, e@{given.inputs > 1 and ", rest.input" or ""});
-//@     end
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@ end
+//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "prefetch_strip(input, e" }
+//@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
 //@ end

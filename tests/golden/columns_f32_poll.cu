@@ -125,13 +125,13 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 }
 
 // Combines a with the values of every step-th number up to that of the end, once they are there.
-// All words are asked for before one is looked at.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
                                         u32 end)
 {
     for (; number < end; number += AT_ONCE * step) {
         u64 word[AT_ONCE][WORDS];
         u64 flags;
+        // All words are asked for before one is looked at.
         do {
             flags = 1ull << 32;
 #pragma unroll
