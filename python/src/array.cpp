@@ -216,7 +216,11 @@ void array::read_interface(nb::handle object, const nb::object &interface, const
 
 // A view whose elements PyTorch negates when it reads them, as the imaginary part of a conjugate.
 static void refuse_negated(nb::handle tensor, const char *name) {
-    if (nb::cast<bool>(tensor.attr("is_neg")()))
+    static PyObject *method = PyUnicode_InternFromString("is_neg");
+    PyObject *arguments[] = {tensor.ptr()};
+    nb::object negated = nb::steal(PyObject_VectorcallMethod(method, arguments, 1, nullptr));
+    if (!negated.is_valid()) throw nb::python_error();
+    if (negated.ptr() == Py_True)
         fail(PyExc_ValueError,
              "cannot reduce %s: PyTorch has yet to negate its elements; call x.resolve_neg()",
              name);
@@ -228,7 +232,8 @@ void array::read_exchange(nb::handle object, const char *name) {
     read_tensor(tensor, name);
     const uint64_t elements = count();
     // Only views are negated, and only of every second element.
-    if (library->is_torch && (elements == 1 || !is_packed())) refuse_negated(object, name);
+    if (library->is_torch && !is_new && (elements == 1 || !is_packed()))
+        refuse_negated(object, name);
     if (!data && elements)
         fail(PyExc_ValueError,
              "cannot reduce %s: it has no memory, as a fake or meta tensor has "

@@ -10,6 +10,7 @@ struct array {
     redtune_dtype dtype = REDTUNE_DTYPE_NONE;
     bool boolean = false; // one byte, 0 or 1, as u8
     bool on_host = false;
+    bool is_new = false; // before it is read: made for results just now, so no view of another
     bool read_only = false;
     int device = 0; // the CUDA device's number; of the host's: HOST_DEVICE
     int dimensions = 0;

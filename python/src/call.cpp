@@ -41,6 +41,22 @@ static void check_given(const reduction &what, int index, const array &x, const 
     if (out.read_only) fail(PyExc_ValueError, "cannot write the result to out: it is read-only");
 }
 
+// Makes the array of a result, and reads it.
+static nb::object make_result(const reduction &what, int index, const array &x, nb::handle like,
+                              array *view) {
+    const result_dtype &result = what.result[index];
+    const array_wanted wanted = {what.shape, what.dimensions, result.shown, result.boolean};
+    view->is_new = true;
+    nb::object made = library_empty_quick(x.library, x.on_host, wanted);
+    if (made.is_valid()) {
+        view->read(made, "out");
+        if (view->device == x.device) return made;
+    }
+    made = library_empty(x.library, like, wanted);
+    view->read(made, "out");
+    return made;
+}
+
 void outputs::take(const reduction &what, const array &x, nb::handle like, nb::handle out) {
     const int count = what.op->outputs;
     if (!out.is_none() && count > 1 &&
@@ -50,14 +66,13 @@ void outputs::take(const reduction &what, const array &x, nb::handle like, nb::h
              "%d arrays",
              what.op->name, count, count);
     for (int i = 0; i < count; i++) {
-        const result_dtype &result = what.result[i];
-        if (out.is_none())
-            made[i] = library_empty(x.library, like, x.device, what.shape, what.dimensions,
-                                    result.shown, result.boolean);
-        else
-            made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
+        if (out.is_none()) {
+            made[i] = make_result(what, i, x, like, &view[i]);
+            continue;
+        }
+        made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
         view[i].read(made[i], "out");
-        if (!out.is_none()) check_given(what, i, x, view[i]);
+        check_given(what, i, x, view[i]);
     }
 }
 

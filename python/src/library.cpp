@@ -2,9 +2,7 @@
 // current.
 #include "library.h"
 
-#include <cstring>
-
-#include "runtime.h"
+#include <vector>
 
 namespace {
 
@@ -33,8 +31,8 @@ array_library *look_at(nb::handle object) {
     library->scalars = nb::cast<bool>(facts.attr("scalars"));
     library->dtypes = facts.attr("dtypes");
     library->empty = facts.attr("empty");
-    library->empty_like = facts.attr("empty_like");
-    library->tensor = facts.attr("tensor");
+    library->quick_host = facts.attr("quick_host");
+    library->quick_gpu = facts.attr("quick_gpu");
     library->stream = facts.attr("stream");
     return library;
 }
@@ -45,49 +43,26 @@ nb::object tuple_of(const int64_t *values, int count) {
     return tuple;
 }
 
-torch_device &device_of(array_library *library, nb::handle like, int device) {
-    const size_t place = static_cast<size_t>(device - HOST_DEVICE);
-    if (place >= library->devices.size()) library->devices.resize(place + 1);
-    if (!library->devices[place].device.is_valid())
-        library->devices[place].device = like.attr("device");
-    return library->devices[place];
+nb::handle dtype_of(const array_library *library, const array_wanted &wanted) {
+    const redtune_dtype place = wanted.boolean ? REDTUNE_DTYPE_NONE : wanted.dtype;
+    nb::handle its = PyTuple_GetItem(library->dtypes.ptr(), place);
+    if (its.is_none())
+        fail(PyExc_TypeError,
+             "cannot make a result of %s: the array's library has no such dtype; name another as "
+             "dtype",
+             wanted.boolean ? "bool" : redtune_dtype_name(wanted.dtype));
+    return its;
 }
 
-nb::object call_torch(nb::handle function, PyObject **arguments, size_t count, PyObject *names) {
-    nb::object made = nb::steal(PyObject_Vectorcall(function.ptr(), arguments,
-                                                    count | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
-    if (!made.is_valid()) throw nb::python_error();
-    return made;
-}
-
-// torch.empty_strided(shape, strides, dtype=dtype, device=device), which takes a third of the time
-// of torch.empty.
-nb::object empty_strided(array_library *library, nb::handle device, const int64_t *shape,
-                         int dimensions, nb::handle dtype) {
-    static PyObject *names = nb::make_tuple("dtype", "device").release().ptr();
+// (shape, strides, dtype) of a packed array.
+nb::object strided_arguments(const array_wanted &wanted, nb::handle dtype) {
     int64_t strides[DIMENSIONS_MAX], step = 1;
-    for (int i = dimensions - 1; i >= 0; i--) {
+    for (int i = wanted.dimensions - 1; i >= 0; i--) {
         strides[i] = step;
-        step *= shape[i] ? shape[i] : 1;
+        step *= wanted.shape[i] ? wanted.shape[i] : 1;
     }
-    nb::object sizes = tuple_of(shape, dimensions), steps = tuple_of(strides, dimensions);
-    PyObject *arguments[] = {nullptr, sizes.ptr(), steps.ptr(), dtype.ptr(), device.ptr()};
-    return call_torch(library->empty, arguments + 1, 2, names);
-}
-
-// A tensor without axes is made like another one, which takes less time still.
-nb::object empty_torch(array_library *library, torch_device &device, const int64_t *shape,
-                       int dimensions, size_t place, nb::handle dtype) {
-    nb::object &scalar = device.scalars[place];
-    if (dimensions || !scalar.is_valid()) {
-        nb::object made = empty_strided(library, device.device, shape, dimensions, dtype);
-        // Within PyTorch's modes it may be a tensor of another type, which would stay.
-        const bool is_plain = made.type().is(library->tensor);
-        if (!dimensions && is_plain) scalar = made;
-        return made;
-    }
-    PyObject *arguments[] = {nullptr, scalar.ptr()};
-    return call_torch(library->empty_like, arguments + 1, 1, nullptr);
+    return nb::make_tuple(tuple_of(wanted.shape, wanted.dimensions),
+                          tuple_of(strides, wanted.dimensions), dtype);
 }
 
 } // namespace
@@ -103,25 +78,34 @@ array_library *library_of(nb::handle object) {
     return known[0];
 }
 
-nb::object library_empty(array_library *library, nb::handle like, int device, const int64_t *shape,
-                         int dimensions, redtune_dtype dtype, bool boolean) {
-    const char *name = boolean ? "bool" : redtune_dtype_name(dtype);
+nb::object library_empty(array_library *library, nb::handle like, const array_wanted &wanted) {
     if (library->empty.is_none())
         fail(PyExc_TypeError,
              "cannot make a result for an array of type %s: redtune does not know how its "
              "library makes one; give the result's array as out",
              nb::type_name(nb::handle(reinterpret_cast<PyObject *>(library->type))).c_str());
-    const redtune_dtype place = boolean ? REDTUNE_DTYPE_NONE : dtype;
-    nb::handle its = PyTuple_GetItem(library->dtypes.ptr(), place);
-    if (its.is_none())
-        fail(PyExc_TypeError,
-             "cannot make a result of %s: the array's library has no such dtype; name another as "
-             "dtype",
-             name);
-    if (library->is_torch)
-        return empty_torch(library, device_of(library, like, device), shape, dimensions, place,
-                           its);
-    return library->empty(like, tuple_of(shape, dimensions), its);
+    nb::handle dtype = dtype_of(library, wanted);
+    if (!library->is_torch)
+        return library->empty(like, tuple_of(wanted.shape, wanted.dimensions), dtype);
+    nb::object arguments = strided_arguments(wanted, dtype);
+    return library->empty(arguments[0], arguments[1], nb::arg("dtype") = dtype,
+                          nb::arg("device") = like.attr("device"));
+}
+
+nb::object library_empty_quick(array_library *library, bool on_host, const array_wanted &wanted) {
+    nb::handle quick = on_host ? library->quick_host : library->quick_gpu;
+    if (quick.is_none()) return nb::object();
+    nb::handle dtype = dtype_of(library, wanted);
+    nb::object made, &kept = library->no_axes[wanted.boolean ? REDTUNE_DTYPE_NONE : wanted.dtype];
+    if (!wanted.dimensions) {
+        if (!kept.is_valid()) kept = strided_arguments(wanted, dtype);
+        made = nb::steal(PyObject_Call(quick.ptr(), kept.ptr(), nullptr));
+    } else {
+        nb::object arguments = strided_arguments(wanted, dtype);
+        made = nb::steal(PyObject_Call(quick.ptr(), arguments.ptr(), nullptr));
+    }
+    if (!made.is_valid()) throw nb::python_error();
+    return made;
 }
 
 CUstream_st *library_stream(const array_library *library, nb::handle like, int device) {

@@ -5,18 +5,10 @@
 // stream it works on, in Python; torch, whose calls count most, is asked from here.
 #pragma once
 
-#include <vector>
-
 #include "dlpack.h"
 #include "errors.h"
 
 enum { DIMENSIONS_MAX = 64 }; // what redtune_problem_fold takes
-
-// What is kept of a device of torch's, since getting it takes longer than looking it up.
-struct torch_device {
-    nb::object device;
-    nb::object scalars[REDTUNE_F64 + 1]; // tensors without axes, which results are made like
-};
 
 struct array_library {
     PyTypeObject *type;
@@ -28,17 +20,28 @@ struct array_library {
     nb::object empty;  // of torch: empty_strided; else called with (like, shape, dtype); or None
     nb::object stream; // called with (like,), gives the current stream's address; or None
     bool scalars;      // a result without axes is taken out of its array
-    nb::object tensor; // torch.Tensor
-    nb::object empty_like;             // torch's, which takes least time of all that make a tensor
-    std::vector<torch_device> devices; // from HOST_DEVICE on, as far as seen
+    // Of torch: called with (shape, strides, dtype), on the host and on the current GPU; or None.
+    nb::object quick_host, quick_gpu;
+    nb::object no_axes[REDTUNE_F64 + 1]; // their arguments for results without axes, by dtype
 };
 
 // What is known of the object's type. Lives as long as the process.
 array_library *library_of(nb::handle object);
 
-// An array of that dtype for results, on the device of `like`, which has that number.
-nb::object library_empty(array_library *library, nb::handle like, int device, const int64_t *shape,
-                         int dimensions, redtune_dtype dtype, bool boolean);
+// An array for results.
+struct array_wanted {
+    const int64_t *shape;
+    int dimensions;
+    redtune_dtype dtype;
+    bool boolean;
+};
+
+// Makes one on the device of `like`.
+nb::object library_empty(array_library *library, nb::handle like, const array_wanted &wanted);
+
+// Makes one in less time: on the host, or on the GPU that is the library's current one, which may
+// be another than like's. An object that is not valid: the library cannot.
+nb::object library_empty_quick(array_library *library, bool on_host, const array_wanted &wanted);
 
 // The stream that the library works on now, on that device.
 CUstream_st *library_stream(const array_library *library, nb::handle like, int device);
