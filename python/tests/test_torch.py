@@ -155,27 +155,59 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(float(total), 8192)
 
     def test_a_captured_training_step_clips_its_gradients(self):
-        model = torch.nn.Linear(64, 64, device="cuda")
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 3)).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         x = torch.randn(16, 64, device="cuda")
 
-        def step():
-            model.zero_grad(set_to_none=False)
+        def gradients():
+            optimizer.zero_grad(set_to_none=False)
             model(x).square().mean().backward()
-            squares = [redtune.sumsq(p.grad) for p in model.parameters()]
-            return torch.stack(squares).sum().sqrt()
 
-        warm = torch.cuda.Stream()
-        warm.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(warm):
+        def clip():
+            norm = parts.reduce("norm2")
+            torch._foreach_mul_([p.grad for p in model.parameters()], (0.5 / norm).clamp(max=1))
+            return norm
+
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            gradients()
+            parts = redtune.List([p.grad for p in model.parameters()])
             for _ in range(3):
-                step()
-        torch.cuda.current_stream().wait_stream(warm)
+                gradients()
+                clip()
+        torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            norm = step()
-        graph.replay()
-        want = torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in model.parameters()]))
-        self.assertTrue(torch.allclose(norm, want))
+            gradients()
+            norm = clip()
+            optimizer.step()
+        for _ in range(3):
+            gradients()  # of the weights that this replay begins with
+            want = torch.linalg.vector_norm(
+                torch.cat([p.grad.flatten() for p in model.parameters()])
+            )
+            graph.replay()
+            self.assertTrue(torch.allclose(norm, want))
+            clipped = torch.cat([p.grad.flatten() for p in model.parameters()])
+            self.assertTrue(
+                torch.allclose(torch.linalg.vector_norm(clipped), want.clamp(max=0.5), rtol=1e-4)
+            )
+
+    def test_a_compiled_training_step_is_the_eager_one(self):
+        torch.manual_seed(1)
+        model = torch.nn.Linear(64, 64).cuda()
+        x = torch.randn(16, 64, device="cuda")
+
+        def loss_of(x):
+            mean = redtune.torch.mean(model(x), 1, keepdim=True)
+            return redtune.torch.sum((model(x) - mean) ** 2)
+
+        wanted = torch.autograd.grad(loss_of(x), model.parameters())
+        found = torch.autograd.grad(torch.compile(loss_of)(x), model.parameters())
+        for one, other in zip(found, wanted):
+            self.assertTrue(torch.allclose(one, other, rtol=1e-3, atol=1e-3))
 
     def test_a_tensor_may_go_right_after_the_call(self):
         before = torch.cuda.memory_allocated()
