@@ -356,7 +356,30 @@ def run_all(gpu, redtune, options):
         torch.cuda.empty_cache()
 
 
+def prepare(redtune, options):
+    """Makes what the contestants of every N-th case compile, and times nothing."""
+    part, parts = options.prepare
+    for dtype in options.dtypes:
+        pool = make_data(against_torch.torch_dtypes()[dtype],
+                         max(rows * cols for rows, cols in options.shapes))
+        for case in cases_of(options, dtype)[part::parts]:
+            problem = redtune.axis_problem(case.op, dtype, case.rows, case.cols, case.axis)
+            try:
+                with redtune.created(problem):
+                    like = pool[: case.rows * case.cols].view(case.rows, case.cols)
+                    collections.deque(contestants(case, options, like), maxlen=0)
+            except Exception as reason:  # the race says so, too
+                leave_out(case, "a contestant", reason)
+
+
 # ---- the command line ------------------------------------------------------------------------
+
+
+def read_part(text):
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and int(part) < int(parts)):
+        raise argparse.ArgumentTypeError(f"'{text}': give a part and their number, such as 0/16")
+    return int(part), int(parts)
 
 
 def read_shapes(text):
@@ -385,6 +408,8 @@ def parse(words):
         help="or six: a few of them (default: 21 of up to 400 MB)")
     add("--cub", action="append", default=[], metavar="PATH", help="a library of axis_peers.cu")
     add("--compile", action="store_true", help="torch.compile races, too")
+    add("--prepare", type=read_part, metavar="K/N",
+        help="race nobody: compile what every N-th case from K on needs, for a race to come")
     add("--seconds", type=float, metavar="S", help="begin no shape after S seconds")
     add("--samples", type=int, default=9, metavar="N", help="per contestant (default: 9)")
     add("--db", metavar="PATH", help="redtune's tuning database (default: redtune's own)")
@@ -406,6 +431,9 @@ def main(words):
     options.cub = [Cub(path) for path in options.cub]
     options.compile = options.compile and compile_works()
     redtune = Redtune(options.library, options.db)
+    if options.prepare:
+        prepare(redtune, options)
+        return 0
     print(f"{gpu.name}; torch {torch.__version__}; cupy {cupy.__version__ if cupy else 'none'}; "
           f"{', '.join(cub.name for cub in options.cub) or 'no CUB'}; "
           f"{'torch.compile; ' if options.compile else ''}medians of {options.samples} samples\n",

@@ -25,7 +25,7 @@
 #   AXIS_OPTIONS="..."    more options of the races, such as "--axis 1"
 #   CUBLAS_OPTIONS="..."  more options of cublas, such as "--dtype f32,f64"
 #   SAMPLES=5 SECONDS_EACH=240       of a race, and of cublas
-#   SHAPES=200 SEED=1 BUDGET_S=200   of served
+#   SHAPES=200 SEED=1 BUDGET_S=100   of served: its searches have that time
 #   ELEMENTS_MAX=N        of served: of the largest shape (default: 2^25)
 set -u
 build=$(realpath "$1") logs=$(realpath -m "$2")
@@ -85,14 +85,20 @@ for library in "$build"/peers-*.so "$logs"/peers-*.so; do
     if [ -e "$library" ]; then cubs+=(--cub "$library"); fi
 done
 
-# race_along NAME OPTION...: the notes go to a file of their own.
+# race_along NAME OPTION...: the notes go to a file of their own. What is compiled, by torch.compile
+# above all, is compiled by as many processes as there are cores, up to 16, before anything is timed.
 race_along() {
-    local name=$1
+    local name=$1 parts=$(nproc) part
     shift
-    within $((${SECONDS_EACH:-240} + 60)) python3 "$bench/against_axis.py" \
-        --library "$build/libredtune.so" --db "$tuned" "${cubs[@]}" --compile \
-        --samples "${SAMPLES:-5}" --seconds "${SECONDS_EACH:-240}" --csv "$logs/$name.csv" "$@" \
-        ${AXIS_OPTIONS:-} 2>"$logs/$name.notes"
+    local race=(python3 "$bench/against_axis.py" --library "$build/libredtune.so" --db "$tuned"
+        "${cubs[@]}" --compile "$@" ${AXIS_OPTIONS:-})
+    if [ "$parts" -gt 16 ]; then parts=16; fi
+    for ((part = 0; part < parts; part++)); do
+        within 90 "${race[@]}" --prepare $part/$parts >"$logs/$name.prepare$part" 2>&1 &
+    done
+    wait
+    within $((${SECONDS_EACH:-240} + 60)) "${race[@]}" --samples "${SAMPLES:-5}" \
+        --seconds "${SECONDS_EACH:-240}" --csv "$logs/$name.csv" 2>"$logs/$name.notes"
 }
 for dtype in f32 f16; do
     figure race_$dtype race_along race_$dtype --dtype $dtype
@@ -137,20 +143,21 @@ figure recorded recorded
 said_of_search() { grep 'candidates measured' "$logs/search.log" || tail -n 1 "$logs/search.log"; }
 
 # A search at each of the random shapes, from a copy of what the tune found: one of the default effort,
-# and then as many of all points, at random, as the time allows.
+# for up to half of the time, and then as many of all points, at random, as the rest allows.
 serve() {
-    local shapes=$logs/shapes.jsonl best=$logs/best.db budget=${BUDGET_S:-200}
-    local search=("$redtune" --device "$device" --recorded "$shapes" --db "$best")
+    local shapes=$logs/shapes.jsonl best=$logs/best.db budget=${BUDGET_S:-100} start=$SECONDS
+    local search=("$redtune" --device "$device" --recorded "$shapes" --db "$best" --jobs 6)
     python3 "$here/random_shapes.py" "${SHAPES:-200}" "${SEED:-1}" ${ELEMENTS_MAX:+"$ELEMENTS_MAX"} \
         >"$shapes" || return
     if [ -s "$tuned" ]; then cp "$tuned" "$best"; fi
     # What a search has measured when its time is over counts, too.
-    within $((budget + 120)) "${search[@]}" >"$logs/search.log" 2>&1
+    within $((budget / 2 + 30)) "${search[@]}" --budget $((budget / 2))s >"$logs/search.log" 2>&1
     echo "0 default effort: $(said_of_search)"
-    within $((budget + 60)) "${search[@]}" --effort exhaustive --budget "${budget}s" \
+    budget=$((budget - (SECONDS - start) > 10 ? budget - (SECONDS - start) : 10))
+    within $((budget + 30)) "${search[@]}" --effort exhaustive --budget "${budget}s" \
         >"$logs/search.log" 2>&1
     echo "0 of all points: $(said_of_search)"
-    RDT_TEST_SECONDS=120 within 180 "$tests/served" "$tuned" "$best" "$shapes" 1.05 | sort -n
+    RDT_TEST_SECONDS=80 within 100 "$tests/served" "$tuned" "$best" "$shapes" 1.05 | sort -n
 }
 set -o pipefail
 tail_lines=9 figure served serve
