@@ -95,10 +95,10 @@ redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, r
  * template. */
 redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  bool lines, char **source, redtune_error *err);
-/* Likewise, of a launch that accumulates (model/launch.h): the same kernel, whose output is an
- * accumulator, and redtune_combine. With #line directives. */
-redtune_status rdt_render_accumulating(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                       char **source, redtune_error *err);
+/* Likewise, of a launch that leaves something else than a result (model/launch.h): the same kernel,
+ * and redtune_combine or redtune_join. With #line directives. */
+redtune_status rdt_render_part(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                               rdt_yield yield, char **source, redtune_error *err);
 /* What tells the kernel of one point from that of another, launch and all, as text: the same as
  * long as nothing in the templates changes it. */
 redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt_point *point,

@@ -95,6 +95,8 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "resumes");
     lua_pushboolean(state, (problem->uses & REDTUNE_USE_DEVICE_COUNT) != 0);
     lua_setfield(state, -2, "counts");
+    lua_pushboolean(state, false);
+    lua_setfield(state, -2, "placed");
     push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
     if (lua_getfield(state, -1, "accumulator") != LUA_TSTRING)
         luaL_error(state, "dtypes.lua: %s has no accumulator", redtune_dtype_name(problem->dtype));

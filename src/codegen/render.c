@@ -8,7 +8,7 @@ typedef struct render_call {
     const rdt_space *space;
     rdt_case at;
     const rdt_point *point;
-    bool accumulates;
+    rdt_yield yield;
     rdt_output output;
 } render_call;
 
@@ -54,12 +54,13 @@ static void push_scratch(lua_State *state) {
     lua_setfield(state, -2, "all_slots_bytes");
 }
 
-/* The problem on top becomes one whose result is the op's accumulator. */
-static void leave_accumulator(lua_State *state, int arch) {
+/* The problem on top becomes one whose result is the op's accumulator, or a message with it. */
+static void leave_accumulator(lua_State *state, int arch, bool message) {
     rdt_lua_require(state, "lib/accumulate");
     lua_insert(state, -2);
     lua_pushinteger(state, arch);
-    lua_call(state, 2, 1);
+    lua_pushboolean(state, message);
+    lua_call(state, 3, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
 }
 
@@ -71,8 +72,8 @@ static void push_template_environment(lua_State *state, void *user) {
     rdt_marshal_push_config(state, call->space, call->point, true);
     define_fields(state, environment);
     rdt_marshal_push_class(state, call->at.problem); /* the source serves all extents */
-    if (call->accumulates && call->output.template == call->family->template)
-        leave_accumulator(state, arch);
+    if (call->yield && call->output.template == call->family->template)
+        leave_accumulator(state, arch, call->yield == RDT_YIELD_MESSAGE);
     define_fields(state, environment);
     compiled_config_text(call, state);
     rdt_marshal_define(state, environment, "config");
@@ -86,20 +87,20 @@ static int run_templates(lua_State *state) {
     render_call *call = lua_touserdata(state, 1);
     rdt_marshal_run_template(state, call->family->template, &call->output,
                              push_template_environment, call);
-    if (call->accumulates)
-        rdt_marshal_run_template(state, "combine.cu", &call->output, push_template_environment,
-                                 call);
+    if (call->yield)
+        rdt_marshal_run_template(state, call->yield == RDT_YIELD_MESSAGE ? "join.cu" : "combine.cu",
+                                 &call->output, push_template_environment, call);
     return 0;
 }
 
 static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point *point, bool lines,
-                             bool accumulates, char **source, redtune_error *err) {
+                             rdt_yield yield, char **source, redtune_error *err) {
     render_call call = {
         .family = &codegen->family[point->family],
         .space = &codegen->space[point->family],
         .at = at,
         .point = point,
-        .accumulates = accumulates,
+        .yield = yield,
         .output = {.lines = lines},
     };
     char what[64];
@@ -109,10 +110,10 @@ static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point 
 
 redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  bool lines, char **source, redtune_error *err) {
-    return render(codegen, at, point, lines, false, source, err);
+    return render(codegen, at, point, lines, RDT_YIELD_RESULT, source, err);
 }
 
-redtune_status rdt_render_accumulating(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                       char **source, redtune_error *err) {
-    return render(codegen, at, point, true, true, source, err);
+redtune_status rdt_render_part(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                               rdt_yield yield, char **source, redtune_error *err) {
+    return render(codegen, at, point, true, yield, source, err);
 }

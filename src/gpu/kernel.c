@@ -20,8 +20,10 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
     if (!status) status = find_function(kernel, "redtune_reduce", &kernel->reduce, err);
     if (!status && launch->final_threads)
         status = find_function(kernel, "redtune_finish", &kernel->finish, err);
-    if (!status && launch->accumulates)
+    if (!status && launch->yield == RDT_YIELD_ACCUMULATOR)
         status = find_function(kernel, "redtune_combine", &kernel->combine, err);
+    if (!status && launch->yield == RDT_YIELD_MESSAGE)
+        status = find_function(kernel, "redtune_join", &kernel->join, err);
     if (!status && launch->segments)
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->scattered)
@@ -135,4 +137,13 @@ redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what
         kernel->driver,
         launch(kernel->driver, kernel->combine, 1, RDT_COMBINE_THREADS, false, stream, args), err,
         "launch the combination of %u accumulators", what.slot_count);
+}
+
+redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstream stream,
+                               redtune_error *err) {
+    void *args[] = {&what.messages, &what.message_count, &what.output, &what.given};
+    return rdt_driver_check(
+        kernel->driver,
+        launch(kernel->driver, kernel->join, 1, RDT_COMBINE_THREADS, false, stream, args), err,
+        "launch the joining of %u parts", what.message_count);
 }

@@ -8,7 +8,7 @@ typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
     CUfunction reduce;
-    CUfunction finish, combine, prefix, scattered; /* each only where the launch has it */
+    CUfunction finish, combine, join, prefix, scattered; /* each only where the launch has it */
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
@@ -48,6 +48,19 @@ typedef struct rdt_combination {
     rdt_given given;
 } rdt_combination;
 
-/* Asynchronous. The kernel accumulates. */
+/* Asynchronous. The kernel yields accumulators. */
 redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what, CUstream stream,
                                   redtune_error *err);
+
+/* Messages side by side, and where the result of all their parts goes: redtune_join of
+ * model/launch.h. */
+typedef struct rdt_joining {
+    CUdeviceptr messages;
+    uint32_t message_count;
+    CUdeviceptr output;
+    rdt_given given;
+} rdt_joining;
+
+/* Asynchronous. The kernel yields messages. */
+redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstream stream,
+                               redtune_error *err);

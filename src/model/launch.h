@@ -17,6 +17,13 @@
  * not NULL, it gets the result over count elements. Parts that are each moved to their first index
  * may thus be combined in any number of steps.
  *
+ * For a team (redtune/team.h) a launch leaves a message in its output: the accumulator, how many
+ * elements it is of and the index of the first of them, in as many bytes as two slots. Its source
+ * also defines
+ *   redtune_join(const message *messages, uint32 n, R *output, given)
+ * for one block of RDT_COMBINE_THREADS: output gets the result of all parts, combined in an order
+ * that depends on n alone, wherever they begin.
+ *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
  * and leave zero, and slots, which they find and leave in any state.
  *
@@ -87,7 +94,15 @@ typedef struct rdt_given {
     uint64_t scalars; /* of as many doubles on the GPU, which then count instead; or 0 */
     uint64_t count;   /* of a uint64 on the GPU: elements of a result, if that is less; or 0 */
     uint64_t resumes; /* 1: results go on from what output holds */
+    uint64_t first;   /* of a message: the index of the part's first element */
 } rdt_given;
+
+/* What a launch leaves in its output. */
+typedef enum rdt_yield {
+    RDT_YIELD_RESULT = 0,
+    RDT_YIELD_ACCUMULATOR, /* and the kernel has redtune_combine */
+    RDT_YIELD_MESSAGE,     /* and the kernel has redtune_join */
+} rdt_yield;
 
 typedef struct rdt_launch {
     uint32_t threads;       /* per block */
@@ -99,7 +114,7 @@ typedef struct rdt_launch {
     uint32_t final_threads; /* of the second launch; 0: no second launch */
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
-    bool accumulates; /* output is an accumulator, and the kernel has redtune_combine */
+    rdt_yield yield;
     /* That an accumulator takes: RDT_ACCUMULATOR_BYTES or RDT_ACCUMULATOR_BYTES_MAX. */
     uint32_t slot_bytes;
     bool segments;  /* the kernel takes rdt_segments, and is launched on blocks_max blocks */
@@ -107,6 +122,11 @@ typedef struct rdt_launch {
                        other: those with ends or arrays */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
+
+/* That a message takes: a power of two, to which it is aligned. */
+static inline uint32_t rdt_launch_message_bytes(const rdt_launch *launch) {
+    return 2 * launch->slot_bytes;
+}
 
 /* Blocks for count elements of one result: one per tile, at least 1, at most blocks_max. */
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);

@@ -4,10 +4,10 @@
 struct arguments {
     u64 input, output;
     double scalar[2];
-    u64 scalars, count, resumes;
+    u64 scalars, count, resumes@{given.placed and ", first" or ""};
 };
 
-static_assert(sizeof(arguments) == 56, "");
+static_assert(sizeof(arguments) == @{given.placed and 64 or 56}, "");
 
 //@ end
 //@ if given.counts then
@@ -33,6 +33,9 @@ struct values {
 //@     end
 //@     if given.resumes then
     bool goes_on;  // from what the output holds
+//@     end
+//@     if given.placed then
+    u64 first;  // the index of the part's first element
 //@     end
 };
 
@@ -61,6 +64,9 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
 //@     end
 //@     if given.resumes then
     given.goes_on = rest.resumes != 0;
+//@     end
+//@     if given.placed then
+    given.first = rest.first;
 //@     end
     return given;
 }

@@ -24,6 +24,12 @@ function operands.slot_bytes(made)
     return made.slot_bytes or made.acc.bytes <= 16 and 16 or 32
 end
 
+-- CUDA text that defines a part's message in so many bytes: its accumulator, how many elements that
+-- is of, and the index of the first of them in the whole.
+function operands.message(acc, bytes)
+    return ("struct alignas(%d) message {\n    %s a;\n    u64 count, first;\n};"):format(bytes, acc.c)
+end
+
 -- Parts that a thread takes elements into. Where elements have words of them, or wide
 -- accumulators, elements share parts, lest these fill the registers.
 local function count_parts(made, layout, vec)
@@ -42,7 +48,7 @@ local function complete(made, problem)
     end
 end
 
--- problem has op, dtype, result, second, resumes, counts and arch, as a template's environment.
+-- problem has op, dtype, result, second, resumes, counts, placed and arch, as a template's environment.
 -- Gives
 --   made            the op
 --   inputs          1 or 2
@@ -69,11 +75,12 @@ function operands.of(problem, exact)
     if op.indexed and inputs > 1 then error(op.name .. " is indexed, and has two inputs", 2) end
     complete(made, problem)
     local results = second or problem.resumes
-    local has_values = inputs > 1 or #names > 0 or results
+    local has_values = inputs > 1 or #names > 0 or results or problem.placed
     local given = {
         made = made, inputs = inputs, paired = inputs > 1, names = names,
         has_values = has_values and true, part = made.part and made.part.c or "accumulator",
         second = second, resumes = problem.resumes, counts = problem.counts,
+        placed = problem.placed,
         parameter = has_values and ", const values &given" or "",
         argument = has_values and ", given" or "",
         kernel = (has_values or problem.counts) and ", arguments rest" or "",

@@ -30,7 +30,7 @@ static redtune_status open_accumulation(const redtune_problem *problem, const vo
     const size_t bytes = COUNT * redtune_dtype_bytes(problem->dtype);
     const size_t slot_bytes = (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES;
     accumulation self = {.problem = *problem};
-    redtune_status status = rdt_plan_make(rt, problem, true, &self.plan, &err);
+    redtune_status status = rdt_plan_make(rt, problem, RDT_YIELD_ACCUMULATOR, &self.plan, &err);
     if (!status) status = rdt_buffer_create(gpu.driver, bytes, &self.input, &err);
     if (!status) status = rdt_buffer_create(gpu.driver, slot_bytes, &self.slots, &err);
     if (!status)
@@ -339,7 +339,7 @@ static void listen(void *user, redtune_log_level level, const char *line) {
 }
 
 /* Makes a plan as a new process would. */
-static void start_anew(bool accumulates, char heard[HEARD_BYTES]) {
+static void start_anew(rdt_yield yield, char heard[HEARD_BYTES]) {
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
                                      .database = "/nowhere/at/all.db",
                                      .log = listen,
@@ -351,21 +351,20 @@ static void start_anew(bool accumulates, char heard[HEARD_BYTES]) {
     redtune_plan *plan = NULL;
     heard[0] = '\0';
     CHECK_OK(redtune_open(&options, &fresh, &err), err);
-    CHECK_OK(rdt_plan_make(fresh, &problem, accumulates, &plan, &err), err);
-    CHECK_INT(rdt_plan_executable(plan)->launch.accumulates, accumulates);
-    CHECK_INT(rdt_plan_executable(plan)->kernel->combine != NULL, accumulates);
+    CHECK_OK(rdt_plan_make(fresh, &problem, yield, &plan, &err), err);
+    CHECK_INT(rdt_plan_executable(plan)->launch.yield, yield);
+    CHECK_INT(rdt_plan_executable(plan)->kernel->combine != NULL, yield == RDT_YIELD_ACCUMULATOR);
     redtune_plan_destroy(plan);
     redtune_close(fresh);
 }
 
-/* The cached plans of a whole and of its parts are two, of one problem. */
+/* The cached plans of a whole and of its parts are three, of one problem. */
 static void warm_start_needs_neither_lua_nor_nvrtc(void) {
     if (!rt) SKIP("there is no GPU");
     char heard[HEARD_BYTES];
-    start_anew(false, heard);
-    start_anew(true, heard);
-    for (int i = 0; i < 4 && !check_state.failed; i++) {
-        start_anew(i % 2, heard);
+    for (int i = 0; i < 3; i++) start_anew((rdt_yield)i, heard);
+    for (int i = 0; i < 6 && !check_state.failed; i++) {
+        start_anew((rdt_yield)(i % 3), heard);
         CHECK_CONTAINS(heard, "plan for mean");
         CHECK(!strstr(heard, "Lua") && !strstr(heard, "NVRTC"));
     }

@@ -304,7 +304,7 @@ static redtune_status find_overlap(rdt_builder *builder, rdt_case target, const 
 
 /* The source, freed by the caller, and its name. */
 static redtune_status render(rdt_builder *builder, rdt_case at, const rdt_point *point,
-                             bool accumulates, char name[64], char **source, redtune_error *err) {
+                             rdt_yield yield, char name[64], char **source, redtune_error *err) {
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
@@ -314,8 +314,7 @@ static redtune_status render(rdt_builder *builder, rdt_case at, const rdt_point 
     rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "making the kernel %s of %s", text,
                   redtune_dtype_name(at.problem->dtype));
     snprintf(name, 64, "%s.cu", rdt_point_space(spaces, point)->family);
-    status = accumulates ? rdt_render_accumulating(codegen, at, point, source, err)
-                         : rdt_render_source(codegen, at, point, true, source, err);
+    status = rdt_render_part(codegen, at, point, yield, source, err);
     rdt_builder_give_back(builder);
     return status;
 }
@@ -331,8 +330,7 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
     bool overlap = launch->overlap;
     redtune_status status = compile_target(builder, &context->facts, &target, err);
     const rdt_case at = {problem, &target};
-    if (!status)
-        status = render(builder, at, point, launch->accumulates, wanted.name, &source, err);
+    if (!status) status = render(builder, at, point, launch->yield, wanted.name, &source, err);
     if (!status && overlap && target.major != context->facts.major)
         status = find_overlap(builder, at, point, &overlap, err);
     wanted.source = source;

@@ -121,7 +121,7 @@ static redtune_status open_piece(array_reading *self, redtune_error *err) {
     const uint64_t bytes =
         (rows ? span_of_rows(self, rows) : span(self, per_piece)) * self->element_bytes;
     const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
-    redtune_status status = rdt_plan_make(self->rt, &piece, false, &self->plan, err);
+    redtune_status status = rdt_plan_make(self->rt, &piece, RDT_YIELD_RESULT, &self->plan, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
     for (int i = 0; !status && i < self->readers.count; i++)
         status = rdt_buffer_create(driver, bytes, &self->elements[i], err);

@@ -14,7 +14,7 @@
 typedef struct making {
     redtune *rt;
     const redtune_problem *problem;
-    bool accumulates;
+    rdt_yield yield;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
     rdt_hint hint;   /* what was chosen, if that was imported and has to be verified */
@@ -154,7 +154,7 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
     if (!status)
         status = rdt_codegen_launch(codegen, (rdt_case){self->problem, &rt->context->facts},
                                     &self->choice.point, &self->executable->launch, err);
-    self->executable->launch.accumulates = self->accumulates;
+    self->executable->launch.yield = self->yield;
     rdt_builder_give_back(rt->builder);
     return status;
 }
@@ -199,8 +199,8 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     redtune_status status = rdt_builder_templates(self->rt->builder, templates, err);
     if (status) return status;
     rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
-    const rdt_plan_cache_question question = {self->problem, self->accumulates, self->pin,
-                                              databases, templates};
+    const rdt_plan_cache_question question = {self->problem, self->yield, self->pin, databases,
+                                              templates};
     rdt_plan_cache_name(self->rt, &question, key);
     if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->executable)) return REDTUNE_OK;
     status = choose(self, GROUNDS_ALL, at_once, err);
@@ -213,12 +213,11 @@ static redtune_status make(making *self, bool at_once, redtune_error *err) {
     return status;
 }
 
-redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool accumulates,
+redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                                      bool at_once, rdt_executable **out, redtune_error *err) {
     rdt_executable *executable = calloc(1, sizeof *executable);
     if (!executable) return rdt_fail_memory(err, sizeof *executable);
-    making self = {
-        .rt = rt, .problem = problem, .accumulates = accumulates, .executable = executable};
+    making self = {.rt = rt, .problem = problem, .yield = yield, .executable = executable};
     self.pin = rt->pin ? rt->pin : problem->config;
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);

@@ -15,10 +15,10 @@ typedef struct rdt_executable {
 } rdt_executable;
 
 /* Chooses for the problem, which is resolved, or takes the configuration that is asked for. With a
- * cached plan and its kernel in the cache, needs neither Lua nor NVRTC. accumulates: the launch
- * does. at_once: where the kernel would have to be compiled and the default's need not, gives the
+ * cached plan and its kernel in the cache, needs neither Lua nor NVRTC. yield: what the launch
+ * leaves. at_once: where the kernel would have to be compiled and the default's need not, gives the
  * default's, with info.pending set. */
-redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, bool accumulates,
+redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                                      bool at_once, rdt_executable **out, redtune_error *err);
 /* executable may be NULL. No launch may still run. */
 void rdt_executable_destroy(redtune *rt, rdt_executable *executable);

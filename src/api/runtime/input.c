@@ -156,7 +156,7 @@ static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address
 static redtune_status start_piece(reading *self, buffers *set, redtune_error *err) {
     const uint64_t count = set->filled_bytes / self->element_bytes;
     const CUdeviceptr output = slot_address(self, self->slot_count);
-    const bool second = self->so_far.second_dtype && !self->plan->accumulates;
+    const bool second = self->so_far.second_dtype && !self->plan->yield;
     const redtune_operands operands = {
         .d_in = {pointer_to(set->input[0].address), pointer_to(set->input[1].address)},
         .d_out = {pointer_to(output), second ? pointer_to(second_of(output)) : NULL},
@@ -171,8 +171,7 @@ static redtune_status start_piece(reading *self, buffers *set, redtune_error *er
     }
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
     if (!status) status = redtune_plan_run(self->plan, &operands, set->stream, err);
-    if (!status && self->plan->accumulates)
-        status = move_accumulator(self, output, set->stream, err);
+    if (!status && self->plan->yield) status = move_accumulator(self, output, set->stream, err);
     if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
     if (status) return status;
     set->busy = true;
@@ -258,9 +257,10 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     redtune_status status = read_piece(self, &sets[0], err);
     if (!status && sets[0].filled_bytes) status = read_piece(self, &sets[1], err);
     const bool whole = !sets[1].filled_bytes;
+    const rdt_yield yield = whole ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
     piece.count = (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes;
-    if (!status) status = rdt_plan_make(self->rt, &piece, !whole, &self->plan, err);
+    if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);
     if (!status) status = start_piece(self, &sets[0], err);
     if (status || whole) return status ? status : finish_piece(self, &sets[0], err);
     status = start_piece(self, &sets[1], err);
@@ -275,7 +275,7 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
 }
 
 static redtune_status read_result(reading *self, redtune_error *err) {
-    const CUdeviceptr result = slot_address(self, self->plan->accumulates ? SLOTS : 0);
+    const CUdeviceptr result = slot_address(self, self->plan->yield ? SLOTS : 0);
     const CUstream stream = self->sets[0].stream;
     redtune_reading *out = &self->so_far;
     redtune_status status = rdt_buffer_read(self->driver, &out->value, result,

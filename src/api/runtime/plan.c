@@ -19,8 +19,7 @@ static void *finish_plan(void *user) {
     redtune_plan *plan = user;
     redtune_error failure;
     rdt_executable *made = NULL;
-    if (rdt_executable_create(plan->rt, &plan->problem, plan->accumulates, false, &made,
-                              &failure)) {
+    if (rdt_executable_create(plan->rt, &plan->problem, plan->yield, false, &made, &failure)) {
         rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with the default: %s",
                       failure.message);
         return NULL;
@@ -36,7 +35,16 @@ static void finish_in_background(redtune_plan *plan) {
     if (!plan->threaded) finish_plan(plan);
 }
 
-redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool accumulates,
+/* Of what a run leaves in place of results; 0: it leaves results. */
+static size_t output_bytes(const rdt_launch *launch) {
+    switch (launch->yield) {
+    case RDT_YIELD_ACCUMULATOR: return launch->slot_bytes;
+    case RDT_YIELD_MESSAGE: return rdt_launch_message_bytes(launch);
+    default: return 0;
+    }
+}
+
+redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                              redtune_plan **out, redtune_error *err) {
     if (!rt || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a plan: %s is NULL",
@@ -47,19 +55,18 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
     redtune_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return rdt_fail_memory(err, sizeof *plan);
     plan->rt = rt;
-    plan->accumulates = accumulates;
-    status = rdt_executable_create(rt, &resolved, accumulates, rt->background, &plan->first, err);
+    plan->yield = yield;
+    status = rdt_executable_create(rt, &resolved, yield, rt->background, &plan->first, err);
     if (status) {
         free(plan);
         return status;
     }
-    plan->signature =
-        rdt_operands_signature(&resolved, accumulates ? plan->first->launch.slot_bytes : 0);
+    plan->signature = rdt_operands_signature(&resolved, output_bytes(&plan->first->launch));
     resolved.config = NULL; /* the caller's */
     plan->problem = resolved;
     atomic_init(&plan->now, plan->first);
     /* What is pinned, a part of something or of segments is nothing to tune. */
-    if (rt->recorder && !accumulates && !resolved.segmented &&
+    if (rt->recorder && !yield && !resolved.segmented &&
         plan->first->info.match != REDTUNE_MATCH_PINNED)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
@@ -69,12 +76,13 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool a
 
 redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
                                    redtune_error *err) {
-    return rdt_plan_make(rt, problem, false, out, err);
+    return rdt_plan_make(rt, problem, RDT_YIELD_RESULT, out, err);
 }
 
 void redtune_plan_destroy(redtune_plan *plan) {
     if (!plan) return;
     if (plan->threaded) pthread_join(plan->thread, NULL);
+    redtune_plan_destroy(atomic_load(&plan->parts));
     const rdt_executable *served = rdt_plan_executable(plan);
     rdt_recorder_add(plan->rt->recorder, plan->tally,
                      &(rdt_served){&plan->problem, &served->measured, served->info.match,

@@ -11,13 +11,15 @@ struct redtune_plan {
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */
     rdt_tally *tally;              /* of its runs; NULL: they are not recorded */
-    bool accumulates;              /* d_out of a run is an accumulator, as in model/launch.h */
-    pthread_t thread;              /* that makes later */
+    rdt_yield yield;               /* what a run leaves in d_out, as in model/launch.h */
+    /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
+    _Atomic(redtune_plan *) parts;
+    pthread_t thread; /* that makes later */
     bool threaded;
 };
 
-/* redtune_plan_create; accumulates: its runs leave accumulators, which the kernel combines. */
-redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, bool accumulates,
+/* redtune_plan_create; yield: what its runs leave. */
+redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                              redtune_plan **out, redtune_error *err);
 
 /* Takes what the caller of a plan of rt gives, but for the extents, into *out, and *more if there

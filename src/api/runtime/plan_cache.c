@@ -57,7 +57,7 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
         gpu->bus_bits,
         gpu->memory_khz,
         rt->trust,
-        question->accumulates,
+        question->yield,
     };
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add_string(&hash, "plan");

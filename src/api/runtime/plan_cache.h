@@ -16,7 +16,7 @@ typedef char rdt_plan_cache_key[RDT_HASH_TEXT_BYTES];
 
 typedef struct rdt_plan_cache_question {
     const redtune_problem *problem; /* resolved */
-    bool accumulates;
+    rdt_yield yield;
     const char *pin;       /* the configuration asked for; NULL: none */
     const char *databases; /* their identity */
     const char *templates; /* their version */

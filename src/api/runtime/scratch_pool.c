@@ -20,6 +20,7 @@ enum { RETIRED_MAX = 16 };
  * takes it too, and must not call CUDA. */
 struct rdt_scratch_pool {
     const rdt_context *context;
+    size_t bytes;    /* of a block */
     CUstream stream; /* for clearing new scratch blocks */
     pthread_mutex_t lock;
     rdt_scratch_block *made, *free, *retired;
@@ -27,8 +28,8 @@ struct rdt_scratch_pool {
     int holders; /* the workspace, and each scratch block in a graph */
 };
 
-redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_pool **out,
-                                       redtune_error *err) {
+redtune_status rdt_scratch_pool_create(const rdt_context *context, size_t more_bytes,
+                                       rdt_scratch_pool **out, redtune_error *err) {
     rdt_scratch_pool *pool = calloc(1, sizeof *pool);
     if (!pool) return rdt_fail_memory(err, sizeof *pool);
     redtune_status status = rdt_stream_create(context->driver, &pool->stream, err);
@@ -38,6 +39,7 @@ redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_p
     }
     pthread_mutex_init(&pool->lock, NULL);
     pool->context = context;
+    pool->bytes = RDT_SCRATCH_BYTES + more_bytes;
     pool->holders = 1;
     *out = pool;
     return REDTUNE_OK;
@@ -74,7 +76,7 @@ void rdt_scratch_pool_destroy(rdt_scratch_pool *pool, bool lost) {
  * touches a captured stream, and relaxed mode says so to the driver. */
 static CUresult allocate(const rdt_scratch_pool *pool, CUdeviceptr *out) {
     const rdt_driver *driver = pool->context->driver;
-    const size_t bytes = RDT_SCRATCH_BYTES;
+    const size_t bytes = pool->bytes;
     CUdeviceptr address = 0;
     CUresult rc = driver->mem_alloc(&address, bytes);
     if (rc) return rc;
@@ -119,7 +121,7 @@ static redtune_status make(rdt_scratch_pool *pool, rdt_scratch_block **out, redt
     if (rc) {
         free(made);
         return rdt_driver_check(pool->context->driver, rc, err, "allocate %zu bytes of scratch",
-                                (size_t)RDT_SCRATCH_BYTES);
+                                pool->bytes);
     }
     made->pool = pool;
     pthread_mutex_lock(&pool->lock);

@@ -29,9 +29,10 @@ typedef struct rdt_scratch_block {
 
 typedef struct rdt_scratch_pool rdt_scratch_pool;
 
-/* In the context, which is current, as for all that follow. */
-redtune_status rdt_scratch_pool_create(const rdt_context *context, rdt_scratch_pool **out,
-                                       redtune_error *err);
+/* In the context, which is current, as for all that follow. more_bytes: of each block, behind
+ * RDT_SCRATCH_BYTES. */
+redtune_status rdt_scratch_pool_create(const rdt_context *context, size_t more_bytes,
+                                       rdt_scratch_pool **out, redtune_error *err);
 /* Frees all device memory, unless that is lost with its context. The pool itself lives on while
  * graphs hold scratch blocks. */
 void rdt_scratch_pool_destroy(rdt_scratch_pool *pool, bool lost);

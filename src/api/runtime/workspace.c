@@ -45,11 +45,11 @@ struct rdt_workspace {
     _Atomic(stream_entry *) streams[2][STREAM_BUCKETS];
 };
 
-redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
-                                    redtune_error *err) {
+redtune_status rdt_workspace_create(const rdt_context *context, size_t more_bytes,
+                                    rdt_workspace **out, redtune_error *err) {
     rdt_workspace *workspace = calloc(1, sizeof *workspace);
     if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
-    redtune_status status = rdt_scratch_pool_create(context, &workspace->pool, err);
+    redtune_status status = rdt_scratch_pool_create(context, more_bytes, &workspace->pool, err);
     if (status) {
         free(workspace);
         return status;

@@ -7,8 +7,9 @@
 
 typedef struct rdt_workspace rdt_workspace;
 
-redtune_status rdt_workspace_create(const rdt_context *context, rdt_workspace **out,
-                                    redtune_error *err);
+/* more_bytes: that launches find behind their scratch, zero at first. */
+redtune_status rdt_workspace_create(const rdt_context *context, size_t more_bytes,
+                                    rdt_workspace **out, redtune_error *err);
 /* Frees all scratch; graphs that captured some of it must not be replayed any more.
  * lost: the context is gone, and its memory with it. */
 void rdt_workspace_destroy(rdt_workspace *workspace, bool lost);

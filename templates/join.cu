@@ -1,0 +1,77 @@
+//@ local indexed, given = op.indexed, require("lib/operands").of(_ENV)
+//@ local op = given.made
+//@ local acc = op.acc
+//@ local bytes = 2 * require("lib/operands").slot_bytes(op)
+//@ op.message = require("lib/operands").message(acc, bytes)
+
+// Joining the parts of a team, whose messages the kernel above leaves, into the result.
+namespace joining {
+
+//@ include "lib/types.cu"
+typedef @{acc.c} accumulator;
+
+//@ include "lib/given.cu"
+//@ include "lib/conversions.cu"
+//@ if op.functions then
+@{op.functions}
+//@ end
+static_assert(sizeof(message) == @{bytes}, "");
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b@{given.parameter})
+{
+    return @{op.combine("a", "b")};
+}
+
+// The part's accumulator, with its index in the whole.
+__device__ __forceinline__ accumulator take(const message &part)
+{
+    accumulator a = part.a;
+//@ if indexed then
+    a = @{acc.moved("a", "part.first")};
+//@ end
+    return a;
+}
+
+//@ include "lib/write.cu"
+// *output becomes the result of the n parts, in an order that depends on n alone, so that all ranks
+// get the same bits.
+// Start it with one warp.
+extern "C" __global__ void __launch_bounds__(32)
+redtune_join(const message *messages, u32 n, @{result.c} *output@{given.kernel})
+{
+    u64 count = 0;
+    for (u32 i = threadIdx.x; i < n; i += 32) count += messages[i].count;
+//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
+    count += __shfl_xor_sync(0xffffffff, count, @{step});
+//@ end
+//@ for _, line in ipairs(given.begin("nullptr", "count", "output")) do
+    @{line}
+//@ end
+    accumulator a = @{op.identity};
+//@ if order == "fixed" then
+    // The parts are nodes side by side, as in combine.cu.
+    u32 each = 1, taken = 0;
+    while (each * 32 < n) each *= 2;
+    accumulator level[32];
+    for (u32 i = threadIdx.x * each; taken < each && i < n; i++, taken++) {
+        u32 k = 0;
+        a = take(messages[i]);
+        for (; taken >> k & 1; k++) a = combine(level[k], a@{given.argument});
+        level[k] = a;
+    }
+    a = @{op.identity};
+    for (u32 k = 0; taken >> k; k++)
+        if (taken >> k & 1) a = combine(level[k], a@{given.argument});
+//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@     end
+//@ else
+    for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, take(messages[i])@{given.argument});
+//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@     end
+//@ end
+    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
+}
+
+}  // namespace joining
