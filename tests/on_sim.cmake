@@ -25,6 +25,15 @@ foreach(module accumulate columns ladder rows staged)
     endif()
 endforeach()
 
+# Ranks on simulated GPUs, and what stands in for NCCL between them.
+foreach(module teams teams_calls)
+    if(TARGET test_gpu_${module})
+        add_dependencies(test_gpu_${module} test-nccl)
+        set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
+            "REDTUNE_SIM_DEVICES=3;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
+    endif()
+endforeach()
+
 # So that arrays take several pieces.
 foreach(module array readers)
     if(TARGET test_gpu_${module})

@@ -32,6 +32,7 @@ typedef enum redtune_status {
     REDTUNE_WRONG,       /* a kernel gave a wrong result */
     REDTUNE_INTERRUPTED, /* the caller's callback asked to stop */
     REDTUNE_UNPREPARED,  /* within a capture: redtune_prepare must be called before it */
+    REDTUNE_TEAM,        /* NCCL refused, or a rank failed; code is the ncclResult_t */
 } redtune_status;
 
 typedef struct redtune_error {

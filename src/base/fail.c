@@ -20,6 +20,7 @@ static const char *const status_names[] = {
     [REDTUNE_WRONG] = "wrong result",
     [REDTUNE_INTERRUPTED] = "interrupted",
     [REDTUNE_UNPREPARED] = "not prepared",
+    [REDTUNE_TEAM] = "team error",
 };
 
 int redtune_version(void) { return REDTUNE_VERSION_NUMBER; }

@@ -198,6 +198,10 @@ static void look_in_home(hunt *hunt) {
 
 static void look_everywhere(hunt *hunt) {
     look_in_process(hunt);
+    if (hunt->search->loaded) {
+        note_place(hunt, "what this process has loaded");
+        return;
+    }
     if (!hunt->handle) look_on_path(hunt);
     if (!hunt->search->toolkit) return;
     look_below(hunt, getenv("CUDA_PATH"), &toolkit);

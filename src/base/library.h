@@ -14,6 +14,7 @@ typedef struct rdt_library_search {
     const char *const *names; /* file names in order of preference, NULL at the end */
     bool toolkit;             /* part of the CUDA Toolkit: look there and in Python's wheels */
     const char *remedy;       /* "install NVIDIA's driver, or ..." */
+    bool loaded;              /* only what the process has loaded already */
 } rdt_library_search;
 
 /* Entry points to bind: each pointer goes to offset in the caller's table. */

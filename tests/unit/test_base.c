@@ -256,7 +256,7 @@ static void versions_are_the_projects(void) {
 }
 
 static void status_names_are_never_null(void) {
-    for (int status = 0; status <= REDTUNE_UNPREPARED + 1; status++)
+    for (int status = 0; status <= REDTUNE_TEAM + 1; status++)
         CHECK(redtune_status_name((redtune_status)status));
     CHECK_TEXT(redtune_status_name(REDTUNE_INVALID), "invalid");
     CHECK_TEXT(redtune_status_name((redtune_status)-1), "unknown");

@@ -1,0 +1,103 @@
+/* Teams: one reduction over the parts of an array that several GPUs hold, each a part of its own.
+ * A team is the caller's NCCL communicator, of one process with several GPUs or of one process for
+ * each. redtune.h, whose conventions hold here, says what plans and runs are; docs/teams.md
+ * explains. */
+#ifndef REDTUNE_TEAM_H
+#define REDTUNE_TEAM_H
+
+#include "redtune/redtune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A communicator of NCCL: ncclComm_t is a pointer to this. */
+struct ncclComm;
+
+/* A rank of a team, and what its runs need on its GPU. */
+typedef struct redtune_team redtune_team;
+
+typedef struct redtune_team_options {
+    /* Seconds that a call waits for NCCL where the communicator is one that does not block; 0: 30.
+     */
+    double wait_s;
+    uint64_t reserved[7];
+} redtune_team_options;
+
+typedef struct redtune_team_info {
+    int ranks, rank;
+    int nccl_version; /* 22800 is 2.28.0; 0: a team without a communicator */
+    uint64_t reserved[4];
+} redtune_team_info;
+
+/* Makes this rank of a team of the communicator's ranks. comm belongs to the caller, is of rt's
+ * GPU, and must outlive the team; NULL makes a team of one, which needs no NCCL. options may be
+ * NULL. Takes 0.8 MB of the GPU's memory for each stream that runs are on. NCCL, 2.10 or newer, is
+ * the library that this process has loaded as libnccl.so.2, or the file that REDTUNE_NCCL names:
+ * REDTUNE_LIBRARY where there is none. REDTUNE_INVALID where comm is of another GPU; REDTUNE_TEAM
+ * for what NCCL refuses. Not during stream capture on this thread. Talks to no other rank. */
+REDTUNE_API redtune_status redtune_team_create(redtune *rt, struct ncclComm *comm,
+                                               const redtune_team_options *options,
+                                               redtune_team **out, redtune_error *err);
+/* team may be NULL. None of its runs may still be under way, nor a graph that captured one run
+ * again; before rt is closed. Leaves the communicator as it is. */
+REDTUNE_API void redtune_team_destroy(redtune_team *team);
+REDTUNE_API void redtune_team_get(const redtune_team *team, redtune_team_info *info);
+
+/* Where this rank's part of `count` elements begins and how many it has, if the ranks share them
+ * evenly, in their order: whole chunks of 4 KiB, except the last part. In fixed order each part but
+ * the last has a power of two of chunks, so that some ranks may have none. */
+REDTUNE_API redtune_status redtune_team_share(const redtune_team *team, const redtune_plan *plan,
+                                              uint64_t count, uint64_t *first_index,
+                                              uint64_t *part_count, redtune_error *err);
+
+/* Makes what the runs of the plan by teams need, a kernel of its configuration that leaves
+ * accumulators: tens of milliseconds, once for a plan. The first run does, unless it is captured.
+ * Not during stream capture on this thread. Fails with what redtune_plan_create fails with. */
+REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err);
+
+/* Reduces the parts of all ranks to one result, which each rank gets, with the same bits: launches
+ * this rank's part, an all-gather of 32 or 64 bytes by NCCL, and what combines the parts in rank
+ * order, asynchronously, on a stream of the team's GPU. All ranks call it, for plans of the same
+ * op, dtypes and order, in the same sequence as everything else on the communicator; their counts,
+ * alignments and configurations may differ. first_index is where this rank's part begins in the
+ * whole array: an op that gives an index counts from there. Parts may begin anywhere and have no
+ * elements, except in fixed order, where part r begins at r times a power of two of chunks of 4 KiB
+ * and has at most as many elements: then the bits are those of one GPU. A result over a count, such
+ * as a mean, is over that of all parts. A run may be captured once redtune_team_prepare has made
+ * its kernel (else REDTUNE_UNPREPARED, and the capture goes on), and all ranks then replay.
+ *
+ * The plan is of a whole array and of the team's redtune, its uses are 0, and operands->workspace
+ * is NULL; else REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank
+ * whose call fails has sent nothing, and the others wait for it: redtune_team_check. One thread at
+ * a time may run a team, and outside of NCCL's groups; for several teams on one thread there is
+ * redtune_team_run_all. */
+REDTUNE_API redtune_status redtune_team_run(redtune_plan *plan, redtune_team *team,
+                                            const redtune_operands *operands, uint64_t first_index,
+                                            struct CUstream_st *stream, redtune_error *err);
+
+/* What redtune_team_run takes, for one rank. */
+typedef struct redtune_team_call {
+    redtune_plan *plan;
+    redtune_team *team;
+    const redtune_operands *operands;
+    uint64_t first_index;
+    struct CUstream_st *stream;
+    uint64_t reserved[3];
+} redtune_team_call;
+
+/* The same for several ranks whose GPUs this thread drives: no rank waits for another of them. Each
+ * call is of another team. */
+REDTUNE_API redtune_status redtune_team_run_all(const redtune_team_call *calls, size_t count,
+                                                redtune_error *err);
+
+/* Asks NCCL whether the communicator has failed since, as where another rank's process ended:
+ * REDTUNE_TEAM with NCCL's words. Its ranks then wait for ever, on the GPU, too: abort the
+ * communicator (ncclCommAbort) and destroy the team. Waits for nothing; any thread may ask. */
+REDTUNE_API redtune_status redtune_team_check(redtune_team *team, redtune_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,256 @@
+/* Run: one reduction over the parts of all ranks of a team.
+ *
+ * On each rank, in its stream: the plan's kernel reduces the rank's part and leaves a message, the
+ * accumulator with the part's place and length, where it belongs among all ranks' messages; NCCL
+ * gathers those of the others around it; one warp joins them, in rank order, and writes the
+ * results. All three are one call to the workspace, so that what another thread launches on the
+ * stream does not come in between.
+ *
+ * Calls of several ranks on one thread go through each step together, since a gather may wait for
+ * its other ranks until the group of gathers ends. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "api/team/share.h"
+#include "base/reserved.h"
+#include "base/trace.h"
+
+/* A rank's call, under way. */
+typedef struct rank_call {
+    redtune_plan *plan, *parts;
+    redtune_team *team;
+    const redtune_operands *given;
+    uint64_t first;
+    rdt_operands operands; /* as a run of the plan by itself has them */
+    rdt_traffic traffic;
+    rdt_call call;
+    rdt_turn turn;
+    bool begun; /* the turn is to be ended */
+} rank_call;
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+/* Makes the plan whose runs leave messages, of the configuration that this plan has. */
+static redtune_status make_parts_plan(redtune_plan *plan, redtune_plan **out, redtune_error *err) {
+    redtune_problem problem = plan->problem;
+    redtune_plan *made = NULL, *found = NULL;
+    problem.config = rdt_plan_executable(plan)->text;
+    redtune_status status = rdt_plan_make(plan->rt, &problem, RDT_YIELD_MESSAGE, &made, err);
+    if (status) return status;
+    if (!atomic_compare_exchange_strong(&plan->parts, &found, made)) redtune_plan_destroy(made);
+    *out = found ? found : made;
+    return REDTUNE_OK;
+}
+
+static redtune_status check_team_plan(const redtune_plan *plan, redtune_error *err) {
+    const char *wrong = NULL;
+    if (plan->signature.layout != RDT_LAYOUT_WHOLE)
+        wrong = "it is of more than one result";
+    else if (plan->problem.uses)
+        wrong = "its uses are not 0";
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot run the plan by a team: %s; create one for a whole array", wrong);
+}
+
+redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
+    if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot prepare a plan: it is NULL");
+    redtune_plan *parts = atomic_load(&plan->parts);
+    redtune_status status = check_team_plan(plan, err);
+    return status || parts ? status : make_parts_plan(plan, &parts, err);
+}
+
+/* Nothing is made within a capture: trying would end it. The context is current. */
+static redtune_status take_parts(rank_call *self, redtune_error *err) {
+    bool capturing = false;
+    self->parts = atomic_load_explicit(&self->plan->parts, memory_order_acquire);
+    if (self->parts) return REDTUNE_OK;
+    redtune_status status =
+        rdt_workspace_is_capturing(self->team->workspace, self->call.stream, &capturing, err);
+    if (status) return status;
+    if (!capturing) return make_parts_plan(self->plan, &self->parts, err);
+    return rdt_fail(err, REDTUNE_UNPREPARED, 0,
+                    "cannot run the plan by a team for the first time within a capture: call "
+                    "redtune_team_prepare for it before the capture");
+}
+
+/* ---- what is given --------------------------------------------------------------------------- */
+
+static redtune_status take_call(const redtune_team_call *given, rank_call *out,
+                                redtune_error *err) {
+    const redtune_operands *more = NULL;
+    if (!given->plan || !given->team)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the %s is NULL",
+                        given->plan ? "team" : "plan");
+    if (given->plan->rt != given->team->rt)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: the team is of another redtune than the plan");
+    if (given->operands && given->operands->workspace)
+        return rdt_fail(
+            err, REDTUNE_INVALID, 0,
+            "cannot reduce by a team in a workspace: leave it NULL, a team has its own");
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(given), "redtune_team_call", err);
+    if (!status) status = check_team_plan(given->plan, err);
+    if (status) return status;
+    *out = (rank_call){
+        .plan = given->plan,
+        .team = given->team,
+        .given = given->operands,
+        .first = given->first_index,
+        .call = {.stream = given->stream, .two_launches = true},
+    };
+    status = rdt_plan_set_operands(given->plan->rt, given->operands, &out->operands, &more, err);
+    if (status) return status;
+    out->operands.extents =
+        (rdt_extents){given->operands->count, given->operands->outer, given->operands->inner,
+                      given->operands->outer_step, given->operands->step};
+    status = rdt_operands_take(&given->plan->signature, more, &out->operands, &out->traffic, err);
+    if (status) return status;
+    return rdt_share_check(given->team, &given->plan->problem, given->first_index,
+                           given->operands->count, err);
+}
+
+static redtune_status check_different(const redtune_team_call *calls, size_t count,
+                                      redtune_error *err) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (calls[i].team == calls[k].team)
+                return rdt_fail(err, REDTUNE_INVALID, 0,
+                                "cannot reduce: calls %zu and %zu are of the same team", k, i);
+    return REDTUNE_OK;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static CUdeviceptr messages_of(const rank_call *self) {
+    return self->turn.scratch + RDT_SCRATCH_BYTES;
+}
+
+static uint32_t bytes_of_message(const rank_call *self) {
+    return rdt_launch_message_bytes(&rdt_plan_executable(self->parts)->launch);
+}
+
+/* The kernel of the part. What comes next is no reduction, so that nothing overlaps. */
+static redtune_status start_part(rank_call *self, redtune_error *err) {
+    const rdt_executable *executable = rdt_plan_executable(self->parts);
+    const redtune_team *team = self->team;
+    const rdt_context *context = team->rt->context;
+    redtune_status status = REDTUNE_OK;
+    if (team->rt->check) status = rdt_operands_check_pointers(context, &self->traffic, err);
+    self->call.traffic = &self->traffic;
+    if (!status) status = rdt_workspace_begin(team->workspace, &self->call, &self->turn, err);
+    if (status) return status;
+    self->begun = true;
+    rdt_operands part = self->operands;
+    part.scratch = self->turn.scratch;
+    part.output = messages_of(self) + (CUdeviceptr)team->place.rank * bytes_of_message(self);
+    part.given.first = self->first;
+    return rdt_kernel_start(executable->kernel, &executable->launch, &part, self->call.stream, err);
+}
+
+static redtune_status gather_messages(rank_call *self, redtune_error *err) {
+    const redtune_team *team = self->team;
+    if (team->place.ranks == 1) return REDTUNE_OK;
+    return rdt_nccl_gather(team->nccl, team->comm, messages_of(self), bytes_of_message(self),
+                           team->place.rank, self->call.stream, err);
+}
+
+static redtune_status join_parts(rank_call *self, redtune_error *err) {
+    const redtune_team *team = self->team;
+    const rdt_joining what = {
+        .messages = messages_of(self),
+        .message_count = (uint32_t)team->place.ranks,
+        .output = self->operands.output,
+        .given = self->operands.given,
+    };
+    redtune_status status = REDTUNE_OK;
+    if (team->place.ranks > 1) status = rdt_nccl_settle(team->nccl, team->comm, team->wait_s, err);
+    if (status) return status;
+    return rdt_kernel_join(rdt_plan_executable(self->parts)->kernel, what, self->call.stream, err);
+}
+
+/* In the rank's context. */
+static redtune_status step_rank(rank_call *self, redtune_status (*go)(rank_call *, redtune_error *),
+                                redtune_error *err) {
+    const rdt_context *context = self->team->rt->context;
+    bool entered = false;
+    redtune_status status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    status = go(self, err);
+    rdt_context_leave(context, entered);
+    return status;
+}
+
+static redtune_status step_ranks(rank_call *ranks, size_t count,
+                                 redtune_status (*go)(rank_call *, redtune_error *),
+                                 redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < count; i++) status = step_rank(&ranks[i], go, err);
+    return status;
+}
+
+/* The first team that has NCCL; NULL: none. */
+static const rdt_nccl *find_nccl(const rank_call *ranks, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (ranks[i].team->nccl) return ranks[i].team->nccl;
+    return NULL;
+}
+
+/* A group that was begun is ended, whatever happens in it. */
+static redtune_status gather_from_ranks(rank_call *ranks, size_t count, redtune_error *err) {
+    const rdt_nccl *nccl = count > 1 ? find_nccl(ranks, count) : NULL;
+    if (!nccl) return step_ranks(ranks, count, gather_messages, err);
+    redtune_status status = rdt_nccl_begin_group(nccl, err);
+    if (status) return status;
+    status = step_ranks(ranks, count, gather_messages, err);
+    redtune_status ended = rdt_nccl_end_group(nccl, status ? NULL : err);
+    return status ? status : ended;
+}
+
+static void end_turns(rank_call *ranks, size_t count, bool launched) {
+    for (size_t i = 0; i < count; i++) {
+        rank_call *self = &ranks[i];
+        bool entered = false;
+        if (!self->begun) continue;
+        const bool lost = rdt_context_enter(self->team->rt->context, &entered, NULL) != REDTUNE_OK;
+        rdt_workspace_end(self->team->workspace, &self->call, &self->turn, launched && !lost);
+        rdt_context_leave(self->team->rt->context, entered);
+        if (self->plan->tally && launched)
+            rdt_recorder_count(self->plan->tally, &self->operands.extents);
+    }
+}
+
+static redtune_status run_ranks(rank_call *ranks, size_t count, redtune_error *err) {
+    rdt_trace_push("redtune team run");
+    redtune_status status = step_ranks(ranks, count, take_parts, err);
+    if (!status) status = step_ranks(ranks, count, start_part, err);
+    if (!status) status = gather_from_ranks(ranks, count, err);
+    if (!status) status = step_ranks(ranks, count, join_parts, err);
+    end_turns(ranks, count, !status);
+    rdt_trace_pop();
+    return status;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+redtune_status redtune_team_run(redtune_plan *plan, redtune_team *team,
+                                const redtune_operands *operands, uint64_t first_index,
+                                struct CUstream_st *stream, redtune_error *err) {
+    const redtune_team_call call = {plan, team, operands, first_index, stream};
+    rank_call rank;
+    redtune_status status = take_call(&call, &rank, err);
+    return status ? status : run_ranks(&rank, 1, err);
+}
+
+redtune_status redtune_team_run_all(const redtune_team_call *calls, size_t count,
+                                    redtune_error *err) {
+    if (!count) return REDTUNE_OK;
+    if (!calls) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the calls are NULL");
+    redtune_status status = check_different(calls, count, err);
+    if (status) return status;
+    rank_call *ranks = calloc(count, sizeof *ranks);
+    if (!ranks) return rdt_fail_memory(err, count * sizeof *ranks);
+    for (size_t i = 0; !status && i < count; i++) status = take_call(&calls[i], &ranks[i], err);
+    if (!status) status = run_ranks(ranks, count, err);
+    free(ranks);
+    return status;
+}

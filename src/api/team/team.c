@@ -1,0 +1,91 @@
+/* Team: making a rank of a team, and asking how it stands. */
+#include "api/team/team.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/reserved.h"
+
+static const double usual_wait_s = 30;
+
+static redtune_status find_communicator(redtune_team *team, redtune_error *err) {
+    if (!team->comm) {
+        team->place = (rdt_nccl_place){.ranks = 1, .device = (int)team->rt->context->device};
+        return REDTUNE_OK;
+    }
+    redtune_status status = rdt_nccl_open(&team->nccl, err);
+    if (!status) status = rdt_nccl_find_place(team->nccl, team->comm, &team->place, err);
+    if (status || team->place.device == (int)team->rt->context->device) return status;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot create a team: the communicator is of GPU %d, and redtune of GPU %d; "
+                    "open redtune on the communicator's",
+                    team->place.device, (int)team->rt->context->device);
+}
+
+/* The context is current. */
+static redtune_status make_workspace(redtune_team *team, redtune_error *err) {
+    const size_t bytes = (size_t)team->place.ranks * RDT_MESSAGE_BYTES_MAX;
+    CUstreamCaptureMode mode = rdt_context_relax(team->rt->context);
+    redtune_status status = rdt_workspace_create(team->rt->context, bytes, &team->workspace, err);
+    if (!status) status = rdt_workspace_reserve(team->workspace, err);
+    rdt_context_restore(team->rt->context, mode);
+    return status;
+}
+
+redtune_status redtune_team_create(redtune *rt, struct ncclComm *comm,
+                                   const redtune_team_options *options, redtune_team **out,
+                                   redtune_error *err) {
+    if (!rt || !out)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a team: %s is NULL",
+                        rt ? "out" : "rt");
+    redtune_status status =
+        options ? rdt_reserved_check(RDT_RESERVED(options), "redtune_team_options", err)
+                : REDTUNE_OK;
+    if (status) return status;
+    redtune_team *team = calloc(1, sizeof *team);
+    if (!team) return rdt_fail_memory(err, sizeof *team);
+    const bool waits = options && options->wait_s > 0;
+    *team =
+        (redtune_team){.rt = rt, .comm = comm, .wait_s = waits ? options->wait_s : usual_wait_s};
+    bool entered = false;
+    status = rdt_context_enter(rt->context, &entered, err);
+    if (!status) {
+        status = find_communicator(team, err);
+        if (!status) status = make_workspace(team, err);
+        rdt_context_leave(rt->context, entered);
+    }
+    if (status) {
+        redtune_team_destroy(team);
+        return status;
+    }
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "rank %d of a team of %d", team->place.rank,
+                  team->place.ranks);
+    *out = team;
+    return REDTUNE_OK;
+}
+
+void redtune_team_destroy(redtune_team *team) {
+    if (!team) return;
+    const rdt_context *context = team->rt->context;
+    bool entered = false;
+    const bool lost = rdt_context_enter(context, &entered, NULL) != REDTUNE_OK;
+    CUstreamCaptureMode mode = rdt_context_relax(context);
+    rdt_workspace_destroy(team->workspace, lost);
+    rdt_context_restore(context, mode);
+    rdt_context_leave(context, entered);
+    rdt_nccl_close(team->nccl);
+    free(team);
+}
+
+void redtune_team_get(const redtune_team *team, redtune_team_info *info) {
+    if (!info) return;
+    *info = (redtune_team_info){.ranks = 0};
+    if (!team) return;
+    info->ranks = team->place.ranks;
+    info->rank = team->place.rank;
+    info->nccl_version = team->nccl ? rdt_nccl_version(team->nccl) : 0;
+}
+
+redtune_status redtune_team_check(redtune_team *team, redtune_error *err) {
+    if (!team) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot check a team: it is NULL");
+    return team->nccl ? rdt_nccl_check(team->nccl, team->comm, err) : REDTUNE_OK;
+}

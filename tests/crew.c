@@ -1,0 +1,110 @@
+/* Crew: the ranks of a team on the GPUs of this process, for tests. */
+#define _GNU_SOURCE
+#include "crew.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/fail.h"
+
+enum { OUTPUT_BYTES = 64 };
+
+typedef int init_fn(struct ncclComm **comms, int count, const int *devices);
+typedef int destroy_fn(struct ncclComm *comm);
+
+static redtune_status open_rank(crew *self, int i, size_t input_bytes, redtune_error *err) {
+    crew_rank *rank = &self->rank[i];
+    char name[16];
+    bool entered = false;
+    snprintf(name, sizeof name, "%d", i);
+    const redtune_options options = {.device = name, .database = "/nowhere/at/all.db"};
+    redtune_status status = rdt_context_open(name, &rank->context, err);
+    if (!status) status = redtune_open(&options, &rank->rt, err);
+    if (!status) status = rdt_context_enter(rank->context, &entered, err);
+    if (status) return status;
+    rank->driver = rank->context->driver;
+    status = rdt_stream_create(rank->driver, &rank->stream, err);
+    for (int k = 0; !status && k < 2; k++) {
+        status = rdt_buffer_create(rank->driver, input_bytes, &rank->input[k], err);
+        if (!status) status = rdt_buffer_create(rank->driver, OUTPUT_BYTES, &rank->output[k], err);
+    }
+    rdt_context_leave(rank->context, entered);
+    return status;
+}
+
+/* dlsym gives a pointer to data. */
+static void find(const crew *self, const char *name, void *function) {
+    *(void **)function = dlsym(self->nccl, name);
+}
+
+static redtune_status make_communicators(crew *self, redtune_error *err) {
+    struct ncclComm *comms[CREW_MAX] = {NULL};
+    const char *file = getenv("REDTUNE_NCCL");
+    init_fn *init = NULL;
+    self->nccl = dlopen(file ? file : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!self->nccl) return rdt_fail(err, REDTUNE_LIBRARY, 0, "no NCCL: %s", dlerror());
+    find(self, "ncclCommInitAll", &init);
+    int rc = init ? init(comms, self->size, NULL) : -1;
+    for (int i = 0; i < self->size; i++) self->rank[i].comm = comms[i];
+    return rc ? rdt_fail(err, REDTUNE_LIBRARY, rc, "cannot make communicators: NCCL gives %d", rc)
+              : REDTUNE_OK;
+}
+
+redtune_status crew_open(int most, size_t input_bytes, crew *out, redtune_error *err) {
+    int count = 0;
+    *out = (crew){.size = 0};
+    redtune_status status = redtune_device_count(&count, err);
+    if (status) return status;
+    out->size = count < most ? count : most;
+    for (int i = 0; !status && i < out->size; i++) status = open_rank(out, i, input_bytes, err);
+    if (!status) status = make_communicators(out, err);
+    for (int i = 0; !status && i < out->size; i++)
+        status =
+            redtune_team_create(out->rank[i].rt, out->rank[i].comm, NULL, &out->rank[i].team, err);
+    if (status) crew_close(out);
+    return status;
+}
+
+static void close_rank(crew_rank *rank) {
+    bool entered = false;
+    redtune_team_destroy(rank->team);
+    if (rank->driver && !rdt_context_enter(rank->context, &entered, NULL)) {
+        for (int k = 0; k < 2; k++) {
+            rdt_buffer_destroy(&rank->input[k]);
+            rdt_buffer_destroy(&rank->output[k]);
+        }
+        rdt_stream_destroy(rank->driver, rank->stream);
+        rdt_context_leave(rank->context, entered);
+    }
+    redtune_close(rank->rt);
+    rdt_context_close(rank->context);
+}
+
+void crew_close(crew *self) {
+    destroy_fn *destroy = NULL;
+    for (int i = 0; i < self->size; i++) close_rank(&self->rank[i]);
+    if (self->nccl) find(self, "ncclCommDestroy", &destroy);
+    for (int i = 0; destroy && i < self->size; i++)
+        if (self->rank[i].comm) destroy(self->rank[i].comm);
+    *self = (crew){.size = 0};
+}
+
+redtune_status crew_write(crew *self, int i, CUdeviceptr to, const void *from, size_t bytes,
+                          redtune_error *err) {
+    crew_rank *rank = &self->rank[i];
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rank->context, &entered, err);
+    if (!status) status = rdt_buffer_write(rank->driver, to, from, bytes, rank->stream, err);
+    rdt_context_leave(rank->context, entered);
+    return status;
+}
+
+redtune_status crew_read(crew *self, int i, void *to, CUdeviceptr from, size_t bytes,
+                         redtune_error *err) {
+    crew_rank *rank = &self->rank[i];
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rank->context, &entered, err);
+    if (!status) status = rdt_buffer_read(rank->driver, to, from, bytes, rank->stream, err);
+    rdt_context_leave(rank->context, entered);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* Crew: the ranks of a team on the GPUs of this process, for tests: on each GPU a redtune, a
+ * stream, a communicator of NCCL and the team made of them, and buffers for a part. NCCL is the
+ * file that REDTUNE_NCCL names, or libnccl.so.2 of the loader's path. */
+#pragma once
+
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+#include "gpu/stream.h"
+#include "redtune/team.h"
+
+enum { CREW_MAX = 8 };
+
+typedef struct crew_rank {
+    rdt_context *context;
+    const rdt_driver *driver;
+    CUstream stream;
+    redtune *rt;
+    struct ncclComm *comm;
+    redtune_team *team;
+    rdt_buffer input[2], output[2];
+} crew_rank;
+
+typedef struct crew {
+    void *nccl; /* the library; NULL: none, and the teams are of one */
+    int size;
+    crew_rank rank[CREW_MAX];
+} crew;
+
+/* As many ranks as there are GPUs, at most `most`, with inputs of so many bytes. REDTUNE_LIBRARY or
+ * REDTUNE_DEVICE where there is no GPU or no NCCL. */
+redtune_status crew_open(int most, size_t input_bytes, crew *out, redtune_error *err);
+void crew_close(crew *self);
+
+/* In rank i's context: copies to and from its buffers, which are over when they return. */
+redtune_status crew_write(crew *self, int i, CUdeviceptr to, const void *from, size_t bytes,
+                          redtune_error *err);
+redtune_status crew_read(crew *self, int i, void *to, CUdeviceptr from, size_t bytes,
+                         redtune_error *err);
