@@ -10,14 +10,20 @@
 enum { OUTPUT_BYTES = 64 };
 
 typedef int init_fn(struct ncclComm **comms, int count, const int *devices);
+typedef int init_rank_fn(struct ncclComm **comm, int ranks, crew_id id, int rank);
+typedef int id_fn(crew_id *out);
 typedef int destroy_fn(struct ncclComm *comm);
 
-static redtune_status open_rank(crew *self, int i, size_t input_bytes, redtune_error *err) {
+/* On that GPU, with redtune's own configurations, or those of $RDT_TEST_DATABASE. */
+static redtune_status open_rank(crew *self, int i, int gpu, size_t input_bytes,
+                                redtune_error *err) {
     crew_rank *rank = &self->rank[i];
+    const char *database = getenv("RDT_TEST_DATABASE");
     char name[16];
     bool entered = false;
-    snprintf(name, sizeof name, "%d", i);
-    const redtune_options options = {.device = name, .database = "/nowhere/at/all.db"};
+    snprintf(name, sizeof name, "%d", gpu);
+    const redtune_options options = {.device = name,
+                                     .database = database ? database : "/nowhere/at/all.db"};
     redtune_status status = rdt_context_open(name, &rank->context, err);
     if (!status) status = redtune_open(&options, &rank->rt, err);
     if (!status) status = rdt_context_enter(rank->context, &entered, err);
@@ -37,17 +43,26 @@ static void find(const crew *self, const char *name, void *function) {
     *(void **)function = dlsym(self->nccl, name);
 }
 
+static redtune_status load_nccl(crew *self, redtune_error *err) {
+    const char *file = getenv("REDTUNE_NCCL");
+    self->nccl = dlopen(file ? file : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    return self->nccl ? REDTUNE_OK : rdt_fail(err, REDTUNE_LIBRARY, 0, "no NCCL: %s", dlerror());
+}
+
+static redtune_status check_nccl(int rc, redtune_error *err) {
+    if (!rc) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_LIBRARY, rc, "cannot make communicators: NCCL gives %d", rc);
+}
+
 static redtune_status make_communicators(crew *self, redtune_error *err) {
     struct ncclComm *comms[CREW_MAX] = {NULL};
-    const char *file = getenv("REDTUNE_NCCL");
     init_fn *init = NULL;
-    self->nccl = dlopen(file ? file : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!self->nccl) return rdt_fail(err, REDTUNE_LIBRARY, 0, "no NCCL: %s", dlerror());
+    redtune_status status = load_nccl(self, err);
+    if (status) return status;
     find(self, "ncclCommInitAll", &init);
     int rc = init ? init(comms, self->size, NULL) : -1;
     for (int i = 0; i < self->size; i++) self->rank[i].comm = comms[i];
-    return rc ? rdt_fail(err, REDTUNE_LIBRARY, rc, "cannot make communicators: NCCL gives %d", rc)
-              : REDTUNE_OK;
+    return check_nccl(rc, err);
 }
 
 redtune_status crew_open(int most, size_t input_bytes, crew *out, redtune_error *err) {
@@ -56,11 +71,39 @@ redtune_status crew_open(int most, size_t input_bytes, crew *out, redtune_error 
     redtune_status status = redtune_device_count(&count, err);
     if (status) return status;
     out->size = count < most ? count : most;
-    for (int i = 0; !status && i < out->size; i++) status = open_rank(out, i, input_bytes, err);
+    for (int i = 0; !status && i < out->size; i++) status = open_rank(out, i, i, input_bytes, err);
     if (!status) status = make_communicators(out, err);
     for (int i = 0; !status && i < out->size; i++)
         status =
             redtune_team_create(out->rank[i].rt, out->rank[i].comm, NULL, &out->rank[i].team, err);
+    if (status) crew_close(out);
+    return status;
+}
+
+redtune_status crew_make_id(crew_id *out, redtune_error *err) {
+    crew self = {.size = 0};
+    id_fn *make = NULL;
+    redtune_status status = load_nccl(&self, err);
+    if (status) return status;
+    find(&self, "ncclGetUniqueId", &make);
+    return check_nccl(make ? make(out) : -1, err);
+}
+
+redtune_status crew_open_rank(int ranks, int rank, const crew_id *id, size_t input_bytes, crew *out,
+                              redtune_error *err) {
+    init_rank_fn *init = NULL;
+    bool entered = false;
+    *out = (crew){.size = 1};
+    redtune_status status = open_rank(out, 0, rank, input_bytes, err);
+    if (!status) status = load_nccl(out, err);
+    if (!status) status = rdt_context_enter(out->rank[0].context, &entered, err);
+    if (!status) {
+        find(out, "ncclCommInitRank", &init);
+        status = check_nccl(init ? init(&out->rank[0].comm, ranks, *id, rank) : -1, err);
+        rdt_context_leave(out->rank[0].context, entered);
+    }
+    crew_rank *own = &out->rank[0];
+    if (!status) status = redtune_team_create(own->rt, own->comm, NULL, &own->team, err);
     if (status) crew_close(out);
     return status;
 }

@@ -31,6 +31,17 @@ typedef struct crew {
 redtune_status crew_open(int most, size_t input_bytes, crew *out, redtune_error *err);
 void crew_close(crew *self);
 
+/* One process for each rank: what the first makes and all others get (ncclUniqueId). */
+typedef struct crew_id {
+    char internal[128];
+} crew_id;
+
+redtune_status crew_make_id(crew_id *out, redtune_error *err);
+/* The crew that has only this rank of `ranks`, on the GPU of its number; all open theirs at once.
+ */
+redtune_status crew_open_rank(int ranks, int rank, const crew_id *id, size_t input_bytes, crew *out,
+                              redtune_error *err);
+
 /* In rank i's context: copies to and from its buffers, which are over when they return. */
 redtune_status crew_write(crew *self, int i, CUdeviceptr to, const void *from, size_t bytes,
                           redtune_error *err);

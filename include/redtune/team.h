@@ -96,6 +96,12 @@ REDTUNE_API redtune_status redtune_team_run_all(const redtune_team_call *calls, 
  * communicator (ncclCommAbort) and destroy the team. Waits for nothing; any thread may ask. */
 REDTUNE_API redtune_status redtune_team_check(redtune_team *team, redtune_error *err);
 
+/* Waits until the stream of the team's GPU is done, and asks NCCL meanwhile: REDTUNE_TEAM where the
+ * communicator fails first, or after limit_s seconds; 0: only where it fails. Between GPUs of one
+ * host NCCL may not notice that a process has ended, so that a limit is the only way to know. */
+REDTUNE_API redtune_status redtune_team_wait(redtune_team *team, struct CUstream_st *stream,
+                                             double limit_s, redtune_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,6 +58,7 @@ typedef CUresult CUDAAPI rdt_edges_fn(CUgraphNode node, CUgraphNode *dependencie
     X(stream_create, cuStreamCreate, __typeof__(cuStreamCreate))                                   \
     X(stream_destroy, cuStreamDestroy_v2, __typeof__(cuStreamDestroy_v2))                          \
     X(stream_synchronize, cuStreamSynchronize, __typeof__(cuStreamSynchronize))                    \
+    X(stream_query, cuStreamQuery, __typeof__(cuStreamQuery))                                      \
     X(stream_is_capturing, cuStreamIsCapturing, __typeof__(cuStreamIsCapturing))                   \
     X(stream_begin_capture, cuStreamBeginCapture_v2, __typeof__(cuStreamBeginCapture_v2))          \
     X(stream_end_capture, cuStreamEndCapture, __typeof__(cuStreamEndCapture))                      \

@@ -3,7 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "check.h"
 #include "crew.h"
-#include "gpu/graph.h"
+#include "simulator.h"
 
 enum { COUNT = 600, RANKS_MAX = 3 };
 
@@ -329,6 +329,30 @@ static void rank_that_does_not_come_is_told(void) {
     close_plans();
 }
 
+static void waiting_for_a_stream_has_a_limit(void) {
+    simulator sim;
+    if (!all.size || !simulator_find(&sim)) SKIP("there is no simulated GPU");
+    redtune_team *team = all.rank[0].team;
+    const CUstream stream = all.rank[0].stream;
+    CHECK_OK(redtune_team_wait(team, stream, 5, &err), err);
+    CHECK_OK(redtune_team_wait(team, stream, 0, &err), err);
+    CHECK(sim.set("REDTUNE_SIM_FAIL", "cuStreamQuery:1:600:on"));
+    redtune_status status = redtune_team_wait(team, stream, 0.01, &err);
+    CHECK_INT(status, REDTUNE_TEAM);
+    CHECK_CONTAINS(err.message, "rank 0 of");
+    CHECK_CONTAINS(err.message, "within 0.01 seconds");
+    setenv("RDT_TEST_NCCL_STATE", "6", 1);
+    status = redtune_team_wait(team, stream, 0, &err);
+    unsetenv("RDT_TEST_NCCL_STATE");
+    CHECK_INT(status, REDTUNE_TEAM);
+    CHECK_CONTAINS(err.message, "remote process exited");
+    CHECK(sim.set("REDTUNE_SIM_FAIL", "cuStreamQuery:1:999:on"));
+    CHECK_FAILS(redtune_team_wait(team, stream, 5, &err), REDTUNE_DEVICE, err, "finish work");
+    CHECK(sim.set("REDTUNE_SIM_FAIL", ""));
+    CHECK_FAILS(redtune_team_wait(team, stream, -1, &err), REDTUNE_INVALID, err, "negative");
+    CHECK_FAILS(redtune_team_wait(NULL, stream, 1, &err), REDTUNE_INVALID, err, "NULL");
+}
+
 /* A communicator that does not block: what was asked of it begins later, or never. */
 static void gather_that_is_in_progress_is_waited_for(void) {
     if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
@@ -384,6 +408,7 @@ int main(int argc, char **argv) {
         FACT(every_entry_may_fail_when_a_team_is_made),
         FACT(every_entry_may_fail_in_a_run),
         FACT(rank_that_does_not_come_is_told),
+        FACT(waiting_for_a_stream_has_a_limit),
         FACT(gather_that_is_in_progress_is_waited_for),
         FACT(missing_or_old_nccl_is_told),
     };

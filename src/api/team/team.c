@@ -1,8 +1,11 @@
 /* Team: making a rank of a team, and asking how it stands. */
+#define _POSIX_C_SOURCE 200809L
 #include "api/team/team.h"
 
-#include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
+#include "base/clock.h"
 #include "base/reserved.h"
 
 static const double usual_wait_s = 30;
@@ -88,4 +91,47 @@ void redtune_team_get(const redtune_team *team, redtune_team_info *info) {
 redtune_status redtune_team_check(redtune_team *team, redtune_error *err) {
     if (!team) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot check a team: it is NULL");
     return team->nccl ? rdt_nccl_check(team->nccl, team->comm, err) : REDTUNE_OK;
+}
+
+/* Most runs end within a millisecond: until then without sleeping. */
+static void pause_for(double passed_s) {
+    const struct timespec pause = {.tv_nsec = 50000};
+    if (passed_s < 1e-3)
+        sched_yield();
+    else
+        nanosleep(&pause, NULL);
+}
+
+/* The context is current. */
+static redtune_status wait_for_stream(redtune_team *team, CUstream stream, double limit_s,
+                                      redtune_error *err) {
+    const rdt_driver *driver = team->rt->context->driver;
+    const double start_s = rdt_clock_s();
+    for (;;) {
+        CUresult rc = driver->stream_query(stream);
+        if (rc != CUDA_ERROR_NOT_READY)
+            return rdt_driver_check(driver, rc, err, "finish work on the GPU");
+        redtune_status status = redtune_team_check(team, err);
+        const double passed_s = rdt_clock_s() - start_s;
+        if (status) return status;
+        if (limit_s > 0 && passed_s > limit_s)
+            return rdt_fail(err, REDTUNE_TEAM, 0,
+                            "cannot finish the work of rank %d of %d within %g seconds: another "
+                            "rank may have ended, or never have called; abort the communicator",
+                            team->place.rank, team->place.ranks, limit_s);
+        pause_for(passed_s);
+    }
+}
+
+redtune_status redtune_team_wait(redtune_team *team, struct CUstream_st *stream, double limit_s,
+                                 redtune_error *err) {
+    bool entered = false;
+    if (!team || !(limit_s >= 0))
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot wait for a team: %s",
+                        team ? "limit_s is negative" : "it is NULL");
+    redtune_status status = rdt_context_enter(team->rt->context, &entered, err);
+    if (status) return status;
+    status = wait_for_stream(team, stream, limit_s, err);
+    rdt_context_leave(team->rt->context, entered);
+    return status;
 }
