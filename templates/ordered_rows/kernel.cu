@@ -169,7 +169,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn@{giv
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = nil
+//@ local prefetch = false
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}

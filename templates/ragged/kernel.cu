@@ -210,7 +210,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
 extern "C" __global__ void __launch_bounds__(@{block}, @{resident})
 @{kernel[1]}(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@     local prefetch = nil
+//@     local prefetch = false
 //@     include "lib/begin_overlap.cu"
 //@     for _, line in ipairs(given.begin("input", "s.count", "output")) do
     @{line}

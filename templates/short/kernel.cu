@@ -191,7 +191,7 @@ __device__ __forceinline__ void reduce_row(const element *from, const extents &e
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = nil
+//@ local prefetch = false
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
