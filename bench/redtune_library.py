@@ -23,7 +23,8 @@ class Problem(ctypes.Structure):
         ("order", ctypes.c_int),
         ("uses", ctypes.c_uint64),
         ("segmented", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64 * 1),
+        ("accuracy", ctypes.c_int),
+        ("reserved", ctypes.c_uint32 * 1),
     ]
 
 

@@ -105,7 +105,7 @@ static const char *name_of(kind kind, int value) {
     case KIND_OP: return redtune_op_name((redtune_op)value);
     case KIND_DTYPE: return redtune_dtype_name((redtune_dtype)value);
     case KIND_LAYOUT: return rdt_problem_layout_name(value);
-    case KIND_ORDER: return rdt_problem_order_name(value);
+    case KIND_ORDER: return rdt_problem_order_name(value); /* beside the accuracy */
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
     default:
@@ -122,7 +122,6 @@ static int find_name(kind kind, const char *name) {
     case KIND_OP: op = rdt_op_meet(name); return op ? (int)op->op : -1;
     case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT: return rdt_problem_find_layout(name);
-    case KIND_ORDER: return rdt_problem_find_order(name);
     case KIND_CACHE:
         return !strcmp(name, cache_names[RDT_CACHE_COLD])   ? RDT_CACHE_COLD
                : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM
@@ -207,6 +206,7 @@ static bool read_text(sqlite3_stmt *statement, int i, char *out, size_t bytes) {
 static bool read_name(sqlite3_stmt *statement, int i, const column *column, rdt_row *row) {
     char name[RDT_NAME_BYTES];
     if (!read_text(statement, i, name, sizeof name)) return false;
+    if (column->kind == KIND_ORDER) return rdt_problem_ordering_find(name, &row->trial.problem);
     int value = find_name(column->kind, name);
     set_integer(row, column, value);
     return value >= 0;
@@ -331,6 +331,8 @@ static int bind_value(sqlite3_stmt *statement, int i, const column *column, cons
         return sqlite3_bind_double(statement, i, *(const double *)(const void *)at);
     if (column->kind == KIND_LAYOUT)
         at = rdt_problem_layout_name(rdt_problem_layout(&row->trial.problem));
+    else if (column->kind == KIND_ORDER)
+        at = rdt_problem_ordering_name(&row->trial.problem);
     else if (is_name(column))
         at = name_of(column->kind, (int)get_integer(row, column));
     if (is_name(column) || is_text(column))

@@ -28,13 +28,15 @@
 --   tolerance       results may differ, by the order in which elements are combined even of exact
 --                   data, by this many units in the last place of the accumulator at the result's
 --                   magnitude, or at 1 where that is larger; or 0. Test data have no sign then
+--   compensated     make gives accumulators of two terms, where t.accuracy asks for them
 --   resumes         its results say what the accumulator was, so that a run can go on from what
 --                   d_out holds
 --   indexed         looks for an element's place
 --   ignores_nan     a NaN among the elements changes nothing
 --   bools           takes bools, stored as u8, for what they are
--- and make(t), which is given the dtype, the result's dtype, the GPU architecture (90 is sm_90) and
--- whether the kernel is the one that others are held against (exact), and returns:
+-- and make(t), which is given the dtype, the result's dtype, the GPU architecture (90 is sm_90), the
+-- accuracy ("plain", "compensated") and whether the kernel is the one that others are held against
+-- (exact), and returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
 --   map(x), map(x, y)   an element's value as an accumulator; of two inputs those of both

@@ -120,6 +120,14 @@ typedef enum redtune_order {
     REDTUNE_ORDER_FIXED
 } redtune_order;
 
+/* How near the result is to that without rounding: docs/accuracy.md has the bounds. */
+typedef enum redtune_accuracy {
+    REDTUNE_ACCURACY_PLAIN = 0, /* each addition rounds, as docs/ops.md says */
+    /* What additions lose is added up beside the sum. For sums, means, dots and norms of floats;
+     * others whose accumulators round are refused. */
+    REDTUNE_ACCURACY_COMPENSATED
+} redtune_accuracy;
+
 /* What the runs of a plan may do beside, or-ed: each needs a kernel of its own. */
 typedef enum redtune_use {
     REDTUNE_USE_ACCUMULATE = 1,  /* operands.accumulate; for ops that redtune_op_info says resume */
@@ -154,7 +162,8 @@ typedef struct redtune_problem {
     uint64_t uses; /* redtune_use; 0: none */
     uint64_t
         segmented; /* redtune_segmented; 0: elements lie as above. Else inner and steps are 0 */
-    uint64_t reserved[1];
+    redtune_accuracy accuracy;
+    uint32_t reserved[1];
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */

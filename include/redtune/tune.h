@@ -126,7 +126,8 @@ typedef struct redtune_tuning {
      * odd ones; rows and columns of f16, bf16 and f32 unless dtypes are given. 0: whole arrays. */
     unsigned layouts;
     redtune_order order; /* of problems that are not given */
-    uint64_t reserved[4];
+    uint64_t accuracy;   /* redtune_accuracy; likewise */
+    uint64_t reserved[3];
 } redtune_tuning;
 
 /* Tunes on rt's GPU: for each problem renders, compiles, verifies and times candidates, and

@@ -11,12 +11,13 @@
 /* The first two arguments of what follows. */
 #define RDT_RESERVED(object) (object)->reserved, sizeof(object)->reserved
 
-static inline bool rdt_reserved_is_clear(const uint64_t *reserved, size_t bytes) {
-    uint64_t all = 0;
-    for (size_t i = 0; i < bytes / sizeof *reserved; i++) all |= reserved[i];
+static inline bool rdt_reserved_is_clear(const void *reserved, size_t bytes) {
+    const unsigned char *each = reserved;
+    unsigned all = 0;
+    for (size_t i = 0; i < bytes; i++) all |= each[i];
     return !all;
 }
 
 /* REDTUNE_UNSUPPORTED, naming the type, unless they are clear. */
-redtune_status rdt_reserved_check(const uint64_t *reserved, size_t bytes, const char *type,
+redtune_status rdt_reserved_check(const void *reserved, size_t bytes, const char *type,
                                   redtune_error *err);

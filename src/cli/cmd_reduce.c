@@ -291,6 +291,7 @@ static int run_reduce(const rdt_options *options) {
         .dtype = files.file[0].dtype,
         .count = files.file[0].count,
         .order = options->order,
+        .accuracy = options->accuracy,
     };
     int code = status  ? rdt_message_fail(&err)
                : along ? run_along(options, &problem, &files)

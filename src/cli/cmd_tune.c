@@ -329,6 +329,7 @@ static int run_tune(const rdt_options *options) {
         .problem_count = wanted.problem_count,
         .layouts = wanted.layouts,
         .order = options->order,
+        .accuracy = options->accuracy,
     };
     catch_interrupts();
     rdt_meter_begin(&done.meter, options->quiet);

@@ -9,7 +9,8 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
                                redtune_error *err);
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
-    take_counts, take_format, take_shapes, take_axes, take_order, take_outputs, take_parameter;
+    take_counts, take_format, take_shapes, take_axes, take_order, take_accuracy, take_outputs,
+    take_parameter;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -115,6 +116,8 @@ const rdt_option rdt_option_table[] = {
      "the steps in their form for an array of one block"},
     {"order", 0, "ORDER", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_order, MEMBER(order),
      "of combining: free, or fixed, whose bits never change (default: free)"},
+    {"accuracy", 0, "ACCURACY", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_accuracy,
+     MEMBER(accuracy), "of sums of floats: plain, or compensated (default: plain)"},
     {"family", 0, "NAME", RDT_EMIT, take_string, MEMBER(family),
      "the template (default: the first that has the op and dtype)"},
     {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_string, MEMBER(config),
@@ -245,6 +248,15 @@ static redtune_status take_order(rdt_options *options, const rdt_option *row, co
     const bool fixed = !strcmp(value, "fixed");
     if (!fixed && strcmp(value, "free")) return wrong(row, value, "give free or fixed", err);
     options->order = fixed ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_accuracy(rdt_options *options, const rdt_option *row, const char *value,
+                                    redtune_error *err) {
+    const bool compensated = !strcmp(value, "compensated");
+    if (!compensated && strcmp(value, "plain"))
+        return wrong(row, value, "give plain or compensated", err);
+    options->accuracy = compensated ? REDTUNE_ACCURACY_COMPENSATED : REDTUNE_ACCURACY_PLAIN;
     return REDTUNE_OK;
 }
 

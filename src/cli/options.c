@@ -179,6 +179,7 @@ redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dty
         .op = options->op_count ? options->ops[0] : REDTUNE_SUM,
         .dtype = options->dtype_count ? options->dtypes[0] : dtype,
         .order = options->order,
+        .accuracy = options->accuracy,
     };
     redtune_status status = read_extents(options, count, &problem, err);
     if (!status) *out = problem;

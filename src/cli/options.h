@@ -55,6 +55,7 @@ typedef struct rdt_options {
     rdt_axes axes;
     redtune_effort effort;
     redtune_order order;
+    redtune_accuracy accuracy;
     double limit_s, budget_s;
     uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;

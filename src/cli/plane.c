@@ -50,7 +50,8 @@ size_t rdt_plane_class(const redtune_tuned *results, size_t count) {
     for (; end < count; end++) {
         const redtune_problem *each = &results[end].problem;
         if (each->op != first->op || each->dtype != first->dtype || each->result != first->result ||
-            each->order != first->order || strcmp(results[end].gpu, results[0].gpu) != 0 ||
+            each->order != first->order || each->accuracy != first->accuracy ||
+            strcmp(results[end].gpu, results[0].gpu) != 0 ||
             rdt_shape_layout(each) != rdt_shape_layout(first))
             break;
     }

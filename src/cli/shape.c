@@ -149,7 +149,8 @@ void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *proble
     print_pitches(pitches, &complete, in_full);
     int axis = print_array(array, &complete, in_full);
     if (axis >= 0) snprintf(along, sizeof along, " along axis %d", axis);
-    snprintf(out, RDT_SHAPE_BYTES, "%s of %.70s %s%s%s%s", redtune_op_name(problem->op), array,
-             redtune_dtype_name(problem->dtype), along, pitches,
-             problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
+    snprintf(out, RDT_SHAPE_BYTES, "%s%s of %.70s %s%s%s%s",
+             problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? "compensated " : "",
+             redtune_op_name(problem->op), array, redtune_dtype_name(problem->dtype), along,
+             pitches, problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }

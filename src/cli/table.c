@@ -42,8 +42,9 @@ void rdt_table_add_row(rdt_table *table, const char *const cells[]) {
 void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem) {
     char shape[RDT_SHAPE_BYTES];
     rdt_shape_print(shape, problem);
-    rdt_table_add(table, "%s%s", redtune_op_name(problem->op),
-                  problem->order == REDTUNE_ORDER_FIXED ? ", fixed" : "");
+    rdt_table_add(table, "%s%s%s", redtune_op_name(problem->op),
+                  problem->order == REDTUNE_ORDER_FIXED ? ", fixed" : "",
+                  problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? ", compensated" : "");
     rdt_table_add(table, "%s", redtune_dtype_name(problem->dtype));
     rdt_table_add(table, "%s", shape);
 }

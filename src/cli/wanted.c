@@ -53,7 +53,10 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
 /* ---- the shapes ---------------------------------------------------------------------------- */
 
 static redtune_status add_shape(listing *self, const rdt_shape_array *shape, redtune_error *err) {
-    redtune_problem problem = {.op = self->op, .dtype = self->dtype, .order = self->options->order};
+    redtune_problem problem = {.op = self->op,
+                               .dtype = self->dtype,
+                               .order = self->options->order,
+                               .accuracy = self->options->accuracy};
     if (self->count == self->capacity) {
         const size_t capacity = self->capacity ? 2 * self->capacity : 64;
         redtune_problem *problems = realloc(self->problems, capacity * sizeof *problems);
@@ -121,7 +124,8 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"cols", options->cols.count_count},
                   {"shape", options->shape},
                   {"axis", options->axes.count},
-                  {"order", options->order != REDTUNE_ORDER_FREE}};
+                  {"order", options->order != REDTUNE_ORDER_FREE},
+                  {"accuracy", options->accuracy != REDTUNE_ACCURACY_PLAIN}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
             return refuse_pair(others[i].name, "recorded", "the recording names the problems", err);
@@ -157,8 +161,8 @@ static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
 static bool is_same(const redtune_problem *x, const redtune_problem *y) {
     const redtune_problem a = rdt_shape_complete(x), b = rdt_shape_complete(y);
     return a.op == b.op && a.dtype == b.dtype && a.result == b.result && a.order == b.order &&
-           a.count == b.count && a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
-           (a.outer == 1 || a.outer_step == b.outer_step);
+           a.accuracy == b.accuracy && a.count == b.count && a.outer == b.outer &&
+           a.inner == b.inner && a.step == b.step && (a.outer == 1 || a.outer_step == b.outer_step);
 }
 
 /* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.

@@ -64,6 +64,7 @@ static uint64_t key_of(const rdt_codegen *codegen, rdt_case at, const rdt_point 
                           (int)at.problem->result,
                           (int)rdt_problem_layout(at.problem),
                           (int)at.problem->order,
+                          (int)at.problem->accuracy,
                           (int)at.problem->uses,
                           at.facts->major,
                           at.facts->minor};

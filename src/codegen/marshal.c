@@ -108,6 +108,8 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "layout");
     lua_pushstring(state, rdt_problem_order_name((int)problem->order));
     lua_setfield(state, -2, "order");
+    lua_pushstring(state, rdt_problem_ordering_accuracy((int)problem->accuracy));
+    lua_setfield(state, -2, "accuracy");
 }
 
 void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) {

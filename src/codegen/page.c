@@ -76,6 +76,8 @@ static void set_problem(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "layout");
     lua_pushstring(state, rdt_problem_order_name((int)problem->order));
     lua_setfield(state, -2, "order");
+    lua_pushstring(state, rdt_problem_ordering_accuracy((int)problem->accuracy));
+    lua_setfield(state, -2, "accuracy");
     set_integer(state, "count", extents.count);
     set_integer(state, "outer", extents.outer);
     set_integer(state, "inner", extents.inner);

@@ -130,6 +130,10 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.order is %d, which this redtune does not know",
                         (int)problem->order);
+    if (!rdt_problem_ordering_accuracy((int)problem->accuracy))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: problem.accuracy is %d, which this redtune does not know",
+                        (int)problem->accuracy);
     if (rdt_problem_span(&extents, most, &elements)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce to %" PRIu64 " x %" PRIu64 " results, outer_step %" PRIu64
@@ -188,10 +192,11 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     if (!status) status = rdt_problem_check_extents(problem, err);
     if (!status) status = check_uses(problem, op, err);
     if (!status) status = rdt_problem_segments_check(problem, err);
+    redtune_problem resolved = *problem;
+    resolved.result = result;
+    if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
     if (status) return status;
-    *out = *problem;
-    out->result = result;
-    if (!rdt_problem_shows_order(out)) out->order = REDTUNE_ORDER_FREE;
+    *out = resolved;
     const rdt_extents usual =
         rdt_launch_complete((rdt_extents){.count = out->count, .inner = out->inner});
     if (out->step == usual.step) out->step = 0;
@@ -345,7 +350,8 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     switch (op->result) {
     case RDT_RESULT_SUM:
     case RDT_RESULT_MEAN:
-        return op->values * (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
+        return (problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? 2 : 1) * op->values *
+               (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
     case RDT_RESULT_INDEX: return 16;
     case RDT_RESULT_TRUTH: return 4;
     case RDT_RESULT_COUNT: return 8;
@@ -382,7 +388,8 @@ int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b
     if (!diff) diff = (int)a->dtype - (int)b->dtype;
     if (!diff) diff = (int)a->result - (int)b->result;
     if (!diff) diff = (int)rdt_problem_layout(a) - (int)rdt_problem_layout(b);
-    return diff ? diff : (int)a->order - (int)b->order;
+    if (!diff) diff = (int)a->order - (int)b->order;
+    return diff ? diff : (int)a->accuracy - (int)b->accuracy;
 }
 
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b) {
@@ -410,6 +417,7 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     bool is_usual = problem->result == usual_result(op, 0, rdt_dtype_find(problem->dtype));
     const bool several = problem->outer > 1 || problem->segmented, columns = problem->inner > 1;
     char before[40] = "", inner[40] = "", behind[40] = "";
+    const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
     if (several)
         snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer ? problem->outer : 1,
                  columns              ? " x "
@@ -421,9 +429,10 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     } else if (problem->step > 1) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", problem->step);
     }
-    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s of %s%" PRIu64 "%s %s%s%s%s%s", op->name, before,
-             problem->count, inner, redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
-             is_usual ? "" : redtune_dtype_name(problem->result), behind,
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s",
+             plain ? "" : rdt_problem_ordering_accuracy((int)problem->accuracy), plain ? "" : " ",
+             op->name, before, problem->count, inner, redtune_dtype_name(problem->dtype),
+             is_usual ? "" : " as ", is_usual ? "" : redtune_dtype_name(problem->result), behind,
              problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }
 

@@ -1,8 +1,9 @@
 /* Problem: what is reduced.
  *
  * A problem is a class and extents. What is known of one problem serves others of its class: op,
- * dtype, result dtype, layout and order. The extents are count, outer, inner and the steps. In a
- * resolved problem an extent that is the usual one is 0, so that equal problems have equal fields.
+ * dtype, result dtype, layout, order and accuracy. The extents are count, outer, inner and the
+ * steps. In a resolved problem an extent that is the usual one is 0, so that equal problems have
+ * equal fields.
  */
 #pragma once
 
@@ -22,6 +23,14 @@
 #define RDT_ORDER_LIST(X)                                                                          \
     X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
+#define RDT_ACCURACY_LIST(X)                                                                       \
+    X(REDTUNE_ACCURACY_PLAIN, "plain")                                                             \
+    X(REDTUNE_ACCURACY_COMPENSATED, "compensated") /* docs/accuracy.md, as the others */
+/* Order and accuracy by one name, which a measurement is stored with. */
+#define RDT_ORDERING_LIST(X)                                                                       \
+    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_PLAIN, "free")                                          \
+    X(REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, "fixed")                                        \
+    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_COMPENSATED, "compensated")
 
 /* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
@@ -35,10 +44,17 @@ const char *rdt_problem_layout_name(int layout);
 int rdt_problem_find_layout(const char *name);
 const char *rdt_problem_order_name(int order);
 int rdt_problem_find_order(const char *name);
+const char *rdt_problem_ordering_accuracy(int accuracy);
+int rdt_problem_ordering_find_accuracy(const char *name);
+/* The name of the problem's order and accuracy together, NULL where no problem has both; and back,
+ * false for another name. */
+const char *rdt_problem_ordering_name(const redtune_problem *problem);
+bool rdt_problem_ordering_find(const char *name, redtune_problem *out);
 
-/* Copies the problem with its result dtype filled in, its usual extents 0, and a free order where
- * every order gives the same bits. REDTUNE_INVALID if it
- * makes no sense, REDTUNE_UNSUPPORTED for another layout or order than those above. */
+/* Copies the problem with its result dtype filled in, its usual extents 0, and a free order and
+ * plain accuracy where all give the same bits. REDTUNE_INVALID if it makes no sense,
+ * REDTUNE_UNSUPPORTED for another layout, order or accuracy than those above, and for what has no
+ * kernels of it. */
 redtune_status rdt_problem_resolve(const redtune_problem *problem, redtune_problem *out,
                                    redtune_error *err);
 /* The same for a problem that was measured: its op may be absent. */
@@ -48,6 +64,9 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* Whether the order in which elements are combined shows in the result's bits. */
 bool rdt_problem_shows_order(const redtune_problem *problem);
+/* Makes order and accuracy the usual ones where they do not show; else REDTUNE_UNSUPPORTED for an
+ * accuracy that there are no kernels of. */
+redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_error *err);
 /* The dtype of the second result, likewise; REDTUNE_DTYPE_NONE where the op has one. */
 redtune_dtype rdt_problem_second(const redtune_problem *problem);
 /* As rdt_problem_resolve, for the extents and the order alone. */

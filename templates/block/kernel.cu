@@ -73,7 +73,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@     if indexed then
         if (at < count) edge = candidate(@{given.read("input + at")}, at);
 //@     elseif op.part then
-        if (at < count) part[0] = @{op.part.take("part[0]", given.read("input + at"))};
+        if (at < count) part[0] = @{op.part.take("part[0]", given.each("input + at"))};
 //@     else
         if (at < count) edge = map(@{given.read("input + at")}@{given.argument});
 //@     end

@@ -26,7 +26,7 @@ return function(problem, arch, message)
             end,
         },
         dtype = problem.dtype, acc = problem.acc, layout = problem.layout,
-        order = problem.order,
+        order = problem.order, accuracy = problem.accuracy,
         result = message and { name = "message", c = "message", bytes = bytes }
             or { name = "accumulator", c = acc.c, bytes = acc.bytes },
         second = false, resumes = false, counts = false, placed = message,

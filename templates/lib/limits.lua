@@ -41,14 +41,15 @@ function limits.overlap(p, d)
     return d.major >= 9 and not p.op.indexed
 end
 
--- The ops as made, by order, op, dtype and result: rules ask for thousands of configs.
+-- The ops as made, by order, accuracy, op, dtype and result: rules ask for thousands of configs.
 local known = { free = {}, fixed = {} }
 
 local function made_of(p, d)
     local of_order = known[p.order]
-    local of_op = of_order[p.op] or {}
+    local of_accuracy = of_order[p.accuracy] or {}
+    local of_op = of_accuracy[p.op] or {}
     local of_dtype = of_op[p.dtype] or {}
-    of_order[p.op], of_op[p.dtype] = of_op, of_dtype
+    of_order[p.accuracy], of_accuracy[p.op], of_op[p.dtype] = of_accuracy, of_op, of_dtype
     if not of_dtype[p.result] then
         of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor)
     end

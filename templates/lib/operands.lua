@@ -10,12 +10,12 @@ local convert = require "lib/convert"
 
 local operands = {}
 
--- What an entry makes of a problem (op, dtype, result, second, order). exact: without what only
+-- What an entry makes of a problem (op, dtype, result, second, order, accuracy). exact: without what only
 -- makes kernels fast, as in fixed order, whose bits no GPU's approximations may have a part in.
 function operands.make(problem, arch, exact)
     return problem.op.make {
         dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
-        exact = exact or problem.order == "fixed",
+        exact = exact or problem.order == "fixed", accuracy = problem.accuracy,
     }
 end
 
@@ -64,7 +64,8 @@ end
 --   begin(input, count, output)   lines of text before a kernel reads or writes; output is its first
 --   write(place, a, count)        the statement that makes the results of the accumulator a: the
 --                                 first at that place, an lvalue; one statement in every case
---   read(from)      the element at pointer `from`, for two inputs both, as arguments of map
+--   each(from)      the element at pointer `from`, of two inputs both
+--   read(from)      the same as arguments of map
 --   parts(layout, vec), widen(part)   how many parts a thread takes vectors of that layout into;
 --                                     the accumulator that a part stands for
 function operands.of(problem, exact)
@@ -105,10 +106,12 @@ function operands.of(problem, exact)
         if results then return ("write(&%s, %s, %s, given);"):format(place, a, count) end
         return ("%s = %s;"):format(place, (made.finalize(a, count)))
     end
-    function given.read(from)
+    function given.each(from)
         local first = ("load_element(%s)"):format(from)
-        return inputs == 1 and first or ("%s, load_element(second_of(%s, given))"):format(first, from)
+        if inputs == 1 then return first end
+        return first, ("load_element(second_of(%s, given))"):format(from)
     end
+    function given.read(from) return table.concat({ given.each(from) }, ", ") end
     function given.parts(layout, vec) return count_parts(made, layout, vec) end
     function given.widen(part) return made.part and made.part.widen(part) or part end
     return given

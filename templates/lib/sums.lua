@@ -1,5 +1,6 @@
 -- Sums: what the entries of ops that add have in common.
 local accumulator = require "lib/accumulator"
+local compensated = require "lib/compensated"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 
@@ -21,23 +22,33 @@ function sums.resume(acc, t)
     return function(r) return convert.value(t.result, acc.dtype, r) end
 end
 
--- Completes an op by what a sum has.
+-- Completes an op by what a sum has. What is added is the product of factors(x, y) where an op has
+-- them, else map(x, y), the element itself without it.
 function sums.like(t, op)
     local acc = op.acc or sums.accumulator(t)
     if not op.finalize then op.resume = sums.resume(acc, t) end
+    if op.factors and not op.map then
+        op.map = function(x, y) return ("%s * %s"):format(op.factors(x, y)) end
+    end
     op.acc, op.combine = acc, op.combine or plus
     op.identity = op.identity or acc.dtype.zero
     op.map = op.map or function(x) return convert.value(t.dtype, acc.dtype, x) end
     op.widen = function(n) return ("(%s)%s"):format(acc.c, n) end
     op.finalize = op.finalize or sums.to_result(acc, t)
-    return op
+    return t.accuracy == "compensated" and compensated(t, op) or op
+end
+
+-- The factors of an element's square.
+function sums.squared(t, acc)
+    return function(x)
+        local wide = convert.value(t.dtype, acc.dtype, x)
+        return wide, wide
+    end
 end
 
 function sums.square(t, acc)
-    return function(x)
-        local wide = convert.value(t.dtype, acc.dtype, x)
-        return wide .. " * " .. wide
-    end
+    local factors = sums.squared(t, acc)
+    return function(x) return ("%s * %s"):format(factors(x)) end
 end
 
 -- An op that adds several values at once. A field is { dtype's name, name, of }, with of(x, y) what

@@ -6,11 +6,15 @@ local extremes = require "lib/extremes"
 local sums = require "lib/sums"
 local words = require "lib/words"
 
-local function product(acc, t)
+local function factors(acc, t)
     return function(x, y)
-        return ("%s * %s"):format(convert.value(t.dtype, acc.dtype, x),
-                                  convert.value(t.dtype, acc.dtype, y))
+        return convert.value(t.dtype, acc.dtype, x), convert.value(t.dtype, acc.dtype, y)
     end
+end
+
+local function product(acc, t)
+    local of = factors(acc, t)
+    return function(x, y) return ("%s * %s"):format(of(x, y)) end
 end
 
 -- The sum of squared differences, which finalize makes a result of: those of integers up to 16 bits
@@ -52,9 +56,10 @@ return {
     {
         name = "dot", number = 33, formula = "x[0] * y[0] + ... + x[n-1] * y[n-1]",
         inputs = 2, result = "sum", combines = "sum", power = 2, resumes = true,
+        compensated = true,
         make = function(t)
             return sums.like(t, {
-                map = product(sums.accumulator(t), t), narrow = words.sum_of_products(t.dtype),
+                factors = factors(sums.accumulator(t), t), narrow = words.sum_of_products(t.dtype),
             })
         end,
     },

@@ -61,7 +61,7 @@ end
 return {
     {
         name = "sum", number = 0, formula = "x[0] + ... + x[n-1]",
-        result = "sum", combines = "sum", bools = true, resumes = true,
+        result = "sum", combines = "sum", bools = true, resumes = true, compensated = true,
         make = function(t) return sums.like(t, { narrow = words.sum(t.dtype) }) end,
     },
     {
@@ -76,16 +76,16 @@ return {
     },
     {
         name = "sumsq", number = 8, formula = "x[0]^2 + ... + x[n-1]^2",
-        result = "sum", combines = "sum", power = 2, resumes = true,
+        result = "sum", combines = "sum", power = 2, resumes = true, compensated = true,
         make = function(t)
             return sums.like(t, {
-                map = sums.square(t, sums.accumulator(t)), narrow = words.sum_of_squares(t.dtype),
+                factors = sums.squared(t, sums.accumulator(t)), narrow = words.sum_of_squares(t.dtype),
             })
         end,
     },
     {
         name = "sumabs", number = 10, formula = "|x[0]| + ... + |x[n-1]|",
-        result = "sum", combines = "sum", resumes = true,
+        result = "sum", combines = "sum", resumes = true, compensated = true,
         make = function(t)
             local acc = sums.accumulator(t)
             local function map(x)
@@ -101,7 +101,7 @@ return {
     },
     {
         name = "mean", number = 12, formula = "(x[0] + ... + x[n-1]) / n",
-        result = "mean", combines = "sum", f64_from = 8, lost_bits = 1,
+        result = "mean", combines = "sum", f64_from = 8, lost_bits = 1, compensated = true,
         make = function(t)
             -- Sums of up to 32 bits are exact in 64, those of 64 bits might wrap.
             local f64 = t.dtype.kind ~= "float" and t.dtype.bytes == 8 or t.result.name == "f64"
@@ -119,6 +119,7 @@ return {
     {
         name = "norm2", number = 9, formula = "sqrt(x[0]^2 + ... + x[n-1]^2)",
         result = "mean", combines = "sum", power = 2, f64_from = 4, lost_bits = 2,
+        compensated = true,
         make = function(t)
             local integer = t.dtype.kind ~= "float"
             local small = integer and t.dtype.bytes <= 2
@@ -126,11 +127,11 @@ return {
                 and accumulator.f64 or accumulator[t.dtype.accumulator]
             local wide = small and accumulator[t.dtype.accumulator] or acc
             return sums.like(t, {
-                acc = acc,
-                map = function(x)
+                acc = acc, factors = not integer and sums.squared(t, acc) or nil,
+                map = integer and function(x)
                     local square = sums.square(t, wide)(x)
                     return convert.value(wide.dtype, acc.dtype, "(" .. square .. ")")
-                end,
+                end or nil,
                 narrow = small and words.sum_of_squares(t.dtype) or nil,
                 finalize = function(a) return sums.root(t, acc, a) end,
             })

@@ -33,9 +33,10 @@ end
 
 -- "sum of f32", with the result's dtype where it is not the usual one.
 function digest.title(class)
-    return ("%s of %s%s%s"):format(class.op, class.dtype,
-                                   class.usual_result and "" or " into " .. class.result,
-                                   class.order == "fixed" and " in fixed order" or "")
+    local accuracy = class.accuracy == "plain" and "" or class.accuracy .. " "
+    return ("%s%s of %s%s%s"):format(accuracy, class.op, class.dtype,
+                                     class.usual_result and "" or " into " .. class.result,
+                                     class.order == "fixed" and " in fixed order" or "")
 end
 
 -- "1M" of a whole array, "1Kx4K axis 1" of a matrix, as the command prints them.
@@ -52,15 +53,17 @@ function digest.size(point)
     return text .. (#steps > 0 and " pitch " .. table.concat(steps, ",") or "")
 end
 
--- The points by op, dtype, result, layout and order, each class with its cold points and its warm ones.
+-- The points by op, dtype, result, layout, order and accuracy, each class with its cold points and
+-- its warm ones.
 function digest.classes(points)
     local classes, last = {}, nil
     for _, point in ipairs(points) do
         if not last or last.op ~= point.op or last.dtype ~= point.dtype
             or last.result ~= point.result or last.layout ~= point.layout
-            or last.order ~= point.order then
+            or last.order ~= point.order or last.accuracy ~= point.accuracy then
             last = { op = point.op, dtype = point.dtype, result = point.result, layout = point.layout,
-                     order = point.order, usual_result = point.usual_result, cold = {}, warm = {} }
+                     order = point.order, accuracy = point.accuracy,
+                     usual_result = point.usual_result, cold = {}, warm = {} }
             classes[#classes + 1] = last
         end
         local list = point.warm and last.warm or last.cold

@@ -187,7 +187,7 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
 //@     elseif op.part then
-        part[0] = @{op.part.take("part[0]", given.read("input + at"))};
+        part[0] = @{op.part.take("part[0]", given.each("input + at"))};
 //@     else
         edge = combine(edge, map(@{given.read("input + at")}@{given.argument})@{given.argument});
 //@     end

@@ -64,6 +64,30 @@ LINES
     want_in_err "give free or fixed"
 }
 
+accuracies_have_classes_of_their_own() {
+    facts accuracy.db <<'LINES'
+templates=here block=512 median_ns=2000
+LINES
+    run "$redtune" explain --db accuracy.db --accuracy compensated --op sum --dtype f32 --count 1M
+    want_exit 0
+    want_in_out "compensated sum of 1048576 f32 on Test H100"
+    want_in_out "match  default: "
+    run "$redtune" explain --db accuracy.db --accuracy compensated --op sum --count 1M --json
+    want_in_out '"accuracy": "compensated"'
+    # Integers are exact by themselves.
+    run "$redtune" explain --db accuracy.db --accuracy compensated --op sum --dtype i32 --count 1M
+    want_in_out "sum of 1048576 i32 on Test H100"
+    run "$redtune" explain --db accuracy.db --accuracy compensated --op prod
+    want_exit 1
+    want_in_err "that is for sum, sumsq, norm2, sumabs, mean, dot"
+    run "$redtune" explain --db accuracy.db --accuracy compensated --order fixed
+    want_exit 1
+    want_in_err "compensated in fixed order"
+    run "$redtune" explain --db accuracy.db --accuracy best
+    want_exit 2
+    want_in_err "give plain or compensated"
+}
+
 arrays_are_folded_along_their_axes() {
     facts shapes.db <<<"templates=here"
     run "$redtune" explain --db shapes.db --shape 4Kx4096 --axis 1 --dtype f16
@@ -216,7 +240,8 @@ LINES
     want_refused 2 "cannot explain: nothing is measured in none.db yet"
 }
 
-check_run the_winner_of_the_size_itself the_fixed_order_has_a_class_of_its_own arrays_are_folded_along_their_axes \
+check_run the_winner_of_the_size_itself the_fixed_order_has_a_class_of_its_own \
+    accuracies_have_classes_of_their_own arrays_are_folded_along_their_axes \
     the_nearest_size_on_a_log_scale a_class_alike a_measured_crossover_is_where_it_changes \
     the_nearest_gpu what_came_from_elsewhere_is_said_so \
     another_compiler_is_said_so a_database_of_the_system_counts a_question_without_an_answer

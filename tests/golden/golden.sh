@@ -35,6 +35,8 @@ sum_i8_single      sum    i8   block=32,vec=16,unroll=1,tail=shuffle,finish=sing
 argmax_f16_poll    argmax f16  block=256,vec=8,unroll=2,tail=shared,finish=poll
 mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_pass
 LIST
+compare compensated_f32_poll emit --op dot --accuracy compensated --dtype f32 \
+    --config block=256,vec=4,unroll=4,finish=poll
 
 # file, op, dtype, shape and axis, config
 while read -r name op dtype shape axis config; do

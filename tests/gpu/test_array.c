@@ -169,6 +169,11 @@ static void other_columns_that_do_not_fit_are_refused(void) {
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     check_refused(problem_of(REDTUNE_ARGMIN, 2, 6000, 1000, 0, 0), "take 12008000 bytes of the GPU",
                   "argmin of 2 x 6000 x 1000 i16 along axis 1");
+    /* Nor a compensated sum what was lost. */
+    redtune_problem compensated = problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0);
+    compensated.dtype = REDTUNE_F64;
+    compensated.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+    check_refused(compensated, "take 48008000 bytes of the GPU", "compensated sum of");
     /* Rows that overlap do not come one after the other. */
     check_refused(problem_of(REDTUNE_SUM, 1, 6000000, 2, 0, 1), "bytes of the GPU's memory",
                   "sum of");

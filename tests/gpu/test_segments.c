@@ -343,6 +343,10 @@ static void tables_of_every_kind_are_right(void) {
         problem = segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+        problem = segments_of(REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, all);
+        problem.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
     }
 }
 

@@ -12,7 +12,8 @@ import redtune_library as bindings
 headers = "".join(open(f"{root}/include/redtune/{name}.h").read() for name in ("problem", "redtune"))
 header = re.sub(r"/\*.*?\*/", "", headers, flags=re.S)
 KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
-         "uint64_t": ctypes.c_uint64, "char": ctypes.c_char, "const char *": ctypes.c_char_p}
+         "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32,
+         "char": ctypes.c_char, "const char *": ctypes.c_char_p}
 
 
 def members(name):

@@ -123,51 +123,27 @@ static void problem_refuses_other_orders(void) {
                     text);                                                                         \
     } while (0)
     REFUSES(order = (redtune_order)2, "problem.order is 2");
+    REFUSES(accuracy = (redtune_accuracy)9, "problem.accuracy is 9");
     REFUSES(reserved[0] = 1, "reserved");
 #undef REFUSES
-}
-
-static void a_fixed_order_is_kept_where_it_shows(void) {
-    static const struct {
-        redtune_op op;
-        redtune_dtype dtype, result;
-        bool shows;
-    } cases[] = {
-        {REDTUNE_SUM, REDTUNE_F32, 0, true},           {REDTUNE_SUM, REDTUNE_I32, 0, false},
-        {REDTUNE_SUM, REDTUNE_I32, REDTUNE_F64, true}, {REDTUNE_PROD, REDTUNE_BF16, 0, true},
-        {REDTUNE_MEAN, REDTUNE_I32, 0, false},         {REDTUNE_MEAN, REDTUNE_I64, 0, true},
-        {REDTUNE_NORM2, REDTUNE_I8, 0, false},         {REDTUNE_VAR, REDTUNE_I8, 0, true},
-        {REDTUNE_LOGSUMEXP, REDTUNE_I8, 0, true},      {REDTUNE_MAX, REDTUNE_F32, 0, false},
-        {REDTUNE_ARGMIN, REDTUNE_F32, 0, false},       {REDTUNE_NANS, REDTUNE_F16, 0, false},
-        {REDTUNE_DOT, REDTUNE_I8, 0, false},           {REDTUNE_COSINE, REDTUNE_I8, 0, true},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const redtune_problem problem = {.op = cases[i].op,
-                                         .dtype = cases[i].dtype,
-                                         .result = cases[i].result,
-                                         .order = REDTUNE_ORDER_FIXED};
-        redtune_problem resolved;
-        CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
-        check_that((resolved.order == REDTUNE_ORDER_FIXED) == cases[i].shows, __FILE__, __LINE__,
-                   "%s of %s", redtune_op_name(cases[i].op), redtune_dtype_name(cases[i].dtype));
-    }
 }
 
 /* Each field counts, those of the class before those of the extents. */
 static void problems_are_compared_by_class_and_extents(void) {
     const redtune_problem one = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32};
-    redtune_problem other[9];
-    for (size_t i = 0; i < 9; i++) other[i] = one;
+    redtune_problem other[10];
+    for (size_t i = 0; i < 10; i++) other[i] = one;
     other[0].op = REDTUNE_MEAN;
     other[1].dtype = REDTUNE_F64;
     other[2].result = REDTUNE_F64;
     other[3].order = (redtune_order)1;
-    other[5].outer = 1;
-    other[4].count = other[6].inner = other[7].outer_step = other[8].step = 1;
-    for (size_t i = 0; i < 9; i++) {
+    other[4].accuracy = REDTUNE_ACCURACY_COMPENSATED;
+    other[6].outer = 1;
+    other[5].count = other[7].inner = other[8].outer_step = other[9].step = 1;
+    for (size_t i = 0; i < 10; i++) {
         CHECK(!rdt_problem_same(&one, &other[i]));
-        CHECK_INT(rdt_problem_same_class(&one, &other[i]), i >= 4);
-        const bool after = i < 4 ? rdt_problem_compare_class(&one, &other[i]) < 0 &&
+        CHECK_INT(rdt_problem_same_class(&one, &other[i]), i >= 5);
+        const bool after = i < 5 ? rdt_problem_compare_class(&one, &other[i]) < 0 &&
                                        rdt_problem_compare_class(&other[i], &one) > 0
                                  : rdt_problem_compare_extents(&one, &other[i]) < 0 &&
                                        rdt_problem_compare_extents(&other[i], &one) > 0;
@@ -373,7 +349,6 @@ static void outcomes_go_by_their_names(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(a_fixed_order_is_kept_where_it_shows),
         FACT(dtypes_go_by_their_names),
         FACT(dtype_find_lists_the_known_names),
         FACT(op_find_lists_the_known_names),

@@ -106,6 +106,22 @@ static void steps_come_back_as_they_were(void) {
     CHECK(!found[0].problem.outer_step && !found[0].problem.step && !found[0].problem.inner);
 }
 
+static void orders_and_accuracies_come_back(void) {
+    redtune_recorded several[] = {recorded_of(REDTUNE_F32, 1000, 1, 1, 3, 0),
+                                  recorded_of(REDTUNE_F32, 1000, 1, 1, 2, 0),
+                                  recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 0)};
+    several[1].problem.order = REDTUNE_ORDER_FIXED;
+    several[2].problem.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+    unlink(in_scratch("record"));
+    CHECK_OK(merge(several, 3), err);
+    CHECK_OK(read_it(), err);
+    CHECK_INT(found_count, 3);
+    for (size_t i = 0; i < 3; i++) CHECK(rdt_problem_same(&found[i].problem, &several[i].problem));
+    CHECK_FAILS(read_text(FIRST "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2,"
+                                "\"accuracy\":\"best\"}\n"),
+                REDTUNE_INVALID, err, "its accuracy is unknown");
+}
+
 static void counts_do_not_overflow(void) {
     redtune_recorded much = recorded_of(REDTUNE_F32, 1000, 64, 1, UINT64_MAX - 1, 8.9e18);
     unlink(in_scratch("record"));
@@ -246,6 +262,7 @@ int main(int argc, char **argv) {
         FACT(problems_come_back_by_their_cost),
         FACT(a_second_program_adds_to_the_first),
         FACT(steps_come_back_as_they_were),
+        FACT(orders_and_accuracies_come_back),
         FACT(counts_do_not_overflow),
         FACT(an_empty_file_is_an_empty_recording),
         FACT(nothing_else_is_left_beside_it),

@@ -119,6 +119,26 @@ static void each_gives_shapes_as_they_were_put(void) {
     CHECK_INT(take_winners(), sizeof shapes / sizeof *shapes);
 }
 
+/* Order and accuracy are of the class. */
+static void each_gives_orderings_as_they_were_put(void) {
+    redtune_problem wanted[] = {sum_f32, sum_f32, sum_f32};
+    wanted[1].order = REDTUNE_ORDER_FIXED;
+    wanted[2].accuracy = REDTUNE_ACCURACY_COMPENSATED;
+    CHECK(begin());
+    for (int i = 0; i < 3; i++) {
+        rdt_trial trial = trials_make(1024, "block=32", 10 + (double)i, 9);
+        trial.problem.order = wanted[i].order;
+        trial.problem.accuracy = wanted[i].accuracy;
+        CHECK_OK(put(&trial, 1), err);
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(take_all(&wanted[i]), 1);
+        CHECK_INT(taken.row[0].trial.problem.order, wanted[i].order);
+        CHECK_INT(taken.row[0].trial.problem.accuracy, wanted[i].accuracy);
+        CHECK(taken.row[0].trial.median_ns == 10 + (double)i);
+    }
+}
+
 static void put_refuses_what_is_outside_the_model(void) {
     const rdt_trial good = trials_make(1024, "block=32", 10, 9);
     rdt_trial bad[48];
@@ -142,6 +162,7 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(config[2] = 0x1b);
     BAD(kernel[0] = 'k');
     BAD(problem.order = (redtune_order)9);
+    BAD(problem.accuracy = (redtune_accuracy)9);
     BAD(problem.outer = 1);
     BAD(problem.inner = 1);
     BAD(problem.step = 1);
@@ -335,6 +356,7 @@ int main(int argc, char **argv) {
         FACT(each_gives_every_field_that_was_put),
         FACT(each_gives_every_outcome),
         FACT(each_gives_shapes_as_they_were_put),
+        FACT(each_gives_orderings_as_they_were_put),
         FACT(put_takes_texts_that_fill_their_buffers),
         FACT(put_refuses_what_is_outside_the_model),
         FACT(reading_skips_strange_rows),

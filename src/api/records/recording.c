@@ -96,6 +96,7 @@ void rdt_recording_settle(rdt_recording *recording) {
     X(dtype, false, true)                                                                          \
     X(result, false, false)                                                                        \
     X(order, false, false)                                                                         \
+    X(accuracy, false, false)                                                                      \
     X(count, true, true)                                                                           \
     X(outer, true, false)                                                                          \
     X(inner, true, false)                                                                          \
@@ -241,6 +242,12 @@ static redtune_status read_problem_line(const char *line, const char *end, redtu
         said.there[MEMBER_order] ? rdt_problem_find_order(said.text[MEMBER_order]) : 0;
     if (!status && order < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its order is unknown");
     problem->order = (redtune_order)order;
+    const int accuracy = said.there[MEMBER_accuracy]
+                             ? rdt_problem_ordering_find_accuracy(said.text[MEMBER_accuracy])
+                             : 0;
+    if (!status && accuracy < 0)
+        status = rdt_fail(err, REDTUNE_INVALID, 0, "its accuracy is unknown");
+    problem->accuracy = (redtune_accuracy)accuracy;
     if (!status) status = rdt_problem_resolve(problem, problem, err);
     if (!status) *out = recorded;
     return status;
@@ -252,14 +259,15 @@ static void write_problem_line(rdt_text *text, const redtune_recorded *recorded)
     const double most = 9e18; /* fits in 63 bits */
     rdt_text_addf(
         text,
-        "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s\"count\":%" PRIu64
+        "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s%s\"count\":%" PRIu64
         ",\"outer\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"outer_step\":%" PRIu64 ",\"step\":%" PRIu64
         ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"match\":\"%s\"}\n",
         redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
         redtune_dtype_name(problem->result),
-        problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "", extents.count,
-        extents.outer, extents.inner, extents.outer_step, extents.step, recorded->calls,
-        (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
+        problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "",
+        problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? "\"accuracy\":\"compensated\"," : "",
+        extents.count, extents.outer, extents.inner, extents.outer_step, extents.step,
+        recorded->calls, (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

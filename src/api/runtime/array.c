@@ -71,7 +71,8 @@ static redtune_status too_large(const array_reading *self, uint64_t bytes, size_
                     what, bytes, free_bytes);
 }
 
-/* As many rows as fit, if results can go on from those of others. */
+/* As many rows as fit, if results can go on from those of others: of a compensated sum a result
+ * does not say what was lost. */
 static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free_bytes,
                                 redtune_error *err) {
     const rdt_extents *extents = &self->extents;
@@ -79,7 +80,8 @@ static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free
     const uint64_t one = extents->inner * (self->readers.count * self->element_bytes +
                                            self->result_bytes[0] + self->result_bytes[1]);
     const uint64_t wanted = free_bytes / 2 < PIECE_BYTES_MAX ? free_bytes / 2 : PIECE_BYTES_MAX;
-    if (!rdt_op_find(self->problem.op)->resumes || extents->step < extents->inner)
+    if (!rdt_op_find(self->problem.op)->resumes ||
+        self->problem.accuracy != REDTUNE_ACCURACY_PLAIN || extents->step < extents->inner)
         return too_large(self, alone, free_bytes, err);
     if (one > free_bytes / 2) return too_large(self, one, free_bytes, err);
     self->rows_per_piece = 1 + (wanted > one ? (wanted - one) / row_bytes : 0);

@@ -40,6 +40,7 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
         problem->dtype,
         problem->result,
         problem->order,
+        problem->accuracy,
         (int64_t)problem->uses,
         (int64_t)problem->segmented,
         (int64_t)problem->count,

@@ -65,7 +65,7 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_pro
                     (unsigned)problem->dtype * 1303 + (unsigned)problem->result * 27191 +
                     (unsigned)powers.count + (unsigned)powers.outer * 71 +
                     (unsigned)powers.inner * 4583 + (unsigned)powers.alignment * 337 +
-                    (unsigned)problem->segmented * 809;
+                    (unsigned)problem->segmented * 809 + (unsigned)problem->accuracy * 2027;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
@@ -73,9 +73,10 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, pow
     const redtune_problem *key = &entry->key;
     return key->op == problem->op && key->dtype == problem->dtype &&
            key->result == problem->result && key->order == problem->order &&
-           key->uses == problem->uses && key->segmented == problem->segmented &&
-           entry->powers.count == powers.count && entry->powers.outer == powers.outer &&
-           entry->powers.inner == powers.inner && entry->powers.alignment == powers.alignment &&
+           key->accuracy == problem->accuracy && key->uses == problem->uses &&
+           key->segmented == problem->segmented && entry->powers.count == powers.count &&
+           entry->powers.outer == powers.outer && entry->powers.inner == powers.inner &&
+           entry->powers.alignment == powers.alignment &&
            is_of_columns(key) == is_of_columns(problem);
 }
 

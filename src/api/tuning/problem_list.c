@@ -100,7 +100,8 @@ static redtune_status add_layout(draft *self, rdt_layout layout, redtune_error *
     for (size_t i = 0; !status && i < op_count * dtypes.count; i++) {
         const redtune_problem problem = {.op = ops[i / dtypes.count],
                                          .dtype = dtypes.dtype[i % dtypes.count],
-                                         .order = wanted->order};
+                                         .order = wanted->order,
+                                         .accuracy = (redtune_accuracy)wanted->accuracy};
         status = layout == RDT_LAYOUT_WHOLE
                      ? add_counts(self, problem, err)
                      : add_shapes(self, problem, layout == RDT_LAYOUT_ROWS, err);

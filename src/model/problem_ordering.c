@@ -1,0 +1,92 @@
+/* Problem ordering: in which order, and how accurately, elements are combined. */
+#include "model/problem.h"
+
+#include <string.h>
+
+#define ENTRY(id, name) [id] = name,
+static const char *const accuracies[] = {RDT_ACCURACY_LIST(ENTRY)};
+#undef ENTRY
+
+enum { ACCURACIES = sizeof accuracies / sizeof *accuracies };
+
+const char *rdt_problem_ordering_accuracy(int accuracy) {
+    return accuracy >= 0 && accuracy < ACCURACIES ? accuracies[accuracy] : NULL;
+}
+
+int rdt_problem_ordering_find_accuracy(const char *name) {
+    for (int i = 0; i < ACCURACIES; i++)
+        if (!strcmp(accuracies[i], name)) return i;
+    return -1;
+}
+
+typedef struct ordering {
+    redtune_order order;
+    redtune_accuracy accuracy;
+    const char *name;
+} ordering;
+
+static const ordering orderings[] = {
+#define ENTRY(order, accuracy, name) {order, accuracy, name},
+    RDT_ORDERING_LIST(ENTRY)
+#undef ENTRY
+};
+
+enum { ORDERINGS = sizeof orderings / sizeof *orderings };
+
+const char *rdt_problem_ordering_name(const redtune_problem *problem) {
+    for (int i = 0; i < ORDERINGS; i++)
+        if (orderings[i].order == problem->order && orderings[i].accuracy == problem->accuracy)
+            return orderings[i].name;
+    return NULL;
+}
+
+bool rdt_problem_ordering_find(const char *name, redtune_problem *out) {
+    for (int i = 0; i < ORDERINGS; i++)
+        if (!strcmp(orderings[i].name, name)) {
+            out->order = orderings[i].order;
+            out->accuracy = orderings[i].accuracy;
+            return true;
+        }
+    return false;
+}
+
+static redtune_status refuse_accuracy(const rdt_op_traits *op, const char *accuracy,
+                                      redtune_error *err) {
+    const rdt_op_table *table = &rdt_op_compiled_in;
+    rdt_text known = {0};
+    for (int i = 0; i < table->count; i++)
+        if (table->entry[i].compensated)
+            rdt_text_addf(&known, "%s%s", known.length ? ", " : "", table->entry[i].name);
+    redtune_status status =
+        rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                 "cannot have the %s %s: that is for %s; leave out the accuracy", op->name,
+                 accuracy, known.data ? known.data : "no op");
+    rdt_text_free(&known);
+    return status;
+}
+
+/* Of a problem whose accumulators round. */
+static redtune_status check_accuracy(const redtune_problem *problem, redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const char *name = rdt_problem_ordering_accuracy((int)problem->accuracy);
+    if (problem->accuracy == REDTUNE_ACCURACY_PLAIN) return REDTUNE_OK;
+    if (!op->compensated) return refuse_accuracy(op, name, err);
+    if (rdt_dtype_find(problem->dtype)->kind != RDT_KIND_FLOAT)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot have the %s of %s %s: its elements are rounded to f64 before they "
+                        "are added; leave out the accuracy",
+                        op->name, redtune_dtype_name(problem->dtype), name);
+    if (!rdt_problem_ordering_name(problem))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot have the %s %s in %s order: there are no kernels of both; leave "
+                        "out one",
+                        op->name, name, rdt_problem_order_name((int)problem->order));
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_error *err) {
+    if (rdt_problem_shows_order(problem)) return check_accuracy(problem, err);
+    problem->order = REDTUNE_ORDER_FREE;
+    problem->accuracy = REDTUNE_ACCURACY_PLAIN;
+    return REDTUNE_OK;
+}

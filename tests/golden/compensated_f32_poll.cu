@@ -1,0 +1,310 @@
+// redtune: the dot of f32 into f32, by the template "block" with
+// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
+//
+// output[0] = x[0] * y[0] + ... + x[n-1] * y[n-1]
+// for any n = count and any element-aligned input. Start it with 256 threads per block.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+struct record {
+    float sum;
+    float lost;
+};
+typedef float element;  // in memory
+typedef float value;  // in registers
+typedef record accumulator;
+
+// As model/launch.h has it.
+struct arguments {
+    u64 input, output;
+    double scalar[2];
+    u64 scalars, count, resumes;
+};
+
+static_assert(sizeof(arguments) == 56, "");
+
+struct values {
+    u64 to_second;  // from an element of the first input to that of the second, in bytes
+};
+
+// Where the second input's element is that lies as that one of the first.
+template <typename T>
+__device__ __forceinline__ const T *second_of(const T *first, const values &given)
+{
+    return (const T *)((u64)first + given.to_second);
+}
+
+__device__ __forceinline__ values values_of(const arguments &rest, const void *input,
+                                            float *output)
+{
+    values given;
+    given.to_second = rest.input - (u64)input;
+    return given;
+}
+
+constexpr u32 BLOCK = 256;  // threads per block
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 UNROLL = 4;  // independent loads in flight per thread
+constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
+constexpr u32 LANES = 4;  // accumulators per thread
+
+constexpr u64 LOAD_BYTES = VEC * 4;
+constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
+
+static_assert(sizeof(element) == 4 && sizeof(accumulator) <= 16, "");
+static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
+
+struct vector {
+    float word[4];
+    float other[4];  // of the second input
+};
+
+__device__ __forceinline__ float load_piece(u64 from)
+{
+    float word[1];
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+__device__ __forceinline__ vector load_vector(u64 from, const values &given)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.word[0]), "=f"(v.word[1]), "=f"(v.word[2]), "=f"(v.word[3])
+                 : "l"(from));
+    const u64 second = from + given.to_second;
+    if (given.to_second % LOAD_BYTES > 0) {
+        // Nothing but its elements may be read, and one may lie anywhere.
+        v.other[0] = load_piece(second + 0);
+        v.other[1] = load_piece(second + 4);
+        v.other[2] = load_piece(second + 8);
+        v.other[3] = load_piece(second + 12);
+        return v;
+    }
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.other[0]), "=f"(v.other[1]), "=f"(v.other[2]), "=f"(v.other[3])
+                 : "l"(second));
+    return v;
+}
+
+// Where this thread's load i of the tile at that address is.
+__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
+{
+    return tile + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
+}
+
+// All loads of the tile before the first use; those from stop on are left out.
+__device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop, const values &given)
+{
+    if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i), given);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i), given);
+    }
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    float word[1];
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+// a and the number x.
+__device__ __forceinline__ record add_term(record a, float x)
+{
+    const float sum = __fadd_rn(a.sum, x), part = __fsub_rn(sum, a.sum);
+    const float lost = __fadd_rn(__fsub_rn(a.sum, __fsub_rn(sum, part)), __fsub_rn(x, part));
+    return record{sum, __fadd_rn(a.lost, lost)};
+}
+
+// a and the product of x and y.
+__device__ __forceinline__ record add_product(record a, float x, float y)
+{
+    const float product = __fmul_rn(x, y), lost = __fmaf_rn(x, y, -product);
+    a = add_term(a, product);
+    return record{a.sum, __fadd_rn(a.lost, lost)};
+}
+
+__device__ __forceinline__ record add_terms(record a, record b)
+{
+    a = add_term(a, b.sum);
+    return record{a.sum, __fadd_rn(a.lost, b.lost)};
+}
+
+__device__ __forceinline__ float total_of(record a)
+{
+    const float total = __fadd_rn(a.sum, a.lost);
+    return total == total ? total : a.sum;
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b, const values &given)
+{
+    return add_terms(a, b);
+}
+
+__device__ __forceinline__ accumulator map(value x, value y, const values &given)
+{
+    return add_product(record{0, 0}, x, y);
+}
+
+__device__ __forceinline__ void take(record (&part)[LANES], const vector &v, const values &given)
+{
+    part[0] = add_product(part[0], v.word[0], v.other[0]);
+    part[1] = add_product(part[1], v.word[1], v.other[1]);
+    part[2] = add_product(part[2], v.word[2], v.other[2]);
+    part[3] = add_product(part[3], v.word[3], v.other[3]);
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a, const values &given)
+{
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 16), __shfl_down_sync(0xffffffff, a.lost, 16)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 8), __shfl_down_sync(0xffffffff, a.lost, 8)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 4), __shfl_down_sync(0xffffffff, a.lost, 4)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 2), __shfl_down_sync(0xffffffff, a.lost, 2)}, given);
+    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 1), __shfl_down_sync(0xffffffff, a.lost, 1)}, given);
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier.
+__device__ __forceinline__ accumulator reduce_block(accumulator a, const values &given)
+{
+    __shared__ accumulator warp_value[8];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    a = reduce_warp(a, given);
+    if (lane == 0) warp_value[warp] = a;
+    __syncthreads();
+    if (warp == 0) {
+        a = lane < 8 ? warp_value[lane] : record{0, 0};
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 4), __shfl_down_sync(0xffffffff, a.lost, 4)}, given);
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 2), __shfl_down_sync(0xffffffff, a.lost, 2)}, given);
+        a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 1), __shfl_down_sync(0xffffffff, a.lost, 1)}, given);
+    }
+    return a;
+}
+
+// Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
+__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count, const values &given)
+{
+    // Loads are aligned: from body up to stop. The first ones are on their way before anything is
+    // computed that they do not need.
+    const u32 thread = threadIdx.x;
+    const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
+    vector v[UNROLL];
+    load_tile(v, tile, stop, given);
+
+    record part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = record{0, 0};
+    // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
+    // thread.
+    if (blockIdx.x == gridDim.x - 1) {
+        const u64 head = (u32)(body - begin) / sizeof(element);
+        const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
+        const u64 at = thread < head ? thread : thread + behind;
+        if (at < count) part[0] = add_product(part[0], load_element(input + at), load_element(second_of(input + at, given)));
+    }
+
+    while (tile < stop) {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i], given);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i], given);
+        }
+        tile += (u64)gridDim.x * TILE_BYTES;
+        load_tile(v, tile, stop, given);
+    }
+    accumulator whole[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) whole[j] = part[j];
+    whole[0] = combine(whole[0], whole[2], given);
+    whole[1] = combine(whole[1], whole[3], given);
+    whole[0] = combine(whole[0], whole[1], given);
+    return whole[0];
+}
+
+// A block hands over its value in words of 32 bits of it and, above them, a flag. A word is one
+// store, so that whoever sees the flag has the bits: no fence, no atomic operation. Words are zero
+// before and after. Every access is relaxed, the clearing too: a plain store would race.
+constexpr u32 WORDS = 2;
+
+__device__ __forceinline__ u64 *words_of(void *scratch, u32 block)
+{
+    return (u64 *)((char *)scratch + 256) + block * WORDS;
+}
+
+__device__ __forceinline__ void store_word(u64 *to, u64 word)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(word) : "memory");
+}
+
+__device__ __forceinline__ u64 load_word(const u64 *from)
+{
+    u64 word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+    return word;
+}
+
+__device__ __forceinline__ void publish(u64 *to, accumulator a)
+{
+    store_word(to + 0, 1ull << 32 | __float_as_uint(a.sum));
+    store_word(to + 1, 1ull << 32 | __float_as_uint(a.lost));
+}
+
+// Waits for the value of another block. All words are asked for before one is looked at: a second
+// round trip to L2 would be a tenth of a small reduction.
+__device__ __forceinline__ accumulator collect(u64 *from)
+{
+    u64 word[WORDS];
+    u64 flags;
+    do {
+#pragma unroll
+        for (u32 i = 0; i < WORDS; i++) word[i] = load_word(from + i);
+        flags = word[0];
+#pragma unroll
+        for (u32 i = 1; i < WORDS; i++) flags &= word[i];
+    } while (flags >> 32 == 0);
+#pragma unroll
+    for (u32 i = 0; i < WORDS; i++) store_word(from + i, 0);
+    const u32 half0 = (u32)word[0];
+    const u32 half1 = (u32)word[1];
+    return record{__uint_as_float(half0), __uint_as_float(half1)};
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps, arguments rest)
+{
+    const values given = values_of(rest, input, output);
+    accumulator a = reduce_block(reduce_share(input, count, given), given);
+    if (gridDim.x == 1) {
+        if (threadIdx.x == 0) *output = total_of(a);
+        return;
+    }
+    if (blockIdx.x > 0) {
+        if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
+        return;
+    }
+    // Block 0 waits for all others, which wait for nobody.
+    if (threadIdx.x > 0) a = record{0, 0};
+    for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK)
+        if (i > 0) a = combine(a, collect(words_of(scratch, i)), given);
+    __syncthreads();
+    a = reduce_block(a, given);
+    if (threadIdx.x == 0) *output = total_of(a);
+}

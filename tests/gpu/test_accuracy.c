@@ -1,0 +1,363 @@
+/* Facts about accurate sums on a GPU: on elements whose sum is tiny beside them, as Kahan,
+ * Anderson, and Ogita, Rump and Oishi made them, results are as near to the exact ones as
+ * docs/accuracy.md says, in every layout. */
+#include <float.h>
+#include <math.h>
+#include "check.h"
+#include "model/scalar.h"
+#include "rational.h"
+#include "subject.h"
+
+enum { ELEMENTS_MAX = 4800, OFFSET_MAX = 3, RESULTS_MAX = 96 };
+
+static redtune_error err;
+static device gpu;
+static workshop shop;
+static rdt_buffer inputs[2], output;
+static double elements[2][ELEMENTS_MAX + OFFSET_MAX]; /* as they are in the dtype */
+
+/* SplitMix64 (Steele, Lea, Flood, 2014). */
+static uint64_t next(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* From -1 to 1. */
+static double real(uint64_t *state) { return ldexp((double)(int64_t)next(state), -63); }
+
+static double rounded(redtune_dtype dtype, double x) {
+    const redtune_value value = rdt_scalar_from_real(dtype, x);
+    return rdt_scalar_real(dtype, &value, 0);
+}
+
+/* ---- elements whose sums are ill-conditioned ------------------------------------------------- */
+
+typedef enum set { KAHAN, ANDERSON, OGITA_RUMP_OISHI, PAIRS, SETS } set;
+
+static const char *const set_names[SETS] = {"Kahan", "Anderson", "Ogita-Rump-Oishi", "pairs"};
+
+/* By how many powers of two elements differ. */
+static int spread(redtune_dtype dtype) {
+    return dtype == REDTUNE_F16 ? 12 : dtype == REDTUNE_F64 ? 40 : 18;
+}
+
+/* The x of both, where y is given, that makes their sum as small as a rounding allows. */
+static double cancel(redtune_dtype dtype, const rational *sum, double y) {
+    return rounded(dtype, (double)(-rational_real(sum) / (long double)y));
+}
+
+/* Factors of what is added: y is 1 where the op has one input. */
+static void draw_set(redtune_dtype dtype, set kind, bool paired, uint64_t count, double *x,
+                     double *y, uint64_t *state) {
+    rational sum = {.pending = 0};
+    const int bits = dtype == REDTUNE_F64 ? 53 : dtype == REDTUNE_F32 ? 24 : 11;
+    for (uint64_t i = 0; i < count; i++) {
+        const int exponent = (int)(next(state) % (uint64_t)spread(dtype));
+        const double part = (double)i / (double)count;
+        y[i] = paired ? rounded(dtype, 1 + fabs(real(state))) : 1;
+        switch (kind) {
+        /* Large ones that cancel, and many that each lose their digits beside one. */
+        case KAHAN: x[i] = i % 7 ? 1 + real(state) / 2 : ldexp(i / 7 % 2 ? -1 : 1, bits); break;
+        /* The last takes their mean away, many times over. */
+        case ANDERSON:
+            x[i] = i + 1 < count || dtype == REDTUNE_F16 ? real(state) : cancel(dtype, &sum, y[i]);
+            break;
+        /* The second half takes away what the first has left, ever more exactly. */
+        case OGITA_RUMP_OISHI:
+            x[i] = i < count / 2 ? ldexp(real(state), exponent)
+                                 : ldexp(real(state), (int)(2 * (1 - part) * spread(dtype))) +
+                                       cancel(dtype, &sum, y[i]);
+            break;
+        /* Numbers, and further down their negatives. */
+        case PAIRS:
+            x[i] = i % 64 < 32 || i < 32 ? ldexp(real(state), exponent) : -x[i - 32];
+            if (i % 64 >= 32) y[i] = y[i - 32];
+            break;
+        case SETS: break;
+        }
+        x[i] = rounded(dtype, x[i]);
+        rational_add(&sum, x[i], y[i]);
+    }
+}
+
+static void write_inputs(const subject *self, uint64_t count) {
+    static char raw[(ELEMENTS_MAX + OFFSET_MAX) * sizeof(double)];
+    for (int k = 0; k < 2 && !check_state.failed; k++) {
+        for (uint64_t i = 0; i < count; i++) {
+            const redtune_value each = rdt_scalar_from_real(self->problem.dtype, elements[k][i]);
+            memcpy(raw + i * self->element_bytes, each.bytes, self->element_bytes);
+        }
+        CHECK_OK(rdt_buffer_write(gpu.driver, inputs[k].address, raw, count * self->element_bytes,
+                                  gpu.stream, &err),
+                 err);
+    }
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+typedef struct wanted {
+    rational sum;
+    long double magnitude; /* the sum of the magnitudes of what is added */
+    uint64_t count;
+} wanted;
+
+static void add_to(wanted *self, redtune_op op, double x, double y) {
+    const bool square = op == REDTUNE_SUMSQ || op == REDTUNE_NORM2;
+    if (op == REDTUNE_SUMABS) x = fabs(x);
+    rational_add(&self->sum, x, square ? x : op == REDTUNE_DOT ? y : 1);
+    self->magnitude += fabsl((long double)x * (square ? x : op == REDTUNE_DOT ? y : 1));
+    self->count++;
+}
+
+/* The exact result, and how far docs/accuracy.md lets the result be from it where no element passes
+ * through more than depth additions. */
+static long double exact_of(const redtune_problem *problem, const wanted *self, double depth,
+                            long double *bound) {
+    const bool wide = rdt_problem_accumulator(problem) == REDTUNE_F64;
+    const long double u = wide ? 0x1p-53L : 0x1p-24L, n = (long double)self->count;
+    const long double least = wide ? 0x1p-1074L : 0x1p-149L, d = depth + 1;
+    const long double lost = 3 * d * d * u * u * self->magnitude + n * least;
+    long double exact = rational_real(&self->sum);
+    *bound = 2 * u * fabsl(exact) + lost;
+    if (problem->op == REDTUNE_MEAN) {
+        exact /= n;
+        *bound /= n;
+    } else if (problem->op == REDTUNE_NORM2) {
+        exact = sqrtl(exact);
+        *bound = exact > 0 ? 2 * u * exact + lost / exact : sqrtl(lost);
+    }
+    if (problem->result == REDTUNE_F16) *bound += ldexpl(fabsl(exact) + *bound, -11);
+    return exact;
+}
+
+/* Draws the set for each result of the extents. */
+static void draw_results(const redtune_problem *problem, set kind, const rdt_extents *extents,
+                         uint64_t offset, wanted *right, uint64_t *state) {
+    static double column[2][ELEMENTS_MAX];
+    memset(elements, 0, sizeof elements);
+    for (uint64_t r = 0; r < extents->outer * extents->inner; r++) {
+        const uint64_t first =
+            offset + r / extents->inner * extents->outer_step + r % extents->inner;
+        right[r] = (wanted){.count = 0};
+        draw_set(problem->dtype, kind, problem->op == REDTUNE_DOT, extents->count, column[0],
+                 column[1], state);
+        for (uint64_t e = 0; e < extents->count; e++) {
+            for (int k = 0; k < 2; k++) elements[k][first + e * extents->step] = column[k][e];
+            add_to(&right[r], problem->op, column[0][e], column[1][e]);
+        }
+    }
+}
+
+/* *worst: the error of the result that is furthest off, as a multiple of the bound. */
+static void measure(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
+                    uint64_t *state, long double *worst) {
+    static unsigned char raw[RESULTS_MAX * sizeof(double)];
+    static wanted right[RESULTS_MAX];
+    const redtune_problem *problem = &self->problem;
+    const uint64_t results = extents->outer * extents->inner;
+    const size_t bytes = redtune_dtype_bytes(problem->result);
+    const rdt_operands operands = {
+        .input = inputs[0].address + offset * self->element_bytes,
+        .extents = *extents,
+        .output = output.address,
+        .scratch = self->scratch.address,
+        .given.input = inputs[1].address + offset * self->element_bytes,
+    };
+    const double depth =
+        results == 1 ? subject_depth(self, extents->count) : (double)extents->count;
+    *worst = 0;
+    draw_results(problem, kind, extents, offset, right, state);
+    write_inputs(self, ELEMENTS_MAX + OFFSET_MAX);
+    CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
+    CHECK_OK(rdt_buffer_read(gpu.driver, raw, output.address, results * bytes, gpu.stream, &err),
+             err);
+    CHECK_OK(subject_check_scratch(self, &err), err);
+    for (uint64_t r = 0; r < results; r++) {
+        long double bound;
+        const long double exact = exact_of(problem, &right[r], depth, &bound);
+        const double got = rdt_scalar_real(problem->result, raw, r);
+        const long double apart = fabsl((long double)got - exact) / bound;
+        if (!(apart <= *worst)) *worst = apart;
+    }
+}
+
+/* ---- problems and points --------------------------------------------------------------------- */
+
+static const redtune_problem problems[] = {
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F16},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_BF16},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F64},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F16, .result = REDTUNE_F16},
+    {.op = REDTUNE_SUMABS, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_SUMSQ, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_SUMSQ, .dtype = REDTUNE_BF16},
+    {.op = REDTUNE_MEAN, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_MEAN, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_NORM2, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_NORM2, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F32},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F64},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F16},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F32, .result = REDTUNE_F64},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+/* A point of any family that the problem may have. */
+static rdt_point draw_point(rdt_case at, uint64_t *state) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(shop.codegen);
+    rdt_point point;
+    do {
+        const int family = (int)(next(state) % (uint64_t)spaces->count);
+        const rdt_space *space = &spaces->space[family];
+        point = (rdt_point){.family = family};
+        for (int i = 0; i < space->param_count; i++)
+            point.value[i] =
+                space->param[i].value[next(state) % (uint64_t)space->param[i].value_count];
+    } while (rdt_codegen_check(shop.codegen, at, &point, NULL));
+    return point;
+}
+
+static void check_point(const redtune_problem *problem, const rdt_point *point,
+                        const rdt_extents *extents, uint64_t *state) {
+    subject self;
+    CHECK_OK(subject_open(&shop, problem, point, &self, &err), err);
+    for (int kind = 0; kind < SETS && !check_state.failed; kind++) {
+        long double worst;
+        measure(&self, (set)kind, extents, next(state) % (OFFSET_MAX + 1), state, &worst);
+        check_that(worst <= 1, __FILE__, __LINE__, "%s: %s's set is off by %.3Lg times the bound",
+                   self.name, set_names[kind], worst);
+    }
+    subject_close(&self);
+}
+
+/* The built-in default, and others. */
+static void check_extents(rdt_extents extents, int points, size_t one_of) {
+    uint64_t state = extents.count;
+    const rdt_extents complete = rdt_launch_complete(extents);
+    if (!gpu.context) SKIP("there is no GPU");
+    for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
+        redtune_problem problem = problems[i];
+        if (device_is_simulated(&gpu) && i % one_of) continue;
+        problem.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+        problem.count = extents.count;
+        problem.outer = extents.outer;
+        problem.inner = extents.inner;
+        problem.outer_step = extents.outer_step;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        const rdt_case at = {&problem, &gpu.context->facts};
+        check_point(&problem, NULL, &complete, &state);
+        for (int k = 0; k < points && !check_state.failed; k++) {
+            const rdt_point point = draw_point(at, &state);
+            check_point(&problem, &point, &complete, &state);
+        }
+    }
+}
+
+static int points_of(int on_gpu, int simulated) {
+    return gpu.context && device_is_simulated(&gpu) ? simulated : on_gpu;
+}
+
+static void whole_arrays_are_within_the_bound(void) {
+    check_extents((rdt_extents){.count = ELEMENTS_MAX}, points_of(40, 3), 1);
+    check_extents((rdt_extents){.count = 77}, points_of(4, 1), 4);
+}
+
+static void rows_are_within_the_bound(void) {
+    check_extents((rdt_extents){.count = 97, .outer = 40}, points_of(20, 2), 2);
+    check_extents((rdt_extents){.count = 1500, .outer = 3, .outer_step = 1504}, points_of(20, 1),
+                  3);
+    check_extents((rdt_extents){.count = 4, .outer = 90}, points_of(20, 1), 5);
+}
+
+static void columns_are_within_the_bound(void) {
+    check_extents((rdt_extents){.count = 64, .inner = 72}, points_of(20, 2), 2);
+    check_extents((rdt_extents){.count = 50, .outer = 3, .inner = 31}, points_of(20, 1), 3);
+    check_extents((rdt_extents){.count = 3, .inner = 96}, points_of(10, 1), 5);
+}
+
+/* Else these sets would show nothing. */
+static void plain_sums_are_beyond_the_bound(void) {
+    static const redtune_problem plain = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 4096};
+    const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 4096});
+    redtune_problem problem;
+    subject self;
+    uint64_t state = 1;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(rdt_problem_resolve(&plain, &problem, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    for (int kind = 0; kind < PAIRS; kind++) {
+        long double most = 0;
+        for (int i = 0; i < 4; i++) {
+            long double worst;
+            measure(&self, (set)kind, &extents, 0, &state, &worst);
+            if (worst > most) most = worst;
+        }
+        check_that(most > 8, __FILE__, __LINE__, "%s's set: %.3Lg", set_names[kind], most);
+    }
+    subject_close(&self);
+}
+
+/* ---- what is no number ----------------------------------------------------------------------- */
+
+static void check_rule(redtune_op op, const float *x, uint64_t count, float wanted) {
+    const redtune_problem asked = {
+        .op = op, .dtype = REDTUNE_F32, .count = count, .accuracy = REDTUNE_ACCURACY_COMPENSATED};
+    redtune_problem problem;
+    subject self;
+    redtune_value got = {.u64 = 0};
+    const redtune_value right = {.f32 = wanted};
+    CHECK_OK(rdt_problem_resolve(&asked, &problem, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    CHECK_OK(
+        rdt_buffer_write(gpu.driver, inputs[0].address, x, count * sizeof *x, gpu.stream, &err),
+        err);
+    CHECK_OK(subject_reduce(&self, inputs[0].address, count, &got, &err), err);
+    check_that(rdt_scalar_same(REDTUNE_F32, &got, &right), __FILE__, __LINE__,
+               "%s of %llu elements from %g on is %g and should be %g", self.name,
+               (unsigned long long)count, (double)*x, (double)got.f32, (double)wanted);
+    subject_close(&self);
+}
+
+static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
+    static const struct {
+        float x[4], sum;
+    } cases[] = {
+        {{INFINITY, 1, 2, 3}, INFINITY},           {{1, -INFINITY, 1, 1}, -INFINITY},
+        {{INFINITY, 1, -INFINITY, 1}, NAN},        {{1, NAN, INFINITY, 1}, NAN},
+        {{FLT_MAX, FLT_MAX, 0, 0}, INFINITY},      {{-0.0f, -0.0f, -0.0f, -0.0f}, 0},
+        {{0x1p-149f, 0x1p-149f, 0, 0}, 0x1p-148f},
+    };
+    if (!gpu.context) SKIP("there is no GPU");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++)
+        check_rule(REDTUNE_SUM, cases[i].x, 4, cases[i].sum);
+    check_rule(REDTUNE_SUM, cases[0].x, 0, 0);
+    check_rule(REDTUNE_MEAN, cases[0].x, 0, NAN);
+    check_rule(REDTUNE_NORM2, cases[1].x, 4, INFINITY);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(whole_arrays_are_within_the_bound),
+        FACT(rows_are_within_the_bound),
+        FACT(columns_are_within_the_bound),
+        FACT(plain_sums_are_beyond_the_bound),
+        FACT(infinities_and_zeros_follow_the_rules_of_plain_sums),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    for (int k = 0; !status && k < 2; k++)
+        status = rdt_buffer_create(gpu.driver, sizeof elements[k], &inputs[k], &err);
+    if (!status)
+        status = rdt_buffer_create(gpu.driver, RESULTS_MAX * sizeof(double), &output, &err);
+    if (!status) status = workshop_open(&gpu, &shop, &err);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (gpu.context) workshop_close(&shop);
+    for (int k = 0; k < 2; k++) rdt_buffer_destroy(&inputs[k]);
+    rdt_buffer_destroy(&output);
+    device_close(&gpu);
+    return rc;
+}

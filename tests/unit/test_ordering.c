@@ -1,0 +1,105 @@
+/* Facts about in which order, and how accurately, a problem says that elements are combined. */
+#include "check.h"
+#include "model/problem.h"
+
+static redtune_error err;
+
+static void a_fixed_order_is_kept_where_it_shows(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype, result;
+        bool shows;
+    } cases[] = {
+        {REDTUNE_SUM, REDTUNE_F32, 0, true},           {REDTUNE_SUM, REDTUNE_I32, 0, false},
+        {REDTUNE_SUM, REDTUNE_I32, REDTUNE_F64, true}, {REDTUNE_PROD, REDTUNE_BF16, 0, true},
+        {REDTUNE_MEAN, REDTUNE_I32, 0, false},         {REDTUNE_MEAN, REDTUNE_I64, 0, true},
+        {REDTUNE_NORM2, REDTUNE_I8, 0, false},         {REDTUNE_VAR, REDTUNE_I8, 0, true},
+        {REDTUNE_LOGSUMEXP, REDTUNE_I8, 0, true},      {REDTUNE_MAX, REDTUNE_F32, 0, false},
+        {REDTUNE_ARGMIN, REDTUNE_F32, 0, false},       {REDTUNE_NANS, REDTUNE_F16, 0, false},
+        {REDTUNE_DOT, REDTUNE_I8, 0, false},           {REDTUNE_COSINE, REDTUNE_I8, 0, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const redtune_problem problem = {.op = cases[i].op,
+                                         .dtype = cases[i].dtype,
+                                         .result = cases[i].result,
+                                         .order = REDTUNE_ORDER_FIXED};
+        redtune_problem resolved;
+        CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+        check_that((resolved.order == REDTUNE_ORDER_FIXED) == cases[i].shows, __FILE__, __LINE__,
+                   "%s of %s", redtune_op_name(cases[i].op), redtune_dtype_name(cases[i].dtype));
+    }
+}
+
+static void an_accuracy_is_kept_where_it_shows(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype, result;
+        const char *refused; /* NULL: it is kept; "": every accuracy is the same */
+    } cases[] = {
+        {REDTUNE_SUM, REDTUNE_F32, 0, NULL},
+        {REDTUNE_DOT, REDTUNE_BF16, 0, NULL},
+        {REDTUNE_NORM2, REDTUNE_F16, REDTUNE_F64, NULL},
+        {REDTUNE_SUM, REDTUNE_I32, 0, ""},
+        {REDTUNE_MEAN, REDTUNE_U8, 0, ""},
+        {REDTUNE_MAX, REDTUNE_F32, 0, ""},
+        {REDTUNE_ARGMAX, REDTUNE_F64, 0, ""},
+        {REDTUNE_PROD, REDTUNE_F32, 0, "that is for sum, sumsq, norm2, sumabs, mean, dot;"},
+        {REDTUNE_VAR, REDTUNE_I8, 0, "cannot have the var compensated"},
+        {REDTUNE_SUM, REDTUNE_I32, REDTUNE_F64, "of i32 compensated: its elements are rounded"},
+        {REDTUNE_MEAN, REDTUNE_I64, 0, "of i64 compensated"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const redtune_problem problem = {.op = cases[i].op,
+                                         .dtype = cases[i].dtype,
+                                         .result = cases[i].result,
+                                         .accuracy = REDTUNE_ACCURACY_COMPENSATED};
+        redtune_problem resolved = {.op = REDTUNE_SUM};
+        if (cases[i].refused && *cases[i].refused) {
+            CHECK_FAILS(rdt_problem_resolve(&problem, &resolved, &err), REDTUNE_UNSUPPORTED, err,
+                        cases[i].refused);
+            continue;
+        }
+        CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
+        check_that((resolved.accuracy == REDTUNE_ACCURACY_COMPENSATED) == !cases[i].refused,
+                   __FILE__, __LINE__, "%s of %s", redtune_op_name(cases[i].op),
+                   redtune_dtype_name(cases[i].dtype));
+    }
+    const redtune_problem both = {.op = REDTUNE_SUM,
+                                  .dtype = REDTUNE_F32,
+                                  .order = REDTUNE_ORDER_FIXED,
+                                  .accuracy = REDTUNE_ACCURACY_COMPENSATED};
+    redtune_problem resolved;
+    CHECK_FAILS(rdt_problem_resolve(&both, &resolved, &err), REDTUNE_UNSUPPORTED, err,
+                "compensated in fixed order");
+}
+
+/* Orders and accuracies that go together have one name. */
+static void orderings_have_names(void) {
+    static const struct {
+        redtune_order order;
+        redtune_accuracy accuracy;
+        const char *name;
+    } cases[] = {
+        {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_PLAIN, "free"},
+        {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, "fixed"},
+        {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_COMPENSATED, "compensated"},
+    };
+    redtune_problem problem = {.op = REDTUNE_SUM};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(rdt_problem_ordering_find(cases[i].name, &problem));
+        CHECK(problem.order == cases[i].order && problem.accuracy == cases[i].accuracy);
+        CHECK_TEXT(rdt_problem_ordering_name(&problem), cases[i].name);
+    }
+    problem.order = REDTUNE_ORDER_FIXED;
+    CHECK(!rdt_problem_ordering_name(&problem));
+    CHECK(!rdt_problem_ordering_find("strange", &problem));
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(a_fixed_order_is_kept_where_it_shows),
+        FACT(an_accuracy_is_kept_where_it_shows),
+        FACT(orderings_have_names),
+    };
+    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+}
