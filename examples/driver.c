@@ -43,6 +43,7 @@ CUresult cuInit(unsigned flags) {
 }
 
 FORWARD(cuGetErrorString, (CUresult rc, const char **text), (rc, text))
+FORWARD(cuDeviceGetCount, (int *count), (count))
 FORWARD(cuDeviceGet, (CUdevice * device, int number), (device, number))
 FORWARD(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), (context, device))
 FORWARD(cuCtxGetCurrent, (CUcontext * context), (context))

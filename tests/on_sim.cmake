@@ -64,4 +64,10 @@ if(REDTUNE_BASH)
         redtune_sim_test_of(examples.${example} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:example-${example}>)
     endforeach()
+    if(TARGET example-team)
+        redtune_sim_test_of(examples.team ${REDTUNE_BASH}
+            ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:example-team>)
+        set_property(TEST sim.examples.team APPEND PROPERTY ENVIRONMENT
+            "REDTUNE_SIM_DEVICES=2;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
+    endif()
 endif()

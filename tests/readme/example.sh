@@ -4,6 +4,7 @@
 # Usage: example.sh PROGRAM
 set -u
 program=$1
+shift
 if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ] &&
     [[ ${REDTUNE_CUDA_DRIVER:-} != *redtune-sim* ]]; then
     out=$("$program" 1000 2>&1) && { echo "FAILED: it succeeds without a GPU" >&2; exit 1; }
@@ -24,6 +25,10 @@ pin*)
     again=$("$program" "${first%%$'\n'*}") || { echo "FAILED: $program: exit $?" >&2; exit 1; }
     [ "$first" = "$again" ] || { echo "FAILED: pinned, it prints $again, not $first" >&2; exit 1; }
     "$program" block=7 2>/dev/null && { echo "FAILED: it takes block=7" >&2; exit 1; }
+    ;;
+team*)
+    [[ ${REDTUNE_CUDA_DRIVER:-} != *redtune-sim* ]] || set -- 20000
+    out=$("$program" "$@") || { echo "FAILED: $program: exit $?" >&2; exit 1; }
     ;;
 *)
     "$program" || { echo "FAILED: $program: exit $?" >&2; exit 1; }
