@@ -43,6 +43,9 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
     publish(words_of(scratch, number), a);
 }
 
+//@     if order == "fixed" then
+//@         include "lib/nodes.cu"
+//@     else
 // Combines a with the values of every step-th number up to that of the end, once they are there.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
                                         u32 end@{given.parameter})
@@ -64,6 +67,7 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
     }
 }
 
+//@     end
 //@ elseif finish == "ticket" then
 //@     include "lib/slots.cu"
 // A thread leaves a value, which is the one of that number of its launch.
@@ -72,6 +76,9 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
     partials(scratch)[number] = a;
 }
 
+//@     if order == "fixed" then
+//@         include "lib/nodes.cu"
+//@     else
 // Combines a with the values of every step-th number up to that of the end.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
                                         u32 end@{given.parameter})
@@ -89,6 +96,7 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
     }
 }
 
+//@     end
 // Whether all other blocks of the set have left their values. All threads of the block call it,
 // after they have left theirs. A set has a counter in the place of its words, which atomicInc
 // leaves at zero.

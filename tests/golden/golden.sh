@@ -63,13 +63,15 @@ ordered_f16_ticket dot    f16  block=64,chunks=1,unroll=8,resident=1024,finish=t
 ordered_f64_single var    f64  block=128,chunks=1,unroll=2,resident=512,finish=single,per_sm=1
 LIST
 
-# file, op, dtype, shape, config, of rows in fixed order
-while read -r name op dtype shape config; do
-    compare "$name" emit --order fixed --op "$op" --dtype "$dtype" --shape "$shape" --axis 1 \
+# file, op, dtype, shape and axis, config, in fixed order
+while read -r name op dtype shape axis config; do
+    compare "$name" emit --order fixed --op "$op" --dtype "$dtype" --shape "$shape" --axis "$axis" \
         --config "$config"
 done <<'LIST'
-ordered_rows_f16 mean  f16 65536x64 ordered_rows:block=128,lanes=8,unroll=2
-ordered_rows_f32 sumsq f32 512x65536 ordered_rows:block=256,lanes=128,unroll=8
+ordered_rows_f16    mean  f16 65536x64   1 ordered_rows:block=128,lanes=8,unroll=2
+ordered_rows_f32    sumsq f32 512x65536  1 ordered_rows:block=256,lanes=128,unroll=8
+ordered_columns_f16 mean  f16 64x8192    0 ordered_columns:block=128,width=128,vec=8,unroll=8,finish=single,per_sm=1
+ordered_columns_f32 dot   f32 1048576x16 0 ordered_columns:block=256,width=4,vec=4,unroll=8,finish=poll,per_sm=4
 LIST
 
 # file, step, dtype

@@ -185,40 +185,54 @@ static void kernels_have_the_bits_of_the_order(void) {
     workshop_close(&shop);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows and columns ------------------------------------------------------------------------ */
 
-enum { ROWS_MAX = 40 };
+enum { RESULTS_MAX = 192 };
 
-/* Rows of so many elements, each `pitch` behind the one before it. */
-static void check_rows(subject *self, uint64_t count, uint64_t rows, uint64_t pitch,
-                       uint64_t offset) {
+/* What the reference gives for result number r of those extents. */
+static void reference(const subject *self, const rdt_extents *e, uint64_t offset, uint64_t r,
+                      redtune_value wanted[2]) {
+    static uint64_t line[2][COUNT_MAX];
+    const size_t bytes = self->element_bytes;
+    const uint64_t first = offset + r / e->inner * e->outer_step + r % e->inner;
+    for (int k = 0; k < 2; k++)
+        for (uint64_t i = 0; i < e->count; i++)
+            memcpy((char *)line[k] + i * bytes, (char *)elements[k] + (first + i * e->step) * bytes,
+                   bytes);
+    rdt_order_reference_reduce(&self->problem, line[0], line[1], e->count, wanted);
+}
+
+/* All results of complete extents, from that element of the pool on. */
+static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
     const size_t bytes = self->element_bytes;
     rdt_buffer input[2] = {{0}, {0}};
-    unsigned char raw[2 * ROWS_MAX * RESULT_BYTES];
+    unsigned char raw[2 * RESULTS_MAX * RESULT_BYTES];
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
     const CUdeviceptr output = self->output.address;
     const redtune_dtype dtype[2] = {self->problem.result, rdt_problem_second(&self->problem)};
-    const uint64_t reach = (rows - 1) * pitch + count;
+    const uint64_t reach =
+        (e.outer - 1) * e.outer_step + (e.count - 1) * e.step + (e.inner - 1) + 1;
+    CHECK(e.outer * e.inner <= RESULTS_MAX && reach <= COUNT_MAX);
     for (int k = 0; k < op->inputs; k++) CHECK_OK(put(self, k, offset, reach, &input[k]), err);
     const rdt_operands operands = {
         .input = input[0].address + offset * bytes,
-        .extents = rdt_launch_complete((rdt_extents){count, rows, 1, pitch, 1}),
+        .extents = e,
         .output = output,
         .scratch = self->scratch.address,
         .given = {.input = op->inputs > 1 ? input[1].address + offset * bytes : 0,
-                  .output = op->outputs > 1 ? output + ROWS_MAX * RESULT_BYTES : 0},
+                  .output = op->outputs > 1 ? output + RESULTS_MAX * RESULT_BYTES : 0},
     };
     CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
     CHECK_OK(rdt_buffer_read(gpu.driver, raw, output, sizeof raw, gpu.stream, &err), err);
-    for (uint64_t r = 0; r < rows && !check_state.failed; r++) {
-        const uint64_t first = (offset + r * pitch) * bytes;
+    CHECK_OK(subject_check_scratch(self, &err), err);
+    for (uint64_t r = 0; r < e.outer * e.inner && !check_state.failed; r++) {
         redtune_value got[2], wanted[2];
         for (int k = 0; k < 2 && dtype[k]; k++)
-            memcpy(&got[k], raw + k * ROWS_MAX * RESULT_BYTES + r * redtune_dtype_bytes(dtype[k]),
+            memcpy(&got[k],
+                   raw + k * RESULTS_MAX * RESULT_BYTES + r * redtune_dtype_bytes(dtype[k]),
                    redtune_dtype_bytes(dtype[k]));
-        rdt_order_reference_reduce(&self->problem, (const char *)elements[0] + first,
-                                   (const char *)elements[1] + first, count, wanted);
-        check_results(self, got, wanted, count, first / bytes);
+        reference(self, &e, offset, r, wanted);
+        check_results(self, got, wanted, e.count, offset + r);
     }
     for (int k = 0; k < 2; k++) rdt_buffer_destroy(&input[k]);
 }
@@ -229,24 +243,61 @@ static void check_row_kernel(subject *self, uint64_t *state) {
                                chunk - 1, chunk,  chunk + 1,      5 * chunk + 7, 17 * chunk};
     const uint64_t pitches[] = {0, 1, vector}; /* beyond the count */
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const uint64_t rows = counts[i] > chunk ? 3 : 1 + next(state) % ROWS_MAX;
+        const uint64_t rows = counts[i] > chunk ? 3 : 1 + next(state) % 40;
         for (size_t k = 0; k < 3; k++)
-            check_rows(self, counts[i], rows, counts[i] + pitches[k], k ? 0 : next(state) % vector);
+            check_shape(
+                self,
+                rdt_launch_complete((rdt_extents){counts[i], rows, 1, counts[i] + pitches[k], 1}),
+                k ? 0 : next(state) % vector);
     }
 }
 
-static void rows_have_the_bits_of_the_order(void) {
-    uint64_t state = 2;
+/* Columns of every kind of count, a few of them or many, packed or not, from any element on, in one
+ * batch or several, by any number of blocks. */
+static void check_column_kernel(subject *self, uint64_t *state) {
+    const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
+    const uint64_t counts[] = {1,         vector - 1,    vector + 1, 3 * vector + 1,
+                               chunk / 8, chunk / 2 + 3, chunk - 1,  chunk,
+                               chunk + 1, 3 * chunk + 5, 4 * chunk,  9 * chunk + 1};
+    const uint64_t widths[] = {1, 3, 8, 16, 33, 64, 96};
+    const uint64_t gaps[] = {0, 0, 1, 8};
+    const uint32_t most = self->launch.blocks_max;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (int turn = 0; turn < (device_is_simulated(&gpu) && counts[i] > chunk ? 1 : 3);
+             turn++) {
+            uint64_t inner = widths[next(state) % 7];
+            while (inner > 1 && counts[i] * (inner + 8) > COUNT_MAX / 2) inner /= 2;
+            const uint64_t step = inner + gaps[next(state) % 4], outer = 1 + next(state) % 2;
+            const uint64_t offset = turn ? next(state) % OFFSET_MAX : 0;
+            self->launch.blocks_max = most > 1 ? 2 + (uint32_t)(next(state) % (most - 1)) : 1;
+            if (counts[i])
+                check_shape(self, (rdt_extents){counts[i], outer, inner, counts[i] * step, step},
+                            offset);
+        }
+    }
+    self->launch.blocks_max = most;
+}
+
+static void check_layout(uint64_t outer, uint64_t inner,
+                         void (*check)(subject *self, uint64_t *state), uint64_t seed) {
+    uint64_t state = seed;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
         problem.order = REDTUNE_ORDER_FIXED;
         problem.count = 1000;
-        problem.outer = 64;
-        check_problem(problem, check_row_kernel, device_is_simulated(&gpu) ? 2 : 24, &state);
+        problem.outer = outer;
+        problem.inner = inner;
+        check_problem(problem, check, device_is_simulated(&gpu) ? 2 : 24, &state);
     }
     workshop_close(&shop);
+}
+
+static void rows_have_the_bits_of_the_order(void) { check_layout(64, 1, check_row_kernel, 2); }
+
+static void columns_have_the_bits_of_the_order(void) {
+    check_layout(1, 64, check_column_kernel, 3);
 }
 
 /* ---- the judge ------------------------------------------------------------------------------- */
@@ -321,6 +372,7 @@ int main(int argc, char **argv) {
         FACT(the_judge_follows_the_order),
         FACT(kernels_have_the_bits_of_the_order),
         FACT(rows_have_the_bits_of_the_order),
+        FACT(columns_have_the_bits_of_the_order),
     };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);

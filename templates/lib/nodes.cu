@@ -1,0 +1,54 @@
+//@ -- Values of nodes of the fixed order (docs/order.md) that blocks leave in scratch, and their
+//@ -- combination. A thread takes 2^levels times AT_ONCE of them at most.
+//@ local top, at_once = node_levels, math.max(1, 8 // acc.halves)
+// The combination of n nodes' values, neighbours first: the first is the one of that number of the
+// launch, and each of the others `step` behind the one before it.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n@{given.parameter})
+{
+    constexpr u32 LEVELS = @{top + 1};
+    accumulator level[LEVELS], a = @{op.identity};
+#pragma unroll
+    for (u32 k = 0; k < LEVELS; k++) level[k] = @{op.identity};
+    u32 taken = 0;
+    for (u32 first = 0; first < n; first += AT_ONCE, taken++) {
+        accumulator value[AT_ONCE];
+//@ if finish == "poll" then
+//@     local number, is_there = "number + (first + i) * step", "first + i < n"
+//@     include "lib/await_words.cu"
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            if (first + i < n)
+#pragma unroll
+                for (u32 k = 0; k < WORDS; k++)
+                    store_word(words_of(scratch, number + (first + i) * step) + k, 0);
+//@     for k = 0, acc.halves - 1 do
+            const u32 half@{k} = (u32)word[i][@{k}];
+//@     end
+            value[i] = @{acc.join("half")};
+            if (first + i >= n) value[i] = @{op.identity};
+        }
+//@ else
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            value[i] = @{op.identity};
+            const u32 node = number + (first + i) * step;
+            if (first + i < n) value[i] = @{acc.reload("partials(scratch) + node")};
+        }
+//@ end
+//@ local apart = 1
+//@ while apart < at_once do
+//@     for i = 0, at_once - 1, 2 * apart do
+        value[@{i}] = combine(value[@{i}], value[@{i + apart}]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+//@ local turn, value, each = "taken", "value[0]", ""
+//@ include "lib/wait_levels.cu"
+    }
+    a = @{op.identity};
+#pragma unroll
+    for (u32 k = 0; k < LEVELS; k++)
+        if (taken >> k & 1) a = combine(level[k], a@{given.argument});
+    return a;
+}
+

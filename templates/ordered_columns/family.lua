@@ -1,0 +1,169 @@
+-- The family "ordered_columns": one result per column, of elements that lie a step apart, each in
+-- the fixed order of docs/order.md. As in "columns" a block takes a strip, `width` threads side by
+-- side and block / width along the reduced axis. These share each chunk of 256 vectors; blocks that
+-- share a strip have a node of its columns' trees each.
+--
+-- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
+-- of p.count elements each, p.step apart.
+local limits = require "lib/limits"
+
+local family = {
+    name = "ordered_columns",
+    template = "ordered_columns/kernel.cu",
+    order = "fixed",
+}
+
+family.params = {
+    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
+    { name = "width", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256 },
+      doc = "threads side by side, over neighbouring columns" },
+    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
+    { name = "unroll", values = { 2, 4, 8, 16 }, doc = "independent loads in flight per thread" },
+    limits.load,
+    limits.finish,
+    limits.per_sm,
+}
+
+local CHUNK_VECTORS <const> = 256
+
+-- Elements of a column that are combined first, by one thread.
+local function vector(p)
+    return 16 // p.dtype.bytes
+end
+
+-- Columns that a block takes at a time.
+local function strip(c)
+    return c.width * c.vec
+end
+
+-- Elements of a column that a block takes at a time.
+local function depth(c)
+    return c.block // c.width * c.unroll
+end
+
+local function sets(c, p)
+    return p.outer * ((p.inner + strip(c) - 1) // strip(c))
+end
+
+local function tiles(c, p)
+    return (p.count + depth(c) - 1) // depth(c)
+end
+
+local function splits(c, p, d)
+    return limits.splits(c, p, d, sets(c, p), tiles(c, p), strip(c))
+end
+
+-- Two sets of what a block's threads combine in shared memory.
+local function shared_bytes(c, p, d)
+    if c.width == c.block then return 0 end
+    local rows = c.width < 32 and c.block // 32 or c.block // c.width
+    return 2 * math.max(rows * strip(c), c.block) * limits.accumulator_bytes(p, d)
+end
+
+-- Loads of more columns are not aligned in each row: one element each takes their place.
+local function aligned_vec(p)
+    local steps = p.inner | (p.count > 1 and p.step or 0) | (p.outer > 1 and p.outer_step or 0)
+    local vec = 16 // p.dtype.bytes
+    while steps % vec > 0 do vec = vec // 2 end
+    return vec
+end
+
+function family.serves(p)
+    return p.layout == "columns" and not p.op.indexed
+end
+
+-- Whether threads are shared out as the kernel needs; if not, why not.
+local function is_dealt(c, p)
+    if c.width > c.block then
+        return false, "width=%d, and block=%d: threads side by side are of one block", c.width,
+            c.block
+    end
+    if c.unroll < vector(p) then
+        return false, "unroll=%d, and a thread loads the %d elements of a vector at once", c.unroll,
+            vector(p)
+    end
+    if depth(c) > CHUNK_VECTORS * vector(p) then
+        return false, "block=%d, width=%d, unroll=%d take %d elements at a time, of a chunk's %d",
+            c.block, c.width, c.unroll, depth(c), CHUNK_VECTORS * vector(p)
+    end
+    if c.width < c.block and strip(c) > c.block then
+        return false, "width=%d, vec=%d are %d columns, and block=%d: a thread makes one result",
+            c.width, c.vec, strip(c), c.block
+    end
+    return true
+end
+
+function family.allowed(c, p, d)
+    if not is_dealt(c, p) then return is_dealt(c, p) end
+    if c.finish ~= "single" and c.width == c.block then
+        return false, "finish=%s has several threads along the axis: add width=%d", c.finish,
+            c.block // 2
+    end
+    local bytes = shared_bytes(c, p, d)
+    if bytes > d.shared_bytes_per_block then
+        return false, "block=%d, width=%d, vec=%d take %d bytes of shared memory, of %d", c.block,
+            c.width, c.vec, bytes, d.shared_bytes_per_block
+    end
+    return limits.allowed(c, p, d)
+end
+
+function family.distinct(c, p, d)
+    if c.vec > p.inner then return false end -- a load has more columns than there are
+    if c.width > 1 and strip(c) >= 2 * p.inner then return false end -- no further column
+    if c.unroll > vector(p) and depth(c) >= 2 * p.count then return false end -- no further load
+    -- No further thread along the axis. A warp may have more than there are vectors for.
+    if c.block > math.max(32, c.width) and c.block // c.width * vector(p) >= 2 * p.count then
+        return false
+    end
+    return limits.distinct(c, function(at) return splits(at, p, d) end)
+end
+
+function family.useful(c, p, d)
+    -- The loads of threads side by side fill no sector of 32 bytes, and do not take all columns.
+    local bytes = p.dtype.bytes
+    if strip(c) * bytes < math.min(32, p.inner * bytes) then return false end
+    if c.vec ~= aligned_vec(p) then return false end
+    -- More side by side than long columns gain by, or few threads where there is much to do.
+    if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
+    if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
+    -- More loads than registers.
+    if c.unroll > math.max(8, vector(p)) and c.vec * bytes > 8 then return false end
+    -- Lines that another load needs, too, may be worth a place in L1.
+    if c.load == "plain" and c.vec * bytes >= 16 then return false end
+    return limits.useful(c, p, d, sets(c, p))
+end
+
+-- 128 bytes side by side, as in "columns", and the loads of a vector or 8 in flight.
+function family.default(p, d)
+    local bytes = p.dtype.bytes
+    local c = {
+        block = 256, width = 1, vec = aligned_vec(p), unroll = math.max(8, vector(p)),
+        load = "no_allocate",
+    }
+    while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end
+    -- Twice that where there are strips enough.
+    if strip(c) < p.inner and sets(c, p) >= 3 * d.sm_count then c.width = 2 * c.width end
+    -- Short columns: more of them with as many loads in flight.
+    while c.unroll > vector(p) and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
+    while c.width < c.block and c.block // c.width * vector(p) >= 2 * p.count
+        and sets(c, p) >= 4 * d.sm_count do
+        c.width = 2 * c.width
+    end
+    while c.block > math.max(32, c.width) and c.block // c.width * vector(p) >= 2 * p.count do
+        c.block = c.block // 2
+    end
+    while not is_dealt(c, p) or shared_bytes(c, p, d) > d.shared_bytes_per_block do
+        if depth(c) > CHUNK_VECTORS * vector(p) then
+            c.block = c.block // 2
+        else
+            c.width = c.width // 2
+        end
+    end
+    return limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+end
+
+function family.launch(c, p, d)
+    return limits.launch(c, p, d, strip(c), depth(c))
+end
+
+return family

@@ -1,0 +1,390 @@
+//@ local loads = require "lib/load"
+//@ local name, formula, indexed = op.name, op.formula, false
+//@ local given = require("lib/operands").of(_ENV)
+//@ local op = given.made
+//@ local acc = op.acc
+//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
+//@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
+//@ local depth, warps, vector = block // width, block // 32, 16 // dtype.bytes
+//@ local together, rows = unroll // vector, width < 32 and warps or depth
+//@ local bits, least = log2(256 // depth), log2(depth * together)
+//@ local shared, node_levels, made = finish ~= "single", 6, "STRIP"
+// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_columns" with
+// @{config}
+// compile with --fmad=false
+//
+// output[o * inner + i] = @{formula}
+// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
+// for n = count elements e, combined in the order of docs/order.md. Start it with @{block} threads
+// per block, on any number of blocks@{shared and ":" or "."}
+//@ if shared then
+// strips of @{width * vec} columns are shared by as many as there are for each.
+//@ end
+//
+// A column's elements are rows apart. Those of a vector are VECTOR rows, which one thread takes; a
+// chunk's vectors are dealt to the DEPTH threads along the axis, or to those of several blocks.
+
+//@ include "lib/types.cu"
+typedef @{dtype.c} element;  // in memory
+typedef @{dtype.value} value;  // in registers
+typedef @{acc.c} accumulator;
+
+//@ include "lib/given.cu"
+constexpr u32 BLOCK = @{block};  // threads per block
+constexpr u32 WIDTH = @{width};  // threads side by side, over neighbouring columns
+constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
+constexpr u32 VEC = @{vec};  // columns per thread
+constexpr u32 STRIP = WIDTH * VEC;  // columns that a block takes at a time
+constexpr u32 VECTOR = @{vector};  // elements of a column that are combined first
+constexpr u32 TOGETHER = @{together};  // vectors of each column in flight per thread
+constexpr u32 CHUNK_LEVELS = 8;  // 2^8 vectors are a chunk
+constexpr u32 CHUNK = VECTOR << CHUNK_LEVELS;  // elements
+constexpr u32 BITS = @{bits};  // 2^BITS vectors of a chunk are a thread's
+constexpr u32 LEVELS = 48;  // of the tree above chunks
+constexpr u32 OWN = @{depth > 1 and "1" or "VEC"};  // columns per thread of which it has the value
+
+constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+
+static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) == @{acc.bytes}, "");
+static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0, "");
+static_assert(TOGETHER >= 1 && TOGETHER <= 1u << BITS, "");
+//@ if depth > 1 then
+static_assert(STRIP <= BLOCK, "");
+//@ end
+
+// As model/launch.h has it.
+struct extents {
+    u64 count, outer, inner, outer_step, step;
+};
+
+static_assert(sizeof(extents) == 40, "");
+
+//@ include "lib/vector.cu"
+//@ include "lib/combine.cu"
+__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
+{
+    return @{op.map("x", "y")};
+}
+
+//@ include "lib/splits.cu"
+// This thread's place among those side by side, and along the reduced axis. Of the places along it
+// those of a warp are far apart: what a warp's lanes have is combined before what warps have.
+__device__ __forceinline__ u32 across()
+{
+    return threadIdx.x % WIDTH;
+}
+
+__device__ __forceinline__ u32 along()
+{
+//@ if width < 32 then
+    return threadIdx.x % 32 / WIDTH * @{warps} + threadIdx.x / 32;
+//@ else
+    return threadIdx.x / WIDTH;
+//@ end
+}
+
+//@ include "lib/load_columns.cu"
+// The values of a vector of each of this thread's columns, of which there are n elements at least.
+template <bool FULL>
+__device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector (&v)[VECTOR], u32 n@{given.parameter})
+{
+//@ for j = 0, vec - 1 do
+    {
+        accumulator leaf[VECTOR];
+//@     for k = 0, vector - 1 do
+//@         local at, piece = j // layout.per_word, j % layout.per_word
+//@         local x = dtype.unpack(("v[%d].word[%d]"):format(k, at), piece)
+//@         local y = given.inputs > 1 and ", " .. dtype.unpack(("v[%d].other[%d]"):format(k, at), piece) or ""
+        leaf[@{k}] = map(@{x}@{y}@{given.argument});
+        if (!FULL && @{k} >= n) leaf[@{k}] = @{op.identity};
+//@     end
+//@     local half = vector // 2
+//@     while half > 0 do
+//@         for k = 0, half - 1 do
+        leaf[@{k}] = combine(leaf[@{k}], leaf[@{k + half}]@{given.argument});
+//@         end
+//@         half = half // 2
+//@     end
+        a[@{j}] = leaf[0];
+    }
+//@ end
+}
+
+// A thread's share of the `left` rows from that of `chunk` on, at most a chunk: of the vectors from
+// number `first` on every apart-th, 2^bits in all. They are taken with the bits of their numbers
+// reversed, so that neighbours are those that halving combines. FULL: all of them are there.
+template <bool WHOLE, bool FULL>
+__device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element *chunk, u32 left, u64 step,
+                                           u32 columns, u32 first, u32 apart, u32 bits@{given.parameter})
+{
+    accumulator level[BITS + 1][VEC];
+#pragma unroll
+    for (u32 k = 0; k <= BITS; k++)
+#pragma unroll
+        for (u32 j = 0; j < VEC; j++) level[k][j] = @{op.identity};
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
+#pragma unroll 1
+    for (u32 turn = 0; turn * TOGETHER < 1u << bits; turn++) {
+        // All loads before the first use.
+        vector v[TOGETHER][VECTOR];
+        u32 there[TOGETHER];
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) {
+            const u32 number = turn * TOGETHER + i, at = bits == 0 ? 0 : __brev(number) >> (32 - bits);
+            const u32 row = (first + at * apart) * VECTOR;
+            const element *from = chunk + row * step;
+            there[i] = number < 1u << bits && row < left ? left - row : 0;
+#pragma unroll
+            for (u32 k = 0; k < VECTOR; k++, from += step)
+                if (FULL || k < there[i]) v[i][k] = load_columns<WHOLE>(from, columns@{given.argument});
+        }
+        accumulator part[TOGETHER][VEC];
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) fold_columns<FULL>(part[i], v[i], there[i]@{given.argument});
+#pragma unroll
+        for (u32 j = 0; j < VEC; j++) {
+//@ local apart = 1
+//@ while apart < together do
+//@     for i = 0, together - 1, 2 * apart do
+            part[@{i}][j] = combine(part[@{i}][j], part[@{i + apart}][j]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+            a[j] = part[0][j];
+//@ local turn, value, each, top = "turn", "a[j]", "[j]", bits
+//@ include "lib/wait_levels.cu"
+        }
+    }
+}
+
+//@ if depth > 1 then
+// The threads' values meet in shared memory: of each column ROWS, after those of a warp are combined.
+constexpr u32 ROWS = @{rows};
+constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;
+
+static_assert(2 * SHARED * sizeof(accumulator) <= 49152, "");
+
+// N values, the upper half combined into the lower.
+template <u32 N>
+__device__ __forceinline__ accumulator halve(const accumulator *from, u32 apart@{given.parameter})
+{
+    if constexpr (N == 1)
+        return @{acc.copy("from[0]")};
+    else
+        return combine(halve<N / 2>(from, 2 * apart@{given.argument}),
+                       halve<N / 2>(from + apart, 2 * apart@{given.argument})@{given.argument});
+}
+
+// The first STRIP threads return the combination of all threads' values of a column. All threads of
+// the block call it, each time with the other half of the shared memory: who writes one again has
+// passed the barrier of the other, before which the one was read.
+template <bool WHOLE>
+__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
+{
+//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
+//@         if step >= width then
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{acc.shuffle("a[j]", step)}@{given.argument});
+//@         end
+//@     end
+//@     if width < 32 then
+    const u32 row = threadIdx.x / 32;
+    if (threadIdx.x % 32 < WIDTH)
+//@     else
+    const u32 row = along();
+//@     end
+#pragma unroll
+    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + column_of<WHOLE>(j)] = a[j];
+    __syncthreads();
+    accumulator all = @{op.identity};
+    if (threadIdx.x < STRIP) all = halve<ROWS>(shared + threadIdx.x, STRIP@{given.argument});
+    return all;
+}
+
+//@ else
+//@     include "lib/write_columns.cu"
+//@ end
+// A node of a column's tree: whole chunks, or those vectors of one whose numbers are `part` modulo
+// 2^parts.
+struct node {
+    u64 chunk, chunks;
+    u32 part, parts;
+};
+
+// Makes the values of a node of a strip's columns: a thread's own ones, or that of column threadIdx.x.
+template <bool WHOLE>
+__device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator *shared, u32 &turn,
+                                            const element *from, const extents &e, u32 columns,
+                                            const node &at@{given.parameter})
+{
+    const u32 first = at.part + (along() << at.parts), apart = DEPTH << at.parts;
+    const bool is_there = column_of<WHOLE>(0) < columns;
+    // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
+    accumulator level[LEVELS][OWN];
+    for (u64 c = 0; c < at.chunks; c++) {
+        const u64 row = (at.chunk + c) * CHUNK, rows = e.count - row;
+        const u32 left = rows < CHUNK ? (u32)rows : CHUNK;
+        u32 bits = BITS - (at.parts < BITS ? at.parts : BITS);
+        while (bits > 0 && (u64)(apart << (bits - 1)) * VECTOR >= left) bits--;
+        accumulator a[VEC];
+        const element *chunk = from + row * e.step;
+        if (left == CHUNK && is_there)
+            take_chunk<WHOLE, true>(a, chunk, left, e.step, columns, first, apart, bits@{given.argument});
+        else
+            take_chunk<WHOLE, false>(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits@{given.argument});
+//@ if depth > 1 then
+        all[0] = reduce_threads<WHOLE>(shared + turn * SHARED, a@{given.argument});
+        turn ^= 1;
+//@ else
+#pragma unroll
+        for (u32 j = 0; j < OWN; j++) all[j] = a[j];
+//@ end
+        if (at.chunks == 1) return;
+        u32 k = 0;
+        for (; c >> k & 1; k++)
+#pragma unroll
+            for (u32 j = 0; j < OWN; j++) all[j] = combine(level[k][j], all[j]@{given.argument});
+#pragma unroll
+        for (u32 j = 0; j < OWN; j++) level[k][j] = all[j];
+    }
+#pragma unroll
+    for (u32 j = 0; j < OWN; j++) all[j] = @{op.identity};
+    for (u32 k = 0; at.chunks >> k; k++)
+        if (at.chunks >> k & 1)
+#pragma unroll
+            for (u32 j = 0; j < OWN; j++) all[j] = combine(level[k][j], all[j]@{given.argument});
+}
+
+//@ if shared then
+constexpr u32 GROUPS = BLOCK / STRIP;  // of threads with a column each
+constexpr u32 LEAST = @{least};  // 2^LEAST vectors are a node at least, where there are as many
+constexpr u32 NODES_MAX = GROUPS * AT_ONCE << @{node_levels};
+
+// Nodes of 2^size vectors, of a column of so many chunks, the tree of each of which has `height` levels.
+__device__ __forceinline__ u64 nodes_of(u64 chunks, u32 height, u32 size)
+{
+    return size < height ? chunks << (height - size) : (chunks + (1ull << (size - height)) - 1) >> (size - height);
+}
+
+// The node that is a split's of its set. How many splits have one is left in mine.splits.
+__device__ __forceinline__ node node_of(share &mine, u64 count)
+{
+    const u64 chunks = (count + CHUNK - 1) / CHUNK;
+    if (mine.splits == 1) return node{0, chunks, 0, 0};
+    u32 height = CHUNK_LEVELS;
+    while (chunks <= 1 && height > 0 && (u64)VECTOR << (height - 1) >= count) height--;
+    const u32 most = mine.splits < NODES_MAX ? mine.splits : NODES_MAX;
+    u32 size = LEAST < height ? LEAST : height;
+    while (nodes_of(chunks, height, size) > most) size++;
+    const u64 nodes = nodes_of(chunks, height, size);
+    mine.splits = nodes ? nodes : 1;
+    if (size >= height) {
+        const u64 each = 1ull << (size - height), first = mine.split * each;
+        return node{first, first >= chunks ? 0 : chunks - first < each ? chunks - first : each, 0, 0};
+    }
+    const u32 parts = height - size, number = mine.split & ((1u << parts) - 1);
+    return node{mine.split >> parts, 1, __brev(number) >> (32 - parts), parts};
+}
+
+// N values, each combined with its neighbour.
+template <u32 N>
+__device__ __forceinline__ accumulator join(const accumulator *from, u32 apart@{given.parameter})
+{
+    if constexpr (N == 1)
+        return @{acc.copy("from[0]")};
+    else
+        return combine(join<N / 2>(from, apart@{given.argument}),
+                       join<N / 2>(from + N / 2 * apart, apart@{given.argument})@{given.argument});
+}
+
+// Hands on this block's node of a strip, or makes the strip's results of all blocks' nodes.
+__device__ __forceinline__ void finish_nodes(accumulator own, accumulator *shared, const share &mine,
+                                             void *scratch, @{result.c} *output, u64 count,
+                                             u32 columns@{given.parameter})
+{
+    const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
+    if (threadIdx.x < STRIP) leave(scratch, first + mine.split * step + threadIdx.x, own);
+//@     if finish == "poll" then
+    if (mine.split < mine.splits - 1) return;
+//@     else
+    if (!draws_last(scratch, mine)) return;
+//@     end
+    const u32 group = threadIdx.x / STRIP, column = threadIdx.x % STRIP;
+    u32 each = 1;
+    while (each * GROUPS < mine.splits) each *= 2;
+    const u32 begin = group * each, left = begin < mine.splits ? mine.splits - begin : 0;
+    accumulator a = reduce_nodes(scratch, first + begin * step + column, step, left < each ? left : each@{given.argument});
+    shared[threadIdx.x] = a;
+    __syncthreads();
+    if (threadIdx.x >= columns || threadIdx.x >= STRIP) return;
+    a = combine(@{op.identity}, join<GROUPS>(shared + column, STRIP@{given.argument})@{given.argument});
+    @{given.write("output[column]", "a", "count")}
+}
+
+//@ end
+//@ include "lib/strips.cu"
+extern "C" __global__ void __launch_bounds__(@{block})
+redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+{
+//@ local prefetch = false
+//@ include "lib/begin_overlap.cu"
+//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
+    @{line}
+//@ end
+//@ if vec > 1 then
+    // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
+    const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
+    const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
+//@ end
+//@ if depth > 1 then
+    __shared__ alignas(16) accumulator shared[2 * SHARED];
+//@ else
+    accumulator *const shared = nullptr;
+//@ end
+    u32 turn = 0;
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
+        const u64 o = e.outer > 1 ? mine.set / strips : 0;
+        const strip at = strip_of(mine.set - o * strips, strips, e);
+        const u32 columns = at.columns;
+        const element *from = input + o * e.outer_step + at.first;
+        @{result.c} *to = output + o * e.inner + at.first;
+//@ if shared then
+        const node its = node_of(mine, e.count);
+        if (mine.split >= mine.splits) return;
+//@ else
+        const node its = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
+//@ end
+        accumulator all[OWN];
+//@ if vec > 1 then
+        const bool whole = aligned && columns % VEC == 0;
+        if (whole)
+            reduce_node<true>(all, shared, turn, from, e, columns, its@{given.argument});
+        else
+            reduce_node<false>(all, shared, turn, from, e, columns, its@{given.argument});
+//@ else
+        reduce_node<true>(all, shared, turn, from, e, columns, its@{given.argument});
+//@ end
+//@ if shared then
+        if (mine.splits > 1) {
+            finish_nodes(all[0], shared + turn * SHARED, mine, scratch, to, e.count, columns@{given.argument});
+            return;
+        }
+//@ end
+#pragma unroll
+        for (u32 j = 0; j < OWN; j++) all[j] = combine(@{op.identity}, all[j]@{given.argument});
+//@ if depth > 1 then
+        const u32 c = threadIdx.x;
+        const accumulator a = @{acc.copy("all[0]")};
+        if (c < STRIP && c < columns) @{given.write("to[c]", "a", "e.count")}
+//@ elseif vec > 1 then
+        if (whole)
+            write_columns<true>(to, all, e.count, columns@{given.argument});
+        else
+            write_columns<false>(to, all, e.count, columns@{given.argument});
+//@ else
+        write_columns<true>(to, all, e.count, columns@{given.argument});
+//@ end
+    }
+}
