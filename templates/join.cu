@@ -1,6 +1,7 @@
 //@ local indexed, given = op.indexed, require("lib/operands").of(_ENV)
 //@ local op = given.made
 //@ local acc = op.acc
+//@ local block_of_results = 128
 //@ local bytes = 2 * require("lib/operands").slot_bytes(op)
 //@ op.message = require("lib/operands").message(acc, bytes)
 
@@ -72,6 +73,36 @@ redtune_join(const message *messages, u32 n, @{result.c} *output@{given.kernel})
 //@     end
 //@ end
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
+}
+
+// Likewise for each of `results` results: part i has its messages of all of them side by side. A
+// thread takes a result, on as many blocks as that takes.
+extern "C" __global__ void __launch_bounds__(@{block_of_results})
+redtune_join_each(const message *messages, u32 n, u64 results, @{result.c} *output@{given.kernel})
+{
+    const u64 at = (u64)blockIdx.x * @{block_of_results} + threadIdx.x;
+    if (at >= results) return;
+    u64 count = 0;
+    for (u32 i = 0; i < n; i++) count += messages[i * results + at].count;
+//@ for _, line in ipairs(given.begin("nullptr", "count", "output")) do
+    @{line}
+//@ end
+    accumulator a = @{op.identity};
+//@ if order == "fixed" then
+    accumulator level[32];
+    for (u32 i = 0; i < n; i++) {
+        u32 k = 0;
+        a = take(messages[i * results + at]);
+        for (; i >> k & 1; k++) a = combine(level[k], a@{given.argument});
+        level[k] = a;
+    }
+    a = @{op.identity};
+    for (u32 k = 0; n >> k; k++)
+        if (n >> k & 1) a = combine(level[k], a@{given.argument});
+//@ else
+    for (u32 i = 0; i < n; i++) a = combine(a, take(messages[i * results + at])@{given.argument});
+//@ end
+    @{given.write("output[at]", "a", "count")}
 }
 
 }  // namespace joining

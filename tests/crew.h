@@ -8,7 +8,7 @@
 #include "gpu/stream.h"
 #include "redtune/team.h"
 
-enum { CREW_MAX = 8 };
+enum { CREW_MAX = 8, CREW_RESULTS_MAX = 512 };
 
 typedef struct crew_rank {
     rdt_context *context;

@@ -21,7 +21,9 @@ typedef struct redtune_team_options {
     /* Seconds that a call waits for NCCL where the communicator is one that does not block; 0: 30.
      */
     double wait_s;
-    uint64_t reserved[7];
+    /* The most results that a run makes; 0: 4096. Each takes 64 bytes for each rank, on each. */
+    uint64_t results;
+    uint64_t reserved[6];
 } redtune_team_options;
 
 typedef struct redtune_team_info {
@@ -32,10 +34,11 @@ typedef struct redtune_team_info {
 
 /* Makes this rank of a team of the communicator's ranks. comm belongs to the caller, is of rt's
  * GPU, and must outlive the team; NULL makes a team of one, which needs no NCCL. options may be
- * NULL. Takes 0.8 MB of the GPU's memory for each stream that runs are on. NCCL, 2.10 or newer, is
- * the library that this process has loaded as libnccl.so.2, or the file that REDTUNE_NCCL names:
- * REDTUNE_LIBRARY where there is none. REDTUNE_INVALID where comm is of another GPU; REDTUNE_TEAM
- * for what NCCL refuses. Not during stream capture on this thread. Talks to no other rank. */
+ * NULL. Takes 0.8 MB of the GPU's memory for each stream that runs are on, and the messages'.
+ * NCCL, 2.10 or newer, is the library that this process has loaded as libnccl.so.2, or the file
+ * that REDTUNE_NCCL names: REDTUNE_LIBRARY where there is none. REDTUNE_INVALID where comm is of
+ * another GPU; REDTUNE_TEAM for what NCCL refuses. Not during stream capture on this thread. Talks
+ * to no other rank. */
 REDTUNE_API redtune_status redtune_team_create(redtune *rt, struct ncclComm *comm,
                                                const redtune_team_options *options,
                                                redtune_team **out, redtune_error *err);
@@ -57,18 +60,22 @@ REDTUNE_API redtune_status redtune_team_share(const redtune_team *team, const re
 REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err);
 
 /* Reduces the parts of all ranks to one result, which each rank gets, with the same bits: launches
- * this rank's part, an all-gather of 32 or 64 bytes by NCCL, and what combines the parts in rank
- * order, asynchronously, on a stream of the team's GPU. All ranks call it, for plans of the same
- * op, dtypes and order, in the same sequence as everything else on the communicator; their counts,
- * alignments and configurations may differ. first_index is where this rank's part begins in the
- * whole array: an op that gives an index counts from there. Parts may begin anywhere and have no
- * elements, except in fixed order, where part r begins at r times a power of two of chunks of 4 KiB
- * and has at most as many elements: then the bits are those of one GPU. A result over a count, such
- * as a mean, is over that of all parts. A run may be captured once redtune_team_prepare has made
- * its kernel (else REDTUNE_UNPREPARED, and the capture goes on), and all ranks then replay.
+ * this rank's part, an all-gather of 32 or 64 bytes for a result by NCCL, and what combines the
+ * parts in rank order, asynchronously, on a stream of the team's GPU. All ranks call it, for plans
+ * of the same op, dtypes and order, in the same sequence as everything else on the communicator;
+ * their counts, alignments and configurations may differ. first_index is where this rank's part
+ * begins in the whole array: an op that gives an index counts from there. Parts may begin anywhere
+ * and have no elements, except in fixed order, where part r begins at r times a power of two of
+ * chunks of 4 KiB and has at most as many elements: then the bits are those of one GPU. A result
+ * over a count, such as a mean, is over that of all parts. A run may be captured once
+ * redtune_team_prepare has made its kernel (else REDTUNE_UNPREPARED, and the capture goes on), and
+ * all ranks then replay.
  *
- * The plan is of a whole array and of the team's redtune, its uses are 0, and operands->workspace
- * is NULL; else REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank
+ * Rows and columns have as many results on every rank, and each rank has a part of every one's
+ * elements: first_index is where those begin, and steps are those of this rank's memory.
+ *
+ * The plan is of the team's redtune and of no segments, its uses are 0, and operands->workspace is
+ * NULL; else REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank
  * whose call fails has sent nothing, and the others wait for it: redtune_team_check. One thread at
  * a time may run a team, and outside of NCCL's groups; for several teams on one thread there is
  * redtune_team_run_all. */

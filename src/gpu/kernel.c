@@ -24,6 +24,8 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_combine", &kernel->combine, err);
     if (!status && launch->yield == RDT_YIELD_MESSAGE)
         status = find_function(kernel, "redtune_join", &kernel->join, err);
+    if (!status && launch->yield == RDT_YIELD_MESSAGE)
+        status = find_function(kernel, "redtune_join_each", &kernel->join_each, err);
     if (!status && launch->segments)
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->scattered)
@@ -141,9 +143,13 @@ redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what
 
 redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstream stream,
                                redtune_error *err) {
-    void *args[] = {&what.messages, &what.message_count, &what.output, &what.given};
-    return rdt_driver_check(
-        kernel->driver,
-        launch(kernel->driver, kernel->join, 1, RDT_COMBINE_THREADS, false, stream, args), err,
-        "launch the joining of %u parts", what.message_count);
+    const rdt_driver *driver = kernel->driver;
+    const uint64_t blocks = (what.results + RDT_JOIN_THREADS - 1) / RDT_JOIN_THREADS;
+    void *one[] = {&what.messages, &what.part_count, &what.output, &what.given};
+    void *each[] = {&what.messages, &what.part_count, &what.results, &what.output, &what.given};
+    CUresult rc = what.results == 1
+                      ? launch(driver, kernel->join, 1, RDT_COMBINE_THREADS, false, stream, one)
+                      : launch(driver, kernel->join_each, (uint32_t)blocks, RDT_JOIN_THREADS, false,
+                               stream, each);
+    return rdt_driver_check(driver, rc, err, "launch the joining of %u parts", what.part_count);
 }

@@ -8,7 +8,8 @@ typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
     CUfunction reduce;
-    CUfunction finish, combine, join, prefix, scattered; /* each only where the launch has it */
+    CUfunction finish, combine, join, join_each, prefix,
+        scattered;   /* each only where the launch has it */
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
@@ -52,11 +53,12 @@ typedef struct rdt_combination {
 redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what, CUstream stream,
                                   redtune_error *err);
 
-/* Messages side by side, and where the result of all their parts goes: redtune_join of
- * model/launch.h. */
+/* Messages side by side, and where the results of all their parts go: redtune_join of
+ * model/launch.h, or redtune_join_each where there are more results than one. */
 typedef struct rdt_joining {
     CUdeviceptr messages;
-    uint32_t message_count;
+    uint32_t part_count;
+    uint64_t results;
     CUdeviceptr output;
     rdt_given given;
 } rdt_joining;

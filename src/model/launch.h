@@ -22,7 +22,10 @@
  * also defines
  *   redtune_join(const message *messages, uint32 n, R *output, given)
  * for one block of RDT_COMBINE_THREADS: output gets the result of all parts, combined in an order
- * that depends on n alone, wherever they begin.
+ * that depends on n alone, wherever they begin; and
+ *   redtune_join_each(const message *messages, uint32 n, uint64 results, R *output, given)
+ * for as many threads as there are results, in blocks of RDT_JOIN_THREADS: a part has its messages
+ * of all results side by side.
  *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
  * and leave zero, and slots, which they find and leave in any state.
@@ -45,6 +48,7 @@ enum {
     RDT_ACCUMULATOR_BYTES = 16,
     RDT_ACCUMULATOR_BYTES_MAX = 2 * RDT_ACCUMULATOR_BYTES,
     RDT_COMBINE_THREADS = 32,
+    RDT_JOIN_THREADS = 128,
     RDT_SCRATCH_SLOT_BYTES = RDT_ACCUMULATOR_BYTES, /* per block */
     RDT_SCRATCH_WORDS_OFFSET = RDT_SCRATCH_COUNTERS_BYTES,
     RDT_SCRATCH_SLOTS_OFFSET = RDT_SCRATCH_WORDS_OFFSET + RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES,

@@ -1,10 +1,10 @@
 /* Run: one reduction over the parts of all ranks of a team.
  *
- * On each rank, in its stream: the plan's kernel reduces the rank's part and leaves a message, the
- * accumulator with the part's place and length, where it belongs among all ranks' messages; NCCL
- * gathers those of the others around it; one warp joins them, in rank order, and writes the
- * results. All three are one call to the workspace, so that what another thread launches on the
- * stream does not come in between.
+ * On each rank, in its stream: the plan's kernel reduces the rank's part and leaves a message for
+ * each result, the accumulator with the part's place and length, where they belong among all ranks'
+ * messages; NCCL gathers those of the others around them; a kernel joins them, in rank order, and
+ * writes the results. All three are one call to the workspace, so that what another thread launches
+ * on the stream does not come in between.
  *
  * Calls of several ranks on one thread go through each step together, since a gather may wait for
  * its other ranks until the group of gathers ends. */
@@ -43,13 +43,12 @@ static redtune_status make_parts_plan(redtune_plan *plan, redtune_plan **out, re
 
 static redtune_status check_team_plan(const redtune_plan *plan, redtune_error *err) {
     const char *wrong = NULL;
-    if (plan->signature.layout != RDT_LAYOUT_WHOLE)
-        wrong = "it is of more than one result";
+    if (plan->problem.segmented)
+        wrong = "it is of segments";
     else if (plan->problem.uses)
         wrong = "its uses are not 0";
     if (!wrong) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot run the plan by a team: %s; create one for a whole array", wrong);
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot run the plan by a team: %s", wrong);
 }
 
 redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
@@ -74,6 +73,18 @@ static redtune_status take_parts(rank_call *self, redtune_error *err) {
 }
 
 /* ---- what is given --------------------------------------------------------------------------- */
+
+static uint64_t results_of_call(const rank_call *self) {
+    return self->operands.extents.outer * self->operands.extents.inner;
+}
+
+static redtune_status check_room(const rank_call *self, redtune_error *err) {
+    if (results_of_call(self) <= self->team->results_max) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot make %" PRIu64 " results by a team that has room for %" PRIu64
+                    ": create it with redtune_team_options.results",
+                    results_of_call(self), self->team->results_max);
+}
 
 static redtune_status take_call(const redtune_team_call *given, rank_call *out,
                                 redtune_error *err) {
@@ -104,6 +115,7 @@ static redtune_status take_call(const redtune_team_call *given, rank_call *out,
         (rdt_extents){given->operands->count, given->operands->outer, given->operands->inner,
                       given->operands->outer_step, given->operands->step};
     status = rdt_operands_take(&given->plan->signature, more, &out->operands, &out->traffic, err);
+    if (!status) status = check_room(out, err);
     if (status) return status;
     return rdt_share_check(given->team, &given->plan->problem, given->first_index,
                            given->operands->count, err);
@@ -125,8 +137,10 @@ static CUdeviceptr messages_of(const rank_call *self) {
     return self->turn.scratch + RDT_SCRATCH_BYTES;
 }
 
-static uint32_t bytes_of_message(const rank_call *self) {
-    return rdt_launch_message_bytes(&rdt_plan_executable(self->parts)->launch);
+/* Of all of a rank's results. */
+static uint64_t bytes_of_messages(const rank_call *self) {
+    return results_of_call(self) *
+           rdt_launch_message_bytes(&rdt_plan_executable(self->parts)->launch);
 }
 
 /* The kernel of the part. What comes next is no reduction, so that nothing overlaps. */
@@ -142,7 +156,7 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
     self->begun = true;
     rdt_operands part = self->operands;
     part.scratch = self->turn.scratch;
-    part.output = messages_of(self) + (CUdeviceptr)team->place.rank * bytes_of_message(self);
+    part.output = messages_of(self) + (CUdeviceptr)team->place.rank * bytes_of_messages(self);
     part.given.first = self->first;
     return rdt_kernel_start(executable->kernel, &executable->launch, &part, self->call.stream, err);
 }
@@ -150,7 +164,7 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
 static redtune_status gather_messages(rank_call *self, redtune_error *err) {
     const redtune_team *team = self->team;
     if (team->place.ranks == 1) return REDTUNE_OK;
-    return rdt_nccl_gather(team->nccl, team->comm, messages_of(self), bytes_of_message(self),
+    return rdt_nccl_gather(team->nccl, team->comm, messages_of(self), bytes_of_messages(self),
                            team->place.rank, self->call.stream, err);
 }
 
@@ -158,7 +172,8 @@ static redtune_status join_parts(rank_call *self, redtune_error *err) {
     const redtune_team *team = self->team;
     const rdt_joining what = {
         .messages = messages_of(self),
-        .message_count = (uint32_t)team->place.ranks,
+        .part_count = (uint32_t)team->place.ranks,
+        .results = results_of_call(self),
         .output = self->operands.output,
         .given = self->operands.given,
     };

@@ -9,6 +9,7 @@
 #include "base/reserved.h"
 
 static const double usual_wait_s = 30;
+enum { USUAL_RESULTS = 4096 };
 
 static redtune_status find_communicator(redtune_team *team, redtune_error *err) {
     if (!team->comm) {
@@ -26,7 +27,7 @@ static redtune_status find_communicator(redtune_team *team, redtune_error *err) 
 
 /* The context is current. */
 static redtune_status make_workspace(redtune_team *team, redtune_error *err) {
-    const size_t bytes = (size_t)team->place.ranks * RDT_MESSAGE_BYTES_MAX;
+    const size_t bytes = (size_t)team->place.ranks * RDT_MESSAGE_BYTES_MAX * team->results_max;
     CUstreamCaptureMode mode = rdt_context_relax(team->rt->context);
     redtune_status status = rdt_workspace_create(team->rt->context, bytes, &team->workspace, err);
     if (!status) status = rdt_workspace_reserve(team->workspace, err);
@@ -46,9 +47,10 @@ redtune_status redtune_team_create(redtune *rt, struct ncclComm *comm,
     if (status) return status;
     redtune_team *team = calloc(1, sizeof *team);
     if (!team) return rdt_fail_memory(err, sizeof *team);
-    const bool waits = options && options->wait_s > 0;
-    *team =
-        (redtune_team){.rt = rt, .comm = comm, .wait_s = waits ? options->wait_s : usual_wait_s};
+    *team = (redtune_team){
+        .rt = rt, .comm = comm, .wait_s = usual_wait_s, .results_max = USUAL_RESULTS};
+    if (options && options->wait_s > 0) team->wait_s = options->wait_s;
+    if (options && options->results) team->results_max = options->results;
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {

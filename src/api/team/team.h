@@ -14,5 +14,6 @@ struct redtune_team {
     rdt_nccl *nccl;        /* NULL: likewise */
     rdt_nccl_place place;
     double wait_s;
+    uint64_t results_max;     /* of a run */
     rdt_workspace *workspace; /* scratch of its runs, with the messages of all ranks behind it */
 };

@@ -1,0 +1,223 @@
+/* Facts about teams along an axis: each rank has a part of every row or column, and each gets all
+ * results, whatever the parts and where a rank's memory has its elements. */
+#include "check.h"
+#include "crew.h"
+#include "order_reference.h"
+#include "results.h"
+#include "model/scalar.h"
+#include "subject.h"
+#include "tuner/measure/test_data.h"
+
+enum { RANKS_MAX = 3, ELEMENTS_MAX = 60000, GAP = 3 };
+
+static redtune_error err;
+static crew all;
+
+/* The same numbers in every run. */
+static uint64_t draw(uint64_t below) {
+    static uint64_t state = 1;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state >> 33) % below;
+}
+
+static bool is_simulated(void) {
+    return strstr(all.rank[0].context->facts.name, "simulated") != NULL;
+}
+
+static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
+
+/* Element e of result (o, i) is element[(o * count + e) * inner + i] of the host's array. */
+typedef struct matrix {
+    redtune_problem problem; /* resolved */
+    const rdt_op_traits *op;
+    size_t bytes;
+    uint64_t count, outer, inner;
+    char *element[2];
+    uint64_t border[CREW_MAX + 1]; /* rank r has the elements e from border[r] on */
+} matrix;
+
+static void fill(matrix *self) {
+    rdt_test_data *data = NULL;
+    const uint64_t elements = self->count * self->outer * self->inner;
+    CHECK_OK(rdt_test_data_create(&self->problem, self->count, &data, &err), err);
+    for (uint64_t i = 0; i < elements; i++)
+        for (int k = 0; k < self->op->inputs; k++) {
+            const char *from = k ? data->second : data->elements;
+            memcpy(self->element[k] + i * self->bytes, from + i % data->period * self->bytes,
+                   self->bytes);
+        }
+    rdt_test_data_destroy(data);
+    if (!rdt_test_data_hides(&self->problem)) return;
+    const redtune_value decider = rdt_test_data_decider(&self->problem);
+    for (uint64_t r = 0; self->count && r < self->outer * self->inner; r++) {
+        const uint64_t at = (r / self->inner * self->count + draw(self->count)) * self->inner;
+        memcpy(self->element[0] + (at + r % self->inner) * self->bytes, decider.bytes, self->bytes);
+    }
+}
+
+static void cut(matrix *self) {
+    for (int i = 1; i < all.size; i++) {
+        const uint64_t left = self->count - self->border[i - 1];
+        self->border[i] = self->border[i - 1] + (draw(4) ? draw(left + 1) : 0);
+    }
+    self->border[all.size] = self->count;
+}
+
+/* Puts rank r's part on its GPU, the outer ones GAP elements apart. */
+static void give(const matrix *self, int r, redtune_operands *out) {
+    crew_rank *rank = &all.rank[r];
+    const uint64_t first = self->border[r], part = self->border[r + 1] - first;
+    const uint64_t span = part * self->inner + GAP;
+    char *copy = calloc(self->outer * span + 1, self->bytes);
+    const bool two = rdt_problem_second(&self->problem) != REDTUNE_DTYPE_NONE;
+    *out = (redtune_operands){
+        .count = part, .outer = self->outer, .inner = self->inner, .outer_step = span};
+    for (int k = 0; k < 2; k++)
+        out->d_out[k] = k && !two ? NULL : pointer_to(rank->output[k].address);
+    for (int k = 0; k < self->op->inputs; k++) {
+        for (uint64_t o = 0; o < self->outer; o++)
+            memcpy(copy + o * span * self->bytes,
+                   self->element[k] + (o * self->count + first) * self->inner * self->bytes,
+                   part * self->inner * self->bytes);
+        out->d_in[k] = pointer_to(rank->input[k].address);
+        CHECK_OK(crew_write(&all, r, rank->input[k].address, copy, self->outer * span * self->bytes,
+                            &err),
+                 err);
+    }
+    free(copy);
+}
+
+/* ---- a shape --------------------------------------------------------------------------------- */
+
+static void run(const matrix *self, redtune_plan *const *plans) {
+    redtune_operands operands[CREW_MAX];
+    redtune_team_call calls[CREW_MAX] = {{0}};
+    for (int r = 0; r < all.size && !check_state.failed; r++) {
+        give(self, r, &operands[r]);
+        calls[r] = (redtune_team_call){plans[r], all.rank[r].team, &operands[r], self->border[r],
+                                       all.rank[r].stream};
+    }
+    if (check_state.failed) return;
+    CHECK_OK(redtune_team_run_all(calls, (size_t)all.size, &err), err);
+}
+
+static bool is_right(const matrix *self, uint64_t r, int output, const redtune_value *got) {
+    results right;
+    redtune_value ordered[2];
+    char *column[2];
+    for (int k = 0; k < 2; k++) column[k] = calloc(self->count + 1, self->bytes);
+    for (uint64_t e = 0; e < self->count; e++)
+        for (int k = 0; k < self->op->inputs; k++)
+            memcpy(column[k] + e * self->bytes,
+                   self->element[k] +
+                       ((r / self->inner * self->count + e) * self->inner + r % self->inner) *
+                           self->bytes,
+                   self->bytes);
+    const results_input input = {column[0], column[1], self->count, NULL};
+    bool same;
+    if (self->problem.order == REDTUNE_ORDER_FIXED) {
+        rdt_order_reference_reduce(&self->problem, column[0], column[1], self->count, ordered);
+        same = rdt_scalar_same(self->problem.result, got, &ordered[output]);
+    } else {
+        results_reduce(&self->problem, &input, &right);
+        same = results_same(&self->problem, output, got, &right, self->count);
+    }
+    for (int k = 0; k < 2; k++) free(column[k]);
+    return same;
+}
+
+static void check_rank(const matrix *self, int rank) {
+    const uint64_t count = self->outer * self->inner;
+    const redtune_dtype dtype[2] = {self->problem.result, rdt_problem_second(&self->problem)};
+    char read[CREW_RESULTS_MAX * 8];
+    for (int k = 0; k < 2 && dtype[k]; k++) {
+        const size_t bytes = redtune_dtype_bytes(dtype[k]);
+        CHECK_OK(crew_read(&all, rank, read, all.rank[rank].output[k].address, count * bytes, &err),
+                 err);
+        for (uint64_t r = 0; r < count && !check_state.failed; r++) {
+            redtune_value got = {.u64 = 0};
+            memcpy(got.bytes, read + r * bytes, bytes);
+            check_that(is_right(self, r, k, &got), __FILE__, __LINE__,
+                       "%s of %s, %llu x %llu x %llu: result %d of place %llu on rank %d is %.17g",
+                       self->op->name, redtune_dtype_name(self->problem.dtype),
+                       (unsigned long long)self->outer, (unsigned long long)self->count,
+                       (unsigned long long)self->inner, k, (unsigned long long)r, rank,
+                       rdt_scalar_real(dtype[k], &got, 0));
+        }
+    }
+}
+
+static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t count, uint64_t inner,
+                        bool shared) {
+    matrix self = {.count = count, .outer = outer, .inner = inner};
+    redtune_plan *plans[CREW_MAX] = {NULL};
+    redtune_problem problem = *of;
+    problem.count = count / (uint64_t)all.size;
+    problem.outer = outer;
+    problem.inner = inner;
+    CHECK_OK(rdt_problem_resolve(&problem, &self.problem, &err), err);
+    self.op = rdt_op_find(problem.op);
+    self.bytes = redtune_dtype_bytes(problem.dtype);
+    for (int k = 0; k < 2; k++) self.element[k] = calloc(outer * count * inner + 1, self.bytes);
+    for (int r = 0; r < all.size; r++)
+        CHECK_OK(redtune_plan_create(all.rank[r].rt, &problem, &plans[r], &err), err);
+    fill(&self);
+    cut(&self);
+    for (int r = 0; shared && r < all.size; r++) {
+        uint64_t part;
+        CHECK_OK(
+            redtune_team_share(all.rank[r].team, plans[r], count, &self.border[r], &part, &err),
+            err);
+    }
+    if (!check_state.failed) run(&self, plans);
+    for (int r = 0; r < all.size && !check_state.failed; r++) check_rank(&self, r);
+    for (int r = 0; r < all.size; r++) redtune_plan_destroy(plans[r]);
+    for (int k = 0; k < 2; k++) free(self.element[k]);
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_of) {
+    size_t tried = 0;
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    for (int op = 0; op < rdt_op_compiled_in.count; op++)
+        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
+            const redtune_problem problem = {.op = (redtune_op)op, .dtype = (redtune_dtype)dtype};
+            redtune_problem resolved;
+            if (rdt_problem_resolve(&problem, &resolved, NULL)) continue;
+            if (tried++ % (is_simulated() ? one_of : 1) || !subject_is_of_part(tried)) continue;
+            const uint64_t *shape = shapes[tried / one_of % shape_count];
+            check_shape(&problem, shape[0], shape[1], shape[2], false);
+            if (check_state.failed) return;
+        }
+}
+
+static void rows_have_their_results_on_every_rank(void) {
+    static uint64_t shapes[][3] = {{9, 100, 1}, {200, 7, 1}, {3, 500, 1}};
+    check_every_op(shapes, 3, 53);
+}
+
+static void columns_have_their_results_on_every_rank(void) {
+    static uint64_t shapes[][3] = {{1, 60, 33}, {3, 20, 16}, {1, 9, 300}};
+    check_every_op(shapes, 3, 59);
+}
+
+/* Shares of whole chunks, so that a rank may have none. */
+static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
+    check_shape(&problem, 2, 2500, 1, true);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(rows_have_their_results_on_every_rank),
+        FACT(columns_have_their_results_on_every_rank),
+        FACT(rows_in_fixed_order_have_the_bits_of_one_gpu),
+    };
+    if (crew_open(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, &err))
+        fprintf(stderr, "no team: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    crew_close(&all);
+    return rc;
+}
