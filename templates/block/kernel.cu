@@ -129,7 +129,7 @@ __device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{a
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = ahead and { "count", "prefetch_tile(input, count" }
+//@ local prefetch = ahead and { "count", " prefetch_tile(input, count" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "count", "output")) do
     @{line}

@@ -1,13 +1,13 @@
 //@ -- How a kernel begins. `prefetch`: of a kernel that prefetches, the number of elements of its
-//@ -- input, and the call but for its last argument.
+//@ -- input, and the call but for its last argument, with the blank or the new line before it: a
+//@ -- kernel's hash, by which its measurements are found, has them.
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.
     asm volatile("griddepcontrol.launch_dependents;");
 //@     if prefetch then
     // A larger input gains nothing, or loses by competing with the one still being read.
-    if (overlaps && @{prefetch[1]} <= AHEAD_BYTES / sizeof(element))
-        @{prefetch[2]}@{given.inputs > 1 and ", rest.input" or ""});
+    if (overlaps && @{prefetch[1]} <= AHEAD_BYTES / sizeof(element))@{prefetch[2]}@{given.inputs > 1 and ", rest.input" or ""});
 //@     end
     asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end

@@ -276,7 +276,7 @@ __device__ __forceinline__ void prefetch_node(const element *input, u64 count@{g
 extern "C" __global__ void __launch_bounds__(@{block}, @{math.max(1, math.min(16, resident // block))})
 redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = ahead and { "count", "prefetch_node(input, count" }
+//@ local prefetch = ahead and { "count", " prefetch_node(input, count" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "count", "output")) do
     @{line}

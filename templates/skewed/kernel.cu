@@ -305,7 +305,7 @@ __device__ __forceinline__ window window_at(const element *from, u64 first, u32 
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "prefetch_strip(input, e" }
+//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
