@@ -7,6 +7,7 @@
 //@ local parts = given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
+//@ local ahead = arch >= 90 and not indexed and not counts
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //
@@ -36,6 +37,9 @@ constexpr u32 LANES = @{parts};  // accumulators per thread
 
 constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
 constexpr u64 TILE_BYTES = GROUP * UNROLL * LOAD_BYTES;
+//@ if ahead then
+constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
+//@ end
 
 static_assert(sizeof(element) == @{dtype.bytes}, "");
 static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
@@ -265,10 +269,42 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
 //@ end
 }
 
+constexpr u32 SET = GROUPS * ROWS;  // rows that a block takes at a time
+
+__device__ __forceinline__ u64 sets_of(const extents &e)
+{
+    return (e.outer + SET - 1) / SET;
+}
+
+//@ if ahead then
+// Asks for each thread's first loads to be brought into L2, a line of 128 bytes at a time. That
+// reads nothing, so it is right even while the kernel before may still write. A thread asks for the
+// line that begins in its load, and a group's first one for the row's first line, too.
+__device__ __forceinline__ void prefetch_rows(const element *input, const extents &e@{given.inputs > 1 and ", u64 second" or ""})
+{
+    const share mine = share_of(sets_of(e));
+    const u64 first = mine.set * SET + threadIdx.x / GROUP, row_bytes = e.count * sizeof(element);
+    for (u32 r = 0; r < ROWS && first + r * GROUPS < e.outer; r++) {
+        const u64 begin = (u64)(input + (first + r * GROUPS) * e.outer_step);
+        const u64 tile = begin + mine.split * TILE_BYTES, stop = begin + row_bytes;
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            const u64 place = place_of(tile, i);
+            const bool begins = i == 0 && member() == 0 && row_bytes >= 128;
+            if (place >= stop || !(begins || place % 128 < LOAD_BYTES)) continue;
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(place));
+//@     if given.inputs > 1 then
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(place + second - (u64)input));
+//@     end
+        }
+    }
+}
+
+//@ end
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = false
+//@ local prefetch = ahead and { "e.count * e.outer", "prefetch_rows(input, e" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
@@ -278,10 +314,8 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | e.count;
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
 //@ end
-    constexpr u64 SET = GROUPS * ROWS;
     u32 turn = 0;
-    for (share mine = share_of((e.outer + SET - 1) / SET); mine.set < mine.sets;
-         mine.set += gridDim.x) {
+    for (share mine = share_of(sets_of(e)); mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 row = mine.set * SET + threadIdx.x / GROUP;
         accumulator a[ROWS];
 //@ if vec > 1 then

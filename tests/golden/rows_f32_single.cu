@@ -206,16 +206,21 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
         a[r] = end_row<ALIGNED>(p[r], from[r], count[r], mine);
 }
 
+constexpr u32 SET = GROUPS * ROWS;  // rows that a block takes at a time
+
+__device__ __forceinline__ u64 sets_of(const extents &e)
+{
+    return (e.outer + SET - 1) / SET;
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
     // A block's threads go on together, those too that have no row left.
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | e.count;
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
-    constexpr u64 SET = GROUPS * ROWS;
     u32 turn = 0;
-    for (share mine = share_of((e.outer + SET - 1) / SET); mine.set < mine.sets;
-         mine.set += gridDim.x) {
+    for (share mine = share_of(sets_of(e)); mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 row = mine.set * SET + threadIdx.x / GROUP;
         accumulator a[ROWS];
         if (aligned)
