@@ -12,6 +12,11 @@
 //@ local ahead, side = arch >= 90 and not indexed and not counts, 1
 //@ local made = "STRIP"
 //@ local skew, skew_type = "", ""
+//@ -- Where loads and accumulators leave half of 64 registers, compilers may take some more than 64, and
+//@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
+//@ local in_flight = vec * unroll * given.inputs * dtype.bytes
+//@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
+//@ local bounds = few and ("%d, %d"):format(block, 1024 // block) or block
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "columns" with
 // @{config}
 //
@@ -192,7 +197,7 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
 //@ end
 //@ include "lib/strips.cu"
 //@ include "lib/prefetch_strip.cu"
-extern "C" __global__ void __launch_bounds__(@{block})
+extern "C" __global__ void __launch_bounds__(@{bounds})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }

@@ -253,7 +253,7 @@ __device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents 
     return strip{begin, (end < inner ? end : inner) - begin};
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 redtune_reduce(const element *input, extents e, unsigned short *output, void *scratch, u32 overlaps)
 {
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
