@@ -276,9 +276,10 @@ bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
         (import != SQLITE_NULL && import != SQLITE_INTEGER) ||
         !read_columns(statement, measurement_columns, COUNT_OF(measurement_columns), &at, row) ||
         !read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, row) ||
-        !read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row) ||
-        row->layout != rdt_problem_layout(&row->trial.problem))
+        !read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row))
         return false;
+    row->trial.problem.segmented = rdt_problem_segments_of(row->layout);
+    if (row->layout != rdt_problem_layout(&row->trial.problem)) return false;
     take_build(row);
     return !rdt_row_check(row);
 }

@@ -156,12 +156,18 @@ typedef struct redtune_problem {
     const char *config;
     uint64_t outer; /* results are outer * inner; 0: 1 */
     uint64_t inner;
-    uint64_t outer_step; /* elements; 0: count * inner */
-    uint64_t step;       /* 0: inner */
+    union {
+        uint64_t outer_step; /* elements; 0: count * inner */
+        uint64_t greatest;   /* of segments: elements of the greatest; 0: count */
+    };
+    union {
+        uint64_t step;   /* 0: inner */
+        uint64_t median; /* of segments: elements that half of them reach, at least 1; 0: count */
+    };
     redtune_order order;
-    uint64_t uses; /* redtune_use; 0: none */
-    uint64_t
-        segmented; /* redtune_segmented; 0: elements lie as above. Else inner and steps are 0 */
+    uint64_t uses;      /* redtune_use; 0: none */
+    uint64_t segmented; /* redtune_segmented; 0: elements lie as above. Else inner is 0, and
+                           greatest and median say what the lengths are like */
     redtune_accuracy accuracy;
     uint32_t reserved[1];
 } redtune_problem;

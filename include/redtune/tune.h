@@ -69,6 +69,8 @@ typedef enum redtune_layouts {
     REDTUNE_LAYOUT_WHOLE = 1,   /* one result */
     REDTUNE_LAYOUT_ROWS = 2,    /* outer results, each of elements side by side */
     REDTUNE_LAYOUT_COLUMNS = 4, /* outer * inner results, each of elements a step apart */
+    REDTUNE_LAYOUT_RAGGED = 8,  /* a result of each segment (redtune/list.h) */
+    REDTUNE_LAYOUT_LIST = 16,   /* one result of all segments */
 } redtune_layouts;
 
 /* A tune's problems and limits. Zero fields: sum; f16, bf16, f32, f64, i8, i32 and i64; counts

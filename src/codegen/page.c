@@ -72,7 +72,7 @@ static void set_problem(lua_State *state, const redtune_problem *problem) {
     lua_pushstring(state, redtune_dtype_name(problem->result));
     lua_setfield(state, -2, "result");
     const rdt_extents extents = rdt_problem_extents(problem);
-    lua_pushstring(state, rdt_problem_layout_name(rdt_problem_layout_of(&extents)));
+    lua_pushstring(state, rdt_problem_layout_name(rdt_problem_layout(problem)));
     lua_setfield(state, -2, "layout");
     lua_pushstring(state, rdt_problem_order_name((int)problem->order));
     lua_setfield(state, -2, "order");

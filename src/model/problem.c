@@ -102,6 +102,8 @@ static redtune_status resolve_result(const redtune_problem *problem, const rdt_o
 }
 
 rdt_extents rdt_problem_extents(const redtune_problem *problem) {
+    if (problem->segmented)
+        return rdt_launch_complete((rdt_extents){.count = problem->count, .outer = problem->outer});
     return rdt_launch_complete((rdt_extents){problem->count, problem->outer, problem->inner,
                                              problem->outer_step, problem->step});
 }
@@ -199,6 +201,10 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     *out = resolved;
     const rdt_extents usual =
         rdt_launch_complete((rdt_extents){.count = out->count, .inner = out->inner});
+    if (out->segmented) {
+        rdt_problem_segments_settle(out);
+        return REDTUNE_OK;
+    }
     if (out->step == usual.step) out->step = 0;
     if (out->outer_step == usual.outer_step) out->outer_step = 0;
     if (out->outer <= 1) out->outer = out->outer_step = 0;
@@ -323,7 +329,7 @@ static void keep_most(uint64_t *most, uint64_t value) {
 }
 
 void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem) {
-    keep_most(&domain->count, problem->count);
+    keep_most(&domain->count, rdt_problem_segments_longest(problem));
     keep_most(&domain->results, rdt_problem_results(problem));
     keep_most(&domain->reach, rdt_problem_reach(problem));
 }
@@ -335,7 +341,8 @@ rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count) {
 }
 
 bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *domain) {
-    return rdt_problem_same_class(problem, &domain->problem) && problem->count <= domain->count &&
+    return rdt_problem_same_class(problem, &domain->problem) &&
+           rdt_problem_segments_longest(problem) <= domain->count &&
            rdt_problem_results(problem) <= domain->results &&
            rdt_problem_reach(problem) <= domain->reach;
 }
@@ -415,18 +422,18 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     bool is_usual = problem->result == usual_result(op, 0, rdt_dtype_find(problem->dtype));
-    const bool several = problem->outer > 1 || problem->segmented, columns = problem->inner > 1;
-    char before[40] = "", inner[40] = "", behind[40] = "";
+    const bool several = problem->outer > 1, columns = problem->inner > 1;
     const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
-    if (several)
-        snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer ? problem->outer : 1,
-                 columns              ? " x "
-                 : problem->segmented ? " segments of about "
-                                      : " rows of ");
+    char before[64] = "", inner[40] = "", behind[64] = "";
+    if (problem->segmented)
+        rdt_problem_segments_describe(problem, before, behind);
+    else if (several)
+        snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer,
+                 columns ? " x " : " rows of ");
     if (columns) {
         snprintf(inner, sizeof inner, " x %" PRIu64, problem->inner);
         snprintf(behind, sizeof behind, " along axis %d", several);
-    } else if (problem->step > 1) {
+    } else if (problem->step > 1 && !problem->segmented) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", problem->step);
     }
     snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s",

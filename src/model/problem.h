@@ -76,6 +76,13 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
                                         redtune_error *err);
 /* Whether a problem of segments makes sense; of others nothing is looked at. */
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err);
+/* Puts 0 for lengths that are the usual ones, for a problem of segments that makes sense. */
+void rdt_problem_segments_settle(redtune_problem *problem);
+/* What stands before their count and behind their dtype in the problem's text. */
+enum { RDT_SEGMENTS_TEXT_BYTES = 64 };
+void rdt_problem_segments_describe(const redtune_problem *problem,
+                                   char before[RDT_SEGMENTS_TEXT_BYTES],
+                                   char behind[RDT_SEGMENTS_TEXT_BYTES]);
 /* REDTUNE_UNSUPPORTED for segments: cannot <verb> them. */
 redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const char *verb,
                                            redtune_error *err);
@@ -89,6 +96,18 @@ rdt_layout rdt_problem_layout_of(const rdt_extents *extents);
 
 /* Of a resolved problem, here and below. */
 rdt_layout rdt_problem_layout(const redtune_problem *problem);
+/* Segments' lengths with what their zeros stand for in their place; of others all are count. */
+typedef struct rdt_lengths {
+    uint64_t median, greatest;
+} rdt_lengths;
+rdt_lengths rdt_problem_segments_lengths(const redtune_problem *problem);
+/* The extents for comparing and storing: as rdt_problem_extents, but of segments with the greatest
+ * and the median in place of the steps, 0 where those are not given. */
+rdt_extents rdt_problem_segments_shape(const redtune_problem *problem);
+/* Elements of the result that has most of them. */
+uint64_t rdt_problem_segments_longest(const redtune_problem *problem);
+/* problem.segmented of the layout. */
+uint64_t rdt_problem_segments_of(rdt_layout layout);
 /* Elements that are reduced, count of each result, at most UINT64_MAX; results; and elements from
  * the first to the last, with what lies between them. */
 uint64_t rdt_problem_elements(const redtune_problem *problem);
@@ -102,8 +121,8 @@ uint64_t rdt_problem_input_bytes(const redtune_problem *problem);
 uint64_t rdt_problem_output_bytes(const redtune_problem *problem);
 /* The problems of a class up to some sizes, each the most that any of them has. */
 typedef struct rdt_domain {
-    redtune_problem problem; /* any of the class, resolved */
-    uint64_t count, results, reach;
+    redtune_problem problem;        /* any of the class, resolved */
+    uint64_t count, results, reach; /* count: of the longest result */
 } rdt_domain;
 
 /* The least one that has all of these, at least one, of one class. */
@@ -127,9 +146,10 @@ bool rdt_problem_same_extents(const redtune_problem *a, const redtune_problem *b
 bool rdt_problem_same_class(const redtune_problem *a, const redtune_problem *b);
 bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32", or "sum of 1048576 f32 as f64" where the result's dtype is not the usual
- * one, "sum of 64 rows of 1000 f32", "sum of 64 x 100 f32 along axis 0" and "sum of 1000 f32, 3
- * apart"; the problem is resolved. */
-enum { RDT_PROBLEM_TEXT_BYTES = 128 };
+ * one, "sum of 64 rows of 1000 f32", "sum of 64 x 100 f32 along axis 0", "sum of 1000 f32, 3
+ * apart", "sum of 64 segments of about 100 f32, median 3, greatest 5000" and "sum of all of 64
+ * segments of about 100 f32"; the problem is resolved. */
+enum { RDT_PROBLEM_TEXT_BYTES = 192 };
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */
 uint64_t rdt_problem_count_max(redtune_dtype dtype);

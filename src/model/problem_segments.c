@@ -1,5 +1,6 @@
-/* Problem of segments: what it may be, and where no other than elements a step apart will do. */
+/* Problem of segments: what it may be, and what their lengths are like. */
 #include <inttypes.h>
+#include <stdio.h>
 #include "model/problem.h"
 
 redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const char *verb,
@@ -11,6 +12,64 @@ redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const
                     verb);
 }
 
+rdt_lengths rdt_problem_segments_lengths(const redtune_problem *problem) {
+    const uint64_t count = problem->count;
+    if (!problem->segmented) return (rdt_lengths){count, count};
+    return (rdt_lengths){problem->median ? problem->median : count,
+                         problem->greatest ? problem->greatest : count};
+}
+
+rdt_extents rdt_problem_segments_shape(const redtune_problem *problem) {
+    rdt_extents shape = rdt_problem_extents(problem);
+    if (!problem->segmented) return shape;
+    shape.outer_step = problem->greatest;
+    shape.step = problem->median;
+    return shape;
+}
+
+uint64_t rdt_problem_segments_longest(const redtune_problem *problem) {
+    if (problem->segmented == REDTUNE_SEGMENTED_ALL) return rdt_problem_elements(problem);
+    return rdt_problem_segments_lengths(problem).greatest;
+}
+
+uint64_t rdt_problem_segments_of(rdt_layout layout) {
+    return layout == RDT_LAYOUT_RAGGED ? REDTUNE_SEGMENTED_EACH
+           : layout == RDT_LAYOUT_LIST ? REDTUNE_SEGMENTED_ALL
+                                       : REDTUNE_SEGMENTED_NOT;
+}
+
+/* Why there are no segments of such lengths; NULL: there may be. Half of all have the median's
+ * elements at least, so that it is at most twice the average. */
+static const char *wrong_lengths(const redtune_problem *problem) {
+    const rdt_lengths lengths = rdt_problem_segments_lengths(problem);
+    if (lengths.greatest < problem->count) return "the greatest has more than the average";
+    if (lengths.greatest < lengths.median) return "the greatest has more than the median";
+    if (lengths.median / 2 > problem->count) return "the median is at most twice the average";
+    if (problem->outer && lengths.greatest > rdt_problem_elements(problem))
+        return "the greatest has more elements than all of them";
+    return NULL;
+}
+
+void rdt_problem_segments_describe(const redtune_problem *problem,
+                                   char before[RDT_SEGMENTS_TEXT_BYTES],
+                                   char behind[RDT_SEGMENTS_TEXT_BYTES]) {
+    const rdt_lengths lengths = rdt_problem_segments_lengths(problem);
+    char number[24] = "";
+    if (problem->outer) snprintf(number, sizeof number, "%" PRIu64 " ", problem->outer);
+    snprintf(before, RDT_SEGMENTS_TEXT_BYTES, "%s%ssegments of about ",
+             problem->segmented == REDTUNE_SEGMENTED_ALL ? "all of " : "", number);
+    if (problem->median || problem->greatest)
+        snprintf(behind, RDT_SEGMENTS_TEXT_BYTES, ", median %" PRIu64 ", greatest %" PRIu64,
+                 lengths.median, lengths.greatest);
+}
+
+void rdt_problem_segments_settle(redtune_problem *problem) {
+    problem->inner = 0;
+    if (problem->median == problem->count) problem->median = 0;
+    if (problem->greatest == problem->count) problem->greatest = 0;
+    if (problem->outer <= 1) problem->outer = 0;
+}
+
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     if (!problem->segmented) return REDTUNE_OK;
@@ -19,11 +78,17 @@ redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtun
                         "cannot reduce: problem.segmented is %" PRIu64
                         ", which this redtune does not know",
                         problem->segmented);
-    if (problem->inner > 1 || problem->outer_step || problem->step)
+    if (problem->inner > 1)
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce segments with problem.inner %" PRIu64 ", outer_step %" PRIu64
-                        " and step %" PRIu64 ": leave them 0, a run says where segments are",
-                        problem->inner, problem->outer_step, problem->step);
+                        "cannot reduce segments with problem.inner %" PRIu64
+                        ": leave it 0, a run says where segments are",
+                        problem->inner);
+    const char *wrong = wrong_lengths(problem);
+    if (wrong)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " segments of %" PRIu64
+                        " elements on average, median %" PRIu64 ", greatest %" PRIu64 ": %s",
+                        problem->outer, problem->count, problem->median, problem->greatest, wrong);
     if (op->inputs > 1)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot compute the %s of segments: it has two inputs, and they have one",

@@ -250,9 +250,14 @@ static void what_no_segments_have_is_refused(void) {
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
                 "leave out REDTUNE_USE_DEVICE_COUNT");
     problem = segments_of(REDTUNE_SUM);
-    problem.step = 2;
+    problem.inner = 2;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
-                "cannot reduce segments with problem.inner 0, outer_step 0 and step 2");
+                "cannot reduce segments with problem.inner 2");
+    problem = segments_of(REDTUNE_SUM);
+    problem.median = 3 * problem.count + 2;
+    problem.greatest = 4 * problem.count + 2;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
+                "the median is at most twice the average");
     problem = segments_of(REDTUNE_SUM);
     problem.segmented = 9;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,

@@ -30,7 +30,8 @@ def plain(declaration):
 
 
 def members(body):
-    """(name, declaration) of each member."""
+    """(name, declaration) of each member, those of unions within it, too."""
+    body = re.sub(r"union \{|\}", "", body)
     for line in filter(None, map(plain, body.split(";"))):
         callback = re.search(r"\(\*(\w+)\)", line)
         if callback:

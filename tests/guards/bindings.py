@@ -18,6 +18,9 @@ KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
 
 def members(name):
     body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header, re.S).group(1)
+    # Of the names of one place the first.
+    body = re.sub(r"union \{([^;]*;)[^}]*\}", r"\1", body)
+    body = re.sub(r";\s*;", ";", body)
     for line in body.split(";")[:-1]:
         first, *others = " ".join(line.split()).split(", ")
         kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", first).groups()

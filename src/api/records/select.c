@@ -144,6 +144,22 @@ static double width_of(uint64_t inner, double element_bytes) {
     return strips <= 1 ? log2(strips) : log2(strips) / 8;
 }
 
+/* Of segments it matters how many there are, and what their lengths are like, as far as that is
+ * known. Where the lengths of those asked for are not, equal ones are as good a guess as any. */
+static double segments_distance(const redtune_problem *here, const redtune_problem *there,
+                                double scale) {
+    static const double unknown = 1.0 / 64;
+    const rdt_lengths of_here = rdt_problem_segments_lengths(here),
+                      of_there = rdt_problem_segments_lengths(there);
+    const double weight = here->median || here->greatest ? 0.5 : unknown;
+    const double count = log_distance((double)there->count + 1, (double)here->count + 1);
+    const double outer =
+        here->outer ? log_distance((double)there->outer * scale, (double)here->outer) : 0;
+    return count + outer +
+           weight * (log_distance((double)of_there.median + 1, (double)of_here.median + 1) +
+                     log_distance((double)of_there.greatest + 1, (double)of_here.greatest + 1));
+}
+
 /* How far the extents of a row are from the problem's, in powers of two: the sum over the work that
  * is one after another (elements of a result) and the work that is side by side (results), and, of
  * columns, the width of loads. A whole array's work is all side by side.
@@ -155,6 +171,7 @@ static double extents_distance(rdt_case at, const rdt_row *row) {
     const double scale = (double)at.facts->sm_count / row->gpu.sm_count;
     const redtune_problem *measured = &row->trial.problem;
     const rdt_extents here = rdt_problem_extents(at.problem), there = rdt_problem_extents(measured);
+    if (at.problem->segmented) return segments_distance(at.problem, measured, scale);
     const rdt_layout layout = rdt_problem_layout_of(&here);
     if (layout == RDT_LAYOUT_WHOLE)
         return log_distance((double)there.count * scale + 1, (double)here.count + 1);

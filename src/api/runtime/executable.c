@@ -73,7 +73,7 @@ static void list_own(const making *self, const rdt_winners *winners) {
     for (size_t i = 0; rdt_problem_layout(problem) != RDT_LAYOUT_WHOLE && i < winners->rows.count;
          i++) {
         const rdt_row *row = &winners->rows.row[i];
-        const rdt_extents extents = rdt_problem_extents(&row->trial.problem);
+        const rdt_extents extents = rdt_problem_segments_shape(&row->trial.problem);
         if (rdt_facts_same_model(&self->rt->context->facts, &row->gpu) &&
             rdt_plan_table_same_key(&row->trial.problem, problem) &&
             rdt_problem_compare_extents(&row->trial.problem, problem) != 0)

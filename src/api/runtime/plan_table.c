@@ -9,7 +9,7 @@
 
 /* Of two: the bits of these. alignment is in bytes; 0: no steps. */
 typedef struct powers {
-    int count, outer, inner, alignment;
+    int count, outer, inner, median, greatest, alignment;
 } powers;
 
 typedef struct rdt_plan_entry {
@@ -32,7 +32,7 @@ static uint64_t above_one(uint64_t extent) { return extent > 1 ? extent : 0; }
 
 /* Steps are as good as each other in one alignment, where there is one. */
 static bool is_of_columns(const redtune_problem *problem) {
-    return problem->inner > 1 || problem->step > 1;
+    return !problem->segmented && (problem->inner > 1 || problem->step > 1);
 }
 
 /* rdt_problem_alignment of what the caller wrote, for each call. */
@@ -54,8 +54,13 @@ static int alignment_of(const redtune_problem *problem) {
 }
 
 static powers powers_of(const redtune_problem *problem) {
-    return (powers){power_of(problem->count), power_of(above_one(problem->outer)),
-                    power_of(above_one(problem->inner)), alignment_of(problem)};
+    const bool segments = problem->segmented;
+    return (powers){power_of(problem->count),
+                    power_of(above_one(problem->outer)),
+                    power_of(above_one(problem->inner)),
+                    segments ? power_of(problem->median) : 0,
+                    segments ? power_of(problem->greatest) : 0,
+                    alignment_of(problem)};
 }
 
 /* Odd factors, so that neighbours in any part of the key lie apart. */
@@ -76,6 +81,7 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, pow
            key->accuracy == problem->accuracy && key->uses == problem->uses &&
            key->segmented == problem->segmented && entry->powers.count == powers.count &&
            entry->powers.outer == powers.outer && entry->powers.inner == powers.inner &&
+           entry->powers.median == powers.median && entry->powers.greatest == powers.greatest &&
            entry->powers.alignment == powers.alignment &&
            is_of_columns(key) == is_of_columns(problem);
 }
@@ -95,7 +101,7 @@ redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_probl
 }
 
 _Atomic(redtune_plan *) *rdt_plan_table_place(rdt_plan_own *own, const redtune_problem *problem) {
-    const rdt_extents extents = rdt_problem_extents(problem);
+    const rdt_extents extents = rdt_problem_segments_shape(problem);
     for (size_t i = 0; own && i < own->count; i++) {
         const rdt_extents *each = &own->extents[i];
         if (each->count == extents.count && each->outer == extents.outer &&
@@ -142,6 +148,21 @@ static void set_steps(redtune_problem *typical, uint64_t unit, bool any_multiple
             columns ? typical->step * count : step_from(count, unit, any_multiple);
 }
 
+/* Lengths that there may be beside the rounded extents. */
+static void round_lengths(redtune_problem *typical) {
+    const uint64_t count = typical->count, all = rdt_problem_elements(typical);
+    if (typical->median) {
+        const uint64_t median = rdt_plan_table_count(typical->median);
+        typical->median = median < 2 * count ? median : 2 * count;
+    }
+    if (typical->greatest) {
+        const uint64_t greatest = rdt_plan_table_count(typical->greatest);
+        typical->greatest = typical->outer && greatest > all ? all : greatest;
+        if (typical->greatest < typical->median) typical->greatest = typical->median;
+        if (typical->greatest < count) typical->greatest = count;
+    }
+}
+
 redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     const int alignment = rdt_problem_alignment(resolved);
     const uint64_t unit = (uint64_t)alignment / redtune_dtype_bytes(resolved->dtype);
@@ -152,7 +173,10 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     typical.count = rdt_plan_table_count(resolved->count);
     typical.outer = rdt_plan_table_count(resolved->outer);
     typical.inner = rdt_plan_table_count(resolved->inner);
-    if (typical.segmented) return typical;
+    if (typical.segmented) {
+        round_lengths(&typical);
+        return typical;
+    }
     set_steps(&typical, unit, any_multiple, true);
     const rdt_extents extents = rdt_problem_extents(&typical);
     /* Results that share elements may be more than fit side by side. */

@@ -159,7 +159,7 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
     const rdt_extents of = rdt_problem_extents(asked);
     const rdt_problem_filter filter = {.op = &asked->op,
                                        .dtype = asked->dtype ? &asked->dtype : NULL,
-                                       .layouts = 1u << rdt_problem_layout_of(&of),
+                                       .layouts = 1u << rdt_problem_layout(asked),
                                        .count = of.count,
                                        .outer = of.outer,
                                        .inner = of.inner};
