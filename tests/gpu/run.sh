@@ -72,6 +72,7 @@ step agree "$tests/winners" "$tuned" "$logs/second.db" 1.01 1.03 0.97
 step axis_speed "$tests/axis_speed"
 step evaluator env RDT_TEST_NVML="$build/tests/fixtures/librdt-nvml.so" "$tests/test_gpu_evaluator"
 step evaluator_shapes "$tests/test_gpu_evaluator_shapes"
+step evaluator_segments "$tests/test_gpu_evaluator_segments"
 step shape_times "$tests/test_gpu_shape_times"
 step host_cost "$tests/test_gpu_host_cost"
 step first "$tests/test_gpu_first_result"

@@ -1,5 +1,6 @@
-/* Shapes: what the tests of the evaluator of rows and columns share: kernels with places for
- * faults, an evaluator with one candidate, and shapes. A file that includes it has it to itself. */
+/* Shapes: what the tests of the evaluator of rows, columns and segments share: kernels with places
+ * for faults, an evaluator with one candidate, and shapes. A file that includes it has it to
+ * itself. */
 #pragma once
 
 #include "check.h"
@@ -71,8 +72,11 @@ typedef struct bench {
 static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
                            const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     const bench *self = user;
-    if (self->source && point->family == self->candidate.point.family)
-        return subject_make_from(&gpu, self->source, out, failure);
+    if (self->source && point->family == self->candidate.point.family) {
+        const rdt_launch how = {
+            .threads = 1, .segments = launch->segments, .scattered = launch->scattered};
+        return subject_make_launched(&gpu, self->source, &how, out, failure);
+    }
     return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
 }
 

@@ -198,15 +198,21 @@ void subject_compare_exact(const subject *self, int output, const redtune_value 
 
 redtune_status subject_make_from(const device *gpu, const char *source, rdt_kernel **out,
                                  redtune_error *err) {
+    const rdt_launch launch = {.threads = 1};
+    return subject_make_launched(gpu, source, &launch, out, err);
+}
+
+redtune_status subject_make_launched(const device *gpu, const char *source,
+                                     const rdt_launch *launch, rdt_kernel **out,
+                                     redtune_error *err) {
     const rdt_facts *facts = &gpu->context->facts;
     rdt_compiler *compiler = NULL;
     rdt_image image = {.data = NULL};
-    const rdt_launch launch = {.threads = 1};
     redtune_status status = rdt_compiler_open(&compiler, err);
     if (!status)
         status = rdt_compiler_compile(compiler, source, "source.cu", facts->major, facts->minor,
                                       device_is_simulated(gpu), &image, err);
-    if (!status) status = rdt_kernel_load(gpu->driver, image.data, &launch, out, err);
+    if (!status) status = rdt_kernel_load(gpu->driver, image.data, launch, out, err);
     free(image.data);
     rdt_compiler_close(compiler);
     return status;

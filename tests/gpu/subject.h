@@ -40,6 +40,10 @@ void workshop_close(workshop *shop);
 /* A kernel of that CUDA source, loaded into the current context, in the place of a rendered one. */
 redtune_status subject_make_from(const device *gpu, const char *source, rdt_kernel **out,
                                  redtune_error *err);
+/* The same with the functions that such a launch has. */
+redtune_status subject_make_launched(const device *gpu, const char *source,
+                                     const rdt_launch *launch, rdt_kernel **out,
+                                     redtune_error *err);
 /* A kernel for a resolved problem. point may be NULL: the default. */
 redtune_status subject_open(workshop *shop, const redtune_problem *problem, const rdt_point *point,
                             subject *out, redtune_error *err);

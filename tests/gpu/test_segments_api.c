@@ -263,8 +263,6 @@ static void what_no_segments_have_is_refused(void) {
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
                 "problem.segmented is 9");
     problem = segments_of(REDTUNE_SUM);
-    const redtune_tuning tuning = {.problems = &problem, .problem_count = 1};
-    CHECK_FAILS(redtune_tune(rt, &tuning, &err), REDTUNE_UNSUPPORTED, err, "cannot tune segments");
     redtune_counters counters;
     const redtune_emission emission = {.problem = problem};
     CHECK_FAILS(redtune_count(&emission, &counters, &err), REDTUNE_UNSUPPORTED, err,

@@ -1,4 +1,5 @@
-/* Answers: what results of one problem of rows or columns should be over its test data. */
+/* Answers: what results of one problem of rows, columns or segments should be over its test data.
+ */
 #include "tuner/measure/answers.h"
 
 #include <stdlib.h>
@@ -6,12 +7,15 @@
 redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffers,
                                 const redtune_problem *problem, redtune_error *err) {
     const rdt_extents extents = rdt_problem_extents(problem);
-    const bool is_exact = extents.count <= buffers->dense.data->count_max;
+    const bool is_exact = rdt_problem_segments_longest(problem) <= buffers->dense.data->count_max;
     if (self->buffers && rdt_problem_same(&self->problem, problem)) return REDTUNE_OK;
     rdt_answers_forget(self);
     self->pool = is_exact ? &buffers->dense : &buffers->sparse;
     redtune_status status =
         rdt_axis_open(buffers, self->pool, extents.count > 1 ? extents.step : 1, &self->axis, err);
+    if (!status && problem->segmented)
+        status =
+            rdt_segment_table_open(buffers->driver, buffers->stream, problem, &self->table, err);
     if (status) return status;
     self->buffers = buffers;
     self->problem = *problem;
@@ -28,14 +32,26 @@ static size_t set_count(const rdt_answers *self) {
 void rdt_answers_forget(rdt_answers *self) {
     for (size_t i = 0; i < set_count(self); i++) free(self->set[i].values);
     rdt_axis_close(&self->axis);
+    rdt_segment_table_close(&self->table);
     self->asked = 0;
     self->buffers = NULL;
 }
 
-rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {
+rdt_place rdt_answers_place(const rdt_answers *self, uint64_t r) {
     const rdt_extents extents = rdt_problem_extents(&self->problem);
-    const uint64_t place = r / extents.inner * extents.outer_step + r % extents.inner;
-    return rdt_axis_question(&self->axis, first + place, extents.count);
+    const uint64_t *offsets = self->table.offsets;
+    switch (rdt_problem_layout(&self->problem)) {
+    case RDT_LAYOUT_RAGGED: return (rdt_place){offsets[r], offsets[r + 1] - offsets[r]};
+    case RDT_LAYOUT_LIST: return (rdt_place){0, offsets[self->table.count]};
+    default:
+        return (rdt_place){r / extents.inner * extents.outer_step + r % extents.inner,
+                           extents.count};
+    }
+}
+
+rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {
+    const rdt_place place = rdt_answers_place(self, r);
+    return rdt_axis_question(&self->axis, first + place.first, place.count);
 }
 
 static redtune_status ask_set(const rdt_answers *self, rdt_answer_set *set, redtune_error *err) {

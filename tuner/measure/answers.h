@@ -1,9 +1,10 @@
-/* Answers: what results of one problem of rows or columns should be over its test data, each asked
- * for once: all candidates and timed calls are held against the same. */
+/* Answers: what results of one problem of rows, columns or segments should be over its test data,
+ * each asked for once: all candidates and timed calls are held against the same. */
 #pragma once
 
 #include "tuner/measure/axis.h"
 #include "tuner/measure/sample.h"
+#include "tuner/measure/segment_table.h"
 
 /* Which results are looked at: of a candidate that is verified, or of each of many timed calls. */
 typedef enum rdt_look { RDT_LOOK_VERIFIED, RDT_LOOK_TIMED, RDT_LOOKS } rdt_look;
@@ -25,6 +26,7 @@ typedef struct rdt_answers {
     redtune_problem problem;
     const rdt_pool *pool; /* that has exact results of its count */
     rdt_axis axis;
+    rdt_segment_table table; /* of segments */
     rdt_sample sample[RDT_LOOKS];
     rdt_answer_set set[RDT_ANSWERS_SETS_MAX]; /* the latest; the oldest makes room */
     size_t asked;                             /* sets so far */
@@ -35,6 +37,11 @@ redtune_status rdt_answers_need(rdt_answers *answers, const rdt_test_buffers *bu
                                 const redtune_problem *problem, redtune_error *err);
 void rdt_answers_forget(rdt_answers *answers);
 
+/* Where the elements of result r are, in elements behind the problem's first. */
+typedef struct rdt_place {
+    uint64_t first, count;
+} rdt_place;
+rdt_place rdt_answers_place(const rdt_answers *answers, uint64_t r);
 /* Asks for result r of the problem whose first element is the pool's number `first`. */
 rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, uint64_t r);
 /* Gives the right results of a sample. They stay while the answers are of this problem, and until

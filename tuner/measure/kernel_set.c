@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include "tuner/measure/verify.h"
+#include "tuner/measure/verify_segments.h"
 #include "tuner/measure/verify_shapes.h"
 
 struct rdt_kernel_set {
@@ -93,6 +94,7 @@ static bool survivable(const redtune_error *error) {
 static redtune_status verify_edges(const rdt_test_buffers *buffers, const redtune_problem *problem,
                                    const rdt_kernel *kernel, const rdt_launch *launch,
                                    redtune_error *err) {
+    if (problem->segmented) return rdt_verify_segments_edges(buffers, problem, kernel, launch, err);
     return buffers->is_whole ? rdt_verify_edges(buffers, problem, kernel, launch, err)
                              : rdt_verify_shapes_edges(buffers, problem, kernel, launch, err);
 }

@@ -99,9 +99,11 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
     const uint64_t first = input_of(self, i) * self->stride;
     const rdt_pool *pool = &what->buffers->dense;
     const CUdeviceptr output = output_of(self, i);
+    static const rdt_segments none = {.count = 0};
     return (rdt_operands){
         .input = pool->buffer.address + first * redtune_dtype_bytes(what->problem->dtype),
         .extents = rdt_problem_extents(what->problem),
+        .segments = what->answers ? rdt_segment_table_launch(&what->answers->table) : none,
         .output = output,
         .given = rdt_test_buffers_given(what->buffers,
                                         rdt_test_buffers_second(what->buffers, pool, first, 0),
@@ -148,7 +150,8 @@ redtune_status rdt_measure_open(const rdt_measured *what, rdt_measurement **out,
     rdt_measurement *self = calloc(1, sizeof *self);
     if (!self) return rdt_fail_memory(err, sizeof *self);
     self->what = *what;
-    self->exact = what->problem->count <= what->buffers->dense.data->count_max;
+    self->exact =
+        rdt_problem_segments_longest(what->problem) <= what->buffers->dense.data->count_max;
     choose_places(self);
     if (what->answers) choose_outputs(self);
     self->alone = !self->exact && what->launch->overlap && self->calls > 1;

@@ -42,7 +42,7 @@ typedef struct rdt_measured {
     const rdt_launch *launch;
     int variant; /* below RDT_VARIANTS_MAX: inputs and scratch lie elsewhere, if there is room */
     CUdeviceptr outputs;  /* of whole arrays: RDT_MEASURE_OUTPUTS of them, poisoned */
-    rdt_answers *answers; /* of rows and columns: the problem's; else NULL */
+    rdt_answers *answers; /* of others than whole arrays: the problem's; else NULL */
 } rdt_measured;
 
 redtune_status rdt_measure_open(const rdt_measured *what, rdt_measurement **out,

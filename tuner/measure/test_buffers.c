@@ -10,6 +10,7 @@
 #include "gpu/timer.h"
 #include "tuner/measure/axis.h"
 #include "tuner/measure/sample.h"
+#include "tuner/measure/segment_table.h"
 
 enum {
     SPARE_ELEMENTS = 4096,      /* behind count_max, for offsets */
@@ -94,10 +95,11 @@ static uint64_t room_for_data(const rdt_facts *facts, uint64_t bytes,
 }
 
 uint64_t rdt_test_buffers_bytes(const rdt_facts *facts, const redtune_problem *problem) {
-    const uint64_t pools = problem->count > rdt_test_data_dense_max(problem) ? 2 : 1;
+    const uint64_t longest = rdt_problem_segments_longest(problem);
+    const uint64_t pools = longest > rdt_test_data_dense_max(problem) ? 2 : 1;
     const uint64_t elements = pools * (rdt_problem_reach(problem) + SPARE_ELEMENTS);
     return fixed_bytes(facts, problem) + results_bytes(problem, rdt_problem_results(problem)) +
-           elements * rdt_problem_input_bytes(problem);
+           rdt_segment_table_bytes(problem) + elements * rdt_problem_input_bytes(problem);
 }
 
 uint64_t rdt_test_buffers_count_within(const rdt_facts *facts, uint64_t bytes,

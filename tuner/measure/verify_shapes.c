@@ -13,7 +13,8 @@
 
 /* Blocks that may have used scratch. */
 static size_t scratch_blocks(const rdt_launch *launch, const rdt_extents *extents) {
-    const uint32_t blocks = rdt_launch_grid(launch, extents);
+    const uint32_t blocks =
+        launch->segments ? launch->blocks_max : rdt_launch_grid(launch, extents);
     return blocks < RDT_BLOCKS_MAX ? blocks : RDT_BLOCKS_MAX;
 }
 
@@ -227,16 +228,16 @@ static void add_plants(inspection *self, uint64_t first) {
     const size_t count = sample->count < PLANTS_MAX ? sample->count : PLANTS_MAX;
     uint64_t borders[BORDERS];
     if (!extents.count || !is_disjoint(&extents) || !rdt_test_data_hides(&answers->problem)) return;
-    list_borders(self->launch->tile, extents.count, borders);
     for (size_t i = 0; i < count; i++) {
         const size_t chosen = count > 1 ? i * (sample->count - 1) / (count - 1) : 0;
         const uint64_t r = rdt_sample_result(sample, chosen);
-        if (has_plant(self, r)) continue;
+        const rdt_place result = rdt_answers_place(answers, r);
+        if (has_plant(self, r) || !result.count) continue;
+        list_borders(self->launch->tile, result.count, borders);
         plant *each = &self->plants[self->plant_count++];
         each->result = r;
-        const uint64_t at = borders[i % BORDERS] % extents.count;
-        const uint64_t place =
-            r / extents.inner * extents.outer_step + r % extents.inner + at * extents.step;
+        const uint64_t at = borders[i % BORDERS] % result.count;
+        const uint64_t place = result.first + at * extents.step;
         const int input = (int)i % buffers->inputs;
         const size_t kind = i / 2 % RDT_TEST_DATA_DECIDERS;
         each->place = inputs[input] + (first + place) * element;
@@ -301,6 +302,7 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
     const rdt_operands operands = {
         .input = answers->pool->buffer.address + first * element,
         .extents = rdt_problem_extents(problem),
+        .segments = rdt_segment_table_launch(&answers->table),
         .output = output,
         .scratch = buffers->scratch.address,
         .given = rdt_test_buffers_given(
