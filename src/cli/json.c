@@ -89,8 +89,8 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
         rdt_json_text(json, "accuracy", "compensated");
     rdt_json_count(json, "outer", complete.outer);
     rdt_json_count(json, "inner", complete.inner);
-    rdt_json_count(json, "outer_step", complete.outer_step);
-    rdt_json_count(json, "step", complete.step);
+    rdt_json_count(json, problem->segmented ? "greatest" : "outer_step", complete.outer_step);
+    rdt_json_count(json, problem->segmented ? "median" : "step", complete.step);
 }
 
 void rdt_json_text(rdt_json *json, const char *name, const char *text) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/command.h"
+#include "cli/lengths.h"
 #include "cli/message.h"
 #include "cli/nearest.h"
 #include "cli/table.h"
@@ -150,12 +151,47 @@ redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char
     return REDTUNE_OK;
 }
 
-/* The extents: of --count, or of --shape along --axis. */
+redtune_status rdt_options_check_segments(const rdt_options *options, redtune_error *err) {
+    const char *name = options->segments ? "segments" : "list";
+    const char *other = options->sizes.count_count  ? "size"
+                        : options->count            ? "count"
+                        : options->shape            ? "shape"
+                        : options->rows.count_count ? "rows"
+                        : options->cols.count_count ? "cols"
+                        : options->axes.count       ? "axis"
+                                                    : NULL;
+    if (!(options->segments || options->list) || !other) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot use --%s with --%s: segments have lengths of their own", other,
+                           name);
+}
+
+/* Those of --segments or --list, of which only one is given. */
+static redtune_status read_segments(const rdt_options *options, redtune_problem *problem,
+                                    redtune_error *err) {
+    const char *list = options->segments ? options->segments : options->list;
+    bool more = false;
+    redtune_status status = rdt_options_check_segments(options, err);
+    if (!status && options->segments && options->list)
+        status = rdt_message_set(err, REDTUNE_INVALID, 0,
+                                 "cannot use --segments with --list: name one problem");
+    if (!status) status = rdt_lengths_read_next(&list, problem, &more, err);
+    if (!status && list)
+        status = rdt_message_set(err, REDTUNE_INVALID, 0,
+                                 "cannot use --%s with several tables: name one problem",
+                                 options->segments ? "segments" : "list");
+    if (!status)
+        problem->segmented = options->segments ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
+    return status;
+}
+
+/* The extents: of --count, or of --shape along --axis, or of segments. */
 static redtune_status read_extents(const rdt_options *options, uint64_t count,
                                    redtune_problem *problem, redtune_error *err) {
     const char *list = options->shape;
     rdt_shape_array shape;
     bool more;
+    if (options->segments || options->list) return read_segments(options, problem, err);
     if (list && options->count)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --count with --shape: the array has its elements");

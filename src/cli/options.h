@@ -40,7 +40,8 @@ typedef struct rdt_sizes {
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export,
         *recorded, *bits;
-    const char *shape;    /* arrays with commas between, read once already */
+    const char *shape;           /* arrays with commas between, read once already */
+    const char *segments, *list; /* as cli/lengths.h reads them */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *op_files; /* read already */
     const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
@@ -92,6 +93,9 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
  * options that do not go together. */
 redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
                                    redtune_problem *out, redtune_error *err);
+
+/* REDTUNE_INVALID for segments or a list beside other extents. */
+redtune_status rdt_options_check_segments(const rdt_options *options, redtune_error *err);
 
 /* Sets which problems the query, whose members for them are zero, is about: of several ops or
  * dtypes the first counts. --count is of whole arrays; --axis without --shape stands for all rows,

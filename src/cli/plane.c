@@ -40,7 +40,8 @@ static uint64_t cols_of(const redtune_problem *problem) {
 bool rdt_plane_takes(const redtune_tuned *result) {
     const redtune_problem at = rdt_shape_complete(&result->problem);
     const redtune_layouts layout = rdt_shape_layout(&at);
-    if (layout == REDTUNE_LAYOUT_WHOLE || at.step != at.inner) return false;
+    if (layout != REDTUNE_LAYOUT_ROWS && layout != REDTUNE_LAYOUT_COLUMNS) return false;
+    if (at.step != at.inner) return false;
     return at.outer == 1 || (layout == REDTUNE_LAYOUT_ROWS && at.outer_step == at.count);
 }
 

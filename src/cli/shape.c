@@ -81,6 +81,11 @@ redtune_problem rdt_shape_complete(const redtune_problem *problem) {
     redtune_problem complete = *problem;
     if (!complete.outer) complete.outer = 1;
     if (!complete.inner) complete.inner = 1;
+    if (complete.segmented) {
+        if (!complete.median) complete.median = complete.count;
+        if (!complete.greatest) complete.greatest = complete.count;
+        return complete;
+    }
     if (!complete.step) complete.step = complete.inner;
     if (!complete.outer_step) complete.outer_step = complete.count * complete.inner;
     return complete;
@@ -88,6 +93,9 @@ redtune_problem rdt_shape_complete(const redtune_problem *problem) {
 
 redtune_layouts rdt_shape_layout(const redtune_problem *problem) {
     const redtune_problem complete = rdt_shape_complete(problem);
+    if (problem->segmented)
+        return problem->segmented == REDTUNE_SEGMENTED_ALL ? REDTUNE_LAYOUT_LIST
+                                                           : REDTUNE_LAYOUT_RAGGED;
     if (complete.inner > 1 || complete.step > 1) return REDTUNE_LAYOUT_COLUMNS;
     return complete.outer > 1 ? REDTUNE_LAYOUT_ROWS : REDTUNE_LAYOUT_WHOLE;
 }
@@ -96,6 +104,8 @@ const char *rdt_shape_layout_name(const redtune_problem *problem) {
     switch (rdt_shape_layout(problem)) {
     case REDTUNE_LAYOUT_ROWS: return "rows";
     case REDTUNE_LAYOUT_COLUMNS: return "columns";
+    case REDTUNE_LAYOUT_RAGGED: return "ragged";
+    case REDTUNE_LAYOUT_LIST: return "list";
     default: return "whole";
     }
 }
@@ -134,9 +144,32 @@ static int print_array(char out[RDT_SHAPE_BYTES], const redtune_problem *of, boo
     return layout == REDTUNE_LAYOUT_WHOLE ? -1 : several;
 }
 
+/* "4Kx1000", "4Kx1000:20:300K", as rdt_lengths_read_next takes it. */
+static void print_segments(char out[RDT_SHAPE_BYTES], const redtune_problem *of, bool in_full) {
+    char outer[RDT_NUMBER_BYTES], count[RDT_NUMBER_BYTES], median[RDT_NUMBER_BYTES];
+    char greatest[RDT_NUMBER_BYTES];
+    const bool equal = of->median == of->count && of->greatest == of->count;
+    print_number(outer, of->outer, in_full);
+    print_number(count, of->count, in_full);
+    print_number(median, of->median, in_full);
+    print_number(greatest, of->greatest, in_full);
+    snprintf(out, RDT_SHAPE_BYTES, "%sx%s%s%s%s%s", outer, count, equal ? "" : ":",
+             equal ? "" : median, equal ? "" : ":", equal ? "" : greatest);
+}
+
+static const char *name_segments(const redtune_problem *of) {
+    return of->segmented == REDTUNE_SEGMENTED_ALL ? "list" : "segments";
+}
+
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
     const redtune_problem complete = rdt_shape_complete(problem);
     char pitches[PITCH_BYTES];
+    if (problem->segmented) {
+        char segments[RDT_SHAPE_BYTES];
+        print_segments(segments, &complete, false);
+        snprintf(out, RDT_SHAPE_BYTES, "%.150s %s", segments, name_segments(problem));
+        return;
+    }
     print_pitches(pitches, &complete, false);
     int axis = print_array(out, &complete, false);
     size_t length = strlen(out);
@@ -145,9 +178,15 @@ void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) 
 
 void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full) {
     const redtune_problem complete = rdt_shape_complete(problem);
-    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES], along[32] = "";
-    print_pitches(pitches, &complete, in_full);
-    int axis = print_array(array, &complete, in_full);
+    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[32] = "";
+    int axis = -1;
+    if (problem->segmented) {
+        print_segments(array, &complete, in_full);
+        snprintf(along, sizeof along, " %s", name_segments(problem));
+    } else {
+        print_pitches(pitches, &complete, in_full);
+        axis = print_array(array, &complete, in_full);
+    }
     if (axis >= 0) snprintf(along, sizeof along, " along axis %d", axis);
     snprintf(out, RDT_SHAPE_BYTES, "%s%s of %.70s %s%s%s%s",
              problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? "compensated " : "",

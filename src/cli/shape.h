@@ -40,10 +40,11 @@ redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes
 /* The extents with what their zeros stand for in their place. */
 redtune_problem rdt_shape_complete(const redtune_problem *problem);
 redtune_layouts rdt_shape_layout(const redtune_problem *problem);
-/* "whole", "rows" or "columns". */
+/* "whole", "rows", "columns", "ragged" or "list". */
 const char *rdt_shape_layout_name(const redtune_problem *problem);
 
-/* "1M" of a whole array; "1Kx4K axis 1", "64x512x512 axis 1", "1000x1000 axis 1 pitch 1K". */
+/* "1M" of a whole array; "1Kx4K axis 1", "64x512x512 axis 1", "1000x1000 axis 1 pitch 1K";
+ * "4Kx1000 segments", "4Kx1000:20:300K list". */
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem);
 /* "sum of 1M f32", "sum of 1Kx4K f32 along axis 1"; in_full: "sum of 1048576 f32". */
 void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full);

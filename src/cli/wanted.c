@@ -2,6 +2,7 @@
 #include "cli/wanted.h"
 
 #include <stdlib.h>
+#include "cli/lengths.h"
 #include "cli/message.h"
 #include "redtune/tools.h"
 
@@ -32,6 +33,8 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
     if (sizes && options->shape) return refuse_pair("size", "shape", whole, err);
     if (sizes && (rows || cols)) return refuse_pair("size", rows ? "rows" : "cols", whole, err);
     if (sizes && axis) return refuse_pair("size", "axis", whole, err);
+    redtune_status status = rdt_options_check_segments(options, err);
+    if (status) return status;
     if (options->shape && (rows || cols))
         return refuse_pair("shape", rows ? "rows" : "cols", two, err);
     if (rows != cols)
@@ -52,11 +55,8 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
 
 /* ---- the shapes ---------------------------------------------------------------------------- */
 
-static redtune_status add_shape(listing *self, const rdt_shape_array *shape, redtune_error *err) {
-    redtune_problem problem = {.op = self->op,
-                               .dtype = self->dtype,
-                               .order = self->options->order,
-                               .accuracy = self->options->accuracy};
+static redtune_status keep_problem(listing *self, const redtune_problem *problem,
+                                   redtune_error *err) {
     if (self->count == self->capacity) {
         const size_t capacity = self->capacity ? 2 * self->capacity : 64;
         redtune_problem *problems = realloc(self->problems, capacity * sizeof *problems);
@@ -65,8 +65,32 @@ static redtune_status add_shape(listing *self, const rdt_shape_array *shape, red
         self->problems = problems;
         self->capacity = capacity;
     }
+    self->problems[self->count++] = *problem;
+    return REDTUNE_OK;
+}
+
+static redtune_problem begin_problem(const listing *self) {
+    return (redtune_problem){.op = self->op,
+                             .dtype = self->dtype,
+                             .order = self->options->order,
+                             .accuracy = self->options->accuracy};
+}
+
+static redtune_status add_shape(listing *self, const rdt_shape_array *shape, redtune_error *err) {
+    redtune_problem problem = begin_problem(self);
     redtune_status status = rdt_shape_fold(shape, &self->options->axes, &problem, err);
-    if (!status) self->problems[self->count++] = problem;
+    return status ? status : keep_problem(self, &problem, err);
+}
+
+static redtune_status add_segments(listing *self, const char *list, redtune_segmented segmented,
+                                   redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (bool more = true; !status && more;) {
+        redtune_problem problem = begin_problem(self);
+        problem.segmented = segmented;
+        status = rdt_lengths_read_next(&list, &problem, &more, err);
+        if (!status && more) status = keep_problem(self, &problem, err);
+    }
     return status;
 }
 
@@ -106,7 +130,14 @@ static redtune_status cross_shapes(listing *self, redtune_error *err) {
     for (size_t i = 0; !status && i < op_count * dtype_count; i++) {
         self->op = ops[i / dtype_count];
         self->dtype = dtypes[i % dtype_count];
-        status = options->shape ? add_arrays(self, err) : add_matrices(self, err);
+        if (options->shape)
+            status = add_arrays(self, err);
+        else if (options->rows.count_count)
+            status = add_matrices(self, err);
+        if (!status && options->segments)
+            status = add_segments(self, options->segments, REDTUNE_SEGMENTED_EACH, err);
+        if (!status && options->list)
+            status = add_segments(self, options->list, REDTUNE_SEGMENTED_ALL, err);
     }
     return status;
 }
@@ -123,6 +154,8 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"rows", options->rows.count_count},
                   {"cols", options->cols.count_count},
                   {"shape", options->shape},
+                  {"segments", options->segments},
+                  {"list", options->list},
                   {"axis", options->axes.count},
                   {"order", options->order != REDTUNE_ORDER_FREE},
                   {"accuracy", options->accuracy != REDTUNE_ACCURACY_PLAIN}};
@@ -161,8 +194,9 @@ static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
 static bool is_same(const redtune_problem *x, const redtune_problem *y) {
     const redtune_problem a = rdt_shape_complete(x), b = rdt_shape_complete(y);
     return a.op == b.op && a.dtype == b.dtype && a.result == b.result && a.order == b.order &&
-           a.accuracy == b.accuracy && a.count == b.count && a.outer == b.outer &&
-           a.inner == b.inner && a.step == b.step && (a.outer == 1 || a.outer_step == b.outer_step);
+           a.accuracy == b.accuracy && a.segmented == b.segmented && a.count == b.count &&
+           a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
+           (a.outer == 1 || a.outer_step == b.outer_step);
 }
 
 /* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.
@@ -195,7 +229,8 @@ rdt_wanted_gain rdt_wanted_compare(const rdt_wanted *wanted, const redtune_tuned
 
 redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redtune_error *err) {
     static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
-    const bool shapes = options->shape || options->rows.count_count;
+    const bool shapes =
+        options->shape || options->rows.count_count || options->segments || options->list;
     const bool sizes = options->op_count || options->dtype_count || options->sizes.count_count;
     listing self = {.options = options};
     if (options->recorded) return list_recorded(options, out, err);

@@ -97,6 +97,7 @@ void rdt_recording_settle(rdt_recording *recording) {
     X(result, false, false)                                                                        \
     X(order, false, false)                                                                         \
     X(accuracy, false, false)                                                                      \
+    X(layout, false, false)                                                                        \
     X(count, true, true)                                                                           \
     X(outer, true, false)                                                                          \
     X(inner, true, false)                                                                          \
@@ -248,6 +249,10 @@ static redtune_status read_problem_line(const char *line, const char *end, redtu
     if (!status && accuracy < 0)
         status = rdt_fail(err, REDTUNE_INVALID, 0, "its accuracy is unknown");
     problem->accuracy = (redtune_accuracy)accuracy;
+    const int layout =
+        said.there[MEMBER_layout] ? rdt_problem_find_layout(said.text[MEMBER_layout]) : 0;
+    if (!status && layout < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its layout is unknown");
+    problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
     if (!status) status = rdt_problem_resolve(problem, problem, err);
     if (!status) *out = recorded;
     return status;
@@ -255,18 +260,22 @@ static redtune_status read_problem_line(const char *line, const char *end, redtu
 
 static void write_problem_line(rdt_text *text, const redtune_recorded *recorded) {
     const redtune_problem *problem = &recorded->problem;
-    const rdt_extents extents = rdt_problem_extents(problem);
+    const rdt_extents extents = rdt_problem_segments_shape(problem);
     const double most = 9e18; /* fits in 63 bits */
+    char layout[NAME_BYTES] = "";
+    if (problem->segmented)
+        snprintf(layout, sizeof layout, "\"layout\":\"%s\",",
+                 rdt_problem_layout_name(rdt_problem_layout(problem)));
     rdt_text_addf(
         text,
-        "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s%s\"count\":%" PRIu64
+        "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s%s%s\"count\":%" PRIu64
         ",\"outer\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"outer_step\":%" PRIu64 ",\"step\":%" PRIu64
         ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"match\":\"%s\"}\n",
         redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
         redtune_dtype_name(problem->result),
         problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "",
         problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? "\"accuracy\":\"compensated\"," : "",
-        extents.count, extents.outer, extents.inner, extents.outer_step, extents.step,
+        layout, extents.count, extents.outer, extents.inner, extents.outer_step, extents.step,
         recorded->calls, (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
 }
 

@@ -7,6 +7,9 @@
 /* How many segments a run may have at most, by list or by other tables. */
 uint64_t rdt_list_count_max(void);
 uint64_t rdt_list_count(const redtune_list *list);
+/* What its arrays' lengths are like: those of a problem of all of them, with steps for the greatest
+ * and the median. */
+rdt_extents rdt_list_shape(const redtune_list *list);
 /* Its tables, for a run of a plan of rt over elements of the dtype. */
 redtune_status rdt_list_take(const redtune_list *list, const redtune *rt, redtune_dtype dtype,
                              rdt_segments *out, redtune_error *err);

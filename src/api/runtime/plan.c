@@ -65,9 +65,8 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
     resolved.config = NULL; /* the caller's */
     plan->problem = resolved;
     atomic_init(&plan->now, plan->first);
-    /* What is pinned, a part of something or of segments is nothing to tune. */
-    if (rt->recorder && !yield && !resolved.segmented &&
-        plan->first->info.match != REDTUNE_MATCH_PINNED)
+    /* What is pinned or a part of something is nothing to tune. */
+    if (rt->recorder && !yield && plan->first->info.match != REDTUNE_MATCH_PINNED)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;

@@ -152,6 +152,14 @@ static redtune_status check_pointers(const rdt_context *context, const segments_
     return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
 }
 
+/* What a recording notes of a run. Lengths that only the tables have are those of the problem. */
+static rdt_extents shape_of(const redtune_plan *plan, const redtune_segments *segments) {
+    rdt_extents shape = rdt_problem_segments_shape(&plan->problem);
+    if (segments->list) return rdt_list_shape(segments->list);
+    shape.outer = segments->count;
+    return shape;
+}
+
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
                                          struct CUstream_st *stream, redtune_error *err) {
     if (!plan || !segments)
@@ -173,6 +181,10 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
     if (!status) status = rdt_plan_start(plan, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
+    if (plan->tally && !status) {
+        const rdt_extents shape = shape_of(plan, segments);
+        rdt_recorder_count(plan->tally, &shape);
+    }
     return status;
 }
 
