@@ -1,5 +1,5 @@
-/* Plane: the shapes of a class of rows or columns: how far apart they are, and which is beside
- * which.
+/* Plane: the shapes of a class of rows, columns or segments: how far apart they are, and which is
+ * beside which.
  *
  * All distances are on a log scale, as those of the runtime are, which takes the nearest measured
  * shape. A shape of another alignment says less, so it counts as further away. */
@@ -32,9 +32,15 @@ static double doublings(uint64_t from, uint64_t to) {
     return log2((double)(to ? to : 1) / (double)(from ? from : 1));
 }
 
+/* Segments, of lists, too, which have one result. */
+static uint64_t parts_of(const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_extents(problem);
+    return extents.outer * extents.inner;
+}
+
 rdt_side rdt_plane_side(const redtune_problem *here, const redtune_problem *there) {
     const double count = doublings(here->count, there->count);
-    const double results = doublings(rdt_problem_results(here), rdt_problem_results(there));
+    const double results = doublings(parts_of(here), parts_of(there));
     if (fabs(count) < here_within && fabs(results) < here_within) return RDT_SIDE_HERE;
     if (fabs(count) >= fabs(results)) return count > 0 ? RDT_SIDE_MORE_COUNT : RDT_SIDE_LESS_COUNT;
     return results > 0 ? RDT_SIDE_MORE_RESULTS : RDT_SIDE_LESS_RESULTS;
@@ -53,7 +59,10 @@ double rdt_plane_distance(const redtune_problem *a, const redtune_problem *b) {
 static double remoteness(const redtune_problem *a, const redtune_problem *b) {
     const double count = doublings(a->count, b->count), outer = doublings(a->outer, b->outer);
     const double inner = doublings(a->inner, b->inner);
-    const double apart = sqrt(count * count + outer * outer + inner * inner);
+    const rdt_lengths of_a = rdt_problem_segments_lengths(a);
+    const rdt_lengths of_b = rdt_problem_segments_lengths(b);
+    const double skew = a->segmented ? doublings(of_a.greatest, of_b.greatest) - count : 0;
+    const double apart = sqrt(count * count + outer * outer + inner * inner + skew * skew);
     const bool alike = rdt_problem_alignment(a) == rdt_problem_alignment(b);
     return apart > beside_within ? HUGE_VAL : apart + (alike ? 0 : other_alignment);
 }

@@ -1,5 +1,5 @@
-/* Plane: the shapes of a class of rows or columns: how far apart they are, and which is beside
- * which. */
+/* Plane: the shapes of a class of rows, columns or segments: how far apart they are, and which is
+ * beside which. */
 #pragma once
 
 #include <stdbool.h>
