@@ -201,12 +201,14 @@ def configure(
 ) -> None: ...
 def tune(
     op: Any = "sum", dtype: Any = None, size: Any = None, shape: Any = None, axis: Any = None, *,
-    device: Any = None, effort: Optional[str] = None, budget: Optional[float] = None,
-    again: bool = False, database: Any = None, ops: Any = None, quiet: bool = True
+    order: Order = None, device: Any = None, effort: Optional[str] = None,
+    budget: Optional[float] = None, again: bool = False, database: Any = None, ops: Any = None,
+    quiet: bool = True
 ) -> _tuning.Winners: ...
 def explain(
     op: str = "sum", dtype: str = "f32", count: Optional[int] = None, shape: Any = None,
-    axis: Any = None, *, device: Any = None, gpu: Optional[str] = None, database: Any = None
+    axis: Any = None, *, order: Order = None, device: Any = None, gpu: Optional[str] = None,
+    database: Any = None, ops: Any = None
 ) -> _tuning.Explanation: ...
 def show(
     op: Any = None, dtype: Any = None, *, gpu: Optional[str] = None, shipped: bool = False,

@@ -150,22 +150,25 @@ def tune(
 
 
 def explain(
-    op="sum", dtype="f32", count=None, shape=None, axis=None, *, device=None, gpu=None,
-    database=None,
+    op="sum", dtype="f32", count=None, shape=None, axis=None, *, order=None, device=None,
+    gpu=None, database=None, ops=None,
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 
-    count: the elements of a whole array; or shape and axis. device: a GPU here; gpu: a model by
-    its name, such as "H200", which need not be here. Returns a dictionary that prints as a table.
+    count: the elements of a whole array; or shape and axis. order: "fixed" or None, as for the
+    functions. device: a GPU here; gpu: a model by its name, such as "H200", which need not be
+    here. database, ops: as for redtune.tune. Returns a dictionary that prints as a table.
 
     >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200")["gpu"]
     'NVIDIA H200'
+    >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200", order="fixed")["family"]
+    'ordered'
     """
     if device is None and gpu is None:
         device = _settings.device
     words = _options(
-        op=op, dtype=dtype, count=count, shape=_shape(shape), axis=axis, device=device, gpu=gpu,
-        db=database, json=True,
+        op=op, dtype=dtype, count=count, shape=_shape(shape), axis=axis, order=order,
+        device=device, gpu=gpu, db=database, ops=ops, json=True,
     )  # fmt: skip
     return Explanation(json.loads(_run("explain", *words)))
 

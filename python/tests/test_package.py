@@ -1,7 +1,9 @@
 """Package: importing it, its command, its examples, and what its functions say of themselves."""
 
+import ast
 import doctest
 import importlib.util
+import inspect
 import os
 import pathlib
 import subprocess
@@ -85,6 +87,24 @@ class Package(unittest.TestCase):
         stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
         for name in redtune.__all__:
             self.assertRegex(stubs, rf"\n(class {name}[(:]|def {name}\(|{name}: )", name)
+
+
+    def test_stubs_have_the_functions_arguments(self):
+        stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
+        compared = 0
+        for stub in ast.parse(stubs).body:
+            if not isinstance(stub, ast.FunctionDef):
+                continue
+            arguments = stub.args
+            names = [each.arg for each in arguments.args + arguments.kwonlyargs]
+            has = [
+                each.name
+                for each in inspect.signature(getattr(redtune, stub.name)).parameters.values()
+                if each.kind != each.VAR_KEYWORD
+            ]
+            self.assertEqual(names, has, stub.name)
+            compared += 1
+        self.assertGreater(compared, 6)
 
 
 class Pages(unittest.TestCase):
