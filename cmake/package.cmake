@@ -39,9 +39,10 @@ if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
     set(manual ${PROJECT_BINARY_DIR}/manual)
     set(headers redtune.h problem.h input.h list.h team.h tune.h records.h tools.h) # in the page's order
     list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/redtune/)
-    set(parts manual.sh redtune.1.awk redtune.1.tail redtune.3.awk)
+    set(parts manual.sh completion.awk redtune.1.awk redtune.1.tail redtune.3.awk)
     list(TRANSFORM parts PREPEND ${PROJECT_SOURCE_DIR}/packaging/)
     add_custom_command(OUTPUT ${manual}/redtune.1 ${manual}/redtune.3 ${manual}/redtune.bash
+        ${manual}/redtune.zsh ${manual}/redtune.fish
         COMMAND sh ${PROJECT_SOURCE_DIR}/packaging/manual.sh $<TARGET_FILE:redtune-command>
                 ${PROJECT_VERSION} ${manual} ${headers}
         DEPENDS redtune-command ${headers} ${parts} VERBATIM COMMENT "Writing the manual")
@@ -50,6 +51,9 @@ if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
     install(FILES ${manual}/redtune.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
     install(FILES ${manual}/redtune.bash RENAME redtune
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${manual}/redtune.zsh RENAME _redtune
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${manual}/redtune.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 # What is installed, and nothing else: no tests, no examples.

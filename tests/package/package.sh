@@ -75,12 +75,32 @@ for option in $("$prefix/bin/redtune" tune --help | grep -o -- '--[a-z-]*' | sor
     grep -q -- "${option//-/\\\\-}" "$prefix/share/man/man1/redtune.1" ||
         fail "redtune(1) lacks $option"
 done
-completed=$(bash -c "source '$prefix/share/bash-completion/completions/redtune'
-    COMP_WORDS=(redtune emit --f); COMP_CWORD=2; _redtune; echo \"\${COMPREPLY[*]}\"")
-[ "$completed" = --family ] || fail "completion of 'redtune emit --f' gives '$completed'"
-completed=$(bash -c "source '$prefix/share/bash-completion/completions/redtune'
-    COMP_WORDS=(redtune doc); COMP_CWORD=1; _redtune; echo \"\${COMPREPLY[*]}\"")
-[ "$completed" = doctor ] || fail "completion of 'redtune doc' gives '$completed'"
+
+# completes WANTED INDEX WORD...: what bash offers in place of the word at that index.
+completes() {
+    local wanted=$1 index=$2 got
+    shift 2
+    got=$(bash -c "source '$prefix/share/bash-completion/completions/redtune'
+        compopt() { :; }
+        COMP_WORDS=(\"\$@\"); COMP_CWORD=$index; _redtune; echo \"\${COMPREPLY[*]}\"" bash "$@")
+    [ "$got" = "$wanted" ] || fail "completion of '$*' gives '$got', not '$wanted'"
+}
+completes --family 2 redtune emit --f
+completes doctor 1 redtune doc
+completes 'mean mean_var' 3 redtune reduce --op mea
+completes 'sum,mean sum,mean_var' 2 redtune --op sum,mea
+completes mean_var 3 redtune --op = mean_
+completes 'free fixed' 3 redtune explain --order f
+completes bf16 3 redtune tune --dtype b
+completes columns 3 redtune emit --family c
+completes '' 3 redtune reduce --db x
+! command -v zsh >/dev/null || zsh -n "$prefix/share/zsh/site-functions/_redtune" ||
+    fail "zsh cannot read its completion"
+if command -v fish >/dev/null; then
+    file=$prefix/share/fish/vendor_completions.d/redtune.fish
+    got=$(fish -c "source $file; complete -C 'redtune --op sum,mea'" | cut -f 1 | tr '\n' ' ')
+    [ "$got" = 'sum,mean sum,mean_var ' ] || fail "fish completes 'redtune --op sum,mea' by '$got'"
+fi
 
 # ---- CUDA's two headers --------------------------------------------------------------------
 mkdir "$folder/headers"
