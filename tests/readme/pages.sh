@@ -67,6 +67,7 @@ adapt() {
     local line=$1
     case $line in
     "./bootstrap test"* | ctest* | cpack*) return ;;        # the suite, and what package.install runs
+    "./bootstrap wheel"*) return ;;                         # fetches another compiler, and takes minutes
     nvcc*) return ;;                                        # needs the CUDA Toolkit and a GPU
     *fuzz*) return ;;                                       # needs clang and its fuzzer
     sqlite3*) command -v sqlite3 >/dev/null || return ;;
