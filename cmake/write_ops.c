@@ -29,8 +29,9 @@ static void write_table(FILE *file, const rdt_op_table *table) {
         fprintf(file, "(rdt_result_class)%d, (rdt_combines)%d, %d, %d, %d, %d, %d, ",
                 (int)op->result, (int)op->combines, op->power, op->f64_from, op->lost_bits,
                 op->tolerance, op->values);
-        fprintf(file, "%d, %d, %d, %d, %d, %d, %d, %d, {", op->inputs, op->outputs, op->parameters,
-                op->indexed, op->ignores_nan, op->bools, op->resumes, op->compensated);
+        fprintf(file, "%d, %d, %d, %d, %d, %d, %d, %d, %d, {", op->inputs, op->outputs,
+                op->parameters, op->indexed, op->ignores_nan, op->bools, op->resumes,
+                op->compensated, op->exact);
         for (int j = 0; j < op->outputs; j++) {
             fputc('{', file);
             write_text(file, op->output[j].name);

@@ -29,13 +29,14 @@
 --                   data, by this many units in the last place of the accumulator at the result's
 --                   magnitude, or at 1 where that is larger; or 0. Test data have no sign then
 --   compensated     make gives accumulators of two terms, where t.accuracy asks for them
+--   exact           likewise accumulators that lose nothing
 --   resumes         its results say what the accumulator was, so that a run can go on from what
 --                   d_out holds
 --   indexed         looks for an element's place
 --   ignores_nan     a NaN among the elements changes nothing
 --   bools           takes bools, stored as u8, for what they are
 -- and make(t), which is given the dtype, the result's dtype, the GPU architecture (90 is sm_90), the
--- accuracy ("plain", "compensated") and whether the kernel is the one that others are held against
+-- accuracy ("plain", "compensated", "exact") and whether the kernel is the one that others are held against
 -- (exact), and returns:
 --   acc                 the accumulator (lib/accumulator.lua)
 --   identity            combines with any a to a
@@ -48,7 +49,9 @@
 -- and, where combine costs more than a sum, or whole words of several elements go faster than
 -- elements, one of:
 --   part = { c, declare, halves, zero, take(p, x), widen(p) }   what a thread takes its elements
---                                      into, of so many 32 bits; widen makes an accumulator of it
+--                                      into, of so many 32 bits; widen makes an accumulator of it.
+--                                      One with shared_bytes keeps as many of each thread in shared
+--                                      memory, by its functions: a thread has one at a time
 --   narrow = { c, zero, step(n, w, per_word, v) }   a small sum that takes up words (of the second
 --                                      input v) for the length of a tile, and is then mapped to an
 --                                      accumulator by widen(n)

@@ -2,6 +2,7 @@
 #include "rational.h"
 
 #include <math.h>
+#include "model/scalar.h"
 
 static const uint64_t pending_max = 1u << 30;
 
@@ -94,17 +95,17 @@ static double round_to(const rational *self, int digits, int least, int most) {
     integer += bit_of(&size, from - 1) && (rest || integer & 1);
     const double real = ldexp((double)integer, from - RATIONAL_BEHIND);
     const double out = real >= ldexp(1, most) ? (double)INFINITY : real;
-    return negative && out != 0 ? -out : out;
+    return negative ? -out : out;
 }
 
 redtune_value rational_round(const rational *self, redtune_dtype dtype) {
-    redtune_value out = {.u64 = 0};
-    const bool wide = dtype == REDTUNE_F64;
     double real = self->special;
-    if (real == 0) real = wide ? round_to(self, 53, -1074, 1024) : round_to(self, 24, -149, 128);
-    if (wide)
-        out.f64 = real;
-    else
-        out.f32 = (float)real;
-    return out;
+    if (real != 0) return rdt_scalar_from_real(dtype, real);
+    switch (dtype) {
+    case REDTUNE_F16: real = round_to(self, 11, -24, 16); break;
+    case REDTUNE_BF16: real = round_to(self, 8, -133, 128); break;
+    case REDTUNE_F32: real = round_to(self, 24, -149, 128); break;
+    default: real = round_to(self, 53, -1074, 1024); break;
+    }
+    return rdt_scalar_from_real(dtype, real);
 }

@@ -19,5 +19,6 @@ typedef struct rational {
 void rational_add(rational *self, double x, double y);
 /* To within 2^-63 of it; infinite or NaN if what was added is. */
 long double rational_real(const rational *self);
-/* The nearest f32 or f64, ties to even, infinite beyond the largest. A zero is +0. */
+/* The nearest number of a float dtype, ties to even, infinite beyond the largest. A sum that is
+ * zero is +0. */
 redtune_value rational_round(const rational *self, redtune_dtype dtype);

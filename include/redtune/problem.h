@@ -125,7 +125,10 @@ typedef enum redtune_accuracy {
     REDTUNE_ACCURACY_PLAIN = 0, /* each addition rounds, as docs/ops.md says */
     /* What additions lose is added up beside the sum. For sums, means, dots and norms of floats;
      * others whose accumulators round are refused. */
-    REDTUNE_ACCURACY_COMPENSATED
+    REDTUNE_ACCURACY_COMPENSATED,
+    /* The result that is nearest to the exact one, in whatever order. For sums of floats, of whole
+     * arrays and rows. */
+    REDTUNE_ACCURACY_EXACT
 } redtune_accuracy;
 
 /* What the runs of a plan may do beside, or-ed: each needs a kernel of its own. */

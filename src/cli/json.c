@@ -85,8 +85,8 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     const redtune_problem complete = rdt_shape_complete(problem);
     rdt_json_text(json, "layout", rdt_shape_layout_name(problem));
     if (problem->order == REDTUNE_ORDER_FIXED) rdt_json_text(json, "order", "fixed");
-    if (problem->accuracy == REDTUNE_ACCURACY_COMPENSATED)
-        rdt_json_text(json, "accuracy", "compensated");
+    if (problem->accuracy != REDTUNE_ACCURACY_PLAIN)
+        rdt_json_text(json, "accuracy", rdt_shape_accuracy_name(problem));
     rdt_json_count(json, "outer", complete.outer);
     rdt_json_count(json, "inner", complete.inner);
     rdt_json_count(json, problem->segmented ? "greatest" : "outer_step", complete.outer_step);

@@ -126,7 +126,7 @@ const rdt_option rdt_option_table[] = {
     {"order", 0, "ORDER", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_order, MEMBER(order),
      "of combining: free, or fixed, whose bits never change (default: free)"},
     {"accuracy", 0, "ACCURACY", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_accuracy,
-     MEMBER(accuracy), "of sums of floats: plain, or compensated (default: plain)"},
+     MEMBER(accuracy), "of sums of floats: plain, compensated or exact (default: plain)"},
     {"family", 0, "NAME", RDT_EMIT, take_string, MEMBER(family),
      "the template (default: the first that has the op and dtype)"},
     {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_string, MEMBER(config),
@@ -262,11 +262,13 @@ static redtune_status take_order(rdt_options *options, const rdt_option *row, co
 
 static redtune_status take_accuracy(rdt_options *options, const rdt_option *row, const char *value,
                                     redtune_error *err) {
-    const bool compensated = !strcmp(value, "compensated");
-    if (!compensated && strcmp(value, "plain"))
-        return wrong(row, value, "give plain or compensated", err);
-    options->accuracy = compensated ? REDTUNE_ACCURACY_COMPENSATED : REDTUNE_ACCURACY_PLAIN;
-    return REDTUNE_OK;
+    redtune_problem named = {.accuracy = REDTUNE_ACCURACY_PLAIN};
+    for (; named.accuracy <= REDTUNE_ACCURACY_EXACT; named.accuracy++)
+        if (!strcmp(value, rdt_shape_accuracy_name(&named))) {
+            options->accuracy = named.accuracy;
+            return REDTUNE_OK;
+        }
+    return wrong(row, value, "give plain, compensated or exact", err);
 }
 
 static redtune_status take_seed(rdt_options *options, const rdt_option *row, const char *value,

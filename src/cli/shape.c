@@ -110,6 +110,14 @@ const char *rdt_shape_layout_name(const redtune_problem *problem) {
     }
 }
 
+const char *rdt_shape_accuracy_name(const redtune_problem *problem) {
+    switch (problem->accuracy) {
+    case REDTUNE_ACCURACY_COMPENSATED: return "compensated";
+    case REDTUNE_ACCURACY_EXACT: return "exact";
+    default: return "plain";
+    }
+}
+
 static void print_number(char out[RDT_NUMBER_BYTES], uint64_t number, bool in_full) {
     if (in_full)
         snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, number);
@@ -188,8 +196,9 @@ void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *proble
         axis = print_array(array, &complete, in_full);
     }
     if (axis >= 0) snprintf(along, sizeof along, " along axis %d", axis);
-    snprintf(out, RDT_SHAPE_BYTES, "%s%s of %.70s %s%s%s%s",
-             problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? "compensated " : "",
+    const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
+    snprintf(out, RDT_SHAPE_BYTES, "%s%s%s of %.70s %s%s%s%s",
+             plain ? "" : rdt_shape_accuracy_name(problem), plain ? "" : " ",
              redtune_op_name(problem->op), array, redtune_dtype_name(problem->dtype), along,
              pitches, problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }

@@ -42,6 +42,8 @@ redtune_problem rdt_shape_complete(const redtune_problem *problem);
 redtune_layouts rdt_shape_layout(const redtune_problem *problem);
 /* "whole", "rows", "columns", "ragged" or "list". */
 const char *rdt_shape_layout_name(const redtune_problem *problem);
+/* "plain", "compensated" or "exact". */
+const char *rdt_shape_accuracy_name(const redtune_problem *problem);
 
 /* "1M" of a whole array; "1Kx4K axis 1", "64x512x512 axis 1", "1000x1000 axis 1 pitch 1K";
  * "4Kx1000 segments", "4Kx1000:20:300K list". */

@@ -42,9 +42,10 @@ void rdt_table_add_row(rdt_table *table, const char *const cells[]) {
 void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem) {
     char shape[RDT_SHAPE_BYTES];
     rdt_shape_print(shape, problem);
-    rdt_table_add(table, "%s%s%s", redtune_op_name(problem->op),
-                  problem->order == REDTUNE_ORDER_FIXED ? ", fixed" : "",
-                  problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? ", compensated" : "");
+    const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
+    rdt_table_add(table, "%s%s%s%s", redtune_op_name(problem->op),
+                  problem->order == REDTUNE_ORDER_FIXED ? ", fixed" : "", plain ? "" : ", ",
+                  plain ? "" : rdt_shape_accuracy_name(problem));
     rdt_table_add(table, "%s", redtune_dtype_name(problem->dtype));
     rdt_table_add(table, "%s", shape);
 }

@@ -175,6 +175,7 @@ void rdt_op_reader_read_entry(lua_State *state, const char *file, const char *ke
     out->bools = read_flag(state, "bools");
     out->resumes = read_flag(state, "resumes");
     out->compensated = read_flag(state, "compensated");
+    out->exact = read_flag(state, "exact");
     read_dtypes(state, &of, out);
     lua_getfield(state, -1, "make");
     if (!lua_isfunction(state, -1)) luaL_error(state, "%s: %s has no function make", file, key);

@@ -83,7 +83,7 @@ typedef struct rdt_op_traits {
     int tolerance;
     int values;
     int inputs, outputs, parameters; /* how many; at least 1 input and 1 output */
-    bool indexed, ignores_nan, bools, resumes, compensated;
+    bool indexed, ignores_nan, bools, resumes, compensated, exact;
     rdt_op_output output[RDT_OP_OUTPUTS_MAX];
     rdt_op_parameter parameter[RDT_OP_PARAMETERS_MAX];
     unsigned dtypes;        /* those that the op is for: 1 << dtype, or'ed; 0: all */

@@ -347,6 +347,14 @@ bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *dom
            rdt_problem_reach(problem) <= domain->reach;
 }
 
+/* Values of accurate and plain sums: templates/lib/compensated.lua and superaccumulator.lua. */
+static int sum_bytes(const redtune_problem *problem, int values) {
+    const bool wide = rdt_problem_accumulator(problem) == REDTUNE_F64;
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT) return wide ? 276 : 48;
+    if (problem->accuracy == REDTUNE_ACCURACY_COMPENSATED) values *= 2;
+    return values * (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
+}
+
 /* Values are compared, and bits combined, in 32 bits at least. */
 int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
@@ -356,9 +364,7 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     if (op->indexed) return 16; /* a key and an index of 8, aligned to that */
     switch (op->result) {
     case RDT_RESULT_SUM:
-    case RDT_RESULT_MEAN:
-        return (problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? 2 : 1) * op->values *
-               (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
+    case RDT_RESULT_MEAN: return sum_bytes(problem, op->values);
     case RDT_RESULT_INDEX: return 16;
     case RDT_RESULT_TRUTH: return 4;
     case RDT_RESULT_COUNT: return 8;

@@ -25,12 +25,14 @@
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
 #define RDT_ACCURACY_LIST(X)                                                                       \
     X(REDTUNE_ACCURACY_PLAIN, "plain")                                                             \
-    X(REDTUNE_ACCURACY_COMPENSATED, "compensated") /* docs/accuracy.md, as the others */
+    X(REDTUNE_ACCURACY_COMPENSATED, "compensated") /* docs/accuracy.md, as the next */             \
+    X(REDTUNE_ACCURACY_EXACT, "exact")
 /* Order and accuracy by one name, which a measurement is stored with. */
 #define RDT_ORDERING_LIST(X)                                                                       \
     X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_PLAIN, "free")                                          \
     X(REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, "fixed")                                        \
-    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_COMPENSATED, "compensated")
+    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_COMPENSATED, "compensated")                             \
+    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, "exact")
 
 /* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
@@ -64,8 +66,8 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 /* Whether the order in which elements are combined shows in the result's bits. */
 bool rdt_problem_shows_order(const redtune_problem *problem);
-/* Makes order and accuracy the usual ones where they do not show; else REDTUNE_UNSUPPORTED for an
- * accuracy that there are no kernels of. */
+/* Makes order and accuracy the usual ones where they do not show, as the order of an exact sum;
+ * else REDTUNE_UNSUPPORTED for an accuracy that there are no kernels of. */
 redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_error *err);
 /* The dtype of the second result, likewise; REDTUNE_DTYPE_NONE where the op has one. */
 redtune_dtype rdt_problem_second(const redtune_problem *problem);

@@ -50,17 +50,21 @@ bool rdt_problem_ordering_find(const char *name, redtune_problem *out) {
     return false;
 }
 
-static redtune_status refuse_accuracy(const rdt_op_traits *op, const char *accuracy,
+static bool has_accuracy(const rdt_op_traits *op, redtune_accuracy accuracy) {
+    return accuracy == REDTUNE_ACCURACY_EXACT ? op->exact : op->compensated;
+}
+
+static redtune_status refuse_accuracy(const rdt_op_traits *op, redtune_accuracy accuracy,
                                       redtune_error *err) {
     const rdt_op_table *table = &rdt_op_compiled_in;
     rdt_text known = {0};
     for (int i = 0; i < table->count; i++)
-        if (table->entry[i].compensated)
+        if (has_accuracy(&table->entry[i], accuracy))
             rdt_text_addf(&known, "%s%s", known.length ? ", " : "", table->entry[i].name);
     redtune_status status =
         rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                  "cannot have the %s %s: that is for %s; leave out the accuracy", op->name,
-                 accuracy, known.data ? known.data : "no op");
+                 rdt_problem_ordering_accuracy((int)accuracy), known.data ? known.data : "no op");
     rdt_text_free(&known);
     return status;
 }
@@ -70,12 +74,18 @@ static redtune_status check_accuracy(const redtune_problem *problem, redtune_err
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const char *name = rdt_problem_ordering_accuracy((int)problem->accuracy);
     if (problem->accuracy == REDTUNE_ACCURACY_PLAIN) return REDTUNE_OK;
-    if (!op->compensated) return refuse_accuracy(op, name, err);
+    if (!has_accuracy(op, problem->accuracy)) return refuse_accuracy(op, problem->accuracy, err);
     if (rdt_dtype_find(problem->dtype)->kind != RDT_KIND_FLOAT)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot have the %s of %s %s: its elements are rounded to f64 before they "
                         "are added; leave out the accuracy",
                         op->name, redtune_dtype_name(problem->dtype), name);
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT &&
+        rdt_problem_layout(problem) >= RDT_LAYOUT_COLUMNS)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot have the %s of %s %s: there are kernels of it for whole arrays and "
+                        "rows; leave out the accuracy",
+                        op->name, problem->segmented ? "segments" : "columns", name);
     if (!rdt_problem_ordering_name(problem))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot have the %s %s in %s order: there are no kernels of both; leave "
@@ -85,8 +95,8 @@ static redtune_status check_accuracy(const redtune_problem *problem, redtune_err
 }
 
 redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_error *err) {
-    if (rdt_problem_shows_order(problem)) return check_accuracy(problem, err);
-    problem->order = REDTUNE_ORDER_FREE;
-    problem->accuracy = REDTUNE_ACCURACY_PLAIN;
-    return REDTUNE_OK;
+    const bool shows = rdt_problem_shows_order(problem);
+    if (!shows) problem->accuracy = REDTUNE_ACCURACY_PLAIN;
+    if (!shows || problem->accuracy == REDTUNE_ACCURACY_EXACT) problem->order = REDTUNE_ORDER_FREE;
+    return check_accuracy(problem, err);
 }

@@ -98,10 +98,12 @@ local grids = {
 -- The built-in default: good on any GPU, known to be best on none.
 function family.default(p, d)
     local row = limits.row_of(grids, input_bytes(p))
-    return {
+    local c = {
         block = row.block, vec = 16 // p.dtype.bytes, unroll = row.unroll, load = "no_allocate",
         tail = "shuffle", finish = row.finish or "poll", per_sm = row.per_sm,
     }
+    c.block = limits.block_most(c, p, d)
+    return c
 end
 
 -- How the kernel is launched.

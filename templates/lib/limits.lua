@@ -4,22 +4,6 @@ local operands = require "lib/operands"
 
 local limits = {}
 
--- Whether the device can run such loads and blocks; if not, why not.
-function limits.allowed(c, p, d)
-    if c.vec * p.dtype.bytes > 16 then
-        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
-            c.vec, p.dtype.name, c.vec * p.dtype.bytes
-    end
-    if c.block > d.threads_per_block then
-        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
-    end
-    if c.finish == "single" and c.per_sm ~= 1 then
-        return false, "finish=single has one block%s: add per_sm=1",
-            p.layout == "whole" and "" or " for each result"
-    end
-    return true
-end
-
 -- The loads of a thread, and the blocks where several share what they make (lib/splits.cu).
 limits.load = { name = "load", labels = { "no_allocate", "plain" },
     doc = "the path of a load: past L1, or through it" }
@@ -63,6 +47,49 @@ end
 -- The bytes of the slot that a launch leaves its accumulator in, if it is asked to.
 function limits.slot_bytes(p, d)
     return operands.slot_bytes(made_of(p, d))
+end
+
+-- Bytes of shared memory that a thread's part takes.
+local function part_bytes(p, d)
+    local part = made_of(p, d).part
+    return part and part.shared_bytes or 0
+end
+
+-- What blocks take for such parts, beside values of their warps.
+local function shared_bytes(c, p, d)
+    local value_bytes = made_of(p, d).acc.bytes
+    return c.block * part_bytes(p, d)
+        + (c.tail == "shared" and c.block or 2 * (c.rows or 1) * (c.block // 32)) * value_bytes
+end
+
+-- The largest block up to that one that there is shared memory for.
+function limits.block_most(c, p, d)
+    local block = c.block
+    while part_bytes(p, d) > 0 and block > 32
+        and shared_bytes({ block = block, tail = c.tail, rows = c.rows }, p, d) > d.shared_bytes_per_block do
+        block = block // 2
+    end
+    return block
+end
+
+-- Whether the device can run such loads and blocks; if not, why not.
+function limits.allowed(c, p, d)
+    if c.vec * p.dtype.bytes > 16 then
+        return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
+            c.vec, p.dtype.name, c.vec * p.dtype.bytes
+    end
+    if c.block > d.threads_per_block then
+        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
+    end
+    if part_bytes(p, d) > 0 and shared_bytes(c, p, d) > d.shared_bytes_per_block then
+        return false, "block=%d takes %d bytes of shared memory for the sums of its threads, and a "
+            .. "block has %d", c.block, shared_bytes(c, p, d), d.shared_bytes_per_block
+    end
+    if c.finish == "single" and c.per_sm ~= 1 then
+        return false, "finish=single has one block%s: add per_sm=1",
+            p.layout == "whole" and "" or " for each result"
+    end
+    return true
 end
 
 -- How many values scratch has room for.

@@ -36,6 +36,9 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@     end
 }
 //@ else
+//@     if op.part and op.part.functions then
+@{op.part.functions}
+//@     end
 __device__ __forceinline__ accumulator map(value x@{two and ", value y" or ""}@{given.parameter})
 {
     return @{op.map("x", "y")};

@@ -1,7 +1,7 @@
 //@ local name, formula, indexed = op.name, op.formula, op.indexed
 //@ local given = require("lib/operands").of({
 //@     op = op, dtype = dtype, result = result, second = second, resumes = false, counts = false,
-//@     arch = arch,
+//@     arch = arch, accuracy = accuracy,
 //@ }, true)
 //@ local op = given.made
 //@ local acc = op.acc

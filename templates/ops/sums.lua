@@ -3,6 +3,7 @@ local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 local magnitude = require "lib/magnitude"
+local superaccumulator = require "lib/superaccumulator"
 local sums = require "lib/sums"
 local words = require "lib/words"
 
@@ -61,8 +62,13 @@ end
 return {
     {
         name = "sum", number = 0, formula = "x[0] + ... + x[n-1]",
-        result = "sum", combines = "sum", bools = true, resumes = true, compensated = true,
-        make = function(t) return sums.like(t, { narrow = words.sum(t.dtype) }) end,
+        result = "sum", combines = "sum", bools = true, resumes = true, compensated = true, exact = true,
+        make = function(t)
+            if t.accuracy == "exact" then
+                return superaccumulator.sum(t, sums.accumulator(t).name)
+            end
+            return sums.like(t, { narrow = words.sum(t.dtype) })
+        end,
     },
     {
         name = "prod", number = 1, formula = "x[0] * ... * x[n-1]",

@@ -117,17 +117,21 @@ function family.default(p, d)
     end
     while c.unroll > 1 and tile(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
     c.block = math.max(c.block, c.lanes)
+    c.block = limits.block_most(c, p, d)
+    c.lanes = math.min(c.lanes, c.block)
     -- Few rows: those that make no multiprocessor wait.
     while c.rows > 1 and sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
     if p.outer <= d.sm_count and p.count * bytes >= 64 * KiB then
         -- From a fourth of the multiprocessors on, a large block for each row is faster than more of
         -- them that meet.
-        if 4 * p.outer >= d.sm_count then
-            c.block, c.lanes, c.rows, c.unroll = 1024, 1024, 1, 4
+        local alone = 4 * p.outer >= d.sm_count
+        c.block, c.rows, c.unroll = alone and 1024 or 512, 1, 4
+        c.block = limits.block_most(c, p, d)
+        c.lanes = c.block
+        if alone then
             c.finish, c.per_sm = "single", 1
             return c
         end
-        c.block, c.lanes, c.rows, c.unroll = 512, 512, 1, 4
         return limits.finished(c, d, sets(c, p), tiles(c, p),
                                function(at) return splits(at, p, d) end)
     end

@@ -27,7 +27,7 @@ end
 
 function family.serves(p)
     return p.layout == "rows" and p.outer_step == p.count and p.count & p.count - 1 == 0
-        and p.count > 0 and p.count * p.dtype.bytes <= 16
+        and p.count > 0 and p.count * p.dtype.bytes <= 16 and p.accuracy ~= "exact"
 end
 
 function family.allowed(c, p, d)

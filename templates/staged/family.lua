@@ -31,7 +31,7 @@ end
 -- Longer and aligned rows are as fast without.
 function family.serves(p)
     return p.layout == "rows" and p.outer_step == p.count and row_bytes(p) <= 64
-        and row_bytes(p) % 16 > 0
+        and row_bytes(p) % 16 > 0 and p.accuracy ~= "exact"
 end
 
 function family.allowed(c, p, d)

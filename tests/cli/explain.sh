@@ -85,7 +85,7 @@ LINES
     want_in_err "compensated in fixed order"
     run "$redtune" explain --db accuracy.db --accuracy best
     want_exit 2
-    want_in_err "give plain or compensated"
+    want_in_err "give plain, compensated or exact"
 }
 
 arrays_are_folded_along_their_axes() {

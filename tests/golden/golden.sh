@@ -37,6 +37,8 @@ mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_
 LIST
 compare compensated_f32_poll emit --op dot --accuracy compensated --dtype f32 \
     --config block=256,vec=4,unroll=4,finish=poll
+compare exact_f32_ticket emit --op sum --accuracy exact --dtype f32 \
+    --config block=256,vec=4,unroll=4,finish=ticket
 
 # file, op, dtype, shape and axis, config
 while read -r name op dtype shape axis config; do

@@ -331,7 +331,7 @@ static void float_sums_of_pieces_keep_the_bound(void) {
 }
 
 /* What all pieces have lost counts: here it is the whole result. */
-static void compensated_sums_of_pieces_lose_nothing(void) {
+static void accurate_sums_of_pieces_lose_nothing(void) {
     if (!rt) SKIP("there is no GPU");
     redtune_problem problem = {
         .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED};
@@ -342,6 +342,9 @@ static void compensated_sums_of_pieces_lose_nothing(void) {
     for (int k = 0; k < ELEMENTS_MAX; k++) elements[k] = k % 3 ? 1.25f : k % 2 ? 0x1p40f : -0x1p40f;
     check_pieces(&problem, elements, &reading);
     for (uint64_t k = 0; k < reading.count; k++) wanted += (double)elements[k];
+    CHECK((double)reading.value.f32 == (double)(float)wanted);
+    problem.accuracy = REDTUNE_ACCURACY_EXACT;
+    check_pieces(&problem, elements, &reading);
     CHECK((double)reading.value.f32 == (double)(float)wanted);
 }
 
@@ -395,7 +398,7 @@ int main(int argc, char **argv) {
         FACT(nan_and_infinity_follow_the_ops_rules),
         FACT(pieces_are_as_many_as_it_takes),
         FACT(float_sums_of_pieces_keep_the_bound),
-        FACT(compensated_sums_of_pieces_lose_nothing),
+        FACT(accurate_sums_of_pieces_lose_nothing),
         FACT(warm_start_needs_neither_lua_nor_nvrtc),
     };
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),

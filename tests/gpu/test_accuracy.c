@@ -1,11 +1,10 @@
 /* Facts about accurate sums on a GPU: on elements whose sum is tiny beside them, as Kahan,
- * Anderson, and Ogita, Rump and Oishi made them, results are as near to the exact ones as
- * docs/accuracy.md says, in every layout. */
+ * Anderson, and Ogita, Rump and Oishi made them, compensated results are as near to the exact ones
+ * as docs/accuracy.md says, and exact ones are the nearest there are, in every layout. */
 #include <float.h>
 #include <math.h>
 #include "check.h"
-#include "model/scalar.h"
-#include "rational.h"
+#include "ill_conditioned.h"
 #include "subject.h"
 
 enum { ELEMENTS_MAX = 4800, OFFSET_MAX = 3, RESULTS_MAX = 96 };
@@ -15,72 +14,6 @@ static device gpu;
 static workshop shop;
 static rdt_buffer inputs[2], output;
 static double elements[2][ELEMENTS_MAX + OFFSET_MAX]; /* as they are in the dtype */
-
-/* SplitMix64 (Steele, Lea, Flood, 2014). */
-static uint64_t next(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/* From -1 to 1. */
-static double real(uint64_t *state) { return ldexp((double)(int64_t)next(state), -63); }
-
-static double rounded(redtune_dtype dtype, double x) {
-    const redtune_value value = rdt_scalar_from_real(dtype, x);
-    return rdt_scalar_real(dtype, &value, 0);
-}
-
-/* ---- elements whose sums are ill-conditioned ------------------------------------------------- */
-
-typedef enum set { KAHAN, ANDERSON, OGITA_RUMP_OISHI, PAIRS, SETS } set;
-
-static const char *const set_names[SETS] = {"Kahan", "Anderson", "Ogita-Rump-Oishi", "pairs"};
-
-/* By how many powers of two elements differ. */
-static int spread(redtune_dtype dtype) {
-    return dtype == REDTUNE_F16 ? 12 : dtype == REDTUNE_F64 ? 40 : 18;
-}
-
-/* The x of both, where y is given, that makes their sum as small as a rounding allows. */
-static double cancel(redtune_dtype dtype, const rational *sum, double y) {
-    return rounded(dtype, (double)(-rational_real(sum) / (long double)y));
-}
-
-/* Factors of what is added: y is 1 where the op has one input. */
-static void draw_set(redtune_dtype dtype, set kind, bool paired, uint64_t count, double *x,
-                     double *y, uint64_t *state) {
-    rational sum = {.pending = 0};
-    const int bits = dtype == REDTUNE_F64 ? 53 : dtype == REDTUNE_F32 ? 24 : 11;
-    for (uint64_t i = 0; i < count; i++) {
-        const int exponent = (int)(next(state) % (uint64_t)spread(dtype));
-        const double part = (double)i / (double)count;
-        y[i] = paired ? rounded(dtype, 1 + fabs(real(state))) : 1;
-        switch (kind) {
-        /* Large ones that cancel, and many that each lose their digits beside one. */
-        case KAHAN: x[i] = i % 7 ? 1 + real(state) / 2 : ldexp(i / 7 % 2 ? -1 : 1, bits); break;
-        /* The last takes their mean away, many times over. */
-        case ANDERSON:
-            x[i] = i + 1 < count || dtype == REDTUNE_F16 ? real(state) : cancel(dtype, &sum, y[i]);
-            break;
-        /* The second half takes away what the first has left, ever more exactly. */
-        case OGITA_RUMP_OISHI:
-            x[i] = i < count / 2 ? ldexp(real(state), exponent)
-                                 : ldexp(real(state), (int)(2 * (1 - part) * spread(dtype))) +
-                                       cancel(dtype, &sum, y[i]);
-            break;
-        /* Numbers, and further down their negatives. */
-        case PAIRS:
-            x[i] = i % 64 < 32 || i < 32 ? ldexp(real(state), exponent) : -x[i - 32];
-            if (i % 64 >= 32) y[i] = y[i - 32];
-            break;
-        case SETS: break;
-        }
-        x[i] = rounded(dtype, x[i]);
-        rational_add(&sum, x[i], y[i]);
-    }
-}
 
 static void write_inputs(const subject *self, uint64_t count) {
     static char raw[(ELEMENTS_MAX + OFFSET_MAX) * sizeof(double)];
@@ -128,7 +61,10 @@ static long double exact_of(const redtune_problem *problem, const wanted *self, 
         exact = sqrtl(exact);
         *bound = exact > 0 ? 2 * u * exact + lost / exact : sqrtl(lost);
     }
-    if (problem->result == REDTUNE_F16) *bound += ldexpl(fabsl(exact) + *bound, -11);
+    const int narrow = problem->result == REDTUNE_F16    ? 11
+                       : problem->result == REDTUNE_BF16 ? 8
+                                                         : 0;
+    if (narrow) *bound += ldexpl(fabsl(exact) + *bound, -narrow);
     return exact;
 }
 
@@ -150,14 +86,13 @@ static void draw_results(const redtune_problem *problem, set kind, const rdt_ext
     }
 }
 
-/* *worst: the error of the result that is furthest off, as a multiple of the bound. */
-static void measure(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
-                    uint64_t *state, long double *worst) {
-    static unsigned char raw[RESULTS_MAX * sizeof(double)];
-    static wanted right[RESULTS_MAX];
-    const redtune_problem *problem = &self->problem;
+static unsigned char raw_results[RESULTS_MAX * sizeof(double)];
+static wanted right[RESULTS_MAX];
+
+/* Draws the set, reduces it and reads the results. */
+static void run_set(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
+                    uint64_t *state) {
     const uint64_t results = extents->outer * extents->inner;
-    const size_t bytes = redtune_dtype_bytes(problem->result);
     const rdt_operands operands = {
         .input = inputs[0].address + offset * self->element_bytes,
         .extents = *extents,
@@ -165,21 +100,47 @@ static void measure(subject *self, set kind, const rdt_extents *extents, uint64_
         .scratch = self->scratch.address,
         .given.input = inputs[1].address + offset * self->element_bytes,
     };
-    const double depth =
-        results == 1 ? subject_depth(self, extents->count) : (double)extents->count;
-    *worst = 0;
-    draw_results(problem, kind, extents, offset, right, state);
+    draw_results(&self->problem, kind, extents, offset, right, state);
     write_inputs(self, ELEMENTS_MAX + OFFSET_MAX);
     CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
-    CHECK_OK(rdt_buffer_read(gpu.driver, raw, output.address, results * bytes, gpu.stream, &err),
+    CHECK_OK(rdt_buffer_read(gpu.driver, raw_results, output.address,
+                             results * redtune_dtype_bytes(self->problem.result), gpu.stream, &err),
              err);
     CHECK_OK(subject_check_scratch(self, &err), err);
+}
+
+/* The error of the result that is furthest off, as a multiple of the bound. */
+static long double measure(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
+                           uint64_t *state) {
+    const redtune_problem *problem = &self->problem;
+    const uint64_t results = extents->outer * extents->inner;
+    const double depth =
+        results == 1 ? subject_depth(self, extents->count) : (double)extents->count;
+    long double worst = 0;
+    run_set(self, kind, extents, offset, state);
     for (uint64_t r = 0; r < results; r++) {
         long double bound;
         const long double exact = exact_of(problem, &right[r], depth, &bound);
-        const double got = rdt_scalar_real(problem->result, raw, r);
+        const double got = rdt_scalar_real(problem->result, raw_results, r);
         const long double apart = fabsl((long double)got - exact) / bound;
-        if (!(apart <= *worst)) *worst = apart;
+        if (!(apart <= worst)) worst = apart;
+    }
+    return worst;
+}
+
+static void check_rounded(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
+                          uint64_t *state) {
+    const redtune_dtype dtype = self->problem.result;
+    const size_t bytes = redtune_dtype_bytes(dtype);
+    run_set(self, kind, extents, offset, state);
+    for (uint64_t r = 0; r < extents->outer * extents->inner; r++) {
+        const redtune_value nearest = rational_round(&right[r].sum, dtype);
+        redtune_value got = {.u64 = 0};
+        memcpy(got.bytes, raw_results + r * bytes, bytes);
+        check_that(rdt_scalar_same(dtype, &got, &nearest), __FILE__, __LINE__,
+                   "%s: of %s's set, result %llu is %.17g and should be %.17g", self->name,
+                   set_names[kind], (unsigned long long)r, rdt_scalar_real(dtype, &got, 0),
+                   rdt_scalar_real(dtype, &nearest, 0));
     }
 }
 
@@ -192,6 +153,7 @@ static const redtune_problem problems[] = {
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F64},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F64},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F16, .result = REDTUNE_F16},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_BF16, .result = REDTUNE_BF16},
     {.op = REDTUNE_SUMABS, .dtype = REDTUNE_F32},
     {.op = REDTUNE_SUMSQ, .dtype = REDTUNE_F32},
     {.op = REDTUNE_SUMSQ, .dtype = REDTUNE_BF16},
@@ -225,24 +187,31 @@ static void check_point(const redtune_problem *problem, const rdt_point *point,
                         const rdt_extents *extents, uint64_t *state) {
     subject self;
     CHECK_OK(subject_open(&shop, problem, point, &self, &err), err);
-    for (int kind = 0; kind < SETS && !check_state.failed; kind++) {
-        long double worst;
-        measure(&self, (set)kind, extents, next(state) % (OFFSET_MAX + 1), state, &worst);
+    const bool exact = problem->accuracy == REDTUNE_ACCURACY_EXACT;
+    for (int kind = 0; kind < SETS + exact && !check_state.failed; kind++) {
+        const uint64_t offset = next(state) % (OFFSET_MAX + 1);
+        if (exact) {
+            check_rounded(&self, (set)kind, extents, offset, state);
+            continue;
+        }
+        const long double worst = measure(&self, (set)kind, extents, offset, state);
         check_that(worst <= 1, __FILE__, __LINE__, "%s: %s's set is off by %.3Lg times the bound",
                    self.name, set_names[kind], worst);
     }
     subject_close(&self);
 }
 
-/* The built-in default, and others. */
-static void check_extents(rdt_extents extents, int points, size_t one_of) {
+/* The built-in default, and others, of every problem or, simulated, one of so many. */
+static void check_extents(redtune_accuracy accuracy, rdt_extents extents, int points,
+                          size_t one_of) {
     uint64_t state = extents.count;
     const rdt_extents complete = rdt_launch_complete(extents);
     if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
         if (device_is_simulated(&gpu) && i % one_of) continue;
-        problem.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+        if (accuracy == REDTUNE_ACCURACY_EXACT && problem.op != REDTUNE_SUM) continue;
+        problem.accuracy = accuracy;
         problem.count = extents.count;
         problem.outer = extents.outer;
         problem.inner = extents.inner;
@@ -262,21 +231,68 @@ static int points_of(int on_gpu, int simulated) {
 }
 
 static void whole_arrays_are_within_the_bound(void) {
-    check_extents((rdt_extents){.count = ELEMENTS_MAX}, points_of(40, 3), 1);
-    check_extents((rdt_extents){.count = 77}, points_of(4, 1), 4);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = ELEMENTS_MAX},
+                  points_of(40, 3), 1);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 77}, points_of(4, 1), 4);
 }
 
 static void rows_are_within_the_bound(void) {
-    check_extents((rdt_extents){.count = 97, .outer = 40}, points_of(20, 2), 2);
-    check_extents((rdt_extents){.count = 1500, .outer = 3, .outer_step = 1504}, points_of(20, 1),
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 97, .outer = 40},
+                  points_of(20, 2), 2);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED,
+                  (rdt_extents){.count = 1500, .outer = 3, .outer_step = 1504}, points_of(20, 1),
                   3);
-    check_extents((rdt_extents){.count = 4, .outer = 90}, points_of(20, 1), 5);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 4, .outer = 90},
+                  points_of(20, 1), 5);
 }
 
 static void columns_are_within_the_bound(void) {
-    check_extents((rdt_extents){.count = 64, .inner = 72}, points_of(20, 2), 2);
-    check_extents((rdt_extents){.count = 50, .outer = 3, .inner = 31}, points_of(20, 1), 3);
-    check_extents((rdt_extents){.count = 3, .inner = 96}, points_of(10, 1), 5);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 64, .inner = 72},
+                  points_of(20, 2), 2);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 50, .outer = 3, .inner = 31},
+                  points_of(20, 1), 3);
+    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 3, .inner = 96},
+                  points_of(10, 1), 5);
+}
+
+static void exact_sums_of_whole_arrays_are_the_nearest(void) {
+    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = ELEMENTS_MAX}, points_of(40, 2),
+                  1);
+    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = 77}, points_of(4, 1), 3);
+}
+
+static void exact_sums_of_rows_are_the_nearest(void) {
+    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = 97, .outer = 40}, points_of(20, 1),
+                  1);
+    check_extents(REDTUNE_ACCURACY_EXACT,
+                  (rdt_extents){.count = 1500, .outer = 3, .outer_step = 1504}, points_of(20, 1),
+                  3);
+    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = 4, .outer = 90}, points_of(20, 1),
+                  5);
+}
+
+/* $RDT_TEST_SETS of f32 and of f64. */
+static void exact_sums_of_many_sets_are_the_nearest(void) {
+    const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F64};
+    const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 97, .outer = 40});
+    const char *sets = getenv("RDT_TEST_SETS");
+    const uint64_t most = sets ? strtoull(sets, NULL, 10) : 200;
+    uint64_t state = 7;
+    if (!gpu.context) SKIP("there is no GPU");
+    for (int i = 0; i < 2 && !check_state.failed; i++) {
+        redtune_problem problem = {.op = REDTUNE_SUM,
+                                   .dtype = dtypes[i],
+                                   .count = extents.count,
+                                   .outer = extents.outer,
+                                   .accuracy = REDTUNE_ACCURACY_EXACT};
+        subject self;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+        for (uint64_t done = 0; done < most && !check_state.failed; done += extents.outer)
+            check_rounded(&self, (set)(next(&state) % (SETS + 1)), &extents,
+                          next(&state) % (OFFSET_MAX + 1), &state);
+        subject_close(&self);
+    }
 }
 
 /* Else these sets would show nothing. */
@@ -292,8 +308,7 @@ static void plain_sums_are_beyond_the_bound(void) {
     for (int kind = 0; kind < PAIRS; kind++) {
         long double most = 0;
         for (int i = 0; i < 4; i++) {
-            long double worst;
-            measure(&self, (set)kind, &extents, 0, &state, &worst);
+            const long double worst = measure(&self, (set)kind, &extents, 0, &state);
             if (worst > most) most = worst;
         }
         check_that(most > 8, __FILE__, __LINE__, "%s's set: %.3Lg", set_names[kind], most);
@@ -303,9 +318,10 @@ static void plain_sums_are_beyond_the_bound(void) {
 
 /* ---- what is no number ----------------------------------------------------------------------- */
 
-static void check_rule(redtune_op op, const float *x, uint64_t count, float wanted) {
+static void check_rule(redtune_op op, redtune_accuracy accuracy, const float *x, uint64_t count,
+                       float wanted) {
     const redtune_problem asked = {
-        .op = op, .dtype = REDTUNE_F32, .count = count, .accuracy = REDTUNE_ACCURACY_COMPENSATED};
+        .op = op, .dtype = REDTUNE_F32, .count = count, .accuracy = accuracy};
     redtune_problem problem;
     subject self;
     redtune_value got = {.u64 = 0};
@@ -332,11 +348,33 @@ static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
         {{0x1p-149f, 0x1p-149f, 0, 0}, 0x1p-148f},
     };
     if (!gpu.context) SKIP("there is no GPU");
+    for (int each = REDTUNE_ACCURACY_COMPENSATED; each <= REDTUNE_ACCURACY_EXACT; each++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++)
+            check_rule(REDTUNE_SUM, (redtune_accuracy)each, cases[i].x, 4, cases[i].sum);
+    check_rule(REDTUNE_SUM, REDTUNE_ACCURACY_COMPENSATED, cases[0].x, 0, 0);
+    check_rule(REDTUNE_SUM, REDTUNE_ACCURACY_EXACT, cases[0].x, 0, 0);
+    check_rule(REDTUNE_MEAN, REDTUNE_ACCURACY_COMPENSATED, cases[0].x, 0, NAN);
+    check_rule(REDTUNE_NORM2, REDTUNE_ACCURACY_COMPENSATED, cases[1].x, 4, INFINITY);
+}
+
+/* In a plain sum the first two are infinite; others are 2^-149 off half a unit. */
+static void exact_sums_round_once(void) {
+    static const struct {
+        float x[4], sum;
+    } cases[] = {
+        {{FLT_MAX, FLT_MAX, -FLT_MAX, 1}, FLT_MAX},
+        {{FLT_MAX, 0x1p102f, 0, 0}, FLT_MAX},
+        {{FLT_MAX, 0x1p103f, 0, 0}, INFINITY},
+        {{FLT_MAX, 0x1p103f, -0x1p-149f, 0}, FLT_MAX},
+        {{0x1p-149f, -0x1p-149f, 0, 0}, 0},
+        {{1, 0x1p-24f, 0, 0}, 1},
+        {{1, 0x1p-24f, 0x1p-149f, 0}, 1 + 0x1p-23f},
+        {{-1, -0x1p-24f, 0x1p-149f, 0}, -1},
+        {{1 + 0x1p-23f, 0x1p-24f, -0x1p-149f, 0}, 1 + 0x1p-23f},
+    };
+    if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++)
-        check_rule(REDTUNE_SUM, cases[i].x, 4, cases[i].sum);
-    check_rule(REDTUNE_SUM, cases[0].x, 0, 0);
-    check_rule(REDTUNE_MEAN, cases[0].x, 0, NAN);
-    check_rule(REDTUNE_NORM2, cases[1].x, 4, INFINITY);
+        check_rule(REDTUNE_SUM, REDTUNE_ACCURACY_EXACT, cases[i].x, 4, cases[i].sum);
 }
 
 int main(int argc, char **argv) {
@@ -344,6 +382,10 @@ int main(int argc, char **argv) {
         FACT(whole_arrays_are_within_the_bound),
         FACT(rows_are_within_the_bound),
         FACT(columns_are_within_the_bound),
+        FACT(exact_sums_of_whole_arrays_are_the_nearest),
+        FACT(exact_sums_of_rows_are_the_nearest),
+        FACT(exact_sums_of_many_sets_are_the_nearest),
+        FACT(exact_sums_round_once),
         FACT(plain_sums_are_beyond_the_bound),
         FACT(infinities_and_zeros_follow_the_rules_of_plain_sums),
     };

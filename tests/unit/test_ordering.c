@@ -64,6 +64,25 @@ static void an_accuracy_is_kept_where_it_shows(void) {
                    __FILE__, __LINE__, "%s of %s", redtune_op_name(cases[i].op),
                    redtune_dtype_name(cases[i].dtype));
     }
+    redtune_problem exact = {.op = REDTUNE_SUM,
+                             .dtype = REDTUNE_F16,
+                             .order = REDTUNE_ORDER_FIXED,
+                             .accuracy = REDTUNE_ACCURACY_EXACT};
+    CHECK_OK(rdt_problem_resolve(&exact, &exact, &err), err);
+    CHECK_INT(exact.accuracy, REDTUNE_ACCURACY_EXACT);
+    CHECK_INT(exact.order, REDTUNE_ORDER_FREE); /* no order changes it */
+    exact.op = REDTUNE_MEAN;
+    CHECK_FAILS(rdt_problem_resolve(&exact, &exact, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot have the mean exact: that is for sum;");
+    exact.op = REDTUNE_SUM;
+    exact.inner = 8;
+    CHECK_FAILS(rdt_problem_resolve(&exact, &exact, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot have the sum of columns exact");
+    exact.inner = 0;
+    exact.outer = 8;
+    exact.segmented = REDTUNE_SEGMENTED_EACH;
+    CHECK_FAILS(rdt_problem_resolve(&exact, &exact, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot have the sum of segments exact");
     const redtune_problem both = {.op = REDTUNE_SUM,
                                   .dtype = REDTUNE_F32,
                                   .order = REDTUNE_ORDER_FIXED,
@@ -83,6 +102,7 @@ static void orderings_have_names(void) {
         {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_PLAIN, "free"},
         {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, "fixed"},
         {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_COMPENSATED, "compensated"},
+        {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, "exact"},
     };
     redtune_problem problem = {.op = REDTUNE_SUM};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

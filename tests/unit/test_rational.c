@@ -60,11 +60,27 @@ static void roundings_are_to_the_nearest_even(void) {
     }
 }
 
+static void narrow_results_are_rounded_once(void) {
+    rational sum = {.pending = 0};
+    rational_add(&sum, 1 + 0x1p-11, 1);
+    rational_add(&sum, 0x1p-40, 1); /* rounded to f32 first, this would be lost */
+    CHECK_INT(rational_round(&sum, REDTUNE_F16).f16, 0x3c01);
+    CHECK_INT(rational_round(&sum, REDTUNE_BF16).bf16, 0x3f80);
+    rational_add(&sum, -1 - 0x1p-11, 1);
+    rational_add(&sum, -0x1p-39, 1);
+    CHECK_INT(rational_round(&sum, REDTUNE_F16).f16, 0x8000);
+    rational_add(&sum, 0x1p-40, 1);
+    CHECK_INT(rational_round(&sum, REDTUNE_F16).f16, 0);
+    rational_add(&sum, 65520, 1);
+    CHECK_INT(rational_round(&sum, REDTUNE_F16).f16, 0x7c00);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(sums_lose_nothing),
         FACT(products_are_exact),
         FACT(roundings_are_to_the_nearest_even),
+        FACT(narrow_results_are_rounded_once),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

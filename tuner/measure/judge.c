@@ -242,10 +242,14 @@ static uint64_t count_nodes(uint64_t period) {
 
 size_t rdt_judge_bytes(const redtune_problem *problem) {
     enum { KNOWN_BYTES = 1 << 20, TWO_INPUTS = 2 };
-    const bool is_wide = rdt_problem_accumulator_bytes(problem) > 16;
+    const int bytes = rdt_problem_accumulator_bytes(problem);
+    const size_t wide = bytes > 64   ? 32
+                        : bytes > 32 ? 4
+                        : bytes > 16 ? 2
+                                     : 1; /* slots of 16 bytes */
     const size_t pairs = rdt_op_find(problem->op)->inputs == TWO_INPUTS ? 2 : 1;
     if (problem->order == REDTUNE_ORDER_FIXED) return KNOWN_BYTES + RDT_JUDGE_WINDOWS_BYTES;
-    return KNOWN_BYTES * pairs * (is_wide ? 2 : 1);
+    return KNOWN_BYTES * pairs * wide;
 }
 
 redtune_status rdt_judge_prepare(rdt_judge *judge, CUdeviceptr elements, CUdeviceptr second,

@@ -24,6 +24,7 @@ enum {
     UNSIGNED_SHIFT = 128, /* so that values around 0 have no sign */
     POWERS_MAX = 60,      /* of two, in a float product: any part of it is far from overflow */
     RARE = 64,
+    CANCEL_GROUP = 8, /* elements of exact sums of which two cancel */
 };
 
 /* SplitMix64 (Steele, Lea, Flood, 2014), as a function of the index. */
@@ -176,6 +177,21 @@ static redtune_value uneven(const redtune_problem *problem, uint64_t index) {
     return rdt_scalar_from_real(problem->dtype, ldexp(real_of(random), (int)(random % 8)));
 }
 
+/* ---- elements of exact sums ------------------------------------------------------------------ */
+
+/* The first two of each group are of any magnitude and digits, and cancel: a sum that rounds on the
+ * way loses what the others add up to. */
+static bool cancels(const redtune_problem *problem, uint64_t index) {
+    return problem->accuracy == REDTUNE_ACCURACY_EXACT && index % CANCEL_GROUP < 2;
+}
+
+static redtune_value canceling(const redtune_problem *problem, uint64_t index) {
+    const uint64_t random = scramble(index / CANCEL_GROUP);
+    const int powers = problem->dtype == REDTUNE_F16 ? 15 : 100;
+    const double real = ldexp(1 + fabs(real_of(random)), (int)(random % (uint64_t)powers));
+    return rdt_scalar_from_real(problem->dtype, index % 2 ? -real : real);
+}
+
 /* ---- elements, of either order --------------------------------------------------------------- */
 
 /* Element index, where one in `thin` elements counts. */
@@ -183,6 +199,7 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     uint64_t random = scramble(index), other = random >> 8;
     redtune_dtype dtype = problem->dtype;
     if (problem->order == REDTUNE_ORDER_FIXED) return uneven(problem, index);
+    if (cancels(problem, index)) return canceling(problem, index);
     switch (op_of(problem)->combines) {
     case RDT_COMBINES_SUM: return summand(problem, random, other % thin == 0);
     case RDT_COMBINES_PRODUCT: return factor(problem, random, other % thin == 0);

@@ -266,6 +266,10 @@ static void write_problem_line(rdt_text *text, const redtune_recorded *recorded)
     if (problem->segmented)
         snprintf(layout, sizeof layout, "\"layout\":\"%s\",",
                  rdt_problem_layout_name(rdt_problem_layout(problem)));
+    char accuracy[40] = "";
+    if (problem->accuracy != REDTUNE_ACCURACY_PLAIN)
+        snprintf(accuracy, sizeof accuracy, "\"accuracy\":\"%s\",",
+                 rdt_problem_ordering_accuracy((int)problem->accuracy));
     rdt_text_addf(
         text,
         "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s%s%s\"count\":%" PRIu64
@@ -273,9 +277,8 @@ static void write_problem_line(rdt_text *text, const redtune_recorded *recorded)
         ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"match\":\"%s\"}\n",
         redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
         redtune_dtype_name(problem->result),
-        problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "",
-        problem->accuracy == REDTUNE_ACCURACY_COMPENSATED ? "\"accuracy\":\"compensated\"," : "",
-        layout, extents.count, extents.outer, extents.inner, extents.outer_step, extents.step,
+        problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "", accuracy, layout,
+        extents.count, extents.outer, extents.inner, extents.outer_step, extents.step,
         recorded->calls, (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
 }
 

@@ -1,0 +1,318 @@
+-- Sums without rounding: an accumulator is an integer of so many words that it holds the sum of any
+-- number of finite floats, in units of the least one (Kulisch, Computer Arithmetic and Validity,
+-- 2008, has such accumulators in hardware). It is rounded once, at the end: so the result is the
+-- float that is nearest to the exact sum, in whatever order elements came.
+--
+-- A thread adds its elements to bins in shared memory, one column of them to each thread, which
+-- nobody else touches. A bin is an integer of 64 bits, and counts 2^32 times what the one before it
+-- does: an element is shifted and added to a bin, of f64 to two, without carries. After as many
+-- elements as 64 bits surely have room for, carries are brought from bin to bin (Neal, Fast exact
+-- summation using small and large superaccumulators, 2015).
+local accumulator = require "lib/accumulator"
+local convert = require "lib/convert"
+
+local superaccumulator = {}
+
+-- By the dtype that is added: bits of its fraction, its largest exponent, and its sign; bins, and the
+-- elements that they take before carries are due, less those of a load; how digits d go to a bin.
+local kinds = {
+    f32 = {
+        c = "float", word = "u32", bits = "__float_as_uint(x)", fraction = 23, exponents = 255,
+        sign = 31, bins = 8, most = 240, slot_bytes = 64, add = [[
+    *bin += d.negative ? -(i64)low : (i64)low;]],
+    },
+    f64 = {
+        c = "double", word = "u64", bits = "(u64)__double_as_longlong(x)", fraction = 52,
+        exponents = 2047, sign = 63, bins = 65, most = 2000, slot_bytes = 512, add = [[
+    const i64 behind = (u32)low;
+    const i64 before = low >> 32 | (d.shift > 0 ? d.integer >> (64 - d.shift) << 32 : 0);
+    bin[0] += d.negative ? -behind : behind;
+    bin[BLOCK] += d.negative ? -before : before;]],
+    },
+}
+
+-- How a result is rounded: its digits, the place of its least number among the bits of the sum, its
+-- infinity and sign, and the element of these bits.
+local roundings = {
+    f32 = { digits = 24, lowest = { f32 = 0 }, infinity = "0x7f800000", sign = 31,
+            store = "__uint_as_float((u32)%s)" },
+    f64 = { digits = 53, lowest = { f64 = 0 }, infinity = "0x7ff0000000000000", sign = 63,
+            store = "__longlong_as_double((i64)%s)" },
+    f16 = { digits = 11, lowest = { f32 = 125 }, infinity = "0x7c00", sign = 15,
+            store = "(unsigned short)%s" },
+    bf16 = { digits = 8, lowest = { f32 = 16 }, infinity = "0x7f80", sign = 15,
+             store = "(unsigned short)%s" },
+}
+
+local function fill(text, values)
+    return (text:gsub("@{(%w+)}", function(name) return tostring(values[name]) end))
+end
+
+local declaration = [[
+constexpr u32 WORDS_OF_SUM = @{words};
+
+// An integer of WORDS_OF_SUM * 32 bits, in two's complement, the lowest word first.
+struct record {
+    u32 word[WORDS_OF_SUM];
+    u32 strange;  // 1: there is an infinity, 2: a negative one, 3: both, or a NaN
+};
+
+__device__ __forceinline__ record shuffled_down(record a, u32 n)
+{
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = __shfl_down_sync(0xffffffff, a.word[i], n);
+    a.strange = __shfl_down_sync(0xffffffff, a.strange, n);
+    return a;
+}
+
+__device__ __forceinline__ record fetched(record a, u32 lane)
+{
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = __shfl_sync(0xffffffff, a.word[i], lane);
+    a.strange = __shfl_sync(0xffffffff, a.strange, lane);
+    return a;
+}
+
+__device__ __forceinline__ record reloaded(const record *from)
+{
+    record a;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = __ldcg(from->word + i);
+    a.strange = __ldcg(&from->strange);
+    return a;
+}]]
+
+local functions = [[
+// A number's place among the bits of a sum, and what it is there; 0 of a number that is none.
+struct digits {
+    u32 bin, shift, strange;
+    u64 integer;
+    bool negative;
+};
+
+__device__ __forceinline__ digits digits_of(@{c} x)
+{
+    const @{word} bits = @{bits};
+    const u32 exponent = (u32)(bits >> @{fraction}) & @{exponents};
+    const @{word} low = bits & (((@{word})1 << @{fraction}) - 1);
+    const u32 place = exponent - (exponent > 0);
+    digits d;
+    d.negative = (bits >> @{sign}) > 0;
+    d.integer = low | (@{word})(exponent > 0) << @{fraction};
+    d.bin = place / 32;
+    d.shift = place % 32;
+    d.strange = exponent < @{exponents} ? 0 : low > 0 ? 3 : 1 + d.negative;
+    return d;
+}
+
+__device__ __forceinline__ record no_sum()
+{
+    record a;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = 0;
+    a.strange = 0;
+    return a;
+}
+
+__device__ __forceinline__ record add_sums(record a, record b)
+{
+    u64 carry = 0;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) {
+        carry += (u64)a.word[i] + b.word[i];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    a.strange |= b.strange;
+    return a;
+}
+
+__device__ __forceinline__ record negated(record a)
+{
+    u64 carry = 1;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) {
+        carry += (u32)~a.word[i];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    return a;
+}
+
+__device__ __forceinline__ record sum_of(@{c} x)
+{
+    const digits d = digits_of(x);
+    const u64 low = d.integer << d.shift, high = d.shift > 0 ? d.integer >> (64 - d.shift) : 0;
+    record a;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++)
+        a.word[i] = i == d.bin ? (u32)low : i == d.bin + 1 ? (u32)(low >> 32) : i == d.bin + 2 ? (u32)high : 0;
+    if (d.negative) a = negated(a);
+    a.strange = d.strange;
+    return a;
+}
+
+// The bits of the float that is nearest to the sum, of two the even one: with so many digits, and
+// the least number above zero at that bit of the sum.
+__device__ __forceinline__ u64 rounded(record a, int digits, int lowest, u64 infinity, u32 sign)
+{
+    const bool negative = (int)a.word[WORDS_OF_SUM - 1] < 0;
+    if (a.strange) {
+        if (a.strange == 3) return infinity | 1ull << (digits - 2);
+        return (u64)(a.strange == 2) << sign | infinity;
+    }
+    if (negative) a = negated(a);
+    // The highest word that is not zero, the two behind it, and whether there is more.
+    u32 word[3] = {0, 0, 0}, found = 0, at = 0;
+    bool rest = false;
+#pragma unroll
+    for (int i = WORDS_OF_SUM - 1; i >= 0; i--) {
+        if (found == 0 && a.word[i] == 0) continue;
+        if (found == 0) at = i;
+        if (found == 0) word[0] = a.word[i];
+        if (found == 1) word[1] = a.word[i];
+        if (found == 2) word[2] = a.word[i];
+        rest |= found > 2 && a.word[i] > 0;
+        found++;
+    }
+    if (found == 0) return 0;
+    const u32 lead = __clz(word[0]);
+    const u64 top = ((u64)word[0] << 32 | word[1]) << lead | (lead > 0 ? word[2] >> (32 - lead) : 0);
+    rest |= word[2] << lead > 0;
+    // The bit of the sum that is the last one kept, and how many are, from the highest on.
+    const int highest = 32 * at + 31 - lead, last = max(highest - digits + 1, lowest);
+    const int kept = highest - last + 1;
+    u64 integer = kept > 0 ? top >> (64 - kept) : 0;
+    const u64 left = kept > 0 ? top << kept : kept < 0 ? 1 : top;
+    integer += left >> 63 && (rest || left << 1 > 0 || integer % 2 > 0);
+    const u64 bits = integer + ((u64)(last - lowest) << (digits - 1));
+    return (u64)negative << sign | (bits < infinity ? bits : infinity);
+}
+]]
+
+local bins = [[
+__shared__ i64 bins[@{bins}][BLOCK];  // a column of them to each thread
+
+// What a thread has of a sum beside its bins: what is above them, and the elements since carries
+// were brought there.
+struct portion {
+    i64 above;
+    u32 taken, strange;
+};
+
+__device__ __forceinline__ portion begin_portion()
+{
+#pragma unroll 8
+    for (u32 i = 0; i < @{bins}; i++) bins[i][threadIdx.x] = 0;
+    return portion{0, 0, 0};
+}
+
+__device__ __forceinline__ void bring_carries(portion &p)
+{
+    i64 carry = 0;
+#pragma unroll 8
+    for (u32 i = 0; i < @{bins}; i++) {
+        carry += bins[i][threadIdx.x];
+        bins[i][threadIdx.x] = (u32)carry;
+        carry >>= 32;
+    }
+    p.above += carry;
+    p.taken = 0;
+}
+
+__device__ __forceinline__ void add_number(portion &p, @{c} x)
+{
+    const digits d = digits_of(x);
+    i64 *const bin = &bins[d.bin][threadIdx.x];
+    const u64 low = d.integer << d.shift;
+@{add}
+    if (d.strange) p.strange |= d.strange;
+}
+
+__device__ __forceinline__ portion add_to_portion(portion p, @{c} x)
+{
+    add_number(p, x);
+    if (++p.taken >= @{most}) bring_carries(p);
+    return p;
+}
+
+template <typename T, u32 N>
+__device__ __forceinline__ portion add_all(portion p, const T (&x)[N])
+{
+    static_assert(N <= 16, "");
+#pragma unroll
+    for (u32 i = 0; i < N; i++) add_number(p, x[i]);
+    p.taken += N;
+    if (p.taken >= @{most}) bring_carries(p);
+    return p;
+}
+
+__device__ __forceinline__ record sum_of_portion(portion p)
+{
+    record a;
+    i64 carry = 0;
+#pragma unroll
+    for (u32 i = 0; i < @{bins}; i++) {
+        carry += bins[i][threadIdx.x];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    carry += p.above;
+    a.word[@{bins}] = (u32)carry;
+    a.word[@{bins} + 1] = (u32)(carry >> 32);
+    a.word[@{bins} + 2] = (u32)(carry >> 63);
+    a.strange = p.strange;
+    return a;
+}
+]]
+
+local function accumulator_of(kind)
+    local words = kind.bins + 3
+    return {
+        name = "superaccumulator", c = "record", bytes = 4 * (words + 1), halves = words + 1,
+        declare = fill(declaration, { words = words }),
+        shuffle = function(a, n) return ("shuffled_down(%s, %s)"):format(a, n) end,
+        fetch = function(a, n) return ("fetched(%s, %s)"):format(a, n) end,
+        reload = function(p) return ("reloaded(%s)"):format(p) end,
+        copy = function(a) return a end,
+        half = function(a, i)
+            return i < words and ("%s.word[%d]"):format(a, i) or a .. ".strange"
+        end,
+        join = function(h, first)
+            local names = {}
+            for i = 0, words - 1 do names[i + 1] = h .. (first or 0) + i end
+            return ("record{{%s}, %s%d}"):format(table.concat(names, ", "), h, (first or 0) + words)
+        end,
+    }
+end
+
+-- The sum of elements, as floats of the dtype named, f32 or f64.
+function superaccumulator.sum(t, name)
+    local kind, rounding = kinds[name], roundings[t.result.name]
+    local acc = accumulator_of(kind)
+    local function number(x) return convert.value(t.dtype, accumulator[name].dtype, x) end
+    return {
+        acc = acc, slot_bytes = kind.slot_bytes, alone = true,
+        functions = fill(functions, kind),
+        identity = "no_sum()",
+        map = function(x) return ("sum_of(%s)"):format(number(x)) end,
+        combine = function(a, b) return ("add_sums(%s, %s)"):format(a, b) end,
+        finalize = function(a)
+            local bits = ("rounded(%s, %d, %d, %sull, %d)"):format(
+                a, rounding.digits, rounding.lowest[name], rounding.infinity, rounding.sign)
+            return rounding.store:format(bits)
+        end,
+        resume = function(r)
+            return ("sum_of(%s)"):format(convert.value(t.result, accumulator[name].dtype, r))
+        end,
+        several = function(p, x) return ("add_all(%s, %s)"):format(p or "begin_portion()", x) end,
+        part = {
+            c = "portion", halves = 4, functions = fill(bins, kind),
+            zero = "begin_portion()", shared_bytes = 8 * kind.bins,
+            take = function(p, x) return ("add_to_portion(%s, %s)"):format(p, number(x)) end,
+            widen = function(p) return ("sum_of_portion(%s)"):format(p) end,
+        },
+    }
+end
+
+return superaccumulator

@@ -1,0 +1,403 @@
+// redtune: the sum of f32 into f32, by the template "block" with
+// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=ticket
+//
+// output[0] = x[0] + ... + x[n-1]
+// for any n = count and any element-aligned input. Start it with 256 threads per block.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+constexpr u32 WORDS_OF_SUM = 11;
+
+// An integer of WORDS_OF_SUM * 32 bits, in two's complement, the lowest word first.
+struct record {
+    u32 word[WORDS_OF_SUM];
+    u32 strange;  // 1: there is an infinity, 2: a negative one, 3: both, or a NaN
+};
+
+__device__ __forceinline__ record shuffled_down(record a, u32 n)
+{
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = __shfl_down_sync(0xffffffff, a.word[i], n);
+    a.strange = __shfl_down_sync(0xffffffff, a.strange, n);
+    return a;
+}
+
+__device__ __forceinline__ record fetched(record a, u32 lane)
+{
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = __shfl_sync(0xffffffff, a.word[i], lane);
+    a.strange = __shfl_sync(0xffffffff, a.strange, lane);
+    return a;
+}
+
+__device__ __forceinline__ record reloaded(const record *from)
+{
+    record a;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = __ldcg(from->word + i);
+    a.strange = __ldcg(&from->strange);
+    return a;
+}
+typedef float element;  // in memory
+typedef float value;  // in registers
+typedef record accumulator;
+
+constexpr u32 BLOCK = 256;  // threads per block
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 UNROLL = 4;  // independent loads in flight per thread
+constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
+constexpr u32 LANES = 1;  // accumulators per thread
+
+constexpr u64 LOAD_BYTES = VEC * 4;
+constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
+
+static_assert(sizeof(element) == 4 && sizeof(accumulator) <= 48, "");
+static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
+
+struct vector {
+    float word[4];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.word[0]), "=f"(v.word[1]), "=f"(v.word[2]), "=f"(v.word[3])
+                 : "l"(from));
+    return v;
+}
+
+// Where this thread's load i of the tile at that address is.
+__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
+{
+    return tile + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
+}
+
+// All loads of the tile before the first use; those from stop on are left out.
+__device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
+{
+    if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i));
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
+    }
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    float word[1];
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+// A number's place among the bits of a sum, and what it is there; 0 of a number that is none.
+struct digits {
+    u32 bin, shift, strange;
+    u64 integer;
+    bool negative;
+};
+
+__device__ __forceinline__ digits digits_of(float x)
+{
+    const u32 bits = __float_as_uint(x);
+    const u32 exponent = (u32)(bits >> 23) & 255;
+    const u32 low = bits & (((u32)1 << 23) - 1);
+    const u32 place = exponent - (exponent > 0);
+    digits d;
+    d.negative = (bits >> 31) > 0;
+    d.integer = low | (u32)(exponent > 0) << 23;
+    d.bin = place / 32;
+    d.shift = place % 32;
+    d.strange = exponent < 255 ? 0 : low > 0 ? 3 : 1 + d.negative;
+    return d;
+}
+
+__device__ __forceinline__ record no_sum()
+{
+    record a;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) a.word[i] = 0;
+    a.strange = 0;
+    return a;
+}
+
+__device__ __forceinline__ record add_sums(record a, record b)
+{
+    u64 carry = 0;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) {
+        carry += (u64)a.word[i] + b.word[i];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    a.strange |= b.strange;
+    return a;
+}
+
+__device__ __forceinline__ record negated(record a)
+{
+    u64 carry = 1;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) {
+        carry += (u32)~a.word[i];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    return a;
+}
+
+__device__ __forceinline__ record sum_of(float x)
+{
+    const digits d = digits_of(x);
+    const u64 low = d.integer << d.shift, high = d.shift > 0 ? d.integer >> (64 - d.shift) : 0;
+    record a;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++)
+        a.word[i] = i == d.bin ? (u32)low : i == d.bin + 1 ? (u32)(low >> 32) : i == d.bin + 2 ? (u32)high : 0;
+    if (d.negative) a = negated(a);
+    a.strange = d.strange;
+    return a;
+}
+
+// The bits of the float that is nearest to the sum, of two the even one: with so many digits, and
+// the least number above zero at that bit of the sum.
+__device__ __forceinline__ u64 rounded(record a, int digits, int lowest, u64 infinity, u32 sign)
+{
+    const bool negative = (int)a.word[WORDS_OF_SUM - 1] < 0;
+    if (a.strange) {
+        if (a.strange == 3) return infinity | 1ull << (digits - 2);
+        return (u64)(a.strange == 2) << sign | infinity;
+    }
+    if (negative) a = negated(a);
+    // The highest word that is not zero, the two behind it, and whether there is more.
+    u32 word[3] = {0, 0, 0}, found = 0, at = 0;
+    bool rest = false;
+#pragma unroll
+    for (int i = WORDS_OF_SUM - 1; i >= 0; i--) {
+        if (found == 0 && a.word[i] == 0) continue;
+        if (found == 0) at = i;
+        if (found == 0) word[0] = a.word[i];
+        if (found == 1) word[1] = a.word[i];
+        if (found == 2) word[2] = a.word[i];
+        rest |= found > 2 && a.word[i] > 0;
+        found++;
+    }
+    if (found == 0) return 0;
+    const u32 lead = __clz(word[0]);
+    const u64 top = ((u64)word[0] << 32 | word[1]) << lead | (lead > 0 ? word[2] >> (32 - lead) : 0);
+    rest |= word[2] << lead > 0;
+    // The bit of the sum that is the last one kept, and how many are, from the highest on.
+    const int highest = 32 * at + 31 - lead, last = max(highest - digits + 1, lowest);
+    const int kept = highest - last + 1;
+    u64 integer = kept > 0 ? top >> (64 - kept) : 0;
+    const u64 left = kept > 0 ? top << kept : kept < 0 ? 1 : top;
+    integer += left >> 63 && (rest || left << 1 > 0 || integer % 2 > 0);
+    const u64 bits = integer + ((u64)(last - lowest) << (digits - 1));
+    return (u64)negative << sign | (bits < infinity ? bits : infinity);
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return add_sums(a, b);
+}
+
+__shared__ i64 bins[8][BLOCK];  // a column of them to each thread
+
+// What a thread has of a sum beside its bins: what is above them, and the elements since carries
+// were brought there.
+struct portion {
+    i64 above;
+    u32 taken, strange;
+};
+
+__device__ __forceinline__ portion begin_portion()
+{
+#pragma unroll 8
+    for (u32 i = 0; i < 8; i++) bins[i][threadIdx.x] = 0;
+    return portion{0, 0, 0};
+}
+
+__device__ __forceinline__ void bring_carries(portion &p)
+{
+    i64 carry = 0;
+#pragma unroll 8
+    for (u32 i = 0; i < 8; i++) {
+        carry += bins[i][threadIdx.x];
+        bins[i][threadIdx.x] = (u32)carry;
+        carry >>= 32;
+    }
+    p.above += carry;
+    p.taken = 0;
+}
+
+__device__ __forceinline__ void add_number(portion &p, float x)
+{
+    const digits d = digits_of(x);
+    i64 *const bin = &bins[d.bin][threadIdx.x];
+    const u64 low = d.integer << d.shift;
+    *bin += d.negative ? -(i64)low : (i64)low;
+    if (d.strange) p.strange |= d.strange;
+}
+
+__device__ __forceinline__ portion add_to_portion(portion p, float x)
+{
+    add_number(p, x);
+    if (++p.taken >= 240) bring_carries(p);
+    return p;
+}
+
+template <typename T, u32 N>
+__device__ __forceinline__ portion add_all(portion p, const T (&x)[N])
+{
+    static_assert(N <= 16, "");
+#pragma unroll
+    for (u32 i = 0; i < N; i++) add_number(p, x[i]);
+    p.taken += N;
+    if (p.taken >= 240) bring_carries(p);
+    return p;
+}
+
+__device__ __forceinline__ record sum_of_portion(portion p)
+{
+    record a;
+    i64 carry = 0;
+#pragma unroll
+    for (u32 i = 0; i < 8; i++) {
+        carry += bins[i][threadIdx.x];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    carry += p.above;
+    a.word[8] = (u32)carry;
+    a.word[8 + 1] = (u32)(carry >> 32);
+    a.word[8 + 2] = (u32)(carry >> 63);
+    a.strange = p.strange;
+    return a;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return sum_of(x);
+}
+
+__device__ __forceinline__ void take(portion (&part)[LANES], const vector &v)
+{
+    const value x[VEC] = {v.word[0], v.word[1], v.word[2], v.word[3]};
+    part[0] = add_all(part[0], x);
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+{
+    a = combine(a, shuffled_down(a, 16));
+    a = combine(a, shuffled_down(a, 8));
+    a = combine(a, shuffled_down(a, 4));
+    a = combine(a, shuffled_down(a, 2));
+    a = combine(a, shuffled_down(a, 1));
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier.
+__device__ __forceinline__ accumulator reduce_block(accumulator a)
+{
+    __shared__ accumulator warp_value[8];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    a = reduce_warp(a);
+    if (lane == 0) warp_value[warp] = a;
+    __syncthreads();
+    if (warp == 0) {
+        a = lane < 8 ? warp_value[lane] : no_sum();
+        a = combine(a, shuffled_down(a, 4));
+        a = combine(a, shuffled_down(a, 2));
+        a = combine(a, shuffled_down(a, 1));
+    }
+    return a;
+}
+
+// Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
+__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
+{
+    // Loads are aligned: from body up to stop. The first ones are on their way before anything is
+    // computed that they do not need.
+    const u32 thread = threadIdx.x;
+    const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
+    vector v[UNROLL];
+    load_tile(v, tile, stop);
+
+    portion part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = begin_portion();
+    // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
+    // thread.
+    if (blockIdx.x == gridDim.x - 1) {
+        const u64 head = (u32)(body - begin) / sizeof(element);
+        const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
+        const u64 at = thread < head ? thread : thread + behind;
+        if (at < count) part[0] = add_to_portion(part[0], load_element(input + at));
+    }
+
+    while (tile < stop) {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i]);
+        }
+        tile += (u64)gridDim.x * TILE_BYTES;
+        load_tile(v, tile, stop);
+    }
+    accumulator whole[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) whole[j] = sum_of_portion(part[j]);
+    return whole[0];
+}
+
+// The partial results of the blocks, in the order of their indices.
+__device__ __forceinline__ accumulator *partials(void *scratch)
+{
+    return (accumulator *)((char *)scratch + 524544);
+}
+
+// Thread 0 returns the combination of the partial results of all blocks.
+__device__ __forceinline__ accumulator reduce_partials(void *scratch, u32 blocks)
+{
+    accumulator a = no_sum();
+    for (u32 i = threadIdx.x; i < blocks; i += BLOCK)
+        a = combine(a, reloaded(partials(scratch) + i));
+    return reduce_block(a);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps)
+{
+    accumulator a = reduce_block(reduce_share(input, count));
+    if (gridDim.x == 1) {
+        if (threadIdx.x == 0) *output = __uint_as_float((u32)rounded(a, 24, 0, 0x7f800000ull, 31));
+        return;
+    }
+    // The block that draws the last ticket finds all partial results written. atomicInc wraps, so
+    // the counter is left at zero.
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        partials(scratch)[blockIdx.x] = a;
+        __threadfence();
+        last = atomicInc((u32 *)scratch, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last) return;
+    a = reduce_partials(scratch, gridDim.x);
+    if (threadIdx.x == 0) *output = __uint_as_float((u32)rounded(a, 24, 0, 0x7f800000ull, 31));
+}

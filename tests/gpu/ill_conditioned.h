@@ -1,0 +1,81 @@
+/* Ill-conditioned: elements whose sum, or dot, is tiny beside them. A file that includes it has
+ * them to itself. */
+#pragma once
+
+#include <math.h>
+#include "model/scalar.h"
+#include "rational.h"
+
+/* SplitMix64 (Steele, Lea, Flood, 2014). */
+static uint64_t next(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* From -1 to 1. */
+static double real(uint64_t *state) { return ldexp((double)(int64_t)next(state), -63); }
+
+static double rounded(redtune_dtype dtype, double x) {
+    const redtune_value value = rdt_scalar_from_real(dtype, x);
+    return rdt_scalar_real(dtype, &value, 0);
+}
+
+typedef enum set { KAHAN, ANDERSON, OGITA_RUMP_OISHI, PAIRS, SETS, ANY = SETS } set;
+
+static const char *const set_names[] = {"Kahan", "Anderson", "Ogita-Rump-Oishi", "pairs", "any"};
+
+/* Finite, of any bits. */
+static double any_number(redtune_dtype dtype, uint64_t *state) {
+    for (;;) {
+        const redtune_value value = rdt_scalar_from_bits(dtype, next(state));
+        const double x = rdt_scalar_real(dtype, &value, 0);
+        if (isfinite(x)) return x;
+    }
+}
+
+/* By how many powers of two elements differ. */
+static int spread(redtune_dtype dtype) {
+    return dtype == REDTUNE_F16 ? 12 : dtype == REDTUNE_F64 ? 40 : 18;
+}
+
+/* The x of both, where y is given, that makes their sum as small as a rounding allows. */
+static double cancel(redtune_dtype dtype, const rational *sum, double y) {
+    return rounded(dtype, (double)(-rational_real(sum) / (long double)y));
+}
+
+/* Factors of what is added: y is 1 where the op has one input. */
+static void draw_set(redtune_dtype dtype, set kind, bool paired, uint64_t count, double *x,
+                     double *y, uint64_t *state) {
+    rational sum = {.pending = 0};
+    const int bits = dtype == REDTUNE_F64 ? 53 : dtype == REDTUNE_F32 ? 24 : 11;
+    for (uint64_t i = 0; i < count; i++) {
+        const int exponent = (int)(next(state) % (uint64_t)spread(dtype));
+        const double part = (double)i / (double)count;
+        y[i] = paired ? rounded(dtype, 1 + fabs(real(state))) : 1;
+        switch (kind) {
+        /* Large ones that cancel, and many that each lose their digits beside one. */
+        case KAHAN: x[i] = i % 7 ? 1 + real(state) / 2 : ldexp(i / 7 % 2 ? -1 : 1, bits); break;
+        /* The last takes their mean away, many times over. */
+        case ANDERSON:
+            x[i] = i + 1 < count || dtype == REDTUNE_F16 ? real(state) : cancel(dtype, &sum, y[i]);
+            break;
+        /* The second half takes away what the first has left, ever more exactly. */
+        case OGITA_RUMP_OISHI:
+            x[i] = i < count / 2 ? ldexp(real(state), exponent)
+                                 : ldexp(real(state), (int)(2 * (1 - part) * spread(dtype))) +
+                                       cancel(dtype, &sum, y[i]);
+            break;
+        /* Numbers, and further down their negatives. */
+        case PAIRS:
+            x[i] = i % 64 < 32 || i < 32 ? ldexp(real(state), exponent) : -x[i - 32];
+            if (i % 64 >= 32) y[i] = y[i - 32];
+            break;
+        /* Of every exponent, the least and the greatest among them. */
+        case ANY: x[i] = any_number(dtype, state); break;
+        }
+        x[i] = rounded(dtype, x[i]);
+        rational_add(&sum, x[i], y[i]);
+    }
+}
