@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "cli/message.h"
+#include "redtune/list.h"
 
 redtune_status rdt_array_file_shape(const rdt_options *options, const rdt_element_file *input,
                                     rdt_shape_array *out, redtune_error *err) {
@@ -90,7 +91,7 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element
 }
 
 redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem,
-                                     rdt_input_files *files,
+                                     const uint64_t *offsets, rdt_input_files *files,
                                      rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                      redtune_reading *reading, redtune_error *err) {
     const redtune_input source = rdt_input_files_source(files);
@@ -98,14 +99,17 @@ redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem
     uint64_t bytes = count * redtune_dtype_bytes(results[0].dtype);
     const uint64_t second = (bytes + 15) / 16 * 16;
     if (results[1].dtype) bytes = second + count * redtune_dtype_bytes(results[1].dtype);
-    results[0].values = malloc(bytes);
+    results[0].values = malloc(bytes + 1);
     if (!results[0].values)
         return rdt_message_set(err, REDTUNE_MEMORY, 0,
                                "cannot hold the %" PRIu64 " results: cannot allocate %" PRIu64
                                " bytes of host memory",
                                count, bytes);
     results[1].values = (char *)results[0].values + second;
+    void *values = results[0].values;
     redtune_status status =
-        redtune_reduce_array(rt, problem, &source, results[0].values, bytes, reading, err);
+        offsets ? redtune_reduce_segments_input(rt, problem, &source, offsets, values, bytes,
+                                                reading, err)
+                : redtune_reduce_array(rt, problem, &source, values, bytes, reading, err);
     return status ? status : rdt_input_files_finish(files, err);
 }

@@ -17,8 +17,9 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element
                                    redtune_problem *problem,
                                    rdt_results results[RDT_RESULTS_ARRAYS_MAX], redtune_error *err);
 
-/* Reduces the files. The caller frees results[0].values, in which second results lie, too. */
+/* Reduces the files; offsets: of a problem of segments, else NULL. The caller frees
+ * results[0].values, in which second results lie, too. */
 redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem,
-                                     rdt_input_files *files,
+                                     const uint64_t *offsets, rdt_input_files *files,
                                      rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                      redtune_reading *reading, redtune_error *err);

@@ -8,6 +8,7 @@
 #include "cli/device.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/offset_file.h"
 
 static double gbps_of(const rdt_input_files *files, const redtune_reading *reading) {
     const double bytes = (double)reading->count * (double)files->count *
@@ -248,12 +249,13 @@ static redtune_status print_arrays(const redtune_op_info *op, const rdt_results 
 }
 
 static redtune_status reduce_along(const rdt_options *options, const redtune_problem *problem,
-                                   rdt_input_files *files, rdt_results *results,
-                                   redtune_reading *reading, redtune_error *err) {
+                                   const uint64_t *offsets, rdt_input_files *files,
+                                   rdt_results *results, redtune_reading *reading,
+                                   redtune_error *err) {
     redtune *rt = NULL;
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
-    if (!status) status = rdt_array_file_reduce(rt, problem, files, results, reading, err);
+    if (!status) status = rdt_array_file_reduce(rt, problem, offsets, files, results, reading, err);
     redtune_close(rt);
     for (int i = 0; !status && options->output && i < files->info.outputs; i++)
         status = rdt_results_write(&results[i], output_path(options, i), err);
@@ -269,11 +271,17 @@ static int run_along(const rdt_options *options, redtune_problem *problem, rdt_i
     rdt_results results[RDT_RESULTS_ARRAYS_MAX] = {{.values = NULL}};
     redtune_reading reading;
     redtune_error err;
-    redtune_status status = rdt_array_file_fold(options, &files->file[0], problem, results, &err);
+    uint64_t *offsets = NULL;
+    redtune_status status =
+        options->offsets
+            ? rdt_offset_file_read(options, &files->file[0], problem, &offsets, results, &err)
+            : rdt_array_file_fold(options, &files->file[0], problem, results, &err);
     if (!status) status = check_output(options, &files->info, results, &err);
-    if (!status) status = reduce_along(options, problem, files, results, &reading, &err);
+    if (!status) status = reduce_along(options, problem, offsets, files, results, &reading, &err);
     free(results[0].values);
+    free(offsets);
     if (status) return rdt_message_fail(&err);
+    if (options->offsets) *problem = reading.info.problem;
     if (options->verbose) explain(problem, files, &reading);
     return RDT_EXIT_DONE;
 }
@@ -281,8 +289,8 @@ static int run_along(const rdt_options *options, redtune_problem *problem, rdt_i
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int run_reduce(const rdt_options *options) {
-    const bool along =
-        options->axes.count || options->output || options->keepdims || options->shape;
+    const bool along = options->axes.count || options->output || options->keepdims ||
+                       options->shape || options->offsets;
     rdt_input_files files;
     redtune_error err;
     redtune_status status = rdt_input_files_open(options, &files, &err);
@@ -319,6 +327,10 @@ const rdt_command rdt_cmd_reduce = {
         "64 results are printed, a line for each index of the axes before the last one. bf16 is\n"
         "written as f32. Reduced axes must lie side by side: 0,2 of three takes two steps.\n"
         "\n"
+        "With --offsets an array gives a result of each segment of its elements, in their order:\n"
+        "an .npy file of 32 or 64 bit integers says where they begin and end. -o and printing are\n"
+        "as along an axis.\n"
+        "\n"
         "Ops of two inputs take two files, of the same shape and dtype, and several results are\n"
         "printed with their names; along an axis each goes to a -o of its own, in the order of\n"
         "redtune show ops. --parameter gives an op's parameters, such as --parameter ddof=1.\n"
@@ -328,6 +340,7 @@ const rdt_command rdt_cmd_reduce = {
         "\n"
         "For example: redtune reduce images.npy --op mean --axis 0 -o mean.npy\n"
         "             redtune reduce a.npy b.npy --op dot\n"
+        "             redtune reduce values.npy --offsets offsets.npy --op max -o max.npy\n"
         "             redtune reduce images.npy --op mean_var --axis 0 -o mean.npy -o var.npy\n",
     .run = run_reduce,
 };

@@ -83,6 +83,8 @@ const rdt_option rdt_option_table[] = {
      "write the results as an .npy file, second results to a second -o (default: print up to 64)"},
     {"parameter", 0, "NAME=NUMBER", RDT_REDUCE, take_parameter, MEMBER(parameters),
      "a parameter of the op, such as ddof=1; redtune show ops lists them"},
+    {"offsets", 0, "FILE", RDT_REDUCE, take_string, MEMBER(offsets),
+     "reduce segments: number i from element offsets[i] up to offsets[i + 1]"},
     {"shape", 0, "SHAPE", RDT_REDUCE, take_shapes, MEMBER(shape),
      "of a file of raw elements: its array, such as 64x512x512"},
     {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtypes, MEMBER(dtypes),

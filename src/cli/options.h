@@ -41,6 +41,7 @@ typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export,
         *recorded, *bits;
     const char *shape;           /* arrays with commas between, read once already */
+    const char *offsets;         /* a file of them */
     const char *segments, *list; /* as cli/lengths.h reads them */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *op_files; /* read already */
