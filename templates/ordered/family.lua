@@ -1,9 +1,11 @@
--- The family "ordered": whole arrays in the fixed order of docs/order.md. A warp takes chunks, a
--- block a node: an aligned run of as many chunks as its warps take. Each node's value goes to a
--- place of its own, and one block combines these by the tree above the nodes. So block, chunks,
--- loads and grid decide how many nodes there are, and no bit of the result.
+-- The family "ordered": whole arrays and rows of half a chunk or more, each in the fixed order of
+-- docs/order.md. A warp takes chunks, a block a node: an aligned run of as many chunks as its warps
+-- take. Where blocks share a result, each node's value goes to a place of its own, and one block
+-- combines these by the tree above the nodes. So block, chunks, loads and grid decide how many nodes
+-- there are, and no bit of the result.
 --
--- The functions below are those of block/family.lua.
+-- The functions below are those of block/family.lua. A problem of rows has p.outer of them, of
+-- p.count elements each.
 local limits = require "lib/limits"
 
 local family = {
@@ -21,17 +23,20 @@ family.params = {
       doc = "threads that a multiprocessor has registers for, at least" },
     { name = "load", labels = { "no_allocate", "plain", "streaming" },
       doc = "the path of a load: past L1, through it, or marked as used once" },
+    { name = "rows", values = { 1, 2, 4, 8 }, doc = "rows that a block makes one after the other" },
     { name = "finish", labels = { "single", "poll", "ticket" },
-      doc = "how blocks are combined: there is one only, by the first, by the last" },
+      doc = "how blocks are combined: there is one only, by the last of all, by the last to come" },
     { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
-      doc = "blocks per multiprocessor at most" },
+      doc = "blocks per multiprocessor at most, if they share results" },
 }
 
-function family.serves(p)
-    return p.layout == "whole" and not p.op.indexed
-end
-
 local CHUNK_BYTES <const>, BLOCKS <const> = 4096, 16
+
+function family.serves(p)
+    if p.op.indexed then return false end
+    return p.layout == "whole"
+        or p.layout == "rows" and 2 * p.count * p.dtype.bytes >= CHUNK_BYTES
+end
 
 -- The elements of a node, where no more chunks are needed for each.
 local function node(c, p)
@@ -42,8 +47,16 @@ local function nodes(c, p)
     return (p.count + node(c, p) - 1) // node(c, p)
 end
 
+local function sets(c, p)
+    return (p.outer + c.rows - 1) // c.rows
+end
+
+local function splits(c, p, d)
+    return limits.splits(c, p, d, sets(c, p), nodes(c, p), 1)
+end
+
 local function input_bytes(p)
-    return p.count * limits.element_bytes(p)
+    return p.count * p.outer * limits.element_bytes(p)
 end
 
 function family.allowed(c, p, d)
@@ -54,8 +67,12 @@ function family.allowed(c, p, d)
         return false, "resident=%d, and the device has %d threads per multiprocessor", c.resident,
             d.threads_per_sm
     end
+    if c.rows > 1 and (p.layout == "whole" or c.finish ~= "single") then
+        return false, "rows=%d, and blocks make one result only: add rows=1", c.rows
+    end
     if c.finish == "single" and c.per_sm ~= 1 then
-        return false, "finish=single has one block: add per_sm=1"
+        return false, "finish=single has one block%s: add per_sm=1",
+            p.layout == "whole" and "" or " for each result"
     end
     return true
 end
@@ -65,20 +82,42 @@ function family.distinct(c, p, d)
     if c.block * c.chunks > 32 and node(c, p) >= 2 * p.count then return false end
     -- A multiprocessor has whole blocks, and BLOCKS of them at most are asked for.
     if c.resident % c.block > 0 or c.resident > BLOCKS * c.block then return false end
+    if p.layout == "rows" then
+        if c.finish == "single" then return c.chunks == 1 and (c.rows == 1 or c.rows < 2 * p.outer) end
+        return limits.distinct(c, function(at) return splits(at, p, d) end)
+    end
     if c.finish == "single" then return true end
     local wanted = nodes(c, p)
     if wanted < 2 then return false end -- one block: single
     return c.per_sm == 1 or wanted > c.per_sm // 2 * d.sm_count
 end
 
-function family.useful(c, p, d)
-    -- Registers for the loads in flight, and for what is combined.
-    if c.unroll * c.resident > 8 * 1024 then return false end
-    if limits.accumulator_bytes(p, d) > 8 then
-        if c.resident > 1024 then return false end
-    elseif c.resident < math.min(1024, BLOCKS * c.block) then
+-- Threads of a multiprocessor that have registers for their loads in flight, and for what is
+-- combined. Elements that need no converting are combined late: the next step's loads are on their
+-- way by then.
+local function resident_max(c, p, d)
+    local wide = limits.accumulator_bytes(p, d) > 8
+    if c.unroll == 8 then return p.dtype.bytes < 4 and not wide and 1024 or 512 end
+    if c.unroll == 4 or wide then return 1024 end
+    return 1536
+end
+
+local function is_useful_for_rows(c, p, d)
+    if c.rows > 1 and sets(c, p) < 8 * d.sm_count then return false end
+    -- A warp goes through many chunks, where several could.
+    if c.block < 256 and 32 * p.count > c.block * 16 * node({ block = 32, chunks = 1 }, p) then
         return false
     end
+    return c.load ~= "streaming" and limits.useful(c, p, d, sets(c, p))
+end
+
+function family.useful(c, p, d)
+    local most = resident_max(c, p, d)
+    if c.resident > most then return false end
+    if limits.accumulator_bytes(p, d) <= 8 and c.resident < math.min(1024, most, BLOCKS * c.block) then
+        return false
+    end
+    if p.layout == "rows" then return is_useful_for_rows(c, p, d) end
     if c.finish == "single" then return input_bytes(p) <= 256 * 1024 end
     -- One multiprocessor of all has few loads in flight, or blocks come and go.
     if nodes(c, p) > 64 * d.sm_count and c.block * c.unroll < 1024 then return false end
@@ -91,26 +130,46 @@ local grids = {
     { bytes = 8 * KiB, block = 64, unroll = 8, per_sm = 1, finish = "single" },
     { bytes = 16 * KiB, block = 128, unroll = 8, per_sm = 1, finish = "single" },
     { bytes = 32 * KiB, block = 256, unroll = 8, per_sm = 1, finish = "single" },
-    { bytes = 64 * KiB, block = 512, unroll = 8, per_sm = 1, finish = "single" },
-    { bytes = 256 * KiB, block = 32, unroll = 8, per_sm = 1 },
-    { bytes = 1 * MiB, block = 64, unroll = 8, per_sm = 2 },
+    { bytes = 512 * KiB, block = 32, unroll = 8, per_sm = 1 },
+    { bytes = 1 * MiB, block = 64, unroll = 8, per_sm = 1 },
+    { bytes = 2 * MiB, block = 128, unroll = 8, per_sm = 1 },
     { bytes = 4 * MiB, block = 256, unroll = 8, per_sm = 1 },
     { bytes = 16 * MiB, block = 256, unroll = 4, per_sm = 4 },
-    { bytes = 64 * MiB, block = 512, unroll = 4, resident = 1536, per_sm = 2 },
-    { bytes = math.huge, block = 512, unroll = 2, resident = 1536, per_sm = 32 },
+    { bytes = math.huge, block = 512, unroll = 2, narrow_unroll = 8, per_sm = 32 },
 }
 
+local function resident_of(c, p, d)
+    local most = limits.accumulator_bytes(p, d) > 8 and 512 or resident_max(c, p, d)
+    return math.min(most, d.threads_per_sm, BLOCKS * c.block)
+end
+
+-- Rows: a warp for each chunk, up to 16, and two chunks or more for each of several.
+local function default_of_rows(p, d)
+    local c = { block = 32, chunks = 1, unroll = p.dtype.bytes < 4 and 8 or 4, rows = 1,
+                load = "no_allocate" }
+    while c.block < 512 and 4 * node(c, p) <= p.count do c.block = 2 * c.block end
+    limits.finished(c, d, sets(c, p), nodes(c, p), function(at) return splits(at, p, d) end)
+    while c.finish == "single" and c.rows < 4 and c.block < 128 and sets(c, p) >= 64 * d.sm_count do
+        c.rows = 2 * c.rows
+    end
+    c.resident = resident_of(c, p, d)
+    return c
+end
+
 function family.default(p, d)
-    local most = limits.accumulator_bytes(p, d) > 8 and 512 or math.min(d.threads_per_sm, 1536)
+    if p.layout == "rows" then return default_of_rows(p, d) end
     local row = limits.row_of(grids, input_bytes(p))
-    return {
-        block = row.block, chunks = 1, unroll = row.unroll,
-        resident = math.min(row.resident or 1024, most, BLOCKS * row.block),
-        load = "no_allocate", finish = row.finish or "poll", per_sm = row.per_sm,
+    local c = {
+        block = row.block, chunks = 1, load = "no_allocate", finish = row.finish or "poll",
+        unroll = p.dtype.bytes < 4 and row.narrow_unroll or row.unroll, rows = 1,
+        per_sm = row.per_sm,
     }
+    c.resident = resident_of(c, p, d)
+    return c
 end
 
 function family.launch(c, p, d)
+    if p.layout == "rows" then return limits.launch(c, p, d, c.rows, node(c, p)) end
     return {
         threads = c.block,
         tile = node(c, p),

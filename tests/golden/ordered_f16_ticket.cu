@@ -1,5 +1,5 @@
 // redtune: the dot of f16 into f32, by the template "ordered" with
-// block=64,chunks=1,unroll=8,resident=1024,load=no_allocate,finish=ticket
+// block=64,chunks=1,unroll=8,resident=1024,load=no_allocate,rows=1,finish=ticket
 // compile with --fmad=false
 //
 // output[0] = x[0] * y[0] + ... + x[n-1] * y[n-1]
@@ -45,16 +45,15 @@ constexpr u32 BLOCK = 64;  // threads per block
 constexpr u32 WARPS = BLOCK / 32;
 constexpr u32 VEC = 8;  // elements per load
 constexpr u32 LOADS = 8;  // loads of a thread in a chunk
-constexpr u32 CHUNKS = 1;  // that a warp takes at least
 constexpr u32 UNROLL = 8;  // independent loads in flight per thread
 constexpr u32 STEPS = LOADS / UNROLL;
+constexpr u32 ROWS = 1;  // results that a block makes one after the other
 
 constexpr u64 LOAD_BYTES = 16;
 constexpr u64 CHUNK_BYTES = 32 * LOADS * LOAD_BYTES;
 constexpr u64 CHUNK = CHUNK_BYTES / sizeof(element);
-constexpr u32 AT_ONCE = 4;  // values that a thread asks for at a time
-constexpr u32 LEVELS = 3;  // of their tree in a thread
-constexpr u64 NODES_MAX = 1024;  // there are places for as many
+constexpr u64 PLACES = 65536;  // of nodes in scratch
+constexpr u64 NODES_MAX = 16 * BLOCK;  // of a result: a thread combines 16 at most
 
 static_assert(sizeof(element) == 2 && sizeof(accumulator) <= 16, "");
 static_assert(LOADS % UNROLL == 0, "");
@@ -274,6 +273,102 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const 
     return a;
 }
 
+// Which of the sets of results that blocks make a block makes, from which of the splits of their
+// elements.
+struct share {
+    u64 sets, set;
+    u32 splits, split;
+};
+
+// Where there are two blocks for each set, all are shared by as many. Block b takes split b /
+// sets: those that read side by side start together, and those of the last split after all others.
+// So these may wait for the others, which have multiprocessors already. There is no set for what
+// is left over.
+__device__ __forceinline__ share share_of(u64 sets)
+{
+    if (sets > gridDim.x / 2) return share{sets, blockIdx.x, 1, 0};
+    const u32 n = sets, splits = gridDim.x / n, split = blockIdx.x / n;
+    return share{sets, split < splits ? blockIdx.x - split * n : sets, splits, split};
+}
+
+// The number of the block that has that split of the same set.
+__device__ __forceinline__ u32 number_of(const share &mine, u32 split)
+{
+    return (u32)mine.set + split * (u32)mine.sets;
+}
+
+constexpr u32 AT_ONCE = 8;  // values that a thread asks for at a time
+
+// The partial results of the blocks, in the order of their indices.
+__device__ __forceinline__ accumulator *partials(void *scratch)
+{
+    return (accumulator *)((char *)scratch + 524544);
+}
+
+// A thread leaves a value, which is the one of that number of its launch.
+__device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
+{
+    partials(scratch)[number] = a;
+}
+
+// The combination of n nodes' values, neighbours first: the first is the one of that number of the
+// launch, and each of the others `step` behind the one before it.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, const values &given)
+{
+    constexpr u32 LEVELS = 2;
+    accumulator level[LEVELS], a = 0.0f;
+#pragma unroll
+    for (u32 k = 0; k < LEVELS; k++) level[k] = 0.0f;
+    u32 taken = 0;
+    for (u32 first = 0; first < n; first += AT_ONCE, taken++) {
+        accumulator value[AT_ONCE];
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            value[i] = 0.0f;
+            const u32 node = number + (first + i) * step;
+            if (first + i < n) value[i] = __ldcg(partials(scratch) + node);
+        }
+        value[0] = combine(value[0], value[1], given);
+        value[2] = combine(value[2], value[3], given);
+        value[4] = combine(value[4], value[5], given);
+        value[6] = combine(value[6], value[7], given);
+        value[0] = combine(value[0], value[2], given);
+        value[4] = combine(value[4], value[6], given);
+        value[0] = combine(value[0], value[4], given);
+            do {
+                if ((taken >> 0 & 1) == 0) {
+                    level[0] = value[0];
+                    break;
+                }
+                value[0] = combine(level[0], value[0], given);
+                level[1] = value[0];
+            } while (false);
+    }
+    a = 0.0f;
+#pragma unroll
+    for (u32 k = 0; k < LEVELS; k++)
+        if (taken >> k & 1) a = combine(level[k], a, given);
+    return a;
+}
+
+// Whether all other blocks of the set have left their values. All threads of the block call it,
+// after they have left theirs. A set has a counter in the place of its words, which atomicInc
+// leaves at zero.
+__device__ __forceinline__ bool draws_last(void *scratch, const share &mine)
+{
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        char *words = (char *)scratch + 256;
+        u32 *counter = (u32 *)(words + mine.set * 32);
+        last = atomicInc(counter, mine.splits - 1) == mine.splits - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
 // Nodes of 2^span chunks, at least one.
 __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
 {
@@ -297,164 +392,150 @@ __device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn, con
     return a;
 }
 
-// Where a warp's chunks of a node begin.
-__device__ __forceinline__ u64 run_of(const element *input, u64 node, u32 span)
+// The rows that are reduced. A whole array is one.
+struct rows {
+    const element *input;
+    u64 count, number, pitch;
+};
+
+// What a block has to do: nodes of 2^span chunks, of a share of the rows.
+struct plan {
+    share mine;
+    u32 nodes, span;  // of each row
+};
+
+__device__ __forceinline__ plan plan_of(const rows &all)
 {
-    const u64 first = (node << span) + threadIdx.x / 32 * ((1ull << span) / WARPS);
-    return (u64)input + first * CHUNK_BYTES;
+    plan p;
+    p.mine = share{1, 0, gridDim.x, blockIdx.x};
+    // A node has as many chunks as the warps need, or more where there would be too many nodes.
+    const u64 chunks = (all.count + CHUNK - 1) / CHUNK;
+    u64 most = 1;
+    if (true) most = PLACES / p.mine.sets < NODES_MAX ? PLACES / p.mine.sets : NODES_MAX;
+    p.span = 1;
+    while (nodes_of(chunks, p.span) > most) p.span++;
+    p.nodes = nodes_of(chunks, p.span);
+    return p;
 }
 
-// The partial results of the blocks, in the order of their indices.
-__device__ __forceinline__ accumulator *partials(void *scratch)
+// A warp's part of a node of a row: so many whole chunks, up to those that a warp has in a node.
+struct stretch {
+    u64 at;
+    u32 chunks;
+};
+
+__device__ __forceinline__ u64 end_of(const rows &all, u64 row)
 {
-    return (accumulator *)((char *)scratch + 524544);
+    return (u64)(all.input + row * all.pitch + all.count);
 }
 
-__device__ __forceinline__ void leave(void *scratch, u32 node, accumulator a)
+__device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    partials(scratch)[node] = a;
+    const u32 run = (1u << span) / WARPS;
+    const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
+    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * run) * CHUNK_BYTES;
+    const u64 whole = at < end ? (end - at) / CHUNK_BYTES : 0;
+    return stretch{at, whole < run ? (u32)whole : run};
 }
 
-// Ends a node of which this thread's warp has `taken` chunks: its value is left in its place, or
-// becomes `own`, which is that of node 0 where block 0 combines the nodes.
-__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u32 node, u32 turn,
-                                         accumulator &own, void *scratch, const values &given)
-{
-    const accumulator a = reduce_warps(settle(waiting, taken, given), turn, given);
-    if (threadIdx.x == 0) leave(scratch, node, a);
-}
-
-// How many whole chunks there are from there on, at most `most`.
-__device__ __forceinline__ u32 whole_chunks(u64 from, u64 end, u32 most)
-{
-    const u64 chunks = from < end ? (end - from) / CHUNK_BYTES : 0;
-    return chunks < most ? (u32)chunks : most;
-}
-
-// Goes through the block's nodes: every gridDim.x-th. The loads of a warp's next step are on their
-// way before the step before it is done with.
+// Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
 template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_nodes(const element *input, u64 count, u32 nodes,
-                                                  u32 span, u32 &turn, void *scratch, const values &given)
+__device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end, const values &given)
 {
-    const u64 end = (u64)(input + count);
-    const u32 run = (1u << span) / WARPS;  // chunks of a warp in a node
-    accumulator own = 0.0f, waiting = own;
-    u32 node = blockIdx.x, taken = 0;
-    u64 at = run_of(input, node, span);
-    u32 left = node < nodes ? whole_chunks(at, end, run) : 0;
+    if (taken == run || at >= end) return;
+    const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end, given), given);
+    waiting = carry(waiting, a, taken++, given);
+}
+
+// Ends a node of which this thread's warp has `taken` chunks: a row that is not split is finished,
+// and the value of another node is left.
+__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row, u32 node, u32 &turn,
+                                         const plan &p, u64 count, float *output, void *scratch, const values &given)
+{
+    accumulator a = reduce_warps(settle(waiting, taken, given), turn, given);
+    turn ^= 1;
+    if (true) {
+        if (threadIdx.x == 0) leave(scratch, number_of(p.mine, node), a);
+        return;
+    }
+    a = combine(0.0f, a, given);
+    if (threadIdx.x == 0) output[row] = a;
+}
+
+// Goes through the block's nodes. The loads of a warp's next step are on their way before the step
+// before it is done with.
+template <bool ALIGNED>
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &turn,
+                                           float *output, void *scratch, const values &given)
+{
+    const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
+    u64 row = 0;
+    u32 node = p.mine.split;
+    bool is_there = node < p.nodes;
+    stretch own = {};
     vector v[UNROLL];
-    if (left > 0) load_step<ALIGNED>(v, at, 0, given);
-    for (; node < nodes; node += gridDim.x) {
+    if (is_there) own = stretch_of(all, row, node, p.span);
+    if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0, given);
+    while (is_there) {
+        u64 next_row = row;
+        u32 next_node = node;
+        if (true) next_node += p.mine.splits;
+        is_there = next_row < all.number && next_node < p.nodes;
+        stretch next = {};
+        if (is_there) next = stretch_of(all, next_row, next_node, p.span);
+        const bool goes_on = next.chunks > 0;
         // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-        waiting = 0.0f;
-        u64 ahead = 0;
-        u32 behind = 0;
-        if (node + gridDim.x < nodes) {
-            ahead = run_of(input, node + gridDim.x, span);
-            behind = whole_chunks(ahead, end, run);
-        }
-        for (taken = 0; taken < left; taken++, at += CHUNK_BYTES) {
+        accumulator waiting = 0.0f;
+        u32 taken = 0;
+        for (; taken < own.chunks; taken++, own.at += CHUNK_BYTES) {
             accumulator part[STEPS];
 #pragma unroll
             for (u32 i = 0; i < STEPS; i++) {
                 part[i] = fold_step(v, given);
                 if (i + 1 < STEPS)
-                    load_step<ALIGNED>(v, at, i + 1, given);
-                else if (taken + 1 < left || behind > 0)
-                    load_step<ALIGNED>(v, taken + 1 < left ? at + CHUNK_BYTES : ahead, 0, given);
+                    load_step<ALIGNED>(v, own.at, i + 1, given);
+                else if (taken + 1 < own.chunks || goes_on)
+                    load_step<ALIGNED>(v, taken + 1 < own.chunks ? own.at + CHUNK_BYTES : next.at, 0, given);
             }
             waiting = carry(waiting, reduce_lanes(part[0], given), taken, given);
         }
-        if (node == nodes - 1) break;
-        end_node(waiting, taken, node, turn, own, scratch, given);
-        turn ^= 1;
-        at = ahead;
-        left = behind;
-    }
-    // Of the last chunk of all there may be a part only.
-    if (node < nodes) {
-        if (taken < run && at < end) {
-            const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end, given), given);
-            waiting = carry(waiting, a, taken++, given);
+        // Of the last node there may be a part of a chunk: nothing comes behind it.
+        if (node == p.nodes - 1) {
+            take_part<ALIGNED>(waiting, taken, run, own.at, end_of(all, row), given);
+            end_node(waiting, taken, row, node, turn, p, all.count, output, scratch, given);
+            return;
         }
-        end_node(waiting, taken, node, turn, own, scratch, given);
-        turn ^= 1;
+        end_node(waiting, taken, row, node, turn, p, all.count, output, scratch, given);
+        row = next_row;
+        node = next_node;
+        own = next;
     }
-    return own;
-}
-
-// Thread 0 returns the combination of the values of all nodes: a thread takes an aligned run of
-// them, and block 0 has node 0's already.
-__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 nodes, accumulator own, u32 turn, const values &given)
-{
-    u32 each = 1;
-    while (each * BLOCK < nodes) each *= 2;
-    u32 at = threadIdx.x * each, taken = 0;
-    const u32 end = at + each < nodes ? at + each : nodes;
-    accumulator level[LEVELS], a = 0.0f;
-#pragma unroll
-    for (u32 k = 0; k < LEVELS; k++) level[k] = 0.0f;
-    for (; at < end; at += AT_ONCE) {
-        accumulator value[AT_ONCE];
-#pragma unroll
-        for (u32 i = 0; i < AT_ONCE; i++) {
-            value[i] = 0.0f;
-            if (at + i < end) value[i] = __ldcg(partials(scratch) + at + i);
-        }
-        value[0] = combine(value[0], value[1], given);
-        value[2] = combine(value[2], value[3], given);
-        value[0] = combine(value[0], value[2], given);
-        // A value of 2^k of these waits for its neighbour in level[k].
-        a = value[0];
-#pragma unroll
-        for (u32 k = 0; k < LEVELS; k++) {
-            if ((taken >> k & 1) == 0) {
-                level[k] = a;
-                break;
-            }
-            a = combine(level[k], a, given);
-        }
-        taken++;
-    }
-    a = 0.0f;
-#pragma unroll
-    for (u32 k = 0; k < LEVELS; k++)
-        if (taken >> k & 1) a = combine(level[k], a, given);
-    // Neighbours are combined first, within a warp and above it.
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 1), given);
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 2), given);
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 4), given);
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 8), given);
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 16), given);
-    return reduce_warps(a, turn, given);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 16)
 redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps, arguments rest)
 {
     const values given = values_of(rest, input, output);
-    // A node has 2^span chunks: more than the warps need where there would be too many nodes.
-    const u64 chunks = (count + CHUNK - 1) / CHUNK;
-    u32 span = 1, turn = 0;
-    while (nodes_of(chunks, span) > NODES_MAX) span++;
-    const u32 nodes = nodes_of(chunks, span);
-    accumulator a;
-    if ((u64)input % LOAD_BYTES == 0)
-        a = take_nodes<true>(input, count, nodes, span, turn, scratch, given);
+    const rows all = rows{input, count, 1, 0};
+    const plan p = plan_of(all);
+    u32 turn = 0;
+    if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
+        take_nodes<true>(all, p, turn, output, scratch, given);
     else
-        a = take_nodes<false>(input, count, nodes, span, turn, scratch, given);
-    // The block that draws the last ticket finds all values written. atomicInc wraps, so the
-    // counter is left at zero.
-    __shared__ bool last;
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc((u32 *)scratch, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    if (!last) return;
-    a = reduce_nodes(scratch, nodes, a, turn, given);
-    a = combine(0.0f, a, given);
-    if (threadIdx.x == 0) *output = a;
+        take_nodes<false>(all, p, turn, output, scratch, given);
+    if (!(true)) return;
+    const u32 nodes = p.nodes;
+    if (!draws_last(scratch, p.mine)) return;
+    // A thread takes an aligned run of nodes. Neighbours are combined first, within a warp and above it.
+    u32 each = 1;
+    while (each * BLOCK < nodes) each *= 2;
+    const u32 first = threadIdx.x * each, left = first < nodes ? nodes - first : 0;
+    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each, given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16), given);
+    a = combine(0.0f, reduce_warps(a, turn, given), given);
+    if (threadIdx.x == 0) output[p.mine.set] = a;
 }

@@ -1,5 +1,5 @@
 // redtune: the var of f64 into f64, by the template "ordered" with
-// block=128,chunks=1,unroll=2,resident=512,load=no_allocate,finish=single
+// block=128,chunks=1,unroll=2,resident=512,load=no_allocate,rows=1,finish=single
 // compile with --fmad=false
 //
 // output[0] = ((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof)
@@ -49,14 +49,13 @@ constexpr u32 BLOCK = 128;  // threads per block
 constexpr u32 WARPS = BLOCK / 32;
 constexpr u32 VEC = 2;  // elements per load
 constexpr u32 LOADS = 8;  // loads of a thread in a chunk
-constexpr u32 CHUNKS = 1;  // that a warp takes at least
 constexpr u32 UNROLL = 2;  // independent loads in flight per thread
 constexpr u32 STEPS = LOADS / UNROLL;
+constexpr u32 ROWS = 1;  // results that a block makes one after the other
 
 constexpr u64 LOAD_BYTES = 16;
 constexpr u64 CHUNK_BYTES = 32 * LOADS * LOAD_BYTES;
 constexpr u64 CHUNK = CHUNK_BYTES / sizeof(element);
-constexpr u64 NODES_MAX = 1;
 
 static_assert(sizeof(element) == 8 && sizeof(accumulator) <= 32, "");
 static_assert(LOADS % UNROLL == 0, "");
@@ -251,6 +250,22 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const 
     return a;
 }
 
+// Which of the sets of results that blocks make a block makes, from which of the splits of their
+// elements.
+struct share {
+    u64 sets, set;
+    u32 splits, split;
+};
+
+// Where there are two blocks for each set, all are shared by as many. Block b takes split b /
+// sets: those that read side by side start together, and those of the last split after all others.
+// So these may wait for the others, which have multiprocessors already. There is no set for what
+// is left over.
+__device__ __forceinline__ share share_of(u64 sets)
+{
+    return share{sets, blockIdx.x, 1, 0};
+}
+
 // Nodes of 2^span chunks, at least one.
 __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
 {
@@ -275,99 +290,136 @@ __device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn, con
     return a;
 }
 
-// Where a warp's chunks of a node begin.
-__device__ __forceinline__ u64 run_of(const element *input, u64 node, u32 span)
+// The rows that are reduced. A whole array is one.
+struct rows {
+    const element *input;
+    u64 count, number, pitch;
+};
+
+// What a block has to do: nodes of 2^span chunks, of a share of the rows.
+struct plan {
+    share mine;
+    u32 nodes, span;  // of each row
+};
+
+__device__ __forceinline__ plan plan_of(const rows &all)
 {
-    const u64 first = (node << span) + threadIdx.x / 32 * ((1ull << span) / WARPS);
-    return (u64)input + first * CHUNK_BYTES;
+    plan p;
+    p.mine = share_of((all.number + ROWS - 1) / ROWS);
+    // A node has as many chunks as the warps need, or more where there would be too many nodes.
+    const u64 chunks = (all.count + CHUNK - 1) / CHUNK;
+    u64 most = 1;
+    p.span = 2;
+    while (nodes_of(chunks, p.span) > most) p.span++;
+    p.nodes = nodes_of(chunks, p.span);
+    return p;
 }
 
-// Ends a node of which this thread's warp has `taken` chunks: its value is left in its place, or
-// becomes `own`, which is that of node 0 where block 0 combines the nodes.
-__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u32 node, u32 turn,
-                                         accumulator &own, void *scratch, const values &given)
+// A warp's part of a node of a row: so many whole chunks, up to those that a warp has in a node.
+struct stretch {
+    u64 at;
+    u32 chunks;
+};
+
+__device__ __forceinline__ u64 end_of(const rows &all, u64 row)
 {
-    const accumulator a = reduce_warps(settle(waiting, taken, given), turn, given);
-    own = a;
+    return (u64)(all.input + row * all.pitch + all.count);
 }
 
-// How many whole chunks there are from there on, at most `most`.
-__device__ __forceinline__ u32 whole_chunks(u64 from, u64 end, u32 most)
+__device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u64 chunks = from < end ? (end - from) / CHUNK_BYTES : 0;
-    return chunks < most ? (u32)chunks : most;
+    const u32 run = (1u << span) / WARPS;
+    const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
+    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * run) * CHUNK_BYTES;
+    const u64 whole = at < end ? (end - at) / CHUNK_BYTES : 0;
+    return stretch{at, whole < run ? (u32)whole : run};
 }
 
-// Goes through the block's nodes: every gridDim.x-th. The loads of a warp's next step are on their
-// way before the step before it is done with.
+// Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
 template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_nodes(const element *input, u64 count, u32 nodes,
-                                                  u32 span, u32 &turn, void *scratch, const values &given)
+__device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end, const values &given)
 {
-    const u64 end = (u64)(input + count);
-    const u32 run = (1u << span) / WARPS;  // chunks of a warp in a node
-    accumulator own = record{0, 0, 0, 0}, waiting = own;
-    u32 node = blockIdx.x, taken = 0;
-    u64 at = run_of(input, node, span);
-    u32 left = node < nodes ? whole_chunks(at, end, run) : 0;
+    if (taken == run || at >= end) return;
+    const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end, given), given);
+    waiting = carry(waiting, a, taken++, given);
+}
+
+// Ends a node of which this thread's warp has `taken` chunks: a row that is not split is finished,
+// and the value of another node is left.
+__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row, u32 node, u32 &turn,
+                                         const plan &p, u64 count, double *output, void *scratch, const values &given)
+{
+    accumulator a = reduce_warps(settle(waiting, taken, given), turn, given);
+    turn ^= 1;
+    a = combine(record{0, 0, 0, 0}, a, given);
+    if (threadIdx.x == 0) output[row] = (a.m2 / fmax((double)count - given.ddof, 0.0));
+}
+
+// Goes through the block's nodes. The loads of a warp's next step are on their way before the step
+// before it is done with.
+template <bool ALIGNED>
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &turn,
+                                           double *output, void *scratch, const values &given)
+{
+    const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
+    u64 row = 0;
+    u32 node = p.mine.split;
+    bool is_there = node < p.nodes;
+    stretch own = {};
     vector v[UNROLL];
-    if (left > 0) load_step<ALIGNED>(v, at, 0, given);
-    for (; node < nodes; node += gridDim.x) {
-        // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-        waiting = record{0, 0, 0, 0};
-        u64 ahead = 0;
-        u32 behind = 0;
-        if (node + gridDim.x < nodes) {
-            ahead = run_of(input, node + gridDim.x, span);
-            behind = whole_chunks(ahead, end, run);
+    if (is_there) own = stretch_of(all, row, node, p.span);
+    if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0, given);
+    while (is_there) {
+        u64 next_row = row;
+        u32 next_node = node;
+        if (!(false)) {
+            next_row++;
+            if (next_row % ROWS == 0) next_row += (u64)(gridDim.x - 1) * ROWS;
         }
-        for (taken = 0; taken < left; taken++, at += CHUNK_BYTES) {
+        is_there = next_row < all.number && next_node < p.nodes;
+        stretch next = {};
+        if (is_there) next = stretch_of(all, next_row, next_node, p.span);
+        const bool goes_on = next.chunks > 0;
+        // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
+        accumulator waiting = record{0, 0, 0, 0};
+        u32 taken = 0;
+        for (; taken < own.chunks; taken++, own.at += CHUNK_BYTES) {
             accumulator part[STEPS];
 #pragma unroll
             for (u32 i = 0; i < STEPS; i++) {
                 part[i] = fold_step(v, given);
                 if (i + 1 < STEPS)
-                    load_step<ALIGNED>(v, at, i + 1, given);
-                else if (taken + 1 < left || behind > 0)
-                    load_step<ALIGNED>(v, taken + 1 < left ? at + CHUNK_BYTES : ahead, 0, given);
+                    load_step<ALIGNED>(v, own.at, i + 1, given);
+                else if (taken + 1 < own.chunks || goes_on)
+                    load_step<ALIGNED>(v, taken + 1 < own.chunks ? own.at + CHUNK_BYTES : next.at, 0, given);
             }
             part[0] = combine(part[0], part[1], given);
             part[2] = combine(part[2], part[3], given);
             part[0] = combine(part[0], part[2], given);
             waiting = carry(waiting, reduce_lanes(part[0], given), taken, given);
         }
-        if (node == nodes - 1) break;
-        end_node(waiting, taken, node, turn, own, scratch, given);
-        turn ^= 1;
-        at = ahead;
-        left = behind;
-    }
-    // Of the last chunk of all there may be a part only.
-    if (node < nodes) {
-        if (taken < run && at < end) {
-            const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end, given), given);
-            waiting = carry(waiting, a, taken++, given);
+        // Of the last node there may be a part of a chunk: nothing comes behind it.
+        if (node == p.nodes - 1) {
+            take_part<ALIGNED>(waiting, taken, run, own.at, end_of(all, row), given);
+            end_node(waiting, taken, row, node, turn, p, all.count, output, scratch, given);
+            return;
         }
-        end_node(waiting, taken, node, turn, own, scratch, given);
-        turn ^= 1;
+        end_node(waiting, taken, row, node, turn, p, all.count, output, scratch, given);
+        row = next_row;
+        node = next_node;
+        own = next;
     }
-    return own;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
 redtune_reduce(const element *input, u64 count, double *output, void *scratch, u32 overlaps, arguments rest)
 {
     const values given = values_of(rest, input, output);
-    // A node has 2^span chunks: more than the warps need where there would be too many nodes.
-    const u64 chunks = (count + CHUNK - 1) / CHUNK;
-    u32 span = 2, turn = 0;
-    while (nodes_of(chunks, span) > NODES_MAX) span++;
-    const u32 nodes = nodes_of(chunks, span);
-    accumulator a;
-    if ((u64)input % LOAD_BYTES == 0)
-        a = take_nodes<true>(input, count, nodes, span, turn, scratch, given);
+    const rows all = rows{input, count, 1, 0};
+    const plan p = plan_of(all);
+    u32 turn = 0;
+    if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
+        take_nodes<true>(all, p, turn, output, scratch, given);
     else
-        a = take_nodes<false>(input, count, nodes, span, turn, scratch, given);
-    a = combine(record{0, 0, 0, 0}, a, given);
-    if (threadIdx.x == 0) *output = (a.m2 / fmax((double)count - given.ddof, 0.0));
+        take_nodes<false>(all, p, turn, output, scratch, given);
 }
