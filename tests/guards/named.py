@@ -11,9 +11,9 @@ import sys
 
 # What git, an editor or a service reads by the file's name alone.
 KNOWN = {".clang-format", ".gitignore", ".gitattributes", ".editorconfig", "CMakeLists.txt",
-         "CMakePresets.json", "LICENSE", "README.md"}
-# What is taken whole: by cmake/layers.cmake, git's host, python/pyproject.toml and unittest.
-WHOLE = ("templates/", ".github/", "python/redtune/", "python/tests/test_")
+         "CMakePresets.json", "LICENSE", "README.md", ".codespellrc", "REUSE.toml", "SECURITY.md"}
+# What is taken whole: by reuse, cmake/layers.cmake, git's host, python/pyproject.toml and unittest.
+WHOLE = ("LICENSES/", "templates/", ".github/", "python/redtune/", "python/tests/test_")
 SOURCES = {".c", ".cu", ".sh", ".cmake", ".py"}
 PRODUCT = {"src", "tuner", "cache", "include", "bench", "sim"}
 

@@ -3,8 +3,8 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(faults "")
-file(GLOB pages ${root}/docs/*.md)
-foreach(page ${root}/README.md ${pages})
+file(GLOB pages ${root}/docs/*.md ${root}/*.md)
+foreach(page IN LISTS pages)
     file(READ ${page} text)
     get_filename_component(folder ${page} DIRECTORY)
     file(RELATIVE_PATH name ${root} ${page})

@@ -1,13 +1,13 @@
-# README's op, added by its entry alone to a copy of the templates: emitted, tuned, reduced, verified.
+# CONTRIBUTING's op, added by its entry alone to a copy of the templates: emitted, tuned, reduced, verified.
 #
-# Usage: op.sh REDTUNE README TEMPLATES
+# Usage: op.sh REDTUNE CONTRIBUTING TEMPLATES
 . "${BASH_SOURCE%/*}/../cli/files.sh"
 readme=$(realpath "$2") templates=$(realpath "$3")
 . "${BASH_SOURCE%/*}/../cli/check.sh"
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 ! grep -rq 'name = "sumcube"' "$templates/ops" || { echo "skipped: the op is in the tree" >&2; exit 77; }
 
-# add FOLDER: a copy of the templates that has README's entry.
+# add FOLDER: a copy of the templates that has CONTRIBUTING's entry.
 add() {
     cp -r "$templates" "$1" && chmod -R u+w "$1"
     sed -n '/^```lua$/,/^```$/p' "$readme" | grep -v '^```' >entry
@@ -24,7 +24,7 @@ with() {
 
 the_entry_stands_in_the_readme() {
     add mine
-    [ -s entry ] || fail "README has no entry"
+    [ -s entry ] || fail "CONTRIBUTING has no entry"
 }
 
 the_op_is_none_without_it() {
