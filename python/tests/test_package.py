@@ -88,7 +88,6 @@ class Package(unittest.TestCase):
         for name in redtune.__all__:
             self.assertRegex(stubs, rf"\n(class {name}[(:]|def {name}\(|{name}: )", name)
 
-
     def test_stubs_have_the_functions_arguments(self):
         stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
         compared = 0

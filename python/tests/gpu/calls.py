@@ -34,15 +34,12 @@ def launcher(folder):
 
 
 def call_ns(call):
-    """The median over batches of the host's time per call."""
-    times = []
-    for _ in range(ROUNDS):
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(BATCH):
-            call()
-        times.append((time.perf_counter_ns() - start) / BATCH)
-    return statistics.median(times)
+    """The host's time per call of a batch."""
+    torch.cuda.synchronize()
+    start = time.perf_counter_ns()
+    for _ in range(BATCH):
+        call()
+    return (time.perf_counter_ns() - start) / BATCH
 
 
 def measured(x):
@@ -75,14 +72,26 @@ def measured(x):
 def main(folder):
     x = torch.rand(1 << 14, device="cuda")
     library = launcher(folder)
-    torch.cuda.synchronize()
     stream = torch.cuda.current_stream().cuda_stream
-    bare = statistics.median(library.launch_time(BATCH, stream) for _ in range(ROUNDS))
-    print(f"{'bare cuLaunchKernel':20} {bare / 1e3:6.2f} us")
-    for name, call in measured(x).items():
+    calls = measured(x)
+    times = {name: [] for name in ["bare cuLaunchKernel", *calls]}
+    for call in calls.values():
         call()
-        ns = call_ns(call)
-        print(f"{name:20} {ns / 1e3:6.2f} us, {(ns - bare) / 1e3:+.2f} over it")
+    # In turns, so that a machine that slows down slows all of them down.
+    for _ in range(ROUNDS):
+        torch.cuda.synchronize()
+        times["bare cuLaunchKernel"].append(library.launch_time(BATCH, stream))
+        for name, call in calls.items():
+            times[name].append(call_ns(call))
+    bare = statistics.median(times["bare cuLaunchKernel"])
+    for name, each in times.items():
+        over = statistics.median(
+            one - base for one, base in zip(each, times["bare cuLaunchKernel"])
+        )
+        ns = statistics.median(each)
+        print(
+            f"{name:20} {ns / 1e3:6.2f} us" + (f", {over / 1e3:+.2f} over it" if ns != bare else "")
+        )
 
 
 if __name__ == "__main__":
