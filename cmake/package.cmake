@@ -56,7 +56,12 @@ if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
     install(FILES ${manual}/redtune.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
-# What is installed, and nothing else: no tests, no examples.
+# ---- pages and programs to start from, which headers and help name ------------------------------
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# What is built to be installed, and nothing else: no tests.
 add_custom_target(redtune-installed DEPENDS redtune-command redtune-shared redtune-static)
 foreach(target redtune-sim redtune-manual)
     if(TARGET ${target})

@@ -60,6 +60,12 @@ found=$(env -u REDTUNE_SYSTEM_DB "$prefix/bin/redtune" explain --gpu H200 --dtyp
 readelf -d "$library/libredtune.so" | grep -q 'SONAME.*libredtune\.so\.0' || fail "no SONAME"
 readelf -d pc_c | grep -q 'NEEDED.*libredtune\.so\.0' || fail "programs need another name"
 
+# ---- what the headers name --------------------------------------------------------------------
+for page in $(grep -oh 'docs/[a-z-]*\.md' "$prefix"/include/redtune/*.h | sort -u); do
+    [ -s "$prefix/share/doc/redtune/${page#docs/}" ] || fail "the headers name $page, which is not installed"
+done
+[ -s "$prefix/share/doc/redtune/examples/sum.c" ] || fail "the examples are not installed"
+
 # ---- the manual ----------------------------------------------------------------------------
 for page in 1 3; do
     file=$prefix/share/man/man$page/redtune.$page

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Builds the site: the tree's pages with search (MkDocs, Material), and the reference of the C interface
+# (Doxygen) if it is installed. Any warning, such as a link that leads nowhere, fails.
+#
+# Usage: site.sh FOLDER     the site is FOLDER/html. MkDocs is installed, or in build/guards, where
+# ./bootstrap test puts it.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+mkdir -p "$1"
+folder=$(cd "$1" && pwd) PYTHONPATH=$root/build/guards${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1 NO_MKDOCS_2_WARNING=1
+python3 -c 'import material, mkdocs' 2>/dev/null || {
+    echo "not run: there is no mkdocs-material; ./bootstrap test fetches it" >&2
+    exit 77
+}
+rm -rf "$folder/pages" "$folder/html"
+mkdir "$folder/pages"
+cd "$root"
+
+# copy_folder FOLDER: its files, and a list of them for browsers.
+copy_folder() {
+    find "$1" -type f ! -name '*.md' -exec cp --parents {} "$folder/pages" \;
+    {
+        echo "<!DOCTYPE html><meta charset=utf-8><title>$1</title><h1>$1</h1>"
+        (cd "$1" && find . -type f ! -name '*.md' | sort | sed 's|^\./\(.*\)|<p><a href="\1">\1</a>|')
+    } >"$folder/pages/$1/index.html"
+}
+
+# Pages and the files that they link to, as they lie in the tree.
+cp --parents ./*.md docs/*.md "$folder/pages"
+for page in ./*.md docs/*.md; do
+    { grep -o '](\(\.\./\)\?[A-Za-z0-9_./-]\+' "$page" || true; } | sed 's/^](//' | while read -r link; do
+        file=$(realpath --relative-to=. -m "$(dirname "$page")/$link")
+        [ ! -f "$file" ] || cp --parents "$file" "$folder/pages"
+        [ ! -d "$file" ] || copy_folder "$file"
+    done
+done
+cp packaging/mkdocs.yml "$folder/mkdocs.yml"
+python3 -m mkdocs build --strict --config-file "$folder/mkdocs.yml" >"$folder/log" 2>&1 || {
+    cat "$folder/log" >&2
+    exit 1
+}
+if command -v doxygen >/dev/null; then
+    REDTUNE_VERSION=$(sed -n 's/^#define REDTUNE_VERSION "\(.*\)"/\1/p' include/redtune/redtune.h) \
+        REDTUNE_ROOT=$root REDTUNE_OUT=$folder/html doxygen packaging/Doxyfile
+fi
