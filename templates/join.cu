@@ -1,7 +1,7 @@
 //@ local indexed, given = op.indexed, require("lib/operands").of(_ENV)
 //@ local op = given.made
 //@ local acc = op.acc
-//@ local block_of_results = 128
+//@ local block_of_results, rest = 128, given.kernel ~= "" and ", rest" or ""
 //@ local bytes = 2 * require("lib/operands").slot_bytes(op)
 //@ op.message = require("lib/operands").message(acc, bytes)
 
@@ -35,10 +35,8 @@ __device__ __forceinline__ accumulator take(const message &part)
 
 //@ include "lib/write.cu"
 // *output becomes the result of the n parts, in an order that depends on n alone, so that all ranks
-// get the same bits.
-// Start it with one warp.
-extern "C" __global__ void __launch_bounds__(32)
-redtune_join(const message *messages, u32 n, @{result.c} *output@{given.kernel})
+// get the same bits. A warp calls it.
+__device__ __forceinline__ void join(const message *messages, u32 n, @{result.c} *output@{given.kernel})
 {
     u64 count = 0;
     for (u32 i = threadIdx.x; i < n; i += 32) count += messages[i].count;
@@ -75,6 +73,13 @@ redtune_join(const message *messages, u32 n, @{result.c} *output@{given.kernel})
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 }
 
+// Start it with one warp.
+extern "C" __global__ void __launch_bounds__(32)
+redtune_join(const message *messages, u32 n, @{result.c} *output@{given.kernel})
+{
+    join(messages, n, output@{rest});
+}
+
 // Likewise for each of `results` results: part i has its messages of all of them side by side. A
 // thread takes a result, on as many blocks as that takes.
 extern "C" __global__ void __launch_bounds__(@{block_of_results})
@@ -105,4 +110,5 @@ redtune_join_each(const message *messages, u32 n, u64 results, @{result.c} *outp
     @{given.write("output[at]", "a", "count")}
 }
 
+//@ include "lib/peers.cu"
 }  // namespace joining

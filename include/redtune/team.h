@@ -29,7 +29,10 @@ typedef struct redtune_team_options {
 typedef struct redtune_team_info {
     int ranks, rank;
     int nccl_version; /* 22800 is 2.28.0; 0: a team without a communicator */
-    uint64_t reserved[4];
+    int by_peers;     /* nonzero: messages go through peer memory (redtune_team_connect) */
+    /* Of a run on a stream, as measured when the team was connected; 0: it is not. */
+    double nccl_ns, peers_ns;
+    uint64_t reserved[2];
 } redtune_team_info;
 
 /* Makes this rank of a team of the communicator's ranks. comm belongs to the caller, is of rt's
@@ -46,6 +49,23 @@ REDTUNE_API redtune_status redtune_team_create(redtune *rt, struct ncclComm *com
  * again; before rt is closed. Leaves the communicator as it is. */
 REDTUNE_API void redtune_team_destroy(redtune_team *team);
 REDTUNE_API void redtune_team_get(const redtune_team *team, redtune_team_info *info);
+
+/* Lets ranks whose GPUs reach each other's memory send messages through it, where that is faster:
+ * they open it, through CUDA IPC between processes of a host, and time runs of both ways. Where a
+ * rank does not reach all others, or NCCL is faster, runs go on through NCCL; redtune_team_get says
+ * which. All ranks call it once, each thread with the teams whose GPUs it drives, and before a run
+ * is captured. Waits; not during stream capture on this thread. From then on runs of one result are
+ * two launches, and
+ * - the runs of a team follow one another on its GPU, be they called or replayed, on whatever
+ *   stream: events order those of several;
+ * - a run ends after options.wait_s where another rank's message does not come, without a result:
+ *   redtune_team_wait and redtune_team_check tell;
+ * - no team is destroyed before the runs of all ranks are over.
+ * Fails with what redtune_plan_create and redtune_team_run fail with; the team then goes on through
+ * NCCL, if that still works. REDTUNE_INVALID for a team without a communicator or connected
+ * already. */
+REDTUNE_API redtune_status redtune_team_connect(redtune_team *const *teams, size_t count,
+                                                redtune_error *err);
 
 /* Where this rank's part of `count` elements begins and how many it has, if the ranks share them
  * evenly, in their order: whole chunks of 4 KiB, except the last part. In fixed order each part but

@@ -217,6 +217,16 @@ static CUresult get_device(CUdevice *out) {
 
 CUresult cuCtxGetDevice(CUdevice *out) { SIM_ENTRY(get_device(out)); }
 
+static CUresult enable_peer_access(CUcontext peer, unsigned int flags) {
+    if (flags) return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_state_handle_is(peer, SIM_HANDLE_CONTEXT)) return CUDA_ERROR_INVALID_CONTEXT;
+    return peer->device == sim_context_current()->device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+    SIM_ENTRY(enable_peer_access(peer, flags));
+}
+
 static CUresult get_id(CUcontext context, unsigned long long *out) {
     if (!context) context = sim_context_current();
     if (!out) return CUDA_ERROR_INVALID_VALUE;

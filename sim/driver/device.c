@@ -44,6 +44,18 @@ static CUresult get_device(CUdevice *device, int ordinal) {
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal) { SIM_ENTRY(get_device(device, ordinal)); }
 
+/* All memory is the host's, so that every device reaches that of every other. */
+static CUresult can_access_peer(int *can, CUdevice device, CUdevice peer) {
+    if (!can) return CUDA_ERROR_INVALID_VALUE;
+    if (!is_device(device) || !is_device(peer)) return CUDA_ERROR_INVALID_DEVICE;
+    *can = device != peer;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    SIM_ENTRY(can_access_peer(can, device, peer));
+}
+
 static CUresult get_name(char *name, int length, CUdevice device) {
     if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
     if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;

@@ -34,6 +34,8 @@ typedef enum sim_need {
     X(cuDeviceTotalMem, cuDeviceTotalMem_v2, 3020, INIT)                                           \
     X(cuDeviceGetUuid, cuDeviceGetUuid_v2, 11040, INIT)                                            \
     X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, INIT)                                        \
+    X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, INIT)                                    \
+    X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000, CONTEXT)                                 \
     X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, INIT)                              \
     X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000, INIT)                        \
     X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 11000, INIT)                            \

@@ -82,7 +82,13 @@ typedef CUresult CUDAAPI rdt_edges_fn(CUgraphNode node, CUgraphNode *dependencie
 /* Likewise; NULL in the table where the driver is too old for it. */
 #define RDT_DRIVER_OPTIONAL_LIST(X)                                                                \
     X(stream_get_id, cuStreamGetId, rdt_stream_id_fn)                /* since CUDA 12.0 */         \
-    X(graph_node_edges, cuGraphNodeGetDependencies_v2, rdt_edges_fn) /* since CUDA 12.3 */
+    X(graph_node_edges, cuGraphNodeGetDependencies_v2, rdt_edges_fn) /* since CUDA 12.3 */         \
+    /* Between GPUs, and not in every driver in software. */                                       \
+    X(device_can_access_peer, cuDeviceCanAccessPeer, __typeof__(cuDeviceCanAccessPeer))            \
+    X(ctx_enable_peer_access, cuCtxEnablePeerAccess, __typeof__(cuCtxEnablePeerAccess))            \
+    X(ipc_get_mem_handle, cuIpcGetMemHandle, __typeof__(cuIpcGetMemHandle))                        \
+    X(ipc_open_mem_handle, cuIpcOpenMemHandle_v2, __typeof__(cuIpcOpenMemHandle_v2))               \
+    X(ipc_close_mem_handle, cuIpcCloseMemHandle, __typeof__(cuIpcCloseMemHandle))
 
 typedef struct rdt_driver {
 #define ENTRY(field, symbol, type) type *field;

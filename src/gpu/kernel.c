@@ -26,6 +26,8 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_join", &kernel->join, err);
     if (!status && launch->yield == RDT_YIELD_MESSAGE)
         status = find_function(kernel, "redtune_join_each", &kernel->join_each, err);
+    if (!status && launch->yield == RDT_YIELD_MESSAGE)
+        status = find_function(kernel, "redtune_join_peers", &kernel->join_peers, err);
     if (!status && launch->segments)
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->scattered)
@@ -152,4 +154,13 @@ redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstr
                       : launch(driver, kernel->join_each, (uint32_t)blocks, RDT_JOIN_THREADS, false,
                                stream, each);
     return rdt_driver_check(driver, rc, err, "launch the joining of %u parts", what.part_count);
+}
+
+redtune_status rdt_kernel_join_peers(const rdt_kernel *kernel, rdt_joining what, rdt_links links,
+                                     uint32_t steps, CUstream stream, redtune_error *err) {
+    void *args[] = {&what.messages, &links, &steps, &what.output, &what.given};
+    return rdt_driver_check(
+        kernel->driver,
+        launch(kernel->driver, kernel->join_peers, 1, RDT_JOIN_THREADS, false, stream, args), err,
+        "launch the joining of %u parts", what.part_count);
 }

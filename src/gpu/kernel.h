@@ -8,8 +8,8 @@ typedef struct rdt_kernel {
     const rdt_driver *driver;
     CUmodule module;
     CUfunction reduce;
-    CUfunction finish, combine, join, join_each, prefix,
-        scattered;   /* each only where the launch has it */
+    /* Each only where the launch has it. */
+    CUfunction finish, combine, join, join_each, join_peers, prefix, scattered;
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
@@ -66,3 +66,7 @@ typedef struct rdt_joining {
 /* Asynchronous. The kernel yields messages. */
 redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstream stream,
                                redtune_error *err);
+/* Likewise, of one result, through the memory of the ranks: messages has this rank's, and room for
+ * the others'. */
+redtune_status rdt_kernel_join_peers(const rdt_kernel *kernel, rdt_joining what, rdt_links links,
+                                     uint32_t steps, CUstream stream, redtune_error *err);

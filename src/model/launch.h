@@ -25,7 +25,10 @@
  * that depends on n alone, wherever they begin; and
  *   redtune_join_each(const message *messages, uint32 n, uint64 results, R *output, given)
  * for as many threads as there are results, in blocks of RDT_JOIN_THREADS: a part has its messages
- * of all results side by side.
+ * of all results side by side. Where ranks reach each other's memory,
+ *   redtune_join_peers(message *messages, rdt_links, uint32 steps, R *output, given)
+ * for one block of RDT_JOIN_THREADS: steps RDT_LINKS_SEND sends this rank's message to the others,
+ * RDT_LINKS_RECEIVE waits for theirs and joins them.
  *
  * Scratch has three parts, for RDT_BLOCKS_MAX blocks each: counters and words, which kernels find
  * and leave zero, and slots, which they find and leave in any state.
@@ -100,6 +103,17 @@ typedef struct rdt_given {
     uint64_t resumes; /* 1: results go on from what output holds */
     uint64_t first;   /* of a message: the index of the part's first element */
 } rdt_given;
+
+/* How a rank reaches the others (templates/lib/peers.cu). Addresses are the GPU's. */
+enum { RDT_LINKS_SEND = 1, RDT_LINKS_RECEIVE = 2 };
+typedef struct rdt_links {
+    uint64_t mailboxes; /* of the addresses of all ranks' mailboxes */
+    uint64_t own;       /* this rank's mailbox */
+    uint64_t epoch;     /* of a uint32: how many runs there were */
+    uint64_t failure;   /* of a uint32: 1 + the rank whose message did not come; 0: all did */
+    uint64_t limit_ns;  /* that it waits for one */
+    uint32_t ranks, rank;
+} rdt_links;
 
 /* What a launch leaves in its output. */
 typedef enum rdt_yield {

@@ -2,6 +2,8 @@
  * of one host: a sum of f32 that are 1, whose result is checked, at several sizes of a part. Prints
  * for each size the local plan, a team of one, the team, and NCCL's all-gather of 32 bytes alone.
  *
+ * Then it connects the ranks, and times the team that sends through their memory.
+ *
  * usage: team_speed all | two | killed
  *   all     one process, one thread, all GPUs
  *   two     two processes with a GPU each
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "api/team/team.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "crew.h"
@@ -224,6 +227,38 @@ static redtune_status time_size(size_t bytes, bool says) {
     return status;
 }
 
+/* Through peer memory, whatever was measured to be faster. */
+static redtune_status time_connected(size_t bytes, bool says) {
+    timed self;
+    double local_us = 0, team_us = 0;
+    redtune_status status = open_timed(&self, bytes);
+    if (!status) status = time_calls(queue_local, &self, &local_us);
+    if (!status) status = time_calls(queue_team, &self, &team_us);
+    if (!status) status = check_sum(&self);
+    if (!status && says)
+        printf("%7zu KiB a part: local %8.2f us, connected team of %d %8.2f: +%.2f\n", bytes >> 10,
+               local_us, ranks, team_us, team_us - local_us);
+    fflush(stdout);
+    close_timed(&self);
+    return status;
+}
+
+static redtune_status connect_ranks(bool says) {
+    redtune_team *teams[CREW_MAX];
+    redtune_team_info info;
+    for (int i = 0; i < all.size; i++) teams[i] = all.rank[i].team;
+    redtune_status status = redtune_team_connect(teams, (size_t)all.size, &err);
+    if (status) return status;
+    redtune_team_get(teams[0], &info);
+    if (says)
+        printf("a run on a stream: %.2f us by NCCL, %.2f by peer memory\n", info.nccl_ns / 1e3,
+               info.peers_ns / 1e3);
+    for (int i = 0; i < all.size; i++) teams[i]->by_peers = teams[i]->peers != NULL;
+    return teams[0]->peers ? REDTUNE_OK
+                           : rdt_fail(&err, REDTUNE_UNSUPPORTED, 0,
+                                      "the GPUs do not reach each other's memory");
+}
+
 static redtune_status fill_ones(void) {
     const size_t bytes = part_bytes[PARTS_MAX - 1], pattern = 4096;
     float ones[1024];
@@ -247,6 +282,11 @@ static int time_sizes(bool says) {
     *(void **)&nccl.end = dlsym(all.nccl, "ncclGroupEnd");
     redtune_status status = fill_ones();
     for (size_t i = 0; !status && i < PARTS_MAX; i++) status = time_size(part_bytes[i], says);
+    if (!status && part_bytes == gpu_bytes) {
+        status = connect_ranks(says);
+        for (size_t i = 0; !status && i < PARTS_MAX; i++)
+            status = time_connected(part_bytes[i], says);
+    }
     if (status) fprintf(stderr, "team_speed: %s\n", err.message);
     return status != REDTUNE_OK;
 }

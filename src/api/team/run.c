@@ -161,26 +161,49 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
     return rdt_kernel_start(executable->kernel, &executable->launch, &part, self->call.stream, err);
 }
 
+/* Messages of many results are NCCL's. */
+static bool goes_by_peers(const rank_call *self) {
+    return self->team->by_peers && results_of_call(self) == 1;
+}
+
+static rdt_joining joining_of(const rank_call *self) {
+    return (rdt_joining){
+        .messages = messages_of(self),
+        .part_count = (uint32_t)self->team->place.ranks,
+        .results = results_of_call(self),
+        .output = self->operands.output,
+        .given = self->operands.given,
+    };
+}
+
+/* A simulated GPU runs a launch to its end: there a rank must not wait before all have sent. */
+static bool sends_apart(const rank_call *self) {
+    return rdt_facts_is_simulated(&self->team->rt->context->facts);
+}
+
+static redtune_status send_to_peers(const rank_call *self, uint32_t steps, redtune_error *err) {
+    return rdt_kernel_join_peers(rdt_plan_executable(self->parts)->kernel, joining_of(self),
+                                 self->team->peers->links, steps, self->call.stream, err);
+}
+
 static redtune_status gather_messages(rank_call *self, redtune_error *err) {
     const redtune_team *team = self->team;
     if (team->place.ranks == 1) return REDTUNE_OK;
+    if (goes_by_peers(self))
+        return sends_apart(self) ? send_to_peers(self, RDT_LINKS_SEND, err) : REDTUNE_OK;
     return rdt_nccl_gather(team->nccl, team->comm, messages_of(self), bytes_of_messages(self),
                            team->place.rank, self->call.stream, err);
 }
 
 static redtune_status join_parts(rank_call *self, redtune_error *err) {
     const redtune_team *team = self->team;
-    const rdt_joining what = {
-        .messages = messages_of(self),
-        .part_count = (uint32_t)team->place.ranks,
-        .results = results_of_call(self),
-        .output = self->operands.output,
-        .given = self->operands.given,
-    };
+    const uint32_t steps = RDT_LINKS_RECEIVE | (sends_apart(self) ? 0 : RDT_LINKS_SEND);
     redtune_status status = REDTUNE_OK;
+    if (goes_by_peers(self)) return send_to_peers(self, steps, err);
     if (team->place.ranks > 1) status = rdt_nccl_settle(team->nccl, team->comm, team->wait_s, err);
     if (status) return status;
-    return rdt_kernel_join(rdt_plan_executable(self->parts)->kernel, what, self->call.stream, err);
+    return rdt_kernel_join(rdt_plan_executable(self->parts)->kernel, joining_of(self),
+                           self->call.stream, err);
 }
 
 /* In the rank's context. */
@@ -203,10 +226,10 @@ static redtune_status step_ranks(rank_call *ranks, size_t count,
     return status;
 }
 
-/* The first team that has NCCL; NULL: none. */
+/* That of the first call that gathers by NCCL; NULL: none does. */
 static const rdt_nccl *find_nccl(const rank_call *ranks, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (ranks[i].team->nccl) return ranks[i].team->nccl;
+        if (ranks[i].team->nccl && !goes_by_peers(&ranks[i])) return ranks[i].team->nccl;
     return NULL;
 }
 

@@ -74,6 +74,7 @@ void redtune_team_destroy(redtune_team *team) {
     bool entered = false;
     const bool lost = rdt_context_enter(context, &entered, NULL) != REDTUNE_OK;
     CUstreamCaptureMode mode = rdt_context_relax(context);
+    rdt_peers_destroy(team->peers, lost);
     rdt_workspace_destroy(team->workspace, lost);
     rdt_context_restore(context, mode);
     rdt_context_leave(context, entered);
@@ -88,11 +89,35 @@ void redtune_team_get(const redtune_team *team, redtune_team_info *info) {
     info->ranks = team->place.ranks;
     info->rank = team->place.rank;
     info->nccl_version = team->nccl ? rdt_nccl_version(team->nccl) : 0;
+    info->by_peers = team->by_peers;
+    info->nccl_ns = team->way_ns[0];
+    info->peers_ns = team->way_ns[1];
+}
+
+/* A message that did not come in time. On a stream of its own, so that it waits for no run. */
+static redtune_status check_peers(const redtune_team *team, redtune_error *err) {
+    const rdt_context *context = team->rt->context;
+    uint32_t missing = 0;
+    bool entered = false;
+    redtune_status status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    CUstreamCaptureMode mode = rdt_context_relax(context);
+    status = rdt_peers_find_failure(team->peers, &missing, err);
+    rdt_context_restore(context, mode);
+    rdt_context_leave(context, entered);
+    if (status || !missing) return status;
+    return rdt_fail(err, REDTUNE_TEAM, 0,
+                    "cannot go on with the team: rank %d waited %g seconds for rank %u, which may "
+                    "have ended, or never have called; abort the communicator",
+                    team->place.rank, team->wait_s, missing - 1);
 }
 
 redtune_status redtune_team_check(redtune_team *team, redtune_error *err) {
     if (!team) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot check a team: it is NULL");
-    return team->nccl ? rdt_nccl_check(team->nccl, team->comm, err) : REDTUNE_OK;
+    redtune_status status = REDTUNE_OK;
+    if (team->nccl) status = rdt_nccl_check(team->nccl, team->comm, err);
+    if (!status && team->peers) status = check_peers(team, err);
+    return status;
 }
 
 /* Most runs end within a millisecond: until then without sleeping. */
@@ -111,9 +136,13 @@ static redtune_status wait_for_stream(redtune_team *team, CUstream stream, doubl
     const double start_s = rdt_clock_s();
     for (;;) {
         CUresult rc = driver->stream_query(stream);
-        if (rc != CUDA_ERROR_NOT_READY)
+        if (rc && rc != CUDA_ERROR_NOT_READY)
             return rdt_driver_check(driver, rc, err, "finish work on the GPU");
-        redtune_status status = redtune_team_check(team, err);
+        /* Peers that waited in vain have ended their kernel: only then is there something to see.
+         */
+        redtune_status status = !rc && team->peers ? check_peers(team, err) : REDTUNE_OK;
+        if (!rc) return status;
+        status = team->nccl ? rdt_nccl_check(team->nccl, team->comm, err) : REDTUNE_OK;
         const double passed_s = rdt_clock_s() - start_s;
         if (status) return status;
         if (limit_s > 0 && passed_s > limit_s)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/runtime/plan.h"
+#include "api/team/peers.h"
 #include "gpu/nccl.h"
 #include "redtune/team.h"
 
@@ -14,6 +15,9 @@ struct redtune_team {
     rdt_nccl *nccl;        /* NULL: likewise */
     rdt_nccl_place place;
     double wait_s;
-    uint64_t results_max;     /* of a run */
+    uint64_t results_max; /* of a run */
+    rdt_peers *peers;     /* NULL: the team is not connected */
+    bool by_peers;        /* messages of one result go through them */
+    double way_ns[2];     /* measured, of a run through NCCL, and through them; 0: not connected */
     rdt_workspace *workspace; /* scratch of its runs, with the messages of all ranks behind it */
 };

@@ -1,0 +1,207 @@
+/* Facts about teams whose ranks send through each other's memory: the results are those that go
+ * through NCCL, run after run, captured or not, and a rank waits for another for a time only. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/team/team.h"
+#include "base/clock.h"
+#include "check.h"
+#include "crew.h"
+#include "gpu/graph.h"
+#include "simulator.h"
+#include "model/scalar.h"
+
+enum { COUNT = 300, RANKS_MAX = 3, RUNS = 7 };
+
+static redtune_error err;
+static crew all;
+
+static bool is_simulated(void) { return rdt_facts_is_simulated(&all.rank[0].context->facts); }
+
+static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
+
+/* Whether this crew can send so at all; the way that was measured to be faster does not matter. */
+static bool use_peers(bool by_peers) {
+    for (int i = 0; i < all.size; i++) {
+        if (!all.rank[i].team->peers) return false;
+        all.rank[i].team->by_peers = by_peers;
+    }
+    return true;
+}
+
+static void ranks_can_be_connected_once(void) {
+    if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
+    redtune_team *teams[CREW_MAX], *one = NULL;
+    redtune_team_info info;
+    for (int i = 0; i < all.size; i++) teams[i] = all.rank[i].team;
+    CHECK_OK(redtune_team_connect(teams, (size_t)all.size, &err), err);
+    for (int i = 0; i < all.size; i++) {
+        redtune_team_get(teams[i], &info);
+        printf("rank %d: %.1f us by NCCL, %.1f by peer memory\n", i, info.nccl_ns / 1e3,
+               info.peers_ns / 1e3);
+        if (is_simulated()) CHECK(info.nccl_ns > 0 && info.peers_ns > 0);
+        CHECK_INT(info.by_peers, info.peers_ns > 0 && info.peers_ns < info.nccl_ns);
+    }
+    if (!use_peers(true)) SKIP("the GPUs do not reach each other's memory");
+    CHECK_FAILS(redtune_team_connect(teams, (size_t)all.size, &err), REDTUNE_INVALID, err,
+                "connected already");
+    CHECK_OK(redtune_team_create(all.rank[0].rt, NULL, NULL, &one, &err), err);
+    CHECK_FAILS(redtune_team_connect(&one, 1, &err), REDTUNE_INVALID, err, "no communicator");
+    redtune_team_destroy(one);
+    CHECK_FAILS(redtune_team_connect(NULL, 1, &err), REDTUNE_INVALID, err, "NULL");
+    CHECK_OK(redtune_team_connect(NULL, 0, &err), err);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+typedef struct operation {
+    redtune_problem problem;
+    redtune_plan *plan[CREW_MAX];
+    redtune_operands operands[CREW_MAX];
+    redtune_team_call calls[CREW_MAX];
+} operation;
+
+static void open_operation(operation *self, redtune_op op, redtune_dtype dtype) {
+    *self = (operation){.problem = {.op = op, .dtype = dtype, .count = COUNT}};
+    CHECK_OK(rdt_problem_resolve(&self->problem, &self->problem, &err), err);
+    const bool two = rdt_problem_second(&self->problem) != REDTUNE_DTYPE_NONE;
+    for (int i = 0; i < all.size; i++) {
+        const crew_rank *rank = &all.rank[i];
+        CHECK_OK(redtune_plan_create(rank->rt, &self->problem, &self->plan[i], &err), err);
+        CHECK_OK(redtune_team_prepare(self->plan[i], &err), err);
+        self->operands[i] =
+            (redtune_operands){.d_in = {pointer_to(rank->input[0].address)},
+                               .d_out = {pointer_to(rank->output[0].address),
+                                         two ? pointer_to(rank->output[1].address) : NULL},
+                               .count = COUNT};
+        self->calls[i] = (redtune_team_call){self->plan[i], rank->team, &self->operands[i],
+                                             (uint64_t)i * COUNT, rank->stream};
+    }
+}
+
+static void close_operation(operation *self) {
+    for (int i = 0; i < all.size; i++) redtune_plan_destroy(self->plan[i]);
+}
+
+static void give(redtune_dtype dtype, int run) {
+    char part[COUNT * 8];
+    const size_t bytes = redtune_dtype_bytes(dtype);
+    for (int i = 0; i < all.size; i++) {
+        for (int k = 0; k < COUNT; k++) {
+            const double real = (run * 31 + i * 17 + k * 7) % 101;
+            const redtune_value value = rdt_scalar_from_real(dtype, real);
+            memcpy(part + (size_t)k * bytes, value.bytes, bytes);
+        }
+        CHECK_OK(crew_write(&all, i, all.rank[i].input[0].address, part, COUNT * bytes, &err), err);
+    }
+}
+
+static void run(operation *self, uint64_t got[CREW_MAX][2]) {
+    CHECK_OK(redtune_team_run_all(self->calls, (size_t)all.size, &err), err);
+    for (int i = 0; i < all.size; i++) {
+        CHECK_OK(redtune_team_wait(all.rank[i].team, all.rank[i].stream, 20, &err), err);
+        for (int k = 0; k < 2; k++)
+            CHECK_OK(crew_read(&all, i, &got[i][k], all.rank[i].output[k].address, 8, &err), err);
+    }
+}
+
+static void check_operation(redtune_op op, redtune_dtype dtype) {
+    operation self;
+    open_operation(&self, op, dtype);
+    for (int turn = 0; turn < RUNS && !check_state.failed; turn++) {
+        uint64_t right[CREW_MAX][2] = {{0}}, got[CREW_MAX][2] = {{0}};
+        give(self.problem.dtype, turn);
+        use_peers(false);
+        run(&self, right);
+        use_peers(true);
+        if (!check_state.failed) run(&self, got);
+        for (int i = 0; i < all.size && !check_state.failed; i++)
+            CHECK(!memcmp(got[i], right[0], sizeof got[i]));
+    }
+    close_operation(&self);
+}
+
+static void results_are_those_that_go_through_nccl(void) {
+    if (all.size < 2 || !use_peers(true)) SKIP("the GPUs do not reach each other's memory");
+    static const redtune_op ops[] = {REDTUNE_SUM,      REDTUNE_ARGMAX, REDTUNE_MEAN,
+                                     REDTUNE_MEAN_VAR, REDTUNE_MIN_AT, REDTUNE_NORM2};
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F64, REDTUNE_I32, REDTUNE_F16};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops && !check_state.failed; i++)
+        check_operation(ops[i], dtypes[i % 4]);
+}
+
+/* ---- captures -------------------------------------------------------------------------------- */
+
+static void enter(int i) {
+    bool entered;
+    rdt_context_enter(all.rank[i].context, &entered, NULL);
+}
+
+static void leave(int i) { rdt_context_leave(all.rank[i].context, true); }
+
+/* A simulated GPU runs a replay to its end, and so cannot wait for another's. */
+static void captured_runs_follow_each_other(void) {
+    if (all.size < 2 || is_simulated() || !use_peers(true)) SKIP("there are no two real GPUs");
+    operation self;
+    rdt_graph *graphs[CREW_MAX] = {NULL};
+    uint64_t right[CREW_MAX][2] = {{0}}, got = 0;
+    open_operation(&self, REDTUNE_SUM, REDTUNE_F64);
+    give(REDTUNE_F64, 1);
+    run(&self, right);
+    for (int i = 0; i < all.size; i++) {
+        enter(i);
+        CHECK_OK(rdt_graph_begin(all.rank[i].driver, all.rank[i].stream, &err), err);
+        leave(i);
+    }
+    for (int k = 0; k < 10; k++)
+        CHECK_OK(redtune_team_run_all(self.calls, (size_t)all.size, &err), err);
+    for (int i = 0; i < all.size; i++) {
+        enter(i);
+        CHECK_OK(rdt_graph_end(all.rank[i].driver, all.rank[i].stream, &graphs[i], &err), err);
+        leave(i);
+    }
+    for (int k = 0; k < 1000 && !check_state.failed; k++)
+        for (int i = 0; i < all.size; i++) {
+            enter(i);
+            CHECK_OK(rdt_graph_replay(graphs[i], all.rank[i].stream, &err), err);
+            leave(i);
+        }
+    for (int i = 0; i < all.size; i++) {
+        CHECK_OK(redtune_team_wait(all.rank[i].team, all.rank[i].stream, 20, &err), err);
+        CHECK_OK(crew_read(&all, i, &got, all.rank[i].output[0].address, 8, &err), err);
+        CHECK(got == right[0][0]);
+        enter(i);
+        rdt_graph_destroy(graphs[i]);
+        leave(i);
+    }
+    close_operation(&self);
+}
+
+/* ---- a rank that does not come --------------------------------------------------------------- */
+
+/* Last: the ranks are out of step afterwards. */
+static void waiting_for_a_rank_ends(void) {
+    if (all.size < 2 || is_simulated() || !use_peers(true)) SKIP("there are no two real GPUs");
+    operation self;
+    open_operation(&self, REDTUNE_SUM, REDTUNE_F32);
+    all.rank[0].team->peers->links.limit_ns = 20000000;
+    const double start_s = rdt_clock_s();
+    CHECK_OK(redtune_team_run_all(self.calls, 1, &err), err);
+    CHECK_FAILS(redtune_team_wait(all.rank[0].team, all.rank[0].stream, 20, &err), REDTUNE_TEAM,
+                err, "for rank");
+    CHECK(rdt_clock_s() - start_s < 5);
+    CHECK_FAILS(redtune_team_check(all.rank[0].team, &err), REDTUNE_TEAM, err, "for rank");
+    close_operation(&self);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(ranks_can_be_connected_once),
+        FACT(results_are_those_that_go_through_nccl),
+        FACT(captured_runs_follow_each_other),
+        FACT(waiting_for_a_rank_ends),
+    };
+    if (crew_open(RANKS_MAX, COUNT * sizeof(double), &all, &err))
+        fprintf(stderr, "no team: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    crew_close(&all);
+    return rc;
+}
