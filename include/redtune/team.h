@@ -5,7 +5,7 @@
 #ifndef REDTUNE_TEAM_H
 #define REDTUNE_TEAM_H
 
-#include "redtune/redtune.h"
+#include "redtune/list.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,23 +94,34 @@ REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_erro
  * Rows and columns have as many results on every rank, and each rank has a part of every one's
  * elements: first_index is where those begin, and steps are those of this rank's memory.
  *
- * The plan is of the team's redtune and of no segments, its uses are 0, and operands->workspace is
- * NULL; else REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank
- * whose call fails has sent nothing, and the others wait for it: redtune_team_check. One thread at
- * a time may run a team, and outside of NCCL's groups; for several teams on one thread there is
+ * The plan is of the team's redtune, its uses are 0, and operands->workspace is NULL; else
+ * REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank whose call
+ * fails has sent nothing, and the others wait for it: redtune_team_check. One thread at a time may
+ * run a team, and outside of NCCL's groups; for several teams on one thread there is
  * redtune_team_run_all. */
 REDTUNE_API redtune_status redtune_team_run(redtune_plan *plan, redtune_team *team,
                                             const redtune_operands *operands, uint64_t first_index,
                                             struct CUstream_st *stream, redtune_error *err);
 
-/* What redtune_team_run takes, for one rank. */
+/* The same for segments and lists. All ranks have as many segments where each has a result: segment
+ * i of the whole is made of each rank's segment i. first_index is where this rank's elements begin,
+ * of each segment or of all; indices count from there. All ranks call it, those without elements,
+ * too. */
+REDTUNE_API redtune_status redtune_team_run_segments(redtune_plan *plan, redtune_team *team,
+                                                     const redtune_segments *segments,
+                                                     uint64_t first_index,
+                                                     struct CUstream_st *stream,
+                                                     redtune_error *err);
+
+/* What redtune_team_run takes, for one rank; or redtune_team_run_segments, with operands NULL. */
 typedef struct redtune_team_call {
     redtune_plan *plan;
     redtune_team *team;
     const redtune_operands *operands;
     uint64_t first_index;
     struct CUstream_st *stream;
-    uint64_t reserved[3];
+    const redtune_segments *segments;
+    uint64_t reserved[2];
 } redtune_team_call;
 
 /* The same for several ranks whose GPUs this thread drives: no rank waits for another of them. Each

@@ -1,20 +1,14 @@
 /* Segments: runs whose elements are where tables on the GPU say. */
+#include "api/runtime/segments.h"
+
 #include <inttypes.h>
 #include "api/runtime/list.h"
-#include "api/runtime/plan.h"
 #include "base/reserved.h"
 #include "gpu/pointer.h"
 
-enum { TABLES = 3, OUTPUTS = RDT_WRITES_MAX };
+enum { TABLES = RDT_SEGMENTS_TABLES, OUTPUTS = RDT_WRITES_MAX };
 static const char *const table_names[TABLES] = {"d_begin", "d_end", "d_arrays"};
 static const char *const output_names[OUTPUTS] = {"d_out", "d_out[1]"};
-
-/* A run: its operands as a launch takes them, and the memory that the host knows it to use. */
-typedef struct segments_run {
-    rdt_operands operands;
-    rdt_span table[TABLES]; /* one that is not given ends at 0 */
-    rdt_traffic traffic;
-} segments_run;
 
 static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintptr_t)pointer; }
 
@@ -42,7 +36,7 @@ static redtune_status check_forms(const redtune_segments *given, redtune_error *
                     wrong);
 }
 
-static redtune_status take_tables(segments_run *self, const redtune_segments *given,
+static redtune_status take_tables(rdt_segments_run *self, const redtune_segments *given,
                                   redtune_error *err) {
     const CUdeviceptr place[TABLES] = {address_of(given->d_begin), address_of(given->d_end),
                                        address_of(given->d_arrays)};
@@ -68,7 +62,7 @@ static redtune_status take_tables(segments_run *self, const redtune_segments *gi
     return REDTUNE_OK;
 }
 
-static redtune_status take_list(segments_run *self, const redtune_plan *plan,
+static redtune_status take_list(rdt_segments_run *self, const redtune_plan *plan,
                                 const redtune_segments *given, redtune_error *err) {
     if (given->d_in || given->count || given->d_begin || given->d_end || given->offset_bytes ||
         given->d_arrays)
@@ -87,11 +81,11 @@ static redtune_status check_input(const rdt_signature *signature, CUdeviceptr in
                     (void *)(uintptr_t)input, signature->input_bytes);
 }
 
-static uint64_t results_of(const segments_run *self, const rdt_signature *signature) {
+static uint64_t results_of(const rdt_segments_run *self, const rdt_signature *signature) {
     return signature->layout == RDT_LAYOUT_LIST ? 1 : self->operands.segments.count;
 }
 
-static redtune_status take_first_output(segments_run *self, const rdt_signature *signature,
+static redtune_status take_first_output(rdt_segments_run *self, const rdt_signature *signature,
                                         redtune_error *err) {
     const CUdeviceptr to = self->operands.output;
     const size_t bytes = signature->result_bytes[0];
@@ -104,7 +98,7 @@ static redtune_status take_first_output(segments_run *self, const rdt_signature 
     return REDTUNE_OK;
 }
 
-static redtune_status check_apart(const segments_run *self, redtune_error *err) {
+static redtune_status check_apart(const rdt_segments_run *self, redtune_error *err) {
     for (int i = 0; i < self->traffic.written_count; i++)
         for (int k = 0; k < TABLES; k++)
             if (rdt_scratch_pool_overlap(&self->traffic.written[i], &self->table[k]))
@@ -116,8 +110,8 @@ static redtune_status check_apart(const segments_run *self, redtune_error *err) 
     return REDTUNE_OK;
 }
 
-static redtune_status take(segments_run *self, const redtune_plan *plan,
-                           const redtune_segments *given, redtune_error *err) {
+static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
+                               const redtune_segments *given, redtune_error *err) {
     const rdt_signature *signature = &plan->signature;
     const redtune_operands more = {
         .d_out = {given->d_out[0], given->d_out[1]},
@@ -140,10 +134,22 @@ static redtune_status take(segments_run *self, const redtune_plan *plan,
     return status ? status : check_apart(self, err);
 }
 
-/* For REDTUNE_CHECK. Where elements are only the tables say: d_in may be an address of no memory,
+redtune_status rdt_segments_take(rdt_segments_run *self, const redtune_plan *plan,
+                                 const redtune_segments *given, redtune_error *err) {
+    if (plan->problem.segmented) return take_run(self, plan, given, err);
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce segments by a plan of other arrays: create it for a problem "
+                    "whose segmented is not 0");
+}
+
+uint64_t rdt_segments_results(const rdt_segments_run *self, const redtune_plan *plan) {
+    return results_of(self, &plan->signature);
+}
+
+/* Where elements are only the tables say: d_in may be an address of no memory,
  * if offsets begin above 0. */
-static redtune_status check_pointers(const rdt_context *context, const segments_run *self,
-                                     redtune_error *err) {
+redtune_status rdt_segments_check_pointers(const rdt_context *context, const rdt_segments_run *self,
+                                           redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < TABLES; i++)
         if (self->table[i].end)
@@ -152,8 +158,8 @@ static redtune_status check_pointers(const rdt_context *context, const segments_
     return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
 }
 
-/* What a recording notes of a run. Lengths that only the tables have are those of the problem. */
-static rdt_extents shape_of(const redtune_plan *plan, const redtune_segments *segments) {
+/* Lengths that only the tables have are those of the problem. */
+rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments *segments) {
     rdt_extents shape = rdt_problem_segments_shape(&plan->problem);
     if (segments->list) return rdt_list_shape(segments->list);
     shape.outer = segments->count;
@@ -165,24 +171,20 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     if (!plan || !segments)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments: %s is NULL",
                         plan ? "segments" : "the plan");
-    if (!plan->problem.segmented)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce segments by a plan of other arrays: create it for a problem "
-                        "whose segmented is not 0");
-    segments_run self;
-    redtune_status status = take(&self, plan, segments, err);
-    if (status || !results_of(&self, &plan->signature)) return status;
+    rdt_segments_run self;
+    redtune_status status = rdt_segments_take(&self, plan, segments, err);
+    if (status || !rdt_segments_results(&self, plan)) return status;
     const rdt_context *context = plan->rt->context;
     bool entered = false;
     status = rdt_context_enter(context, &entered, err);
     if (status) return status;
-    if (plan->rt->check) status = check_pointers(context, &self, err);
+    if (plan->rt->check) status = rdt_segments_check_pointers(context, &self, err);
     /* It may read anything, so that no launch before it that writes may still run. */
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
     if (!status) status = rdt_plan_start(plan, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
     if (plan->tally && !status) {
-        const rdt_extents shape = shape_of(plan, segments);
+        const rdt_extents shape = rdt_segments_shape(plan, segments);
         rdt_recorder_count(plan->tally, &shape);
     }
     return status;

@@ -10,18 +10,20 @@
  * its other ranks until the group of gathers ends. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include "api/runtime/segments.h"
 #include "api/team/share.h"
 #include "base/reserved.h"
 #include "base/trace.h"
+
+enum { RANKS_ON_STACK = 8 };
 
 /* A rank's call, under way. */
 typedef struct rank_call {
     redtune_plan *plan, *parts;
     redtune_team *team;
-    const redtune_operands *given;
-    uint64_t first;
-    rdt_operands operands; /* as a run of the plan by itself has them */
-    rdt_traffic traffic;
+    uint64_t first, results;
+    const redtune_segments *segments; /* NULL: there are none */
+    rdt_segments_run run;             /* as one of the plan by itself */
     rdt_call call;
     rdt_turn turn;
     bool begun; /* the turn is to be ended */
@@ -42,13 +44,9 @@ static redtune_status make_parts_plan(redtune_plan *plan, redtune_plan **out, re
 }
 
 static redtune_status check_team_plan(const redtune_plan *plan, redtune_error *err) {
-    const char *wrong = NULL;
-    if (plan->problem.segmented)
-        wrong = "it is of segments";
-    else if (plan->problem.uses)
-        wrong = "its uses are not 0";
-    if (!wrong) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot run the plan by a team: %s", wrong);
+    if (!plan->problem.uses) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot run the plan by a team: its uses are not 0");
 }
 
 redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
@@ -74,51 +72,63 @@ static redtune_status take_parts(rank_call *self, redtune_error *err) {
 
 /* ---- what is given --------------------------------------------------------------------------- */
 
-static uint64_t results_of_call(const rank_call *self) {
-    return self->operands.extents.outer * self->operands.extents.inner;
-}
-
 static redtune_status check_room(const rank_call *self, redtune_error *err) {
-    if (results_of_call(self) <= self->team->results_max) return REDTUNE_OK;
+    if (self->results <= self->team->results_max) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot make %" PRIu64 " results by a team that has room for %" PRIu64
                     ": create it with redtune_team_options.results",
-                    results_of_call(self), self->team->results_max);
+                    self->results, self->team->results_max);
+}
+
+static redtune_status check_call(const redtune_team_call *given, redtune_error *err) {
+    const char *wrong =
+        !given->plan || !given->team           ? "the plan or the team is NULL"
+        : given->plan->rt != given->team->rt   ? "the team is of another redtune than the plan"
+        : !given->operands == !given->segments ? "it takes either operands or segments"
+        : (given->operands ? given->operands->workspace : given->segments->workspace)
+            ? "it has a workspace of its own; leave the operands' NULL"
+            : NULL;
+    if (wrong) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce by a team: %s", wrong);
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(given), "redtune_team_call", err);
+    return status ? status : check_team_plan(given->plan, err);
+}
+
+static redtune_status take_operands(rank_call *self, const redtune_operands *given,
+                                    redtune_error *err) {
+    const redtune_operands *more = NULL;
+    rdt_operands *operands = &self->run.operands;
+    redtune_status status = rdt_plan_set_operands(self->plan->rt, given, operands, &more, err);
+    if (status) return status;
+    operands->extents =
+        (rdt_extents){given->count, given->outer, given->inner, given->outer_step, given->step};
+    status = rdt_operands_take(&self->plan->signature, more, operands, &self->run.traffic, err);
+    self->results = operands->extents.outer * operands->extents.inner;
+    if (status) return status;
+    return rdt_share_check(self->team, &self->plan->problem, self->first, given->count, err);
+}
+
+static redtune_status take_segments(rank_call *self, const redtune_segments *given,
+                                    redtune_error *err) {
+    redtune_status status = rdt_segments_take(&self->run, self->plan, given, err);
+    if (status) return status;
+    self->segments = given;
+    self->results = rdt_segments_results(&self->run, self->plan);
+    return REDTUNE_OK;
 }
 
 static redtune_status take_call(const redtune_team_call *given, rank_call *out,
                                 redtune_error *err) {
-    const redtune_operands *more = NULL;
-    if (!given->plan || !given->team)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the %s is NULL",
-                        given->plan ? "team" : "plan");
-    if (given->plan->rt != given->team->rt)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce: the team is of another redtune than the plan");
-    if (given->operands && given->operands->workspace)
-        return rdt_fail(
-            err, REDTUNE_INVALID, 0,
-            "cannot reduce by a team in a workspace: leave it NULL, a team has its own");
-    redtune_status status = rdt_reserved_check(RDT_RESERVED(given), "redtune_team_call", err);
-    if (!status) status = check_team_plan(given->plan, err);
+    redtune_status status = check_call(given, err);
     if (status) return status;
     *out = (rank_call){
         .plan = given->plan,
         .team = given->team,
-        .given = given->operands,
         .first = given->first_index,
         .call = {.stream = given->stream, .two_launches = true},
     };
-    status = rdt_plan_set_operands(given->plan->rt, given->operands, &out->operands, &more, err);
-    if (status) return status;
-    out->operands.extents =
-        (rdt_extents){given->operands->count, given->operands->outer, given->operands->inner,
-                      given->operands->outer_step, given->operands->step};
-    status = rdt_operands_take(&given->plan->signature, more, &out->operands, &out->traffic, err);
-    if (!status) status = check_room(out, err);
-    if (status) return status;
-    return rdt_share_check(given->team, &given->plan->problem, given->first_index,
-                           given->operands->count, err);
+    status = given->segments ? take_segments(out, given->segments, err)
+                             : take_operands(out, given->operands, err);
+    return status ? status : check_room(out, err);
 }
 
 static redtune_status check_different(const redtune_team_call *calls, size_t count,
@@ -139,8 +149,7 @@ static CUdeviceptr messages_of(const rank_call *self) {
 
 /* Of all of a rank's results. */
 static uint64_t bytes_of_messages(const rank_call *self) {
-    return results_of_call(self) *
-           rdt_launch_message_bytes(&rdt_plan_executable(self->parts)->launch);
+    return self->results * rdt_launch_message_bytes(&rdt_plan_executable(self->parts)->launch);
 }
 
 /* The kernel of the part. What comes next is no reduction, so that nothing overlaps. */
@@ -149,12 +158,16 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
     const redtune_team *team = self->team;
     const rdt_context *context = team->rt->context;
     redtune_status status = REDTUNE_OK;
-    if (team->rt->check) status = rdt_operands_check_pointers(context, &self->traffic, err);
-    self->call.traffic = &self->traffic;
+    if (team->rt->check)
+        status = self->segments ? rdt_segments_check_pointers(context, &self->run, err)
+                                : rdt_operands_check_pointers(context, &self->run.traffic, err);
+    /* A run of segments may read anything. */
+    if (self->segments) self->run.traffic.read[0] = (rdt_span){1, UINT64_MAX};
+    self->call.traffic = &self->run.traffic;
     if (!status) status = rdt_workspace_begin(team->workspace, &self->call, &self->turn, err);
     if (status) return status;
     self->begun = true;
-    rdt_operands part = self->operands;
+    rdt_operands part = self->run.operands;
     part.scratch = self->turn.scratch;
     part.output = messages_of(self) + (CUdeviceptr)team->place.rank * bytes_of_messages(self);
     part.given.first = self->first;
@@ -163,16 +176,16 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
 
 /* Messages of many results are NCCL's. */
 static bool goes_by_peers(const rank_call *self) {
-    return self->team->by_peers && results_of_call(self) == 1;
+    return self->team->by_peers && self->results == 1;
 }
 
 static rdt_joining joining_of(const rank_call *self) {
     return (rdt_joining){
         .messages = messages_of(self),
         .part_count = (uint32_t)self->team->place.ranks,
-        .results = results_of_call(self),
-        .output = self->operands.output,
-        .given = self->operands.given,
+        .results = self->results,
+        .output = self->run.operands.output,
+        .given = self->run.operands.given,
     };
 }
 
@@ -252,8 +265,9 @@ static void end_turns(rank_call *ranks, size_t count, bool launched) {
         const bool lost = rdt_context_enter(self->team->rt->context, &entered, NULL) != REDTUNE_OK;
         rdt_workspace_end(self->team->workspace, &self->call, &self->turn, launched && !lost);
         rdt_context_leave(self->team->rt->context, entered);
-        if (self->plan->tally && launched)
-            rdt_recorder_count(self->plan->tally, &self->operands.extents);
+        const rdt_extents shape = self->segments ? rdt_segments_shape(self->plan, self->segments)
+                                                 : self->run.operands.extents;
+        if (self->plan->tally && launched) rdt_recorder_count(self->plan->tally, &shape);
     }
 }
 
@@ -274,21 +288,33 @@ redtune_status redtune_team_run(redtune_plan *plan, redtune_team *team,
                                 const redtune_operands *operands, uint64_t first_index,
                                 struct CUstream_st *stream, redtune_error *err) {
     const redtune_team_call call = {plan, team, operands, first_index, stream};
-    rank_call rank;
-    redtune_status status = take_call(&call, &rank, err);
-    return status ? status : run_ranks(&rank, 1, err);
+    return redtune_team_run_all(&call, 1, err);
+}
+
+redtune_status redtune_team_run_segments(redtune_plan *plan, redtune_team *team,
+                                         const redtune_segments *segments, uint64_t first_index,
+                                         struct CUstream_st *stream, redtune_error *err) {
+    const redtune_team_call call = {plan, team, NULL, first_index, stream, segments};
+    return redtune_team_run_all(&call, 1, err);
 }
 
 redtune_status redtune_team_run_all(const redtune_team_call *calls, size_t count,
                                     redtune_error *err) {
-    if (!count) return REDTUNE_OK;
-    if (!calls) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the calls are NULL");
+    rank_call few[RANKS_ON_STACK], *many = NULL;
+    size_t wanted = 0;
+    if (!calls && count)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the calls are NULL");
     redtune_status status = check_different(calls, count, err);
-    if (status) return status;
-    rank_call *ranks = calloc(count, sizeof *ranks);
-    if (!ranks) return rdt_fail_memory(err, count * sizeof *ranks);
-    for (size_t i = 0; !status && i < count; i++) status = take_call(&calls[i], &ranks[i], err);
-    if (!status) status = run_ranks(ranks, count, err);
-    free(ranks);
+    if (!status && count > RANKS_ON_STACK) {
+        many = calloc(count, sizeof *many);
+        if (!many) return rdt_fail_memory(err, count * sizeof *many);
+    }
+    rank_call *ranks = many ? many : few;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = take_call(&calls[i], &ranks[wanted], err);
+        wanted += !status && ranks[wanted].results; /* without segments there is nothing to do */
+    }
+    if (!status && wanted) status = run_ranks(ranks, wanted, err);
+    free(many);
     return status;
 }
