@@ -124,8 +124,8 @@ __device__ partial moved(partial a, u64 index)
     return a;
 }
 
-// The largest node that begins at `at` with at most `most` elements, or that one element.
-__device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &taken@{given.parameter})
+// The largest node that begins at `at` with at most `most` elements; NULL: there is none.
+__device__ const partial *node_at(const question &q, u64 at, u64 most, u64 &taken)
 {
     const partial *level = q.nodes, *node = nullptr;
     u64 size = FAN;
@@ -138,11 +138,20 @@ __device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &tak
         level += (q.period + size - 1) / size;
         size *= FAN;
     }
+    return node;
+}
+
+//@ if not op.append then
+// That node, or that one element.
+__device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &taken@{given.parameter})
+{
+    const partial *const node = node_at(q, at, most, taken);
     if (node) return moved(*node, index);
     const element *const from[INPUTS] = {q.elements[0] + at@{two and ", q.elements[1] + at" or ""}};
     return of_element(from, index@{given.argument});
 }
 
+//@ end
 __device__ partial reduce(const question &q@{given.parameter})
 {
     partial sum = nothing();
@@ -158,8 +167,16 @@ __device__ partial reduce(const question &q@{given.parameter})
             from[k] = plants ? (const element *)&q.planted[k] : q.elements[k] + at;
         }
         taken = 1;
+//@ if op.append then
+        const partial *const node = here ? nullptr : node_at(q, at, stop - index, taken);
+        if (node)
+            sum = combine(sum, *node@{given.argument});
+        else
+            @{op.append("sum.sum", "read(from[0])")};
+//@ else
         sum = combine(sum, here ? of_element(from, index@{given.argument})
                                 : take(q, at, stop - index, index, taken@{given.argument})@{given.argument});
+//@ end
         at += taken;
         if (at == q.period) at = 0;
     }

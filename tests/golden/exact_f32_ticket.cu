@@ -165,6 +165,22 @@ __device__ __forceinline__ record sum_of(float x)
     return a;
 }
 
+// One number after the other, where a thread has no bins: only words that change are touched.
+__device__ __forceinline__ void append(record &a, float x)
+{
+    const digits d = digits_of(x);
+    const u64 low = d.integer << d.shift, high = d.shift > 0 ? d.integer >> (64 - d.shift) : 0;
+    i64 carry = 0;
+#pragma unroll 1
+    for (u32 i = 0; d.bin + i < WORDS_OF_SUM && (i < 3 || carry != 0); i++) {
+        const i64 piece = i == 0 ? (u32)low : i == 1 ? low >> 32 : i == 2 ? high : 0;
+        carry += a.word[d.bin + i] + (d.negative ? -piece : piece);
+        a.word[d.bin + i] = (u32)carry;
+        carry >>= 32;
+    }
+    a.strange |= d.strange;
+}
+
 // The bits of the float that is nearest to the sum, of two the even one: with so many digits, and
 // the least number above zero at that bit of the sum.
 __device__ __forceinline__ u64 rounded(record a, int digits, int lowest, u64 infinity, u32 sign)
