@@ -7,6 +7,7 @@ from . import _tuning
 Array = TypeVar("Array")
 Axis = Union[None, int, Sequence[int]]
 Order = Optional[str]
+Accuracy = Optional[str]
 
 __version__: str
 
@@ -51,76 +52,88 @@ class SumNonfiniteResults(NamedTuple):
 class _One(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> Array: ...
 
 class _OneP(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
         *, p: float = 2.0,
     ) -> Array: ...
 
 class _OneDdof(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
         *, ddof: float = 0.0,
     ) -> Array: ...
 
 class _Slogprod(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> SlogprodResults: ...
 
 class _MinAt(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> MinAtResults: ...
 
 class _MaxAt(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> MaxAtResults: ...
 
 class _Minmax(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> MinmaxResults: ...
 
 class _SumSumsq(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> SumSumsqResults: ...
 
 class _MeanVar(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
         *, ddof: float = 0.0,
     ) -> MeanVarResults: ...
 
 class _SumNonfinite(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> SumNonfiniteResults: ...
 
 class _Two(Protocol):
     def __call__(
         self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
     ) -> Array: ...
 
 class _TwoTolerance(Protocol):
     def __call__(
         self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
         *, tolerance: float = 0.0,
     ) -> Array: ...
 
@@ -178,21 +191,22 @@ class List:
     def __len__(self) -> int: ...
     def reduce(
         self, op: str = "sum", *, each: bool = False, out: Any = None, dtype: Any = None,
-        stream: Any = None, **parameters: float
+        accuracy: Accuracy = None, stream: Any = None, **parameters: float
     ) -> Any: ...
 
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
-    out: Any = None, dtype: Any = None, order: Order = None, stream: Any = None, **parameters: float
+    out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
+    stream: Any = None, **parameters: float
 ) -> Any: ...
 def plan(
     x: Any, y: Any = None, *, op: str = "sum", axis: Axis = None, keepdims: bool = False,
-    out: Any = None, dtype: Any = None, order: Order = None, config: Optional[str] = None,
-    **parameters: float
+    out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
+    config: Optional[str] = None, **parameters: float
 ) -> Plan: ...
 def segments(
     x: Array, begin: Any, end: Any = None, *, op: str = "sum", out: Any = None,
-    dtype: Any = None, stream: Any = None, **parameters: float
+    dtype: Any = None, accuracy: Accuracy = None, stream: Any = None, **parameters: float
 ) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,
@@ -201,14 +215,14 @@ def configure(
 ) -> None: ...
 def tune(
     op: Any = "sum", dtype: Any = None, size: Any = None, shape: Any = None, axis: Any = None, *,
-    order: Order = None, device: Any = None, effort: Optional[str] = None,
-    budget: Optional[float] = None, again: bool = False, database: Any = None, ops: Any = None,
-    quiet: bool = True
+    order: Order = None, accuracy: Accuracy = None, device: Any = None,
+    effort: Optional[str] = None, budget: Optional[float] = None, again: bool = False,
+    database: Any = None, ops: Any = None, quiet: bool = True
 ) -> _tuning.Winners: ...
 def explain(
     op: str = "sum", dtype: str = "f32", count: Optional[int] = None, shape: Any = None,
-    axis: Any = None, *, order: Order = None, device: Any = None, gpu: Optional[str] = None,
-    database: Any = None, ops: Any = None
+    axis: Any = None, *, order: Order = None, accuracy: Accuracy = None, device: Any = None,
+    gpu: Optional[str] = None, database: Any = None, ops: Any = None
 ) -> _tuning.Explanation: ...
 def show(
     op: Any = None, dtype: Any = None, *, gpu: Optional[str] = None, shipped: bool = False,

@@ -19,7 +19,8 @@ _ALIASES = {
 _TEXT = """
 def {name}({arguments}):
     return {result}_call(
-        {op}, {inputs}, axis, keepdims, out, {dtype}, {order}, stream, {values}
+        {op}, {inputs}, axis, keepdims, out, {dtype}, {order}, {accuracy},
+        stream, {values}
     ){end}
 """
 
@@ -33,6 +34,8 @@ out: {out} that {takes} the {result}, contiguous and on the same device.
 dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own.
 order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
     None: the fastest one.
+accuracy: "compensated" adds what additions lose at the end, for the ops of docs/accuracy.md;
+    None: plain.
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 
 Returns {returns} of the same library on the same device.
@@ -86,6 +89,17 @@ def _order(order):
         raise ValueError(f'cannot take order={order!r}: give "free" or "fixed"') from None
 
 
+_ACCURACIES = {None: 0, "plain": 0, "compensated": 1}  # to redtune_accuracy
+
+
+def _accuracy(accuracy):
+    try:
+        return _ACCURACIES[accuracy]
+    except (KeyError, TypeError):
+        text = f'cannot take accuracy={accuracy!r}: give "plain" or "compensated"'
+        raise ValueError(text) from None
+
+
 # ---- functions -----------------------------------------------------------------------------------
 
 
@@ -135,8 +149,9 @@ def _make(name, op):
     op, formula, inputs, outputs, parameters = _core.op_facts(number)
     arguments = "x" if inputs == 1 else "x, y"
     keys = [key for key, _ in parameters]
-    space = {"_call": _core.call, "_number": _number, "_order": _order}
-    arguments += ", axis=None, keepdims=False, out=None, dtype=None, order=None, stream=None"
+    space = {"_call": _core.call, "_number": _number, "_order": _order, "_accuracy": _accuracy}
+    arguments += ", axis=None, keepdims=False, out=None, dtype=None, order=None, accuracy=None"
+    arguments += ", stream=None"
     if keys:
         arguments += ", *, " + ", ".join(f"{key}={usual!r}" for key, usual in parameters)
     if len(outputs) > 1:
@@ -150,6 +165,7 @@ def _make(name, op):
         inputs="x, None" if inputs == 1 else "x, y",
         dtype="0 if dtype is None else _number(dtype)",
         order="0 if order is None else _order(order)",
+        accuracy="0 if accuracy is None else _accuracy(accuracy)",
         values=f"({', '.join(keys)},)" if keys else "None",
     )
     exec(text, space)  # of the library's own names only
@@ -185,8 +201,8 @@ def _take(op, parameters):
 
 
 def reduce(
-    x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, order=None, stream=None,
-    **parameters,
+    x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, order=None, accuracy=None,
+    stream=None, **parameters,
 ):  # fmt: skip
     """Computes the op of that name, which may be your own (redtune.configure(ops=...)).
 
@@ -197,14 +213,16 @@ def reduce(
     np.float32(5.0)
     """
     number, values, kind = _take(op, parameters)
-    dtype, order = _number(dtype), _order(order)
-    found = _core.call(number, x, y, axis, keepdims, out, dtype, order, stream, values)
+    dtype, order, accuracy = _number(dtype), _order(order), _accuracy(accuracy)
+    found = _core.call(
+        number, x, y, axis, keepdims, out, dtype, order, accuracy, stream, values
+    )  # fmt: skip
     return kind(*found) if kind else found
 
 
 def plan(
     x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, order=None,
-    config=None, **parameters,
+    accuracy=None, config=None, **parameters,
 ):  # fmt: skip
     """Prepares a reduction of a GPU's array that is run often.
 
@@ -217,11 +235,17 @@ def plan(
     >>> step.run()                                # doctest: +SKIP
     """
     number, values, _ = _take(op, parameters)
-    dtype, order, keepdims = _number(dtype), _order(order), bool(keepdims)
-    return _core.make_plan(number, x, y, axis, keepdims, out, dtype, order, values, config)
+    dtype, order, accuracy, keepdims = (
+        _number(dtype), _order(order), _accuracy(accuracy), bool(keepdims)
+    )  # fmt: skip
+    return _core.make_plan(
+        number, x, y, axis, keepdims, out, dtype, order, accuracy, values, config
+    )  # fmt: skip
 
 
-def segments(x, begin, end=None, *, op="sum", out=None, dtype=None, stream=None, **parameters):
+def segments(
+    x, begin, end=None, *, op="sum", out=None, dtype=None, accuracy=None, stream=None, **parameters
+):  # fmt: skip
     """Reduces segments of a GPU's array, whose beginnings and ends are in arrays on that GPU.
 
     x: one-dimensional and contiguous. begin, end: offsets of elements, int32 or int64; segment i
@@ -235,7 +259,9 @@ def segments(x, begin, end=None, *, op="sum", out=None, dtype=None, stream=None,
     >>> redtune.segments(values, offsets, op="mean")  # doctest: +SKIP
     """
     number, values, kind = _take(op, parameters)
-    found = _core.segments(number, x, begin, end, out, _number(dtype), stream, values)
+    found = _core.segments(
+        number, x, begin, end, out, _number(dtype), _accuracy(accuracy), stream, values
+    )  # fmt: skip
     return kind(*found) if kind else found
 
 
@@ -257,12 +283,15 @@ class List:
         return len(self._own.arrays)
 
     def reduce(
-        self, op="sum", *, each=False, out=None, dtype=None, stream=None, **parameters
+        self, op="sum", *, each=False, out=None, dtype=None, accuracy=None, stream=None,
+        **parameters,
     ):  # fmt: skip
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
         each: a result for each array instead. The rest is as for redtune.reduce.
         """
         number, values, kind = _take(op, parameters)
-        found = self._own.reduce(number, bool(each), out, _number(dtype), stream, values)
+        found = self._own.reduce(
+            number, bool(each), out, _number(dtype), _accuracy(accuracy), stream, values
+        )  # fmt: skip
         return kind(*found) if kind else found

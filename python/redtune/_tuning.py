@@ -120,15 +120,15 @@ def _run(*words, quiet=True):
 
 
 def tune(
-    op="sum", dtype=None, size=None, shape=None, axis=None, *, order=None, device=None,
-    effort=None, budget=None, again=False, database=None, ops=None, quiet=True,
+    op="sum", dtype=None, size=None, shape=None, axis=None, *, order=None, accuracy=None,
+    device=None, effort=None, budget=None, again=False, database=None, ops=None, quiet=True,
 ):  # fmt: skip
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
     op, dtype: names, or lists of them. size: numbers of elements of whole arrays, such as
     "1K..256M" or [4096, 65536]. shape: a tuple, or a list of tuples, and axis the reduced axis.
-    order: "fixed" or None, as for the functions. device: "0", "0,1", "all" or "sim"; None: as
-    redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
+    order: "fixed" or None, and accuracy: "compensated" or None, as for the functions. device:
+    "0", "0,1", "all" or "sim"; None: as redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
     also what is known already. database: as for redtune.configure. ops: files of your own.
     quiet=False prints the progress to stderr.
 
@@ -140,7 +140,7 @@ def tune(
     """
     words = _options(
         op=op, dtype=dtype, size=size, shape=_shape(shape), axis=axis, order=order,
-        device=_settings.device if device is None else device, effort=effort,
+        accuracy=accuracy, device=_settings.device if device is None else device, effort=effort,
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,
     )  # fmt: skip
@@ -150,14 +150,14 @@ def tune(
 
 
 def explain(
-    op="sum", dtype="f32", count=None, shape=None, axis=None, *, order=None, device=None,
-    gpu=None, database=None, ops=None,
+    op="sum", dtype="f32", count=None, shape=None, axis=None, *, order=None, accuracy=None,
+    device=None, gpu=None, database=None, ops=None,
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 
-    count: the elements of a whole array; or shape and axis. order: "fixed" or None, as for the
-    functions. device: a GPU here; gpu: a model by its name, such as "H200", which need not be
-    here. database, ops: as for redtune.tune. Returns a dictionary that prints as a table.
+    count: the elements of a whole array; or shape and axis. order: "fixed" or None, and
+    accuracy: "compensated" or None, as for the functions. device: a GPU here; gpu: a model by its
+    name, such as "H200", which need not be here. database, ops: as for redtune.tune. Returns a dictionary that prints as a table.
 
     >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200")["gpu"]
     'NVIDIA H200'
@@ -168,7 +168,7 @@ def explain(
         device = _settings.device
     words = _options(
         op=op, dtype=dtype, count=count, shape=_shape(shape), axis=axis, order=order,
-        device=device, gpu=gpu, db=database, ops=ops, json=True,
+        accuracy=accuracy, device=device, gpu=gpu, db=database, ops=ops, json=True,
     )  # fmt: skip
     return Explanation(json.loads(_run("explain", *words)))
 

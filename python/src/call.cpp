@@ -144,7 +144,7 @@ static void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, a
 
 // Reduces x, and y, and returns the result's array, or a tuple of two.
 static nb::object call(int op, nb::handle x, nb::handle y, nb::handle axis, nb::handle keepdims,
-                       nb::handle out, int dtype, int order, nb::handle stream,
+                       nb::handle out, int dtype, int order, int accuracy, nb::handle stream,
                        nb::handle parameters) {
     array in, second;
     outputs results;
@@ -153,6 +153,7 @@ static nb::object call(int op, nb::handle x, nb::handle y, nb::handle axis, nb::
     const array *other = y.is_none() ? nullptr : &second;
     what.choose(op, in, static_cast<redtune_dtype>(dtype));
     what.problem.order = static_cast<redtune_order>(order);
+    what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     what.take_parameters(parameters);
     what.fold(in, other, axis, PyObject_IsTrue(keepdims.ptr()) == 1);
     results.take(what, in, x, out);
@@ -166,9 +167,9 @@ static nb::object call(int op, nb::handle x, nb::handle y, nb::handle axis, nb::
     return results.get(what, in, out);
 }
 
-// call(op, x, y, axis, keepdims, out, dtype, order, stream, parameters), by C's own convention:
-// nanobind's takes longer where an argument is None.
-enum { CALL_ARGUMENTS = 10 };
+// call(op, x, y, axis, keepdims, out, dtype, order, accuracy, stream, parameters), by C's own
+// convention: nanobind's takes longer where an argument is None.
+enum { CALL_ARGUMENTS = 11 };
 
 static PyObject *call_fast(PyObject *, PyObject *const *given, Py_ssize_t count) noexcept {
     try {
@@ -177,8 +178,9 @@ static PyObject *call_fast(PyObject *, PyObject *const *given, Py_ssize_t count)
         const int op = nb::cast<int>(nb::handle(given[0]));
         const int dtype = nb::cast<int>(nb::handle(given[6]));
         const int order = nb::cast<int>(nb::handle(given[7]));
-        return call(op, given[1], given[2], given[3], given[4], given[5], dtype, order, given[8],
-                    given[9])
+        const int accuracy = nb::cast<int>(nb::handle(given[8]));
+        return call(op, given[1], given[2], given[3], given[4], given[5], dtype, order, accuracy,
+                    given[9], given[10])
             .release()
             .ptr();
     } catch (nb::python_error &error) {

@@ -53,7 +53,7 @@ void put_extents(const redtune_problem &problem, redtune_operands *operands) {
 }
 
 plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims, nb::handle out,
-                int dtype, int order, nb::handle parameters, nb::handle config) {
+                int dtype, int order, int accuracy, nb::handle parameters, nb::handle config) {
     auto self = std::make_unique<plan>();
     self->x.read(x, "x");
     if (self->x.on_host)
@@ -67,6 +67,7 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     const array *other = y.is_none() ? nullptr : &self->y;
     self->what.choose(op, self->x, static_cast<redtune_dtype>(dtype));
     self->what.problem.order = static_cast<redtune_order>(order);
+    self->what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     self->what.take_parameters(parameters);
     self->what.fold(self->x, other, axis, keepdims);
     if (self->what.is_empty)
@@ -173,5 +174,6 @@ void plan_add(nb::module_ &module) {
             "size\", \"like\", \"nearest GPU\", \"default\" or \"pinned\".");
     module.def("make_plan", &make_plan, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
                nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
-               nb::arg("order"), nb::arg("parameters").none(), nb::arg("config").none());
+               nb::arg("order"), nb::arg("accuracy"), nb::arg("parameters").none(),
+               nb::arg("config").none());
 }

@@ -60,7 +60,7 @@ void run(const reduction &what, const array &x, const redtune_segments &segments
 }
 
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
-                  nb::handle stream, nb::handle parameters) {
+                  int accuracy, nb::handle stream, nb::handle parameters) {
     array in, from, to;
     outputs results;
     reduction what;
@@ -80,6 +80,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.shape[0] = count;
     what.problem.count = count ? in.count() / static_cast<uint64_t>(count) : 0;
     what.problem.segmented = REDTUNE_SEGMENTED_EACH;
+    what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, in, x, out);
     redtune_segments segments = {};
     segments.d_in = in.data;
@@ -151,7 +152,7 @@ list *make_list(nb::handle arrays) {
     return self.release();
 }
 
-nb::object reduce_list(const list &self, int op, bool each, nb::handle out, int dtype,
+nb::object reduce_list(const list &self, int op, bool each, nb::handle out, int dtype, int accuracy,
                        nb::handle stream, nb::handle parameters) {
     outputs results;
     reduction what;
@@ -163,6 +164,7 @@ nb::object reduce_list(const list &self, int op, bool each, nb::handle out, int 
     what.shape[0] = self.count;
     what.problem.count = self.elements / static_cast<uint64_t>(self.count);
     what.problem.segmented = each ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
+    what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, self.first, like, out);
     redtune_segments segments = {};
     segments.list = self.own;
@@ -180,11 +182,12 @@ void segments_close_lists() {
 
 void segments_add(nb::module_ &module) {
     module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
-               nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"),
+               nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("accuracy"),
                nb::arg("stream").none(), nb::arg("parameters").none());
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
-             nb::arg("dtype"), nb::arg("stream").none(), nb::arg("parameters").none())
+             nb::arg("dtype"), nb::arg("accuracy"), nb::arg("stream").none(),
+             nb::arg("parameters").none())
         .def_prop_ro("arrays", [](const list &self) { return self.arrays; });
     module.def("make_list", &make_list);
 }

@@ -206,6 +206,24 @@ class Devices(unittest.TestCase):
         plan = redtune.plan(sim_memory.asarray(values), order="fixed")
         self.assertEqual(plan.run().numpy(), found)
 
+    def test_compensated_sums_keep_what_additions_lose(self):
+        x = numpy.array([1e8, 1, -1e8, 3, 1e8, -1e8], "f4")  # of which a plain sum loses the 1
+        array, out = sim_memory.asarray(x), sim_memory.empty((), "f4")
+        compensated = {"accuracy": "compensated"}
+        self.assertEqual(redtune.sum(x, **compensated), 4)
+        self.assertEqual(redtune.sum(array, **compensated).numpy(), 4)
+        self.assertEqual(redtune.sum(x.reshape(2, 3), 1, **compensated).tolist(), [1, 3])
+        self.assertEqual(redtune.reduce(array, op="mean", **compensated).numpy() * 6, 4)
+        self.assertEqual(redtune.plan(array, out=out, **compensated).run().numpy(), 4)
+        self.assertEqual(redtune.List([array, array]).reduce(**compensated).numpy(), 8)
+        offsets = sim_memory.asarray(numpy.array([0, 3, 6]))
+        found = redtune.segments(array, offsets, **compensated).numpy()
+        self.assertEqual(found.tolist(), [1, 3])
+        self.assertEqual(redtune.max(x, accuracy="compensated"), x.max())
+        self.assertEqual(
+            redtune.explain(count=4096, device="sim", **compensated)["accuracy"], "compensated"
+        )
+
     def test_a_plan_runs_again_and_on_others(self):
         x, y = (sim_memory.asarray(SMALL.astype("f4") + i) for i in range(2))
         plan = redtune.plan(x, op="sum", axis=1)
