@@ -60,6 +60,9 @@ found=$(env -u REDTUNE_SYSTEM_DB "$prefix/bin/redtune" explain --gpu H200 --dtyp
 readelf -d "$library/libredtune.so" | grep -q 'SONAME.*libredtune\.so\.0' || fail "no SONAME"
 readelf -d pc_c | grep -q 'NEEDED.*libredtune\.so\.0' || fail "programs need another name"
 
+grep -qx "version: $("$prefix/bin/redtune" --version | sed 's/redtune //')" "$source/CITATION.cff" ||
+    fail "CITATION.cff has another version than the command"
+
 # ---- what the headers name --------------------------------------------------------------------
 for page in $(grep -oh 'docs/[a-z-]*\.md' "$prefix"/include/redtune/*.h | sort -u); do
     [ -s "$prefix/share/doc/redtune/${page#docs/}" ] || fail "the headers name $page, which is not installed"
