@@ -9,6 +9,7 @@
 enum {
     SHARED_GAP_BYTES = 128,
     SHARED_BYTES_MAX = 1 << 22,
+    SHARED_NAMED_BYTES_MAX = 48 * 1024, /* as ptxas has it, on every GPU */
     LOCAL_BYTES_MAX = 1 << 16,
     REGISTERS_MAX = 255, /* of a thread */
     SM_REGISTERS = 65536 /* on every architecture so far */
@@ -198,6 +199,12 @@ static bool place_variables(sim_decoder *d, uint64_t *places) {
                      "'%s' needs too much shared or local memory", d->function->name);
             return false;
         }
+    }
+    if (named > SHARED_NAMED_BYTES_MAX) {
+        snprintf(d->problem->text, sizeof d->problem->text,
+                 "'%s' uses too much shared data (0x%llx bytes, 0x%x max)", d->function->name,
+                 (unsigned long long)named, SHARED_NAMED_BYTES_MAX);
+        return false;
     }
     program->shared_bytes = (uint32_t)align_up(shared, 1024);
     program->shared_named_bytes = (uint32_t)named;

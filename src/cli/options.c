@@ -222,23 +222,27 @@ redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dty
     return status;
 }
 
-int rdt_options_matrix_axis(const rdt_options *options) {
-    int axis = options->axes.count == 1 ? options->axes.axis[0] : 2;
-    if (axis < 0) axis += 2;
-    return axis == 0 || axis == 1 ? axis : -1;
+unsigned rdt_options_matrix_layouts(const rdt_options *options) {
+    static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
+    unsigned layouts = 0;
+    for (size_t i = 0; i < options->axes.count; i++) {
+        const int named = options->axes.axis[i], axis = named < 0 ? named + 2 : named;
+        if (axis < 0 || axis > 1 || layouts & by_axis[axis]) return 0;
+        layouts |= by_axis[axis];
+    }
+    return layouts;
 }
 
 redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_query *query,
                                        redtune_error *err) {
-    static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
     redtune_problem problem = {.dtype = REDTUNE_DTYPE_NONE};
-    const int axis = rdt_options_matrix_axis(options);
+    const unsigned layouts = rdt_options_matrix_layouts(options);
     const bool axis_alone = options->axes.count && !options->shape;
     if (axis_alone && options->count)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --count with --axis: it is for whole arrays; name the "
                                "array with --shape");
-    if (axis_alone && axis < 0)
+    if (axis_alone && !layouts)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --axis alone for other axes than 0, all columns, and 1, "
                                "all rows; name the array with --shape");
@@ -249,7 +253,7 @@ redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_
     if (options->op_count) query->op = options->ops;
     if (options->dtype_count) query->dtype = options->dtypes;
     if (axis_alone) {
-        query->layouts = by_axis[axis];
+        query->layouts = layouts;
     } else if (problem.count) {
         problem = rdt_shape_complete(&problem);
         query->layouts = rdt_shape_layout(&problem);

@@ -100,12 +100,13 @@ redtune_status rdt_options_check_segments(const rdt_options *options, redtune_er
 
 /* Sets which problems the query, whose members for them are zero, is about: of several ops or
  * dtypes the first counts. --count is of whole arrays; --axis without --shape stands for all rows,
- * 1, or all columns, 0. */
+ * 1, for all columns, 0, or for both. */
 redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_query *query,
                                        redtune_error *err);
 
-/* The axis of a matrix, 0 or 1; -1: another one, or several, or none. */
-int rdt_options_matrix_axis(const rdt_options *options);
+/* The layouts, redtune_layouts or'ed, that --axis names where it is about all matrices: 1 rows, 0
+ * columns. 0: it names another axis, or one twice, or none. */
+unsigned rdt_options_matrix_layouts(const rdt_options *options);
 
 /* Prints the options that the commands in bits have, one per line. */
 void rdt_options_print(unsigned bits, FILE *out);

@@ -41,12 +41,13 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --%s without --%s: a matrix has both",
                                rows ? "rows" : "cols", rows ? "cols" : "rows");
-    if (rows && rdt_options_matrix_axis(options) < 0)
+    const unsigned layouts = rdt_options_matrix_layouts(options);
+    if (rows && layouts != REDTUNE_LAYOUT_ROWS && layouts != REDTUNE_LAYOUT_COLUMNS)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --rows and --cols with%s --axis%s: give --axis 1 to "
                                "reduce each row, --axis 0 to reduce each column",
                                axis ? "" : "out", axis ? " of other axes" : "");
-    if (axis && !rows && !options->shape && rdt_options_matrix_axis(options) < 0)
+    if (axis && !rows && !options->shape && !layouts)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --axis alone for other axes than 0, the default shapes "
                                "of columns, and 1, those of rows; name arrays with --shape");
@@ -228,7 +229,6 @@ rdt_wanted_gain rdt_wanted_compare(const rdt_wanted *wanted, const redtune_tuned
 /* ---- all of them --------------------------------------------------------------------------- */
 
 redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redtune_error *err) {
-    static const unsigned by_axis[] = {REDTUNE_LAYOUT_COLUMNS, REDTUNE_LAYOUT_ROWS};
     const bool shapes =
         options->shape || options->rows.count_count || options->segments || options->list;
     const bool sizes = options->op_count || options->dtype_count || options->sizes.count_count;
@@ -242,7 +242,7 @@ redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redt
     }
     *out = (rdt_wanted){self.problems, self.count, REDTUNE_LAYOUT_WHOLE, NULL};
     if (!shapes && options->axes.count)
-        out->layouts = by_axis[rdt_options_matrix_axis(options)];
+        out->layouts = rdt_options_matrix_layouts(options);
     else if (!shapes && !sizes)
         out->layouts = REDTUNE_LAYOUT_WHOLE | REDTUNE_LAYOUT_ROWS | REDTUNE_LAYOUT_COLUMNS;
     return REDTUNE_OK;

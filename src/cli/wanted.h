@@ -2,8 +2,8 @@
  *
  * Whole arrays are left to the library, as ops, dtypes and counts. Shapes are listed here, each
  * with every op and dtype: the array of each --shape, or each of --rows with each of --cols, along
- * --axis. Without shapes the axis chooses among the library's own: 1 its rows, 0 its columns. A
- * recording has its problems in full. */
+ * --axis. Without shapes the axes choose among the library's own: 1 its rows, 0 its columns, 1,0
+ * both. A recording has its problems in full. */
 #pragma once
 
 #include "cli/options.h"

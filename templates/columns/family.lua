@@ -55,6 +55,7 @@ end
 
 local function shared_bytes(c, p, d)
     return shared_values(c) * limits.accumulator_bytes(p, d)
+        + limits.shared_bytes_to_finish(c)
 end
 
 -- Loads of more columns are not aligned in each row: one element each takes their place.

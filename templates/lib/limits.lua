@@ -44,6 +44,12 @@ function limits.accumulator_bytes(p, d)
     return made_of(p, d).acc.bytes
 end
 
+-- What blocks that share what they make keep in shared memory beside their values: the flag of
+-- lib/splits.cu, and what aligns it.
+function limits.shared_bytes_to_finish(c)
+    return c.finish == "ticket" and 16 or 0
+end
+
 -- The bytes of the slot that a launch leaves its accumulator in, if it is asked to.
 function limits.slot_bytes(p, d)
     return operands.slot_bytes(made_of(p, d))

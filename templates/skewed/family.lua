@@ -61,9 +61,9 @@ local function splits(c, p, d)
     return limits.splits(c, p, d, sets(c, p), tiles(c, p), room(c))
 end
 
--- Of the values that a block's threads combine.
 local function shared_bytes(c, p, d)
     return c.strips * c.block * c.vec * limits.accumulator_bytes(p, d)
+        + limits.shared_bytes_to_finish(c)
 end
 
 -- Rows that are aligned alike need no skew, and few columns are not worth a strip.

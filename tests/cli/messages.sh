@@ -15,6 +15,14 @@ one_problem_is_no_problems() {
     want_in_err "redtune: 2 problems, "
 }
 
+# Without shapes, --axis names the library's own: both axes of each, not both at once.
+axes_alone_are_rows_and_then_columns() {
+    run "$redtune" tune --device sim --dtype f32 --axis 1,0 --effort quick --budget 1s --db axes.db
+    want_exit 0
+    local of_axis=$(sed -n 's/^redtune: [1-6]\/6 sum of .* along axis \([01]\):.*/\1/p' stderr)
+    [ "${of_axis//$'\n'/ }" = "1 1 1 0 0 0" ] || fail "not three rows and three columns"
+}
+
 help_is_a_command() {
     run "$redtune" --help
     cp stdout whole
@@ -134,7 +142,8 @@ the_first_cause_is_told_where_nothing_is_right() {
     cmp -s stderr first || fail "a second tune gives another cause"
 }
 
-check_run one_problem_is_no_problems help_is_a_command every_command_may_be_quiet \
+check_run one_problem_is_no_problems axes_alone_are_rows_and_then_columns help_is_a_command \
+    every_command_may_be_quiet \
     negative_values_are_values merge_names_the_database an_import_of_refused_rows_fails \
     verify_says_what_would_help only_the_command_advises_its_options a_pinned_config_says_so \
     wrong_settings_of_the_simulator_are_refused the_first_cause_is_told_where_nothing_is_right

@@ -109,7 +109,7 @@ shapes_that_make_no_sense_are_named() {
     refuses "--rows 4 --cols 4 --axis 0,1" "with --axis of other axes: give --axis 1"
     refuses "--rows 4.. --cols 4 --axis 1" "cannot use --rows: '4..' is no size"
     refuses "--axis 2" "cannot use --axis alone for other axes than 0"
-    refuses "--axis 0,1" "cannot use --axis alone for other axes than 0"
+    refuses "--axis 1,-1" "cannot use --axis alone for other axes than 0"
     refuses "--axis x" "cannot use --axis: 'x' names no axes"
     refuses "--shape 4x4,4xx4 --axis 1" "cannot use --shape: '4xx4' is no array"
     refuses "--shape 4x4 --axis 2" "it has 2 dimensions and no axis 2"

@@ -118,6 +118,7 @@ LINES
         count 1 --shape 64x512x512 --axis -2
         count 2 --axis 1
         count 2 --axis -2
+        count 4 --axis 1,0
     done
     run "$redtune" show --db shapes.db --json --shape 1Kx4K --axis 1
     python3 - <<'PY' || fail "not the extents that were put in"

@@ -85,6 +85,7 @@ step torch python3 "$here/torch_client.py" "$build/libredtune.so"
 step torch_axes python3 "$here/torch_axes.py" "$build/libredtune.so"
 step npy python3 "$here/reduce_npy.py" "$redtune" 100000000
 step cli bash "$here/../cli/gpu.sh" "$redtune"
+step own_ops bash "$here/../cli/own_ops.sh" "$redtune"
 
 # The covering sets of all families, and results that blocks share.
 families=(kernels rows columns skewed thin short staged)

@@ -90,6 +90,14 @@ static void hostile_sizes_are_refused(void) {
     CHECK(!compile(text, strlen(text), &problem));
 }
 
+/* ptxas refuses more, whatever the GPU has. */
+static void variables_in_shared_memory_have_48_KiB(void) {
+    sim_problem problem;
+    CHECK(compile_body(".shared .b8 s[49152];", &problem));
+    CHECK(!compile_body(".shared .b8 s[49152]; .shared .b8 last;", &problem));
+    CHECK_CONTAINS(problem.text, "too much shared data (0xc001 bytes, 0xc000 max)");
+}
+
 static char *read_file(const char *name, size_t *bytes) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", SIM_TEST_DATA, name);
@@ -156,6 +164,7 @@ int main(int argc, char **argv) {
         FACT(scopes_keep_their_names),
         FACT(module_has_to_say_what_it_is),
         FACT(hostile_sizes_are_refused),
+        FACT(variables_in_shared_memory_have_48_KiB),
         FACT(whole_files_are_understood),
         FACT(cut_text_is_survived),
         FACT(changed_text_is_survived),
