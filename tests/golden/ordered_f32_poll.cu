@@ -306,6 +306,9 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++)
         if (taken >> k & 1) a = combine(level[k], a);
+    // Lanes have found their words at different times. A barrier that some of a warp's lanes come to
+    // alone does not wait for the others.
+    __syncwarp();
     return a;
 }
 
