@@ -1,6 +1,7 @@
 -- The family "thin": columns of few elements, up to an array that is only converted. There is
 -- nothing to share between threads, and a thread that has loads of one strip only has few in
--- flight: so it takes columns of several neighbouring strips at once.
+-- flight: so it takes columns of several neighbouring strips at once. Rows need not be aligned
+-- alike: loads of one element each are as fast here as wider ones that had to be shifted.
 --
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
@@ -15,7 +16,9 @@ family.params = {
     { name = "block", values = { 128, 256, 512 }, doc = "threads per block" },
     { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per load" },
     { name = "strips", values = { 1, 2, 4, 8 },
-      doc = "strips that a block takes at once: independent loads in flight per thread" },
+      doc = "strips that a block takes at once" },
+    { name = "unroll", values = { 1, 2, 4, 8 },
+      doc = "elements of each column in flight per thread" },
     limits.load,
 }
 
@@ -23,11 +26,17 @@ local function columns(c)
     return c.block * c.vec * c.strips
 end
 
--- Loads of 16 bytes are aligned in all rows, and there are more than a block's.
-function family.serves(p)
+-- The widest load that is aligned in all rows.
+local function aligned_vec(p)
     local steps = (p.count > 1 and p.step or 0) | (p.outer > 1 and p.outer_step or 0)
-    return p.layout == "columns" and p.count <= 4 and steps * p.dtype.bytes % 16 == 0
-        and p.inner * p.dtype.bytes >= 64 * 1024
+    local vec = 16 // p.dtype.bytes
+    while steps % vec > 0 do vec = vec // 2 end
+    return vec
+end
+
+-- There are more columns than a block's.
+function family.serves(p)
+    return p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= 64 * 1024
 end
 
 function family.allowed(c, p, d)
@@ -35,6 +44,7 @@ function family.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
+    if c.unroll > 1 and c.unroll >= 2 * p.count then return false end -- no further element
     return c.strips == 1 or columns(c) < 2 * p.inner -- no further strip
 end
 
@@ -43,17 +53,27 @@ end
 -- long on an H200.
 local function widest(p)
     local second = p.second and p.second.bytes or 0
-    return math.max(1, 16 // math.max(p.dtype.bytes, p.result.bytes, second))
+    local vec = math.max(1, 16 // math.max(p.dtype.bytes, p.result.bytes, second))
+    return math.min(vec, aligned_vec(p))
+end
+
+-- Registers of a thread's loads.
+local function words(c, p)
+    return math.max(1, c.vec * p.dtype.bytes // 4) * c.strips * c.unroll
 end
 
 function family.useful(c, p, d)
-    return (c.vec == widest(p) or c.vec * p.dtype.bytes == 16 and p.count > 1)
-        and c.load ~= "plain" and c.strips * c.vec <= 32
+    if c.vec ~= widest(p) and (c.vec ~= aligned_vec(p) or p.count == 1) then return false end
+    if c.load == "plain" and c.vec * p.dtype.bytes >= 8 then return false end
+    return c.strips * c.vec <= 32 and words(c, p) <= 32
 end
 
+-- Of columns of several elements these are what is in flight, and two strips of narrow loads.
 function family.default(p, d)
-    local c = { block = 256, vec = widest(p), strips = 2, load = "no_allocate" }
-    if p.outer * p.inner < 8 * d.sm_count * columns(c) then c.strips = 1 end
+    local c = { block = 256, vec = widest(p), strips = 1, unroll = 1, load = "no_allocate" }
+    local most = c.vec * p.dtype.bytes < 8 and 4 or 8
+    while c.unroll < math.min(p.count, most) do c.unroll = 2 * c.unroll end
+    if words(c, p) <= 4 and p.outer * p.inner >= 16 * d.sm_count * columns(c) then c.strips = 2 end
     return c
 end
 

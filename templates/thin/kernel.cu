@@ -7,7 +7,9 @@
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
 //@ local parts, two = vec, given.inputs > 1
 //@ -- As many blocks as a multiprocessor of 2048 threads has, where registers are enough.
+//@ local words = math.max(1, vec * dtype.bytes // 4) * given.inputs * strips * unroll
 //@ local full = (arch == 80 or arch >= 90 and arch < 120) and acc.bytes * vec * strips <= 32
+//@     and words <= 8
 //@ local bounds = full and ("%d, %d"):format(block, 2048 // block) or block
 //@ local store = math.max(1, math.min(vec, 16 // math.max(result.bytes, second and second.bytes or 0)))
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "thin" with
@@ -26,7 +28,8 @@ typedef @{acc.c} accumulator;
 //@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 VEC = @{vec};  // columns per load
-constexpr u32 STRIPS = @{strips};  // strips at once, and so independent loads in flight per thread
+constexpr u32 STRIPS = @{strips};  // strips at once
+constexpr u32 UNROLL = @{unroll};  // elements of each column in flight per thread
 constexpr u32 STRIP = BLOCK * VEC;  // columns
 constexpr u32 SET = STRIPS * STRIP;  // columns that a block takes at a time
 constexpr u32 LANES = VEC;
@@ -90,15 +93,21 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
     for (u32 s = 0; s < N; s++)
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) a[s][j] = @{none};
-// More would take registers, and so blocks from a multiprocessor.
-#pragma unroll 2
-    for (u64 i = 0; i < e.count; i++, from += e.step) {
-        // All loads before the first use.
-        vector v[N];
+#pragma unroll 1
+    for (u64 i = 0; i < e.count; i += UNROLL, from += UNROLL * e.step) {
+        // All loads before the first use. The first row stands in for those that are not there.
+        const u64 left = e.count - i;
+        vector v[UNROLL][N];
 #pragma unroll
-        for (u32 s = 0; s < N; s++) v[s] = load_vector((u64)(from + s * STRIP)@{given.argument});
+        for (u32 u = 0; u < UNROLL; u++)
 #pragma unroll
-        for (u32 s = 0; s < N; s++) take_vector(a[s], v[s], i@{given.argument});
+            for (u32 s = 0; s < N; s++)
+                v[u][s] = load_vector((u64)(from + (u < left ? u * e.step : 0) + s * STRIP)@{given.argument});
+#pragma unroll
+        for (u32 u = 0; u < UNROLL; u++)
+#pragma unroll
+            for (u32 s = 0; s < N; s++)
+                if (u < left) take_vector(a[s], v[u][s], i + u@{given.argument});
     }
 #pragma unroll
     for (u32 s = 0; s < N; s++)

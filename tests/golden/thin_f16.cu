@@ -1,5 +1,5 @@
 // redtune: the mean of f16 into f32, by the template "thin" with
-// block=256,vec=8,strips=4,load=no_allocate
+// block=256,vec=8,strips=4,unroll=1,load=no_allocate
 //
 // output[o * inner + i] = (x[0] + ... + x[n-1]) / n
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
@@ -15,7 +15,8 @@ typedef float accumulator;
 
 constexpr u32 BLOCK = 256;  // threads per block
 constexpr u32 VEC = 8;  // columns per load
-constexpr u32 STRIPS = 4;  // strips at once, and so independent loads in flight per thread
+constexpr u32 STRIPS = 4;  // strips at once
+constexpr u32 UNROLL = 1;  // elements of each column in flight per thread
 constexpr u32 STRIP = BLOCK * VEC;  // columns
 constexpr u32 SET = STRIPS * STRIP;  // columns that a block takes at a time
 constexpr u32 LANES = VEC;
@@ -115,15 +116,21 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
     for (u32 s = 0; s < N; s++)
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) a[s][j] = 0.0f;
-// More would take registers, and so blocks from a multiprocessor.
-#pragma unroll 2
-    for (u64 i = 0; i < e.count; i++, from += e.step) {
-        // All loads before the first use.
-        vector v[N];
+#pragma unroll 1
+    for (u64 i = 0; i < e.count; i += UNROLL, from += UNROLL * e.step) {
+        // All loads before the first use. The first row stands in for those that are not there.
+        const u64 left = e.count - i;
+        vector v[UNROLL][N];
 #pragma unroll
-        for (u32 s = 0; s < N; s++) v[s] = load_vector((u64)(from + s * STRIP));
+        for (u32 u = 0; u < UNROLL; u++)
 #pragma unroll
-        for (u32 s = 0; s < N; s++) take_vector(a[s], v[s], i);
+            for (u32 s = 0; s < N; s++)
+                v[u][s] = load_vector((u64)(from + (u < left ? u * e.step : 0) + s * STRIP));
+#pragma unroll
+        for (u32 u = 0; u < UNROLL; u++)
+#pragma unroll
+            for (u32 s = 0; s < N; s++)
+                if (u < left) take_vector(a[s], v[u][s], i + u);
     }
 #pragma unroll
     for (u32 s = 0; s < N; s++)
