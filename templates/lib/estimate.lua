@@ -106,7 +106,7 @@ end
 local function finishes_of(c, d)
     local all = { { finish = "single", per_sm = 1 } }
     for _, finish in ipairs { "poll", "ticket" } do
-        for _, per_sm in ipairs { 1, 2, 4, 8 } do
+        for _, per_sm in ipairs { 4, 2, 1, 8 } do
             if per_sm * c.block <= d.threads_per_sm and 4 * per_sm * c.block >= d.threads_per_sm then
                 all[#all + 1] = { finish = finish, per_sm = per_sm }
             end
@@ -116,8 +116,9 @@ local function finishes_of(c, d)
 end
 
 -- The default c, or the one among its neighbours in block, width, unroll and finish that takes less
--- time by the estimate: by a twentieth at least, where there is a MiB to read. What it must be besides
--- the family's rules say.
+-- time by the estimate: by a twentieth at least, where there is a MiB to read. Of those that take as
+-- long it is the one with as many loads in flight as the default. What it must be besides the family's
+-- rules say.
 function estimate.improve(family, c, p, d)
     local best, time = c, family.time(c, p, d)
     local bytes = bytes_of(p)
@@ -126,7 +127,7 @@ function estimate.improve(family, c, p, d)
     for _, block in ipairs { c.block, 2 * c.block } do
         local finishes = finishes_of({ block = block }, d)
         for width = -2, 2 do
-            for unroll = -1, 1 do
+            for _, unroll in ipairs { 0, 1, -1 } do
                 for _, as in ipairs(finishes) do
                     local other = { block = block, width = math.floor(c.width * 2.0 ^ width),
                                     vec = c.vec, unroll = math.floor(c.unroll * 2.0 ^ unroll),

@@ -101,9 +101,11 @@ local groups = {
     { bytes = math.huge, lanes = 512, unroll = 4 },
 }
 
--- Whether nine of ten of the threads' loads bring what is there.
+-- Whether nine of ten of the threads' loads bring what is there, or what is behind whole tiles comes
+-- with the loads of the last one.
 local function is_full(c, p)
-    return tiles(c, p) * tile(c) <= p.count * 10 // 9
+    if tiles(c, p) * tile(c) <= p.count * 10 // 9 then return true end
+    return p.count > tile(c) and p.count % tile(c) <= c.unroll // 2 * c.lanes * c.vec
 end
 
 function family.default(p, d)

@@ -66,9 +66,13 @@ local function shared_bytes(c, p, d)
         + limits.shared_bytes_to_finish(c)
 end
 
--- Rows that are aligned alike need no skew, and few columns are not worth a strip.
+-- Rows that are aligned alike need no skew, and few columns are not worth a strip. Of a few strips of
+-- narrow elements loads of 8 bytes are faster, where these are aligned.
 function family.serves(p)
     local bytes = p.dtype.bytes
+    if bytes <= 2 and p.step * bytes % 8 == 0 and p.outer * p.inner * bytes < 64 * 1024 then
+        return false
+    end
     return p.layout == "columns" and p.count > 1 and p.step * bytes % 16 > 0
         and p.inner * bytes >= 256
 end

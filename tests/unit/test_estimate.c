@@ -118,6 +118,37 @@ static void defaults_are_near_the_best_estimate(void) {
     }
 }
 
+/* By an H200: loads of one element where rows are not aligned alike, without skew; no overlap of
+ * strips where narrow elements are aligned to 8 bytes; a block for each of a few long rows. */
+static void defaults_are_of_the_family_that_is_faster(void) {
+    static const struct {
+        redtune_dtype dtype;
+        uint64_t outer, count, inner;
+        const char *config;
+    } cases[] = {
+        {REDTUNE_F16, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
+        {REDTUNE_F32, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
+        {REDTUNE_F32, 1, 1, 1 << 24, "thin:vec=4,strips=2,unroll=1"},
+        {REDTUNE_F16, 1, 33, 33793, "skewed:vec=8"},
+        {REDTUNE_F16, 1, 100000, 300, "columns:vec=4"},
+        {REDTUNE_F16, 1, 2048, 50260, "skewed:vec=8"},
+        {REDTUNE_F32, 33, 33793, 1, "rows:lanes=1024,finish=single,per_sm=1"},
+        {REDTUNE_F32, 16, 1 << 20, 1, "rows:lanes=512,finish=poll"},
+        {REDTUNE_F32, 4096, 5120, 1, "rows:lanes=256,unroll=4"},
+    };
+    CHECK(begin_rows());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const redtune_problem problem =
+            problem_of(cases[i].dtype, cases[i].outer, cases[i].count, cases[i].inner);
+        const rdt_case at = {&problem, &among.gpu};
+        rdt_point named, point;
+        /* What a config does not name is the default's. */
+        CHECK_OK(rdt_codegen_find(among.codegen, at, NULL, cases[i].config, &named, &err), err);
+        CHECK_OK(rdt_codegen_default(among.codegen, at, &point, &err), err);
+        CHECK(rdt_point_same(&named, &point));
+    }
+}
+
 /* ---- selection ------------------------------------------------------------------------------- */
 
 static void add_row(redtune_problem problem, const char *config) {
@@ -204,6 +235,7 @@ int main(int argc, char **argv) {
         FACT(a_wave_that_is_nearly_empty_costs_time),
         FACT(values_to_collect_cost_time),
         FACT(defaults_are_near_the_best_estimate),
+        FACT(defaults_are_of_the_family_that_is_faster),
         FACT(a_farther_row_that_fits_goes_before_the_nearest),
         FACT(the_very_shape_serves_however_it_fits),
         FACT(a_default_serves_where_no_row_fits),
