@@ -129,6 +129,17 @@ typedef struct redtune_team_call {
 REDTUNE_API redtune_status redtune_team_run_all(const redtune_team_call *calls, size_t count,
                                                 redtune_error *err);
 
+/* Reduces elements that are not on a GPU by several GPUs of this process at once, as
+ * redtune_reduce_input does by one, and without NCCL: rts[i] reads and reduces inputs[i], each on a
+ * thread of its own, which calls its reader. inputs[i] is the part of the whole that follows
+ * inputs[i - 1]; the parameters are those of the first. In fixed order each part but the last has a
+ * power of two of chunks, as in redtune_team_share. out is of all: the time on the GPU is that of
+ * the slowest, and the plan that of the first. count is 1 to 64. */
+REDTUNE_API redtune_status redtune_reduce_inputs(redtune *const *rts,
+                                                 const redtune_problem *problem,
+                                                 const redtune_input *inputs, size_t count,
+                                                 redtune_reading *out, redtune_error *err);
+
 /* Asks NCCL whether the communicator has failed since, as where another rank's process ended:
  * REDTUNE_TEAM with NCCL's words. Its ranks then wait for ever, on the GPU, too: abort the
  * communicator (ncclCommAbort) and destroy the team. Waits for nothing; any thread may ask. */

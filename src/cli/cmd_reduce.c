@@ -9,6 +9,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/offset_file.h"
+#include "cli/shared_file.h"
 
 static double gbps_of(const rdt_input_files *files, const redtune_reading *reading) {
     const double bytes = (double)reading->count * (double)files->count *
@@ -117,6 +118,8 @@ static redtune_status reduce_whole(const rdt_options *options, const redtune_pro
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
+    if (rdt_shared_file_is_asked(options))
+        return rdt_shared_file_reduce(options, problem, files, reading, err);
     const redtune_input source = rdt_input_files_source(files);
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
@@ -267,15 +270,25 @@ static redtune_status reduce_along(const rdt_options *options, const redtune_pro
     return status;
 }
 
+static redtune_status check_one_gpu(const rdt_options *options, redtune_error *err) {
+    if (!rdt_shared_file_is_asked(options)) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot use --device %.40s along axes: GPUs share whole arrays; name "
+                           "one GPU",
+                           options->device);
+}
+
 static int run_along(const rdt_options *options, redtune_problem *problem, rdt_input_files *files) {
     rdt_results results[RDT_RESULTS_ARRAYS_MAX] = {{.values = NULL}};
     redtune_reading reading;
     redtune_error err;
     uint64_t *offsets = NULL;
-    redtune_status status =
-        options->offsets
-            ? rdt_offset_file_read(options, &files->file[0], problem, &offsets, results, &err)
-            : rdt_array_file_fold(options, &files->file[0], problem, results, &err);
+    redtune_status status = check_one_gpu(options, &err);
+    if (!status)
+        status =
+            options->offsets
+                ? rdt_offset_file_read(options, &files->file[0], problem, &offsets, results, &err)
+                : rdt_array_file_fold(options, &files->file[0], problem, results, &err);
     if (!status) status = check_output(options, &files->info, results, &err);
     if (!status) status = reduce_along(options, problem, offsets, files, results, &reading, &err);
     free(results[0].values);
@@ -337,6 +350,8 @@ const rdt_command rdt_cmd_reduce = {
         "\n"
         "A file that ends before its array, or goes on after it, is refused: no value is printed\n"
         "for less or other than the whole file. (NumPy ignores what follows an array.)\n"
+        "\n"
+        "--device all, or 0,1, gives each GPU a part of a file, which several read side by side.\n"
         "\n"
         "For example: redtune reduce images.npy --op mean --axis 0 -o mean.npy\n"
         "             redtune reduce a.npy b.npy --op dot\n"

@@ -188,6 +188,23 @@ void rdt_element_file_close(rdt_element_file *input) {
     input->file = -1;
 }
 
+redtune_status rdt_element_file_skip(rdt_element_file *input, uint64_t count, redtune_error *err) {
+    const uint64_t bytes = count * redtune_dtype_bytes(input->dtype);
+    const uint64_t held = input->ahead_end - input->ahead_begin;
+    const uint64_t passed = bytes < held ? bytes : held;
+    uint64_t ahead = 0;
+    redtune_status status = REDTUNE_OK;
+    if (!bytes_ahead(input, &ahead) || ahead < bytes)
+        status = rdt_message_set(err, REDTUNE_FILE, 0,
+                                 "it is no file whose parts may be read by themselves");
+    else if (lseek(input->file, (off_t)(bytes - passed), SEEK_CUR) < 0)
+        status = cannot_read_input(errno, err);
+    if (status) return refuse_input(input, err);
+    input->ahead_begin += (size_t)passed;
+    if (input->is_npy) input->left_bytes -= bytes;
+    return REDTUNE_OK;
+}
+
 static redtune_status promised_more(const rdt_element_file *input, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_FILE, 0,
                            "it is truncated: it ends %" PRIu64 " bytes before the end of its array",

@@ -32,6 +32,9 @@ redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
                                      rdt_element_file *input, redtune_error *err);
 void rdt_element_file_close(rdt_element_file *input);
 
+/* Passes over so many elements, which are there. REDTUNE_FILE for what is no regular file. */
+redtune_status rdt_element_file_skip(rdt_element_file *input, uint64_t count, redtune_error *err);
+
 /* A redtune_read_fn; user is the rdt_element_file. */
 redtune_status rdt_element_file_read(void *user, void *buffer, size_t capacity, size_t *bytes,
                                      redtune_error *err);

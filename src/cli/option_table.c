@@ -17,7 +17,9 @@ static take_fn take_flag, take_string, take_device, take_devices, take_part, tak
 const rdt_option rdt_option_table[] = {
     {"device", 0, "N,...|all", RDT_TUNE, take_devices, MEMBER(device),
      "the GPUs' numbers, all, or sim: the simulated one (default: 0)"},
-    {"device", 0, "N|sim", RDT_REDUCE | RDT_LADDER | RDT_VERIFY, take_device, MEMBER(device),
+    {"device", 0, "N,...|all", RDT_REDUCE, take_devices, MEMBER(device),
+     "the GPUs' numbers, all, or sim: the simulated one (default: 0)"},
+    {"device", 0, "N|sim", RDT_LADDER | RDT_VERIFY, take_device, MEMBER(device),
      "the GPU's number, or sim: the simulated one (default: 0)"},
     {"device", 0, "N|sim", RDT_REPORT, take_device, MEMBER(device),
      "tell of this GPU, and run the ladder on it (default: no ladder)"},

@@ -12,7 +12,7 @@
  *
  * A reader gives what it has, so that the pieces are as long as the first input's reader makes
  * them; the second input's is read until a piece has as many of its elements. */
-#include "api/runtime/plan.h"
+#include "api/runtime/input.h"
 
 #include <inttypes.h>
 #include "api/runtime/readers.h"
@@ -37,6 +37,7 @@ typedef struct reading {
     const rdt_driver *driver;
     rdt_readers readers;
     const double *parameters; /* the caller's; NULL: the usual ones */
+    bool part;                /* what is wanted is an accumulator, to be joined with others */
     redtune_problem problem;  /* resolved */
     redtune_plan *plan;
     size_t piece_bytes, element_bytes; /* a piece of one input */
@@ -244,8 +245,11 @@ static redtune_status empty_slots(reading *self, redtune_error *err) {
     return status;
 }
 
+/* The slot that has the accumulator of all pieces at the end. */
+static uint32_t last_slot(const reading *self) { return self->group_count ? GROUPS : 0; }
+
 static redtune_status finish_pieces(reading *self, redtune_error *err) {
-    const CUdeviceptr output = slot_address(self, SLOTS);
+    const CUdeviceptr output = self->part ? 0 : slot_address(self, SLOTS);
     if (!self->group_count) return combine_slots(self, 0, self->slot_count, output, err);
     redtune_status status = self->slot_count ? end_group(self, err) : REDTUNE_OK;
     return status ? status : combine_slots(self, GROUPS, self->group_count, output, err);
@@ -257,14 +261,14 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     redtune_status status = read_piece(self, &sets[0], err);
     if (!status && sets[0].filled_bytes) status = read_piece(self, &sets[1], err);
     const bool whole = !sets[1].filled_bytes;
-    const rdt_yield yield = whole ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
+    const rdt_yield yield = whole && !self->part ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
     piece.count = (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes;
     if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);
     if (!status) status = start_piece(self, &sets[0], err);
-    if (status || whole) return status ? status : finish_piece(self, &sets[0], err);
-    status = start_piece(self, &sets[1], err);
-    for (int turn = 0; !status; turn = (turn + 1) % SETS) {
+    if (status || !yield) return status ? status : finish_piece(self, &sets[0], err);
+    if (!whole) status = start_piece(self, &sets[1], err);
+    for (int turn = 0; !status && !whole; turn = (turn + 1) % SETS) {
         if (self->slot_count == SLOTS) status = empty_slots(self, err);
         if (!status) status = finish_piece(self, &sets[turn], err);
         if (!status) status = read_piece(self, &sets[turn], err);
@@ -285,30 +289,111 @@ static redtune_status read_result(reading *self, redtune_error *err) {
                            redtune_dtype_bytes(out->second_dtype), stream, err);
 }
 
+/* ---- an input -------------------------------------------------------------------------------- */
+
+static redtune_status open_reading(redtune *rt, const redtune_problem *problem,
+                                   const redtune_input *input, reading *out, redtune_error *err) {
+    *out = (reading){.rt = rt, .driver = rt->context->driver, .parameters = input->parameters};
+    redtune_status status = rdt_problem_resolve(problem, &out->problem, err);
+    if (!status) status = rdt_readers_open(&out->problem, input, &out->readers, err);
+    if (status) return status;
+    out->element_bytes = out->readers.element_bytes;
+    out->so_far.dtype = out->problem.result;
+    out->so_far.second_dtype = rdt_problem_second(&out->problem);
+    return REDTUNE_OK;
+}
+
+/* Reads and reduces all of it; take is what to do at the end, in the context. */
+static redtune_status
+run_reading(reading *self, redtune_status (*take)(reading *self, void *user, redtune_error *err),
+            void *user, redtune_error *err) {
+    const rdt_context *context = self->rt->context;
+    bool entered = false;
+    redtune_status status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    status = choose_piece(self, err);
+    if (!status) status = open_buffers(self, err);
+    if (!status) status = reduce_pieces(self, err);
+    if (!status) status = take(self, user, err);
+    close_buffers(self);
+    redtune_plan_destroy(self->plan);
+    rdt_context_leave(context, entered);
+    return status;
+}
+
+static redtune_status take_result(reading *self, void *user, redtune_error *err) {
+    redtune_status status = read_result(self, err);
+    if (status) return status;
+    redtune_plan_info(self->plan, &self->so_far.info);
+    *(redtune_reading *)user = self->so_far;
+    return REDTUNE_OK;
+}
+
 redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                                     const redtune_input *input, redtune_reading *out,
                                     redtune_error *err) {
+    reading self;
     if (!rt || !input || !input->read || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
-    reading self = {.rt = rt, .driver = rt->context->driver, .parameters = input->parameters};
-    redtune_status status = rdt_problem_resolve(problem, &self.problem, err);
-    if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
+    redtune_status status = open_reading(rt, problem, input, &self, err);
+    return status ? status : run_reading(&self, take_result, out, err);
+}
+
+/* ---- parts of an input ----------------------------------------------------------------------- */
+
+static redtune_status take_accumulator(reading *self, void *user, redtune_error *err) {
+    rdt_input_part *out = user;
+    const size_t bytes = rdt_plan_executable(self->plan)->launch.slot_bytes;
+    redtune_status status =
+        rdt_buffer_read(self->driver, out->accumulator, slot_address(self, last_slot(self)), bytes,
+                        self->sets[0].stream, err);
     if (status) return status;
-    self.element_bytes = self.readers.element_bytes;
-    self.so_far.dtype = self.problem.result;
-    self.so_far.second_dtype = rdt_problem_second(&self.problem);
-    bool entered = false;
-    status = rdt_context_enter(rt->context, &entered, err);
+    out->reading = self->so_far;
+    redtune_plan_info(self->plan, &out->reading.info);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_input_reduce_part(redtune *rt, const redtune_problem *problem,
+                                     const redtune_input *input, rdt_input_part *out,
+                                     redtune_error *err) {
+    reading self;
+    redtune_status status = open_reading(rt, problem, input, &self, err);
     if (status) return status;
-    status = choose_piece(&self, err);
-    if (!status) status = open_buffers(&self, err);
-    if (!status) status = reduce_pieces(&self, err);
-    if (!status) status = read_result(&self, err);
-    if (!status) {
-        redtune_plan_info(self.plan, &self.so_far.info);
-        *out = self.so_far;
+    self.part = true;
+    return run_reading(&self, take_accumulator, out, err);
+}
+
+/* The accumulators go to the slots, each moved to where its part begins. */
+static redtune_status put_parts(reading *self, const rdt_input_part *parts, uint32_t count,
+                                redtune_error *err) {
+    const size_t bytes = rdt_plan_executable(self->plan)->launch.slot_bytes;
+    redtune_status status = REDTUNE_OK;
+    for (uint32_t i = 0; !status && i < count; i++) {
+        const CUdeviceptr slot = slot_address(self, i);
+        const CUstream stream = self->sets[0].stream;
+        status = rdt_buffer_write(self->driver, slot, parts[i].accumulator, bytes, stream, err);
+        if (!status) status = move_accumulator(self, slot, stream, err);
+        self->so_far.count += parts[i].reading.count;
+        self->so_far.pieces += parts[i].reading.pieces;
     }
+    return status;
+}
+
+redtune_status rdt_input_join_parts(redtune *rt, const redtune_problem *problem,
+                                    const redtune_input *input, const rdt_input_part *parts,
+                                    uint32_t count, redtune_reading *out, redtune_error *err) {
+    reading self;
+    bool entered = false;
+    redtune_status status = open_reading(rt, problem, input, &self, err);
+    if (!status) status = rdt_context_enter(rt->context, &entered, err);
+    if (status) return status;
+    self.piece_bytes = PIECE_BYTES_MIN;
+    status = open_buffers(&self, err);
+    if (!status) status = rdt_plan_make(rt, &self.problem, RDT_YIELD_ACCUMULATOR, &self.plan, err);
+    if (!status) status = put_parts(&self, parts, count, err);
+    if (!status) status = combine_slots(&self, 0, count, slot_address(&self, SLOTS), err);
+    if (!status) status = take_result(&self, out, err);
     close_buffers(&self);
     redtune_plan_destroy(self.plan);
     rdt_context_leave(rt->context, entered);

@@ -40,6 +40,20 @@ redtune_status rdt_share_check(const redtune_team *team, const redtune_problem *
                     team->place.rank, count, first, chunk);
 }
 
+redtune_status rdt_share_check_parts(const redtune_problem *problem, const uint64_t *counts,
+                                     size_t parts, redtune_error *err) {
+    size_t last = parts - 1;
+    while (last > 0 && !counts[last]) last--;
+    if (problem->order != REDTUNE_ORDER_FIXED || !last) return REDTUNE_OK;
+    bool fits = is_node(counts[0], chunk_of(problem)) && counts[last] <= counts[0];
+    for (size_t i = 1; i < last; i++) fits = fits && counts[i] == counts[0];
+    if (fits) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot reduce parts in fixed order: each but the last must have the same "
+                    "power of two of chunks of %" PRIu64 " elements",
+                    chunk_of(problem));
+}
+
 /* The elements of each part but the last: the even share in whole chunks. */
 static uint64_t part_of(const redtune_problem *problem, uint64_t count, uint64_t ranks) {
     const uint64_t chunk = chunk_of(problem);

@@ -1,0 +1,18 @@
+/* Input: reducing elements that are not on the GPU, of which several GPUs may have parts. */
+#pragma once
+
+#include "api/runtime/plan.h"
+
+/* What one GPU makes of its part of an input. */
+typedef struct rdt_input_part {
+    unsigned char accumulator[RDT_ACCUMULATOR_BYTES_MAX]; /* an index counts from the part */
+    redtune_reading reading;                              /* without a value */
+} rdt_input_part;
+
+redtune_status rdt_input_reduce_part(redtune *rt, const redtune_problem *problem,
+                                     const redtune_input *input, rdt_input_part *out,
+                                     redtune_error *err);
+/* The result of parts that follow each other; input has the parameters. */
+redtune_status rdt_input_join_parts(redtune *rt, const redtune_problem *problem,
+                                    const redtune_input *input, const rdt_input_part *parts,
+                                    uint32_t count, redtune_reading *out, redtune_error *err);

@@ -1,0 +1,173 @@
+/* Shared file: the elements of a file, of which several GPUs reduce a part each.
+ *
+ * Each GPU has the files open by itself, at the place where its part begins, so that they are read
+ * side by side. */
+#include "cli/shared_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/device.h"
+#include "cli/message.h"
+#include "redtune/team.h"
+
+enum { GPUS_MAX = 16, DEVICE_BYTES = 16, CHUNK_BYTES = 4096 };
+
+/* What is left of a part in one file. */
+typedef struct part_file {
+    rdt_element_file *file;
+    uint64_t left_bytes;
+} part_file;
+
+typedef struct gpu_part {
+    char device[DEVICE_BYTES];
+    redtune *rt;
+    rdt_input_files files;
+    part_file part[RDT_INPUT_FILES_MAX];
+    redtune_input second;
+} gpu_part;
+
+bool rdt_shared_file_is_asked(const rdt_options *options) {
+    return options->device && (!strcmp(options->device, "all") || strchr(options->device, ','));
+}
+
+/* ---- the GPUs -------------------------------------------------------------------------------- */
+
+static redtune_status list_gpus(const char *devices, gpu_part *gpus, size_t *count,
+                                redtune_error *err) {
+    int all = 0;
+    size_t named = 0;
+    if (!strcmp(devices, "all")) {
+        redtune_status status = redtune_device_count(&all, err);
+        if (status) return rdt_device_advise(devices, err);
+        for (; named < (size_t)all && named < GPUS_MAX; named++)
+            snprintf(gpus[named].device, DEVICE_BYTES, "%zu", named);
+    }
+    while (!all && *devices && named < GPUS_MAX) {
+        const size_t length = strcspn(devices, ",");
+        snprintf(gpus[named++].device, DEVICE_BYTES, "%.*s", (int)length, devices);
+        devices += length + (devices[length] == ',');
+    }
+    for (size_t i = 0; i < named; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(gpus[i].device, gpus[k].device))
+                return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                       "cannot use GPU %s twice: name each once", gpus[i].device);
+    *count = named;
+    return REDTUNE_OK;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static redtune_status read_part(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                redtune_error *err) {
+    part_file *self = user;
+    *bytes = 0;
+    if (capacity > self->left_bytes) capacity = (size_t)self->left_bytes;
+    if (!capacity) return REDTUNE_OK;
+    redtune_status status = rdt_element_file_read(self->file, buffer, capacity, bytes, err);
+    self->left_bytes -= status ? 0 : *bytes;
+    if (status || *bytes) return status;
+    return rdt_message_set(err, REDTUNE_FILE, 0,
+                           "cannot reduce %s: it is truncated: %" PRIu64
+                           " bytes are gone since it was opened",
+                           self->file->path, self->left_bytes);
+}
+
+/* Whole chunks, in fixed order a power of two of them, as docs/teams.md has it. */
+static uint64_t part_elements(const redtune_problem *problem, size_t gpus) {
+    const uint64_t chunk = CHUNK_BYTES / redtune_dtype_bytes(problem->dtype);
+    const uint64_t chunks = problem->count / chunk + (problem->count % chunk != 0);
+    const uint64_t share = chunks / gpus + (chunks % gpus != 0);
+    uint64_t node = 1;
+    if (problem->order != REDTUNE_ORDER_FIXED) return share * chunk;
+    while (node < share) node *= 2;
+    return node * chunk;
+}
+
+static redtune_status open_part(const rdt_options *options, gpu_part *self, uint64_t first,
+                                uint64_t count, redtune_error *err) {
+    redtune_status status =
+        rdt_device_open(options, self->device, rdt_message_log, NULL, &self->rt, err);
+    if (!status) status = rdt_input_files_open(options, &self->files, err);
+    for (size_t k = 0; !status && k < self->files.count; k++) {
+        rdt_element_file *file = &self->files.file[k];
+        self->part[k] = (part_file){file, count * redtune_dtype_bytes(file->dtype)};
+        status = rdt_element_file_skip(file, first, err);
+    }
+    return status;
+}
+
+static redtune_status open_parts(const rdt_options *options, const redtune_problem *problem,
+                                 gpu_part *gpus, size_t count, redtune_error *err) {
+    const uint64_t each = part_elements(problem, count);
+    redtune_status status = REDTUNE_OK;
+    uint64_t first = 0;
+    for (size_t i = 0; !status && i < count; i++) {
+        const uint64_t left = problem->count - first, part = left < each ? left : each;
+        status = open_part(options, &gpus[i], first, part, err);
+        first += part;
+    }
+    return status;
+}
+
+static redtune_input part_source(gpu_part *self) {
+    redtune_input source = rdt_input_files_source(&self->files);
+    source.read = read_part;
+    source.user = &self->part[0];
+    self->second = (redtune_input){.read = read_part, .user = &self->part[1]};
+    if (source.second) source.second = &self->second;
+    return source;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static redtune_status reduce_parts(const rdt_options *options, const redtune_problem *problem,
+                                   gpu_part *gpus, size_t count, redtune_reading *reading,
+                                   redtune_error *err) {
+    redtune_input sources[GPUS_MAX];
+    redtune *rts[GPUS_MAX];
+    redtune_problem part = *problem;
+    part.count = part_elements(problem, count);
+    redtune_status status = open_parts(options, problem, gpus, count, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        rts[i] = gpus[i].rt;
+        sources[i] = part_source(&gpus[i]);
+    }
+    if (!status) status = redtune_reduce_inputs(rts, &part, sources, count, reading, err);
+    /* The last file's end is the whole's. */
+    return status ? status : rdt_input_files_finish(&gpus[count - 1].files, err);
+}
+
+/* Before any is opened again, which would wait for a pipe's writer. */
+static redtune_status check_files(rdt_input_files *files, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t k = 0; !status && k < files->count; k++)
+        status = strcmp(files->file[k].path, "-")
+                     ? rdt_element_file_skip(&files->file[k], 0, err)
+                     : rdt_message_set(err, REDTUNE_INVALID, 0,
+                                       "cannot share standard input between GPUs: name a file, or "
+                                       "one GPU");
+    return status;
+}
+
+redtune_status rdt_shared_file_reduce(const rdt_options *options, const redtune_problem *problem,
+                                      rdt_input_files *files, redtune_reading *reading,
+                                      redtune_error *err) {
+    size_t count = 0;
+    redtune_status status = check_files(files, err);
+    if (status) return status;
+    gpu_part *gpus = calloc(GPUS_MAX, sizeof *gpus);
+    if (!gpus)
+        return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot allocate %zu bytes of host memory",
+                               GPUS_MAX * sizeof *gpus);
+    status = list_gpus(options->device, gpus, &count, err);
+    if (!status) status = reduce_parts(options, problem, gpus, count, reading, err);
+    for (size_t i = 0; i < count; i++) {
+        redtune_close(gpus[i].rt);
+        rdt_input_files_close(&gpus[i].files);
+    }
+    free(gpus);
+    return status;
+}

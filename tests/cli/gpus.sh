@@ -1,0 +1,72 @@
+# The command on several GPUs: each reduces its part of a file.
+. "${BASH_SOURCE%/*}/files.sh"
+. "${BASH_SOURCE%/*}/check.sh"
+export REDTUNE_DB=$folder/tuning.db
+
+# 5000 numbers: three parts of which each but the last is of whole chunks.
+{ npy "'<i4'" "(5000,)"; integers 4 5000; } >numbers.npy
+integers 4 5000 >numbers.raw
+
+# wants VALUE ARGUMENT...: the same on one GPU and on several.
+wants() {
+    local value=$1 device
+    shift
+    for device in 0 all 1,0; do
+        run "$redtune" reduce "$@" --device $device
+        want_exit 0
+        want_out "$value"
+        want_no_err
+    done
+}
+
+parts_give_the_result_of_the_whole() {
+    wants 12497500 numbers.npy
+    wants 4999 numbers.npy --op argmax
+    wants 0 numbers.npy --op argmin
+    wants 2499.5 numbers.npy --op mean
+    wants 41654167500 numbers.npy numbers.npy --op dot
+    wants "mean 2499.5"$'\n'"var 2083333.25" numbers.npy --op mean_var
+    wants 12497500 numbers.raw --dtype i32
+}
+
+parts_of_a_fixed_order_have_its_bits() {
+    local one
+    run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --order fixed
+    one=$out
+    run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --order fixed --device all
+    want_exit 0
+    want_out "$one"
+}
+
+files_smaller_than_a_chunk_leave_gpus_idle() {
+    { npy "'<i4'" "(3,)"; integers 4 3; } >few.npy
+    wants 3 few.npy
+    { npy "'<i4'" "(0,)"; } >none.npy
+    wants 0 none.npy
+}
+
+pieces_are_counted_over_all() {
+    run "$redtune" reduce numbers.npy --device all -v --json
+    want_exit 0
+    want_in_out '"pieces": 3'
+    want_in_out '"count": 5000'
+}
+
+what_cannot_be_shared_is_refused() {
+    run_input numbers.npy "$redtune" reduce - --device all
+    want_refused 2 "cannot share standard input between GPUs"
+    run "$redtune" reduce numbers.npy --axis 0 --device all
+    want_refused 2 "GPUs share whole arrays"
+    run "$redtune" reduce numbers.npy --device 0,0
+    want_refused 2 "cannot use GPU 0 twice"
+    run "$redtune" reduce numbers.npy --device 0,9
+    want_refused 2 "cannot use device '9'"
+    mkfifo pipe
+    cat numbers.raw >pipe 2>/dev/null &
+    run timeout 20 "$redtune" reduce pipe --dtype i32 --device all
+    want_refused 1 "it is no file whose parts may be read by themselves"
+}
+
+check_run parts_give_the_result_of_the_whole parts_of_a_fixed_order_have_its_bits \
+    files_smaller_than_a_chunk_leave_gpus_idle pieces_are_counted_over_all \
+    what_cannot_be_shared_is_refused
