@@ -82,10 +82,12 @@ __device__ __forceinline__ void reduce_staged(const element *staged, const i64 *
                                               u64 number, @{result.c} *output@{given.parameter})
 {
     const u32 lane = threadIdx.x % 32;
-    const u32 wide = n > 16 ? 1 : n > 8 ? 2 : n > 4 ? 4 : n > 2 ? 8 : n > 1 ? 16 : 32;
-    const u32 most = 4 * (u32)((offset[n] - offset[0]) / n) + 16;
+    // Powers of two by their exponents: divisions would take longer than all else here.
+    const u32 power = n > 16 ? 0 : n > 8 ? 1 : n > 4 ? 2 : n > 2 ? 3 : n > 1 ? 4 : 5, wide = 1u << power;
+    const u32 first = lane & (wide - 1);
+    const u32 most = 4 * (u32)((float)(u32)(offset[n] - offset[0]) / (float)n) + 16;
     bool is_left = false;
-    for (u32 next = lane / wide; __any_sync(ALL, next < n); next += 32 / wide) {
+    for (u32 next = lane >> power; __any_sync(ALL, next < n); next += 32 >> power) {
         const u32 r = next < n ? next : n - 1;
         const u32 low = offset[r] - offset[0], count = offset[r + 1] - offset[r];
         const bool there = next < n && count <= most;
@@ -96,14 +98,16 @@ __device__ __forceinline__ void reduce_staged(const element *staged, const i64 *
         accumulator a = @{op.identity};
         // One loop: a second one, from the segment's begin on, would be as long as the longest of all.
 #pragma unroll 4
-        for (u32 i = lane % wide; there && i < count; i += wide) {
+        for (u32 i = first; there && i < count; i += wide) {
             const u32 at = i + turn;
-            a = take_staged(a, from, at < count ? at : at - count@{given.argument});
+            a = take_staged(a, from, min(at, at - count)@{given.argument});
         }
+        if (power > 0) {
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-        if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+            if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@ end
-        if (there && lane % wide == 0) finish(output, number + r, a, count@{given.argument});
+        }
+        if (there && first == 0) finish(output, number + r, a, count@{given.argument});
     }
     if (!__any_sync(ALL, is_left)) return;
     for (u32 r = 0; r < n; r++) {
@@ -121,19 +125,19 @@ __device__ __forceinline__ void reduce_several(const stretch &mine, const deal &
                                                const i64 *offset, u32 n, u64 number, edge *edges,
                                                @{result.c} *output@{given.parameter})
 {
-    const u32 lane = threadIdx.x % 32, wide = n > 2 ? 8 : n > 1 ? 16 : 32;
-    for (u32 next = lane / wide; __any_sync(ALL, next < n); next += 32 / wide) {
+    const u32 lane = threadIdx.x % 32, power = n > 2 ? 3 : n > 1 ? 4 : 5, wide = 1u << power;
+    for (u32 next = lane >> power; __any_sync(ALL, next < n); next += 32 >> power) {
         const u32 r = next < n ? next : n - 1;
         const u64 count = next < n ? offset[r + 1] - offset[r] : 0;
         const u64 before = offset[r] - d.origin + (number + r) * COST;
         const u64 low = elements_before(mine.from, before, count);
         const u64 high = elements_before(mine.to, before, count);
-        accumulator a = reduce_run(input + offset[r] + low, high - low@{indexed and ", low" or ""}, lane % wide,
+        accumulator a = reduce_run(input + offset[r] + low, high - low@{indexed and ", low" or ""}, lane & (wide - 1),
                                    wide@{given.argument});
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
         if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@ end
-        if (next < n && lane % wide == 0)
+        if (next < n && (lane & (wide - 1)) == 0)
             deliver(mine, number + r, a, count, before, edges, output@{given.argument});
     }
 }
