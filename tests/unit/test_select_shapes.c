@@ -373,35 +373,55 @@ static int bytes_of_record(const char *source) {
     return (bytes + widest - 1) / widest * widest;
 }
 
+/* Of an exact sum: words of the integer, and one more. */
+static int bytes_of_words(const char *source) {
+    const char *found = strstr(source, "WORDS_OF_SUM = ");
+    int words = 0;
+    return found && sscanf(found, "WORDS_OF_SUM = %d", &words) == 1 ? 4 * (words + 1) : 0;
+}
+
+static int bytes_in_template(const redtune_problem *problem, const rdt_facts *here) {
+    const rdt_case at = {problem, here};
+    rdt_point point;
+    char *source = NULL, type[24] = "";
+    if (rdt_codegen_default(among.codegen, at, &point, &err) ||
+        rdt_render_source(among.codegen, at, &point, false, &source, &err))
+        return -1;
+    const char *found = strstr(source, " accumulator;");
+    while (found && found > source && found[-1] != '\n') found--;
+    const bool there = found && sscanf(found, "typedef %20s accumulator;", type) == 1;
+    const int bytes = !there                                        ? -1
+                      : problem->accuracy == REDTUNE_ACCURACY_EXACT ? bytes_of_words(source)
+                      : strcmp(type, "record")                      ? bytes_of_type(type)
+                                                                    : bytes_of_record(source);
+    free(source);
+    return bytes;
+}
+
 /* What rdt_problem_accumulator_bytes says is what the templates do. */
 static void accumulators_are_those_of_the_templates(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
-    int tried = 0;
+    int tried = 0, accurate = 0;
     CHECK(begin_rows());
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
-            redtune_problem problem = {
-                .op = (redtune_op)op, .dtype = (redtune_dtype)dtype, .count = 1 << 20};
-            const rdt_case at = {&problem, &here};
-            rdt_point point;
-            char *source = NULL, type[24] = "";
-            int bytes = 0;
+        for (int i = 0; i < REDTUNE_F64 * (REDTUNE_ACCURACY_EXACT + 1); i++) {
+            const redtune_accuracy accuracy = (redtune_accuracy)(i / REDTUNE_F64);
+            redtune_problem problem = {.op = (redtune_op)op,
+                                       .dtype = (redtune_dtype)(REDTUNE_I8 + i % REDTUNE_F64),
+                                       .count = 1 << 20,
+                                       .accuracy = accuracy};
             if (rdt_problem_resolve(&problem, &problem, &err)) continue;
-            CHECK_OK(rdt_codegen_default(among.codegen, at, &point, &err), err);
-            CHECK_OK(rdt_render_source(among.codegen, at, &point, false, &source, &err), err);
-            const char *found = strstr(source, " accumulator;");
-            while (found && found > source && found[-1] != '\n') found--;
-            bool there = found && sscanf(found, "typedef %20s accumulator;", type) == 1;
-            bytes = strcmp(type, "record") ? bytes_of_type(type) : bytes_of_record(source);
-            free(source);
-            CHECK(there);
+            if (problem.accuracy != accuracy) continue; /* as the plain one */
+            const int bytes = bytes_in_template(&problem, &here);
             if (!check_that(rdt_problem_accumulator_bytes(&problem) == bytes, __FILE__, __LINE__,
-                            "%s of %s has accumulators of %s", redtune_op_name(problem.op),
-                            redtune_dtype_name(problem.dtype), type))
+                            "%s of %s, accuracy %d, has accumulators of %d bytes",
+                            redtune_op_name(problem.op), redtune_dtype_name(problem.dtype),
+                            (int)accuracy, bytes))
                 return;
             tried++;
+            accurate += accuracy != REDTUNE_ACCURACY_PLAIN;
         }
-    CHECK(tried > 180);
+    CHECK(tried > 200 && accurate == 6 * 4 + 4);
 }
 
 int main(int argc, char **argv) {
