@@ -346,6 +346,11 @@ static void accurate_sums_of_pieces_lose_nothing(void) {
     problem.accuracy = REDTUNE_ACCURACY_EXACT;
     check_pieces(&problem, elements, &reading);
     CHECK((double)reading.value.f32 == (double)(float)wanted);
+    static double wide[ELEMENTS_MAX];
+    problem.dtype = problem.result = REDTUNE_F64;
+    for (int k = 0; k < ELEMENTS_MAX; k++) wide[k] = (double)elements[k];
+    check_pieces(&problem, wide, &reading);
+    CHECK(reading.value.f64 == wanted);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
