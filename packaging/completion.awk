@@ -11,6 +11,7 @@ function words_of(option, value) {
     if (option == "family") return families
     if (option == "order") return "free fixed"
     if (option == "accuracy") return "plain compensated exact"
+    if (option == "accuracy") return "plain compensated"
     if (option == "effort") return "quick standard exhaustive"
     if (option == "format") return "sqlite json"
     if (option == "shard") return "auto"

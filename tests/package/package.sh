@@ -100,6 +100,7 @@ completes 'mean mean_var' 3 redtune reduce --op mea
 completes 'sum,mean sum,mean_var' 2 redtune --op sum,mea
 completes mean_var 3 redtune --op = mean_
 completes 'free fixed' 3 redtune explain --order f
+completes compensated 3 redtune tune --accuracy c
 completes bf16 3 redtune tune --dtype b
 completes columns 3 redtune emit --family c
 completes '' 3 redtune reduce --db x
