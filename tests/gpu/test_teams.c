@@ -221,6 +221,18 @@ static void every_op_has_the_result_of_the_whole(void) {
     printf("%s: %zu kernels, %zu problems\n", check_state.fact, kept, kept * rounds);
 }
 
+static void results_of_any_accuracy_are_joined(void) {
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    static const redtune_accuracy accuracies[] = {REDTUNE_ACCURACY_COMPENSATED,
+                                                  REDTUNE_ACCURACY_EXACT};
+    for (int i = 0; i < 2 && !check_state.failed; i++) {
+        const redtune_problem problem = {
+            .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = accuracies[i]};
+        redtune_problem resolved;
+        if (!rdt_problem_resolve(&problem, &resolved, NULL)) check_problem(&problem, 2);
+    }
+}
+
 /* ---- fixed order ----------------------------------------------------------------------------- */
 
 /* Elements whose sum every other order changes. */
@@ -300,6 +312,7 @@ static void ranks_may_have_a_thread_each(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(every_op_has_the_result_of_the_whole),
+        FACT(results_of_any_accuracy_are_joined),
         FACT(fixed_order_has_the_bits_of_one_gpu),
         FACT(ranks_may_have_a_thread_each),
     };
