@@ -126,8 +126,11 @@ static redtune_status record(redtune_status (*queue)(const timed *), const timed
     }
     for (int k = 0; !status && k < CALLS; k++) status = queue(self);
     for (int i = 0; i < all.size && !status; i++) {
+        /* The other streams of this thread may still be captured. */
         enter(i);
+        CUstreamCaptureMode mode = rdt_context_relax(all.rank[i].context);
         status = rdt_graph_end(all.rank[i].driver, all.rank[i].stream, &graphs[i], &err);
+        rdt_context_restore(all.rank[i].context, mode);
         leave(i);
     }
     return status;

@@ -87,8 +87,11 @@ static CUresult end_capture(int i, capture *out) {
     const rdt_driver *driver = all.rank[i].driver;
     bool entered;
     rdt_context_enter(all.rank[i].context, &entered, NULL);
+    /* The other streams of this thread may still be captured. */
+    CUstreamCaptureMode mode = rdt_context_relax(all.rank[i].context);
     CUresult rc = driver->stream_end_capture(all.rank[i].stream, &out->graph);
     if (!rc) rc = driver->graph_instantiate(&out->exec, out->graph, 0);
+    rdt_context_restore(all.rank[i].context, mode);
     rdt_context_leave(all.rank[i].context, entered);
     return rc;
 }
