@@ -174,6 +174,11 @@ static void other_columns_that_do_not_fit_are_refused(void) {
     compensated.dtype = REDTUNE_F64;
     compensated.accuracy = REDTUNE_ACCURACY_COMPENSATED;
     check_refused(compensated, "take 48008000 bytes of the GPU", "compensated sum of");
+    /* Going on from one piece to the next is not the fixed order. */
+    redtune_problem fixed = problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0);
+    fixed.dtype = REDTUNE_F64;
+    fixed.order = REDTUNE_ORDER_FIXED;
+    check_refused(fixed, "take 48008000 bytes of the GPU", "in fixed order");
     /* Rows that overlap do not come one after the other. */
     check_refused(problem_of(REDTUNE_SUM, 1, 6000000, 2, 0, 1), "bytes of the GPU's memory",
                   "sum of");

@@ -7,7 +7,8 @@
  * which redtune_reduce_input takes in pieces and combines. Columns of which a single outer index
  * does not fit are cut along the reduced axis, too: a piece is some rows of one outer index, and
  * its results go on from those of the rows before. Columns of an op whose results do not say what
- * they were made of, as means, are refused then. */
+ * they were made of, as means, are refused then, and so are those in fixed order: a column's pieces
+ * would meet one after the other, not by its tree. */
 #include "api/runtime/plan.h"
 
 #include <inttypes.h>
@@ -81,7 +82,8 @@ static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free
                                            self->result_bytes[0] + self->result_bytes[1]);
     const uint64_t wanted = free_bytes / 2 < PIECE_BYTES_MAX ? free_bytes / 2 : PIECE_BYTES_MAX;
     if (!rdt_op_find(self->problem.op)->resumes ||
-        self->problem.accuracy != REDTUNE_ACCURACY_PLAIN || extents->step < extents->inner)
+        self->problem.accuracy != REDTUNE_ACCURACY_PLAIN ||
+        self->problem.order == REDTUNE_ORDER_FIXED || extents->step < extents->inner)
         return too_large(self, alone, free_bytes, err);
     if (one > free_bytes / 2) return too_large(self, one, free_bytes, err);
     self->rows_per_piece = 1 + (wanted > one ? (wanted - one) / row_bytes : 0);
