@@ -83,6 +83,7 @@ adapt() {
     line=${line//--size 1K..1M --effort/--size 512 --effort} # minutes
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
+    line=${line//65536x1000,1000000x103:3:100000000/4x8,6x10:3:20} # likewise
     [[ $line != build/release/examples/sum* ]] || line="build/release/examples/sum 10000"
     printf '%s\n' "$line"
 }
@@ -98,6 +99,12 @@ prepare() {
     case $1 in
     *shard0.db*) cp "$database" shard0.db && cp "$database" shard1.db ;;
     *"merge tuning.db"*) cp "$database" tuning.0.db && cp "$database" tuning.1.db ;;
+    *"--list sizes.txt"*) printf '%s\n' 10 20 30 >sizes.txt ;;
+    *"values.npy --offsets offsets.npy"*)
+        . "$source/tests/cli/files.sh"
+        { npy "'<i4'" "(10,)"; integers 4 10; } >values.npy
+        { npy "'<i8'" "(4,)"; integers 8 4; } >offsets.npy
+        ;;
     *"--recorded runs.jsonl"*)
         printf '%s\n' '{"redtune_recording":1}' \
             '{"op":"sum","dtype":"f32","count":64,"outer":8,"calls":3}' >runs.jsonl
