@@ -10,6 +10,26 @@
 #include <stdlib.h>
 #include "base/random.h"
 
+static int compare_lengths(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+rdt_extents rdt_segment_lengths_describe(const uint64_t *offsets, uint64_t count,
+                                         uint64_t *lengths) {
+    if (!count) return (rdt_extents){.count = 0};
+    const uint64_t all = offsets[count] - offsets[0];
+    for (uint64_t i = 0; i < count; i++) lengths[i] = offsets[i + 1] - offsets[i];
+    qsort(lengths, count, sizeof *lengths, compare_lengths);
+    const uint64_t median = lengths[count / 2];
+    return (rdt_extents){.count = (all + count - 1) / count,
+                         .outer = count,
+                         .outer_step = lengths[count - 1],
+                         .step = median ? median : 1};
+}
+
+/* ---- a table --------------------------------------------------------------------------------- */
+
 /* The lengths in order. */
 typedef struct curve {
     uint64_t count;

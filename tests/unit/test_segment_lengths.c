@@ -125,6 +125,23 @@ static void a_text_names_the_lengths(void) {
     CHECK_TEXT(text, "sum of all of 64 segments of about 100 f32");
 }
 
+/* Of segments that begin anywhere, some of them empty; the same in the offsets' own place. */
+static void a_table_says_what_its_lengths_are_like(void) {
+    uint64_t offsets[] = {7, 7, 10, 30, 32, 32}, lengths[5];
+    for (int turn = 0; turn < 2; turn++) {
+        const rdt_extents shape =
+            rdt_segment_lengths_describe(offsets, 5, turn ? offsets : lengths);
+        CHECK_INT(shape.outer, 5);
+        CHECK_INT(shape.count, 5); /* of 25 elements */
+        CHECK_INT(shape.step, 2);
+        CHECK_INT(shape.outer_step, 20);
+    }
+    const uint64_t empty[] = {4, 4, 4};
+    const rdt_extents shape = rdt_segment_lengths_describe(empty, 2, lengths);
+    CHECK(shape.outer == 2 && !shape.count && shape.step == 1 && !shape.outer_step);
+    CHECK(!rdt_segment_lengths_describe(empty, 0, lengths).outer);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(equal_lengths_are_equal),
@@ -132,6 +149,7 @@ int main(int argc, char **argv) {
         FACT(any_lengths_that_there_are_have_a_table),
         FACT(lengths_that_cannot_be_are_refused),
         FACT(a_text_names_the_lengths),
+        FACT(a_table_says_what_its_lengths_are_like),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -7,6 +7,7 @@
 #include "api/runtime/runtime.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
+#include "model/segment_lengths.h"
 
 struct redtune_list {
     redtune *rt;
@@ -21,24 +22,6 @@ uint64_t rdt_list_count_max(void) { return rdt_problem_count_max(REDTUNE_I64); }
 uint64_t rdt_list_count(const redtune_list *list) { return list->count; }
 
 rdt_extents rdt_list_shape(const redtune_list *list) { return list->shape; }
-
-static int compare_lengths(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of offsets that are no longer needed, which it makes lengths of. */
-static rdt_extents describe_lengths(uint64_t *offsets, uint64_t count) {
-    const uint64_t all = offsets[count];
-    if (!count) return (rdt_extents){.count = 0};
-    for (uint64_t i = 0; i < count; i++) offsets[i] = offsets[i + 1] - offsets[i];
-    qsort(offsets, count, sizeof *offsets, compare_lengths);
-    const uint64_t median = offsets[count / 2];
-    return (rdt_extents){.count = (all + count - 1) / count,
-                         .outer = count,
-                         .outer_step = offsets[count - 1],
-                         .step = median ? median : 1};
-}
 
 /* What the caller gives. */
 typedef struct arrays {
@@ -92,7 +75,8 @@ static redtune_status make(redtune_list *list, const arrays *from, redtune_error
     if (!status) {
         CUstreamCaptureMode mode = rdt_context_relax(list->rt->context);
         status = upload(list, tables, err);
-        if (!status) list->shape = describe_lengths(tables + list->count, list->count);
+        uint64_t *offsets = tables + list->count; /* of which nothing needs to be left */
+        if (!status) list->shape = rdt_segment_lengths_describe(offsets, list->count, offsets);
         rdt_context_restore(list->rt->context, mode);
         rdt_context_leave(list->rt->context, entered);
     }

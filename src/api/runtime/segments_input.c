@@ -12,6 +12,7 @@
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"
+#include "model/segment_lengths.h"
 #include "redtune/list.h"
 
 enum { PIECE_BYTES_MAX = 256 << 20, STAGING_BYTES = 16 << 20, PIECE_SEGMENTS_MAX = 1 << 24 };
@@ -49,25 +50,17 @@ static redtune_status check_offsets(const uint64_t *offsets, uint64_t count, red
     return REDTUNE_OK;
 }
 
-static int order_lengths(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the lengths are like, where the problem does not say it. */
 static redtune_status set_lengths(redtune_problem *problem, const uint64_t *offsets,
                                   redtune_error *err) {
     const uint64_t count = problem->outer;
     uint64_t *lengths = malloc((count + 1) * sizeof *lengths);
     if (!lengths) return rdt_fail_memory(err, (count + 1) * sizeof *lengths);
-    for (uint64_t i = 0; i < count; i++) lengths[i] = offsets[i + 1] - offsets[i];
-    qsort(lengths, count, sizeof *lengths, order_lengths);
+    const rdt_extents shape = rdt_segment_lengths_describe(offsets, count, lengths);
     if (count) {
-        const uint64_t median = lengths[count / 2];
-        problem->count = (offsets[count] - offsets[0] + count - 1) / count;
-        problem->median = median ? median : 1;
-        problem->greatest = lengths[count - 1];
-        if (!problem->count) problem->median = 0;
+        problem->count = shape.count;
+        problem->median = shape.count ? shape.step : 0;
+        problem->greatest = shape.outer_step;
     }
     free(lengths);
     return REDTUNE_OK;
