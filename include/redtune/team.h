@@ -39,9 +39,9 @@ typedef struct redtune_team_info {
  * GPU, and must outlive the team; NULL makes a team of one, which needs no NCCL. options may be
  * NULL. Takes 0.8 MB of the GPU's memory for each stream that runs are on, and the messages'.
  * NCCL, 2.10 or newer, is the library that this process has loaded as libnccl.so.2, or the file
- * that REDTUNE_NCCL names: REDTUNE_LIBRARY where there is none. REDTUNE_INVALID where comm is of
- * another GPU; REDTUNE_TEAM for what NCCL refuses. Not during stream capture on this thread. Talks
- * to no other rank. */
+ * that REDTUNE_NCCL names. Fails with REDTUNE_LIBRARY if there is no such library, with
+ * REDTUNE_INVALID if comm is of another GPU, and with REDTUNE_TEAM if NCCL refuses. Not during
+ * stream capture on this thread. Talks to no other rank. */
 REDTUNE_API redtune_status redtune_team_create(redtune *rt, struct ncclComm *comm,
                                                const redtune_team_options *options,
                                                redtune_team **out, redtune_error *err);
@@ -56,8 +56,8 @@ REDTUNE_API void redtune_team_get(const redtune_team *team, redtune_team_info *i
  * which. All ranks call it once, each thread with the teams whose GPUs it drives, and before a run
  * is captured. Waits; not during stream capture on this thread. From then on runs of one result are
  * two launches, and
- * - the runs of a team follow one another on its GPU, be they called or replayed, on whatever
- *   stream: events order those of several;
+ * - the runs of a team, called and replayed ones, follow one another on its GPU: events order those
+ *   on several streams;
  * - a run ends after options.wait_s where another rank's message does not come, without a result:
  *   redtune_team_wait and redtune_team_check tell;
  * - no team is destroyed before the runs of all ranks are over.

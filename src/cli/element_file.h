@@ -32,7 +32,8 @@ redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
                                      rdt_element_file *input, redtune_error *err);
 void rdt_element_file_close(rdt_element_file *input);
 
-/* Passes over so many elements, which are there. REDTUNE_FILE for what is no regular file. */
+/* Passes over the next `count` elements, which are there. Fails with REDTUNE_FILE if the input is
+ * not a regular file. */
 redtune_status rdt_element_file_skip(rdt_element_file *input, uint64_t count, redtune_error *err);
 
 /* A redtune_read_fn; user is the rdt_element_file. */

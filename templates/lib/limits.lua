@@ -12,7 +12,7 @@ limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
 limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
     doc = "blocks per multiprocessor at most, if they share results" }
 
--- The first of the rows, each with `bytes`, that is for inputs of so many bytes.
+-- The first row whose `bytes` are at least the input's.
 function limits.row_of(rows, bytes)
     for _, row in ipairs(rows) do
         if bytes <= row.bytes then return row end

@@ -24,8 +24,8 @@ function operands.slot_bytes(made)
     return made.slot_bytes or made.acc.bytes <= 16 and 16 or 32
 end
 
--- CUDA text that defines a part's message in so many bytes: its accumulator, how many elements that
--- is of, and the index of the first of them in the whole.
+-- CUDA text that defines a part's message, of `bytes` bytes: its accumulator, the number of its
+-- elements, and the index of the first of them in the whole.
 function operands.message(acc, bytes)
     return ("struct alignas(%d) message {\n    %s a;\n    u64 count, first;\n};"):format(bytes, acc.c)
 end

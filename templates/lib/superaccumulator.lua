@@ -1,5 +1,5 @@
--- Sums without rounding: an accumulator is an integer of so many words that it holds the sum of any
--- number of finite floats, in units of the least one (Kulisch, Computer Arithmetic and Validity,
+-- Sums without rounding: an accumulator is an integer with enough words to hold the sum of 2^58
+-- finite floats, in units of the least one (Kulisch, Computer Arithmetic and Validity,
 -- 2008, has such accumulators in hardware). It is rounded once, at the end: so the result is the
 -- float that is nearest to the exact sum, in whatever order elements came.
 --
