@@ -26,7 +26,7 @@ within() {
 # step NAME COMMAND...: runs it, unless steps were named and this is none of them, for $limit_s seconds
 # (900) at most. A function has to see to its limit itself.
 step() {
-    local name=$1 start=$SECONDS rc last
+    local name=$1 start=$SECONDS
     shift
     is_wanted "$name" || return 0
     if [ "$(type -t "$1")" = function ]; then
@@ -34,12 +34,16 @@ step() {
     else
         within "${limit_s:-900}" "$@" >"$logs/$name.log" 2>&1
     fi
-    rc=$?
-    last=$(tail -n 1 "$logs/$name.log" | cut -c 1-120)
-    case $rc in
-    0) table+=("$(printf '%-12s ok       %4d s  %s' "$name" $((SECONDS - start)) "$last")") ;;
-    77) table+=("$(printf '%-12s skipped  %4d s  %s' "$name" $((SECONDS - start)) "$last")") ;;
-    *) table+=("$(printf '%-12s FAILED   %4d s (rc %d: %s)' "$name" $((SECONDS - start)) $rc "$last")")
+    add_row "$name" $? $((SECONDS - start)) "$(tail -n 1 "$logs/$name.log")"
+}
+
+# add_row NAME STATUS SECONDS LAST-LINE
+add_row() {
+    local last=${4:0:120}
+    case $2 in
+    0) table+=("$(printf '%-18s ok       %4d s  %s' "$1" "$3" "$last")") ;;
+    77) table+=("$(printf '%-18s skipped  %4d s  %s' "$1" "$3" "$last")") ;;
+    *) table+=("$(printf '%-18s FAILED   %4d s (rc %d: %s)' "$1" "$3" "$2" "$last")")
         failed=1 ;;
     esac
 }
