@@ -32,75 +32,6 @@ const char *rdt_problem_order_name(int order) { return name_at(order_names, orde
 
 int rdt_problem_find_order(const char *name) { return index_of(order_names, name); }
 
-static redtune_dtype unsigned_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_I8: return REDTUNE_U8;
-    case REDTUNE_I16: return REDTUNE_U16;
-    case REDTUNE_I32: return REDTUNE_U32;
-    case REDTUNE_I64: return REDTUNE_U64;
-    default: return dtype;
-    }
-}
-
-/* REDTUNE_DTYPE_NONE if the op does not exist for the dtype. */
-static redtune_dtype usual_result(const rdt_op_traits *op, int output,
-                                  const rdt_dtype_traits *input) {
-    bool is_float = input->kind == RDT_KIND_FLOAT;
-    if (op->dtypes && !(op->dtypes & 1u << input->dtype)) return REDTUNE_DTYPE_NONE;
-    switch (op->output[output].result) {
-    case RDT_RESULT_SUM: return input->accumulator;
-    case RDT_RESULT_MEAN: return is_float ? input->accumulator : REDTUNE_F64;
-    case RDT_RESULT_SAME: return input->dtype;
-    case RDT_RESULT_ABS: return unsigned_of(input->dtype);
-    case RDT_RESULT_INDEX: return REDTUNE_I64;
-    case RDT_RESULT_TRUTH: return REDTUNE_U8;
-    case RDT_RESULT_COUNT: return REDTUNE_U64;
-    case RDT_RESULT_BITS: return is_float ? REDTUNE_DTYPE_NONE : input->dtype;
-    case RDT_RESULT_DTYPE: return op->output[output].dtype;
-    }
-    return REDTUNE_DTYPE_NONE;
-}
-
-/* Beside the usual one: f64, or the input's own dtype, where the op computes. */
-static bool may_result(rdt_result_class class, const rdt_dtype_traits *input,
-                       redtune_dtype result) {
-    if (class == RDT_RESULT_SUM) return result == REDTUNE_F64 || result == input->dtype;
-    if (class == RDT_RESULT_MEAN)
-        return result == REDTUNE_F64 || (input->kind == RDT_KIND_FLOAT && result == input->dtype);
-    return false;
-}
-
-static redtune_status refuse_dtype(const rdt_op_traits *op, const rdt_dtype_traits *input,
-                                   redtune_error *err) {
-    rdt_text known = {0};
-    for (const rdt_dtype_traits *each = rdt_dtype_table; each->name; each++)
-        if (op->dtypes & 1u << each->dtype)
-            rdt_text_addf(&known, "%s%s", known.length ? ", " : "", each->name);
-    redtune_status status =
-        rdt_fail(err, REDTUNE_INVALID, 0, "cannot have the %s of %s: it is for %s only", op->name,
-                 input->name, known.data ? known.data : "integers");
-    rdt_text_free(&known);
-    return status;
-}
-
-static redtune_status resolve_result(const redtune_problem *problem, const rdt_op_traits *op,
-                                     const rdt_dtype_traits *input, redtune_dtype *out,
-                                     redtune_error *err) {
-    redtune_dtype usual = op->absent ? problem->result : usual_result(op, 0, input);
-    if (!usual) return refuse_dtype(op, input, err);
-    if (problem->result && problem->result != usual &&
-        !may_result(op->result, input, problem->result)) {
-        const char *name = redtune_dtype_name(problem->result);
-        return rdt_fail(
-            err, REDTUNE_INVALID, 0,
-            "cannot have the %s of %s as %s: it is %s%s; set result to that or to 0", op->name,
-            input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
-            may_result(op->result, input, REDTUNE_F64) && usual != REDTUNE_F64 ? " or f64" : "");
-    }
-    *out = problem->result ? problem->result : usual;
-    return REDTUNE_OK;
-}
-
 rdt_extents rdt_problem_extents(const redtune_problem *problem) {
     if (problem->segmented)
         return rdt_launch_complete((rdt_extents){.count = problem->count, .outer = problem->outer});
@@ -184,7 +115,7 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
                         "REDTUNE_F32 or another",
                         (int)problem->dtype);
     redtune_dtype result = REDTUNE_DTYPE_NONE;
-    redtune_status status = resolve_result(problem, op, input, &result, err);
+    redtune_status status = rdt_problem_result_resolve(problem, op, input, &result, err);
     if (status) return status;
     if (problem->count > rdt_problem_count_max(problem->dtype))
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -222,29 +153,6 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
     return REDTUNE_OK;
 }
 
-redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dtype *result,
-                                      redtune_error *err) {
-    redtune_problem resolved = {0};
-    if (!result)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot give the result's dtype: result is NULL");
-    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
-    if (!status) *result = resolved.result;
-    return status;
-}
-
-redtune_status redtune_problem_results(const redtune_problem *problem, redtune_dtype results[2],
-                                       redtune_error *err) {
-    redtune_problem resolved = {0};
-    if (!results)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot give the results' dtypes: results is NULL");
-    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
-    if (status) return status;
-    results[0] = resolved.result;
-    results[1] = rdt_problem_second(&resolved);
-    return REDTUNE_OK;
-}
-
 /* Sums and means are asked for in f64 together. */
 redtune_dtype rdt_problem_second(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
@@ -252,7 +160,7 @@ redtune_dtype rdt_problem_second(const redtune_problem *problem) {
     const rdt_result_class class = op->output[1].result;
     if ((class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN) && problem->result == REDTUNE_F64)
         return REDTUNE_F64;
-    return usual_result(op, 1, rdt_dtype_find(problem->dtype));
+    return rdt_problem_result_usual(op, 1, rdt_dtype_find(problem->dtype));
 }
 
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
@@ -427,7 +335,8 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b) {
 
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    bool is_usual = problem->result == usual_result(op, 0, rdt_dtype_find(problem->dtype));
+    bool is_usual =
+        problem->result == rdt_problem_result_usual(op, 0, rdt_dtype_find(problem->dtype));
     const bool several = problem->outer > 1, columns = problem->inner > 1;
     const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
     char before[64] = "", inner[40] = "", behind[64] = "";

@@ -69,6 +69,14 @@ bool rdt_problem_shows_order(const redtune_problem *problem);
 /* Makes order and accuracy the usual ones where they do not show, as the order of an exact sum;
  * else REDTUNE_UNSUPPORTED for an accuracy that there are no kernels of. */
 redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_error *err);
+/* The dtype that the op's first (0) or second (1) result has where none is asked for;
+ * REDTUNE_DTYPE_NONE if the op does not exist for the input. */
+redtune_dtype rdt_problem_result_usual(const rdt_op_traits *op, int output,
+                                       const rdt_dtype_traits *input);
+/* The dtype that the problem's first result has; REDTUNE_INVALID where there is none. */
+redtune_status rdt_problem_result_resolve(const redtune_problem *problem, const rdt_op_traits *op,
+                                          const rdt_dtype_traits *input, redtune_dtype *out,
+                                          redtune_error *err);
 /* The dtype of the second result, likewise; REDTUNE_DTYPE_NONE where the op has one. */
 redtune_dtype rdt_problem_second(const redtune_problem *problem);
 /* As rdt_problem_resolve, for the extents and the order alone. */

@@ -1,0 +1,93 @@
+/* Problem result: the dtypes of a problem's results. */
+#include "model/problem.h"
+
+static redtune_dtype unsigned_of(redtune_dtype dtype) {
+    switch (dtype) {
+    case REDTUNE_I8: return REDTUNE_U8;
+    case REDTUNE_I16: return REDTUNE_U16;
+    case REDTUNE_I32: return REDTUNE_U32;
+    case REDTUNE_I64: return REDTUNE_U64;
+    default: return dtype;
+    }
+}
+
+redtune_dtype rdt_problem_result_usual(const rdt_op_traits *op, int output,
+                                       const rdt_dtype_traits *input) {
+    bool is_float = input->kind == RDT_KIND_FLOAT;
+    if (op->dtypes && !(op->dtypes & 1u << input->dtype)) return REDTUNE_DTYPE_NONE;
+    switch (op->output[output].result) {
+    case RDT_RESULT_SUM: return input->accumulator;
+    case RDT_RESULT_MEAN: return is_float ? input->accumulator : REDTUNE_F64;
+    case RDT_RESULT_SAME: return input->dtype;
+    case RDT_RESULT_ABS: return unsigned_of(input->dtype);
+    case RDT_RESULT_INDEX: return REDTUNE_I64;
+    case RDT_RESULT_TRUTH: return REDTUNE_U8;
+    case RDT_RESULT_COUNT: return REDTUNE_U64;
+    case RDT_RESULT_BITS: return is_float ? REDTUNE_DTYPE_NONE : input->dtype;
+    case RDT_RESULT_DTYPE: return op->output[output].dtype;
+    }
+    return REDTUNE_DTYPE_NONE;
+}
+
+/* Beside the usual one: f64, or the input's own dtype, where the op computes. */
+static bool may_result(rdt_result_class class, const rdt_dtype_traits *input,
+                       redtune_dtype result) {
+    if (class == RDT_RESULT_SUM) return result == REDTUNE_F64 || result == input->dtype;
+    if (class == RDT_RESULT_MEAN)
+        return result == REDTUNE_F64 || (input->kind == RDT_KIND_FLOAT && result == input->dtype);
+    return false;
+}
+
+static redtune_status refuse_dtype(const rdt_op_traits *op, const rdt_dtype_traits *input,
+                                   redtune_error *err) {
+    rdt_text known = {0};
+    for (const rdt_dtype_traits *each = rdt_dtype_table; each->name; each++)
+        if (op->dtypes & 1u << each->dtype)
+            rdt_text_addf(&known, "%s%s", known.length ? ", " : "", each->name);
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0, "cannot have the %s of %s: it is for %s only", op->name,
+                 input->name, known.data ? known.data : "integers");
+    rdt_text_free(&known);
+    return status;
+}
+
+redtune_status rdt_problem_result_resolve(const redtune_problem *problem, const rdt_op_traits *op,
+                                          const rdt_dtype_traits *input, redtune_dtype *out,
+                                          redtune_error *err) {
+    redtune_dtype usual = op->absent ? problem->result : rdt_problem_result_usual(op, 0, input);
+    if (!usual) return refuse_dtype(op, input, err);
+    if (problem->result && problem->result != usual &&
+        !may_result(op->result, input, problem->result)) {
+        const char *name = redtune_dtype_name(problem->result);
+        return rdt_fail(
+            err, REDTUNE_INVALID, 0,
+            "cannot have the %s of %s as %s: it is %s%s; set result to that or to 0", op->name,
+            input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
+            may_result(op->result, input, REDTUNE_F64) && usual != REDTUNE_F64 ? " or f64" : "");
+    }
+    *out = problem->result ? problem->result : usual;
+    return REDTUNE_OK;
+}
+
+redtune_status redtune_problem_result(const redtune_problem *problem, redtune_dtype *result,
+                                      redtune_error *err) {
+    redtune_problem resolved = {0};
+    if (!result)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot give the result's dtype: result is NULL");
+    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    if (!status) *result = resolved.result;
+    return status;
+}
+
+redtune_status redtune_problem_results(const redtune_problem *problem, redtune_dtype results[2],
+                                       redtune_error *err) {
+    redtune_problem resolved = {0};
+    if (!results)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot give the results' dtypes: results is NULL");
+    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    if (status) return status;
+    results[0] = resolved.result;
+    results[1] = rdt_problem_second(&resolved);
+    return REDTUNE_OK;
+}
