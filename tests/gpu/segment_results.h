@@ -19,6 +19,22 @@ static double spread_of(const redtune_problem *problem, const results_input *in)
     return apart > 0 ? 1 + greatest / apart * sqrt(4 * (double)in->count) : 1;
 }
 
+/* The square of how far elements lie apart at most, by their variance. */
+static double range_of(const redtune_problem *problem, const results_input *in) {
+    const double first = in->count ? rdt_scalar_real(problem->dtype, in->x, 0) : 0;
+    double least = 0, greatest = 0, sum = 0, squares = 0;
+    for (uint64_t i = 0; i < in->count; i++) {
+        const double x = rdt_scalar_real(problem->dtype, in->x, i) - first;
+        least = fmin(least, x);
+        greatest = fmax(greatest, x);
+        sum += x;
+        squares += x * x;
+    }
+    const double all = (double)in->count, range = greatest - least;
+    const double variance = (squares - sum * sum / all) / all;
+    return variance > 0 ? range * range / variance : (double)INFINITY;
+}
+
 /* How many additions an element of a segment passes through at most: docs/lists.md. */
 static double depth_of(const redtune_problem *problem, const results_input *in) {
     const bool is_short = in->count * redtune_dtype_bytes(problem->dtype) <= 4096;
@@ -26,7 +42,8 @@ static double depth_of(const redtune_problem *problem, const results_input *in) 
     const redtune_op op = problem->op;
     if (op == REDTUNE_NORMP) return depth + 300; /* docs/ops.md: |log |x|| is below 45 */
     if (op == REDTUNE_VAR || op == REDTUNE_STD || op == REDTUNE_MEAN_VAR)
-        return (depth + 2) * (depth + 2) + spread_of(problem, in) * (8 + log2(all + 1));
+        return (depth + 2) * fmin(depth + 2, 3 * range_of(problem, in)) +
+               spread_of(problem, in) * (8 + log2(all + 1));
     return depth;
 }
 
