@@ -26,7 +26,7 @@ foreach(module accumulate columns ladder rows staged)
 endforeach()
 
 # Ranks on simulated GPUs, and what stands in for NCCL between them.
-foreach(module teams teams_axes teams_calls teams_peers)
+foreach(module teams teams_axes teams_calls teams_join teams_peers)
     if(TARGET test_gpu_${module})
         add_dependencies(test_gpu_${module} test-nccl)
         set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT

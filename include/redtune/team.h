@@ -1,7 +1,7 @@
 /* Teams: one reduction over the parts of an array that several GPUs hold, each a part of its own.
- * A team is the caller's NCCL communicator, of one process with several GPUs or of one process for
- * each. redtune.h, whose conventions hold here, says what plans and runs are; docs/teams.md
- * explains. */
+ * A team is an NCCL communicator, the caller's or one of its own, of one process with several GPUs
+ * or of one process for each. redtune.h, whose conventions hold here, says what plans and runs are;
+ * docs/teams.md explains. */
 #ifndef REDTUNE_TEAM_H
 #define REDTUNE_TEAM_H
 
@@ -45,8 +45,27 @@ typedef struct redtune_team_info {
 REDTUNE_API redtune_status redtune_team_create(redtune *rt, struct ncclComm *comm,
                                                const redtune_team_options *options,
                                                redtune_team **out, redtune_error *err);
+/* What the ranks of a team that makes its own communicator must have in common: any bytes of it may
+ * differ from those of another team. */
+typedef struct redtune_team_id {
+    char bytes[128];
+} redtune_team_id;
+
+/* Makes the id of a team to be, on one rank, which then hands it to all others in its own way: by
+ * MPI, a file or a socket. NCCL is the library that this process has loaded, else the one that is
+ * found as NVRTC is. Fails with REDTUNE_LIBRARY if there is none, REDTUNE_TEAM if NCCL refuses. */
+REDTUNE_API redtune_status redtune_team_make_id(redtune_team_id *out, redtune_error *err);
+
+/* Makes this rank of a team of `ranks` with a communicator of its own, which redtune_team_destroy
+ * ends. All ranks call it with the same id, each on a thread or a process of its own, since a call
+ * waits for all others, without a limit; not during stream capture on this thread. A team of one
+ * needs no id and no NCCL. The rest is as for redtune_team_create. */
+REDTUNE_API redtune_status redtune_team_join(redtune *rt, const redtune_team_id *id, int ranks,
+                                             int rank, const redtune_team_options *options,
+                                             redtune_team **out, redtune_error *err);
 /* team may be NULL. None of its runs may still be under way, nor a graph that captured one run
- * again; before rt is closed. Leaves the communicator as it is. */
+ * again; before rt is closed. Leaves the caller's communicator as it is. One of redtune_team_join's
+ * is destroyed, which all ranks do, or aborted where a wait or a check found a rank lost. */
 REDTUNE_API void redtune_team_destroy(redtune_team *team);
 REDTUNE_API void redtune_team_get(const redtune_team *team, redtune_team_info *info);
 
@@ -142,7 +161,8 @@ REDTUNE_API redtune_status redtune_reduce_inputs(redtune *const *rts,
 
 /* Asks NCCL whether the communicator has failed since, as where another rank's process ended:
  * REDTUNE_TEAM with NCCL's words. Its ranks then wait for ever, on the GPU, too: abort the
- * communicator (ncclCommAbort) and destroy the team. Waits for nothing; any thread may ask. */
+ * communicator (ncclCommAbort), if it is the caller's, and destroy the team. Waits for nothing; any
+ * thread may ask. */
 REDTUNE_API redtune_status redtune_team_check(redtune_team *team, redtune_error *err);
 
 /* Waits until the stream of the team's GPU is done, and asks NCCL meanwhile: REDTUNE_TEAM where the

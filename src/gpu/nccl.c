@@ -1,8 +1,8 @@
-/* NCCL: the entry points that a team needs, of the library that made the caller's communicator.
+/* NCCL: the entry points that a team needs, of the library that makes its communicators.
  *
- * A communicator is understood by the very library that made it, so that only one that this process
- * has loaded already is looked for. The few types below are NCCL's since 2.0, and part of its ABI.
- */
+ * A communicator is understood by the very library that made it: for one of the caller's, only what
+ * this process has loaded already is looked for. For a team's own any NCCL does. The few types
+ * below are NCCL's since 2.0, and part of its ABI. */
 #define _POSIX_C_SOURCE 200809L
 #include "gpu/nccl.h"
 
@@ -22,6 +22,11 @@ typedef struct entries {
     nccl_result (*count)(const struct ncclComm *comm, int *count);
     nccl_result (*rank)(const struct ncclComm *comm, int *rank);
     nccl_result (*device)(const struct ncclComm *comm, int *device);
+    /* Those of a communicator of the team's own. */
+    nccl_result (*get_id)(rdt_nccl_id *out);
+    nccl_result (*init_rank)(struct ncclComm **out, int ranks, rdt_nccl_id id, int rank);
+    nccl_result (*destroy)(struct ncclComm *comm);
+    nccl_result (*abort)(struct ncclComm *comm);
     nccl_result (*async_error)(struct ncclComm *comm, nccl_result *out);
     nccl_result (*group_start)(void);
     nccl_result (*group_end)(void);
@@ -38,6 +43,10 @@ static const rdt_library_symbol symbols[] = {
     ENTRY(count, "ncclCommCount", false),
     ENTRY(rank, "ncclCommUserRank", false),
     ENTRY(device, "ncclCommCuDevice", false),
+    ENTRY(get_id, "ncclGetUniqueId", false),
+    ENTRY(init_rank, "ncclCommInitRank", false),
+    ENTRY(destroy, "ncclCommDestroy", false),
+    ENTRY(abort, "ncclCommAbort", false),
     ENTRY(async_error, "ncclCommGetAsyncError", false),
     ENTRY(group_start, "ncclGroupStart", false),
     ENTRY(group_end, "ncclGroupEnd", false),
@@ -45,13 +54,21 @@ static const rdt_library_symbol symbols[] = {
 };
 
 static const char *const names[] = {"libnccl.so.2", NULL};
-static const rdt_library_search search = {
+static const rdt_library_search search_for_theirs = {
     .subject = "NCCL",
     .variable = "REDTUNE_NCCL",
     .names = names,
     .loaded = true,
     .remedy = "link the program with the NCCL that makes its communicators, or name the file that "
               "has it in REDTUNE_NCCL",
+};
+static const rdt_library_search search_for_own = {
+    .subject = "NCCL",
+    .variable = "REDTUNE_NCCL",
+    .names = names,
+    .toolkit = true,
+    .remedy = "install it (pip install nvidia-nccl-cu13, or libnccl2), or name its file in "
+              "REDTUNE_NCCL",
 };
 
 struct rdt_nccl {
@@ -80,10 +97,11 @@ static redtune_status check_result(const rdt_nccl *nccl, struct ncclComm *comm, 
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-redtune_status rdt_nccl_open(rdt_nccl **out, redtune_error *err) {
+redtune_status rdt_nccl_open(bool own, rdt_nccl **out, redtune_error *err) {
     rdt_nccl *nccl = calloc(1, sizeof *nccl);
     if (!nccl) return rdt_fail_memory(err, sizeof *nccl);
-    redtune_status status = rdt_library_open(&search, &nccl->library, err);
+    redtune_status status =
+        rdt_library_open(own ? &search_for_own : &search_for_theirs, &nccl->library, err);
     if (!status)
         status = rdt_library_bind(nccl->library, symbols, sizeof symbols / sizeof *symbols,
                                   &nccl->call, err);
@@ -123,6 +141,29 @@ redtune_status rdt_nccl_find_place(const rdt_nccl *nccl, struct ncclComm *comm, 
     if (rc) return tell_refusal(nccl, comm, rc, "ask for the communicator's rank", err);
     *out = place;
     return REDTUNE_OK;
+}
+
+/* ---- communicators of the team's own --------------------------------------------------------- */
+
+redtune_status rdt_nccl_make_id(const rdt_nccl *nccl, rdt_nccl_id *out, redtune_error *err) {
+    rdt_nccl_id id;
+    nccl_result rc = nccl->call.get_id(&id);
+    if (rc) return tell_refusal(nccl, NULL, rc, "make the id of a communicator", err);
+    *out = id;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_nccl_join(const rdt_nccl *nccl, const rdt_nccl_id *id, int ranks, int rank,
+                             struct ncclComm **out, redtune_error *err) {
+    struct ncclComm *comm = NULL;
+    nccl_result rc = nccl->call.init_rank(&comm, ranks, *id, rank);
+    if (rc) return tell_refusal(nccl, NULL, rc, "make a communicator", err);
+    *out = comm;
+    return REDTUNE_OK;
+}
+
+void rdt_nccl_leave(const rdt_nccl *nccl, struct ncclComm *comm, bool lost) {
+    if (comm) (lost ? nccl->call.abort : nccl->call.destroy)(comm);
 }
 
 /* ---- gathering ------------------------------------------------------------------------------- */

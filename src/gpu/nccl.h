@@ -6,8 +6,14 @@
 struct ncclComm;
 typedef struct rdt_nccl rdt_nccl;
 
-/* REDTUNE_LIBRARY where this process has none, or one that is too old. */
-redtune_status rdt_nccl_open(rdt_nccl **out, redtune_error *err);
+/* What all ranks of a communicator must know to make it (ncclUniqueId). */
+typedef struct rdt_nccl_id {
+    char internal[128];
+} rdt_nccl_id;
+
+/* REDTUNE_LIBRARY where there is none, or one that is too old. own: for communicators that are made
+ * below; else the library is one that this process has loaded. */
+redtune_status rdt_nccl_open(bool own, rdt_nccl **out, redtune_error *err);
 void rdt_nccl_close(rdt_nccl *nccl);
 int rdt_nccl_version(const rdt_nccl *nccl);
 
@@ -18,6 +24,14 @@ typedef struct rdt_nccl_place {
 
 redtune_status rdt_nccl_find_place(const rdt_nccl *nccl, struct ncclComm *comm, rdt_nccl_place *out,
                                    redtune_error *err);
+
+redtune_status rdt_nccl_make_id(const rdt_nccl *nccl, rdt_nccl_id *out, redtune_error *err);
+/* Makes the rank's communicator, on the GPU of the context that is current. Waits for all ranks. */
+redtune_status rdt_nccl_join(const rdt_nccl *nccl, const rdt_nccl_id *id, int ranks, int rank,
+                             struct ncclComm **out, redtune_error *err);
+/* comm may be NULL. lost: another rank does not come any more, so that what waits for it is ended.
+ */
+void rdt_nccl_leave(const rdt_nccl *nccl, struct ncclComm *comm, bool lost);
 
 /* Between the two, gathers of several communicators wait for each other's ranks. */
 redtune_status rdt_nccl_begin_group(const rdt_nccl *nccl, redtune_error *err);

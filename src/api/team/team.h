@@ -1,6 +1,7 @@
 /* Team: what redtune_team holds. */
 #pragma once
 
+#include <stdatomic.h>
 #include "api/runtime/plan.h"
 #include "api/team/peers.h"
 #include "gpu/nccl.h"
@@ -11,7 +12,9 @@ enum { RDT_MESSAGE_BYTES_MAX = 2 * RDT_ACCUMULATOR_BYTES_MAX };
 
 struct redtune_team {
     redtune *rt;
-    struct ncclComm *comm; /* the caller's; NULL: a team of one */
+    struct ncclComm *comm; /* NULL: a team of one */
+    bool owns_comm;        /* redtune_team_join made it */
+    atomic_bool lost;      /* another rank has failed, as a check or a wait found */
     rdt_nccl *nccl;        /* NULL: likewise */
     rdt_nccl_place place;
     double wait_s;
