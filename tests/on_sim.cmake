@@ -54,7 +54,8 @@ if(REDTUNE_BASH)
     endforeach()
     redtune_sim_test_of(cli.gpus ${REDTUNE_BASH} ${CMAKE_CURRENT_SOURCE_DIR}/cli/gpus.sh
         $<TARGET_FILE:redtune-command>)
-    set_property(TEST sim.cli.gpus APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_DEVICES=3")
+    set_property(TEST sim.cli.gpus APPEND PROPERTY ENVIRONMENT
+        "REDTUNE_SIM_DEVICES=3;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
     # README's program is linked with the simulated driver in libcuda's place: under libcuda's name,
     # NVRTC would take it for NVIDIA's and ask it for functions that are not documented
     # (cuGetExportTable). So does CUDA's runtime library, which is why sum_cudart is not among these.

@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "cli/team_way.h"
 #include "redtune/records.h"
 
 static const char *reason(const redtune_info *info) {
@@ -90,7 +91,25 @@ static void add_differences(rdt_table *table, const redtune_explanation *found) 
         add_line(table, "to do", "redtune --again measures it again");
 }
 
-static void print_text(const redtune_explanation *found) {
+/* Of runs of one result; those of several go through NCCL. */
+static void add_team(rdt_table *table, const redtune_team_info *team) {
+    const double way_us[] = {team->nccl_ns / 1e3, team->peers_ns / 1e3};
+    rdt_table_add(table, "  team of %d", team->ranks);
+    if (team->by_peers)
+        rdt_table_add(table,
+                      "messages go through peer memory: a run on a stream takes %.2f us, and %.2f "
+                      "us through NCCL %d.%d",
+                      way_us[1], way_us[0], team->nccl_version / 10000,
+                      team->nccl_version / 100 % 100);
+    else
+        rdt_table_add(table, "messages go through NCCL %d.%d: %s", team->nccl_version / 10000,
+                      team->nccl_version / 100 % 100,
+                      team->peers_ns > 0 ? "peer memory measured slower"
+                                         : "not all GPUs reach each other's memory");
+}
+
+/* team: NULL where one GPU was asked for. */
+static void print_text(const redtune_explanation *found, const redtune_team_info *team) {
     const redtune_info *info = &found->info;
     rdt_table table = {.column_count = 2, .right = "ll"};
     char what[RDT_SHAPE_BYTES];
@@ -105,10 +124,11 @@ static void print_text(const redtune_explanation *found) {
         add_origin(&table, found);
         add_differences(&table, found);
     }
+    if (team) add_team(&table, team);
     rdt_table_print(&table, stdout);
 }
 
-static void print_explained(const redtune_explanation *found) {
+static void print_explained(const redtune_explanation *found, const redtune_team_info *team) {
     const redtune_info *info = &found->info;
     rdt_json json = rdt_json_open(stdout);
     rdt_json_text(&json, "gpu", found->gpu.name);
@@ -140,17 +160,27 @@ static void print_explained(const redtune_explanation *found) {
     rdt_json_truth(&json, "nvrtc_differs", found->nvrtc_differs);
     rdt_json_truth(&json, "templates_differ", found->templates_differ);
     rdt_json_text(&json, "database", found->database);
+    if (team) {
+        rdt_json_count(&json, "team_ranks", (uint64_t)team->ranks);
+        rdt_json_count(&json, "team_nccl_version", (uint64_t)team->nccl_version);
+        rdt_json_truth(&json, "team_by_peers", team->by_peers);
+        rdt_json_real(&json, "team_nccl_ns", team->nccl_ns);
+        rdt_json_real(&json, "team_peers_ns", team->peers_ns);
+    }
     rdt_json_end(&json, '}');
 }
 
 static int run_explain(const rdt_options *options) {
+    const bool several = rdt_device_names_several(options);
     redtune_question question = {
         .database = options->database,
-        .device = options->device,
+        .device = several ? NULL : options->device,
         .gpu = options->gpu,
         .shipped = options->shipped,
     };
     redtune_explanation found;
+    redtune_team_info team;
+    rdt_device_list devices;
     redtune_error err;
     if (options->device && options->gpu) {
         rdt_message_print("cannot use --gpu with --device: name one GPU");
@@ -158,11 +188,17 @@ static int run_explain(const rdt_options *options) {
     }
     if (rdt_options_problem(options, REDTUNE_F32, 1 << 20, &question.problem, &err))
         return rdt_message_fail(&err);
+    if (several) {
+        if (rdt_device_list_all(options->device, &devices, &err) ||
+            rdt_team_way_find(options, &team, &err))
+            return rdt_message_fail(&err);
+        question.device = devices.name[0];
+    }
     if (redtune_explain(&question, &found, &err)) {
         if (options->device) rdt_device_advise(options->device, &err);
         return rdt_message_fail(&err);
     }
-    (options->json ? print_explained : print_text)(&found);
+    (options->json ? print_explained : print_text)(&found, several ? &team : NULL);
     return RDT_EXIT_DONE;
 }
 
@@ -172,8 +208,11 @@ const rdt_command rdt_cmd_explain = {
     .summary = "says which config a reduction would run, and why",
     .details =
         "On this machine's GPU, or a named one; without a GPU, on the GPU model that was measured\n"
-        "last.\n"
+        "last. For several GPUs, all or 0,1, it says how a team of them sends its messages, too, "
+        "and\n"
+        "times that: through peer memory, or through NCCL.\n"
         "\n"
-        "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n",
+        "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n"
+        "             redtune explain --device all\n",
     .run = run_explain,
 };

@@ -118,7 +118,7 @@ static redtune_status reduce_whole(const rdt_options *options, const redtune_pro
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
-    if (rdt_shared_file_is_asked(options))
+    if (rdt_device_names_several(options))
         return rdt_shared_file_reduce(options, problem, files, reading, err);
     const redtune_input source = rdt_input_files_source(files);
     redtune_status status =
@@ -271,7 +271,7 @@ static redtune_status reduce_along(const rdt_options *options, const redtune_pro
 }
 
 static redtune_status check_one_gpu(const rdt_options *options, redtune_error *err) {
-    if (!rdt_shared_file_is_asked(options)) return REDTUNE_OK;
+    if (!rdt_device_names_several(options)) return REDTUNE_OK;
     return rdt_message_set(err, REDTUNE_INVALID, 0,
                            "cannot use --device %.40s along axes: GPUs share whole arrays; name "
                            "one GPU",

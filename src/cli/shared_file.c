@@ -12,7 +12,7 @@
 #include "cli/message.h"
 #include "redtune/team.h"
 
-enum { GPUS_MAX = 16, DEVICE_BYTES = 16, CHUNK_BYTES = 4096 };
+enum { CHUNK_BYTES = 4096 };
 
 /* What is left of a part in one file. */
 typedef struct part_file {
@@ -21,42 +21,11 @@ typedef struct part_file {
 } part_file;
 
 typedef struct gpu_part {
-    char device[DEVICE_BYTES];
     redtune *rt;
     rdt_input_files files;
     part_file part[RDT_INPUT_FILES_MAX];
     redtune_input second;
 } gpu_part;
-
-bool rdt_shared_file_is_asked(const rdt_options *options) {
-    return options->device && (!strcmp(options->device, "all") || strchr(options->device, ','));
-}
-
-/* ---- the GPUs -------------------------------------------------------------------------------- */
-
-static redtune_status list_gpus(const char *devices, gpu_part *gpus, size_t *count,
-                                redtune_error *err) {
-    int all = 0;
-    size_t named = 0;
-    if (!strcmp(devices, "all")) {
-        redtune_status status = redtune_device_count(&all, err);
-        if (status) return rdt_device_advise(devices, err);
-        for (; named < (size_t)all && named < GPUS_MAX; named++)
-            snprintf(gpus[named].device, DEVICE_BYTES, "%zu", named);
-    }
-    while (!all && *devices && named < GPUS_MAX) {
-        const size_t length = strcspn(devices, ",");
-        snprintf(gpus[named++].device, DEVICE_BYTES, "%.*s", (int)length, devices);
-        devices += length + (devices[length] == ',');
-    }
-    for (size_t i = 0; i < named; i++)
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(gpus[i].device, gpus[k].device))
-                return rdt_message_set(err, REDTUNE_INVALID, 0,
-                                       "cannot use GPU %s twice: name each once", gpus[i].device);
-    *count = named;
-    return REDTUNE_OK;
-}
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -86,10 +55,9 @@ static uint64_t part_elements(const redtune_problem *problem, size_t gpus) {
     return node * chunk;
 }
 
-static redtune_status open_part(const rdt_options *options, gpu_part *self, uint64_t first,
-                                uint64_t count, redtune_error *err) {
-    redtune_status status =
-        rdt_device_open(options, self->device, rdt_message_log, NULL, &self->rt, err);
+static redtune_status open_part(const rdt_options *options, const char *device, gpu_part *self,
+                                uint64_t first, uint64_t count, redtune_error *err) {
+    redtune_status status = rdt_device_open(options, device, rdt_message_log, NULL, &self->rt, err);
     if (!status) status = rdt_input_files_open(options, &self->files, err);
     for (size_t k = 0; !status && k < self->files.count; k++) {
         rdt_element_file *file = &self->files.file[k];
@@ -100,13 +68,14 @@ static redtune_status open_part(const rdt_options *options, gpu_part *self, uint
 }
 
 static redtune_status open_parts(const rdt_options *options, const redtune_problem *problem,
-                                 gpu_part *gpus, size_t count, redtune_error *err) {
-    const uint64_t each = part_elements(problem, count);
+                                 const rdt_device_list *devices, gpu_part *gpus,
+                                 redtune_error *err) {
+    const uint64_t each = part_elements(problem, devices->count);
     redtune_status status = REDTUNE_OK;
     uint64_t first = 0;
-    for (size_t i = 0; !status && i < count; i++) {
+    for (size_t i = 0; !status && i < devices->count; i++) {
         const uint64_t left = problem->count - first, part = left < each ? left : each;
-        status = open_part(options, &gpus[i], first, part, err);
+        status = open_part(options, devices->name[i], &gpus[i], first, part, err);
         first += part;
     }
     return status;
@@ -124,13 +93,14 @@ static redtune_input part_source(gpu_part *self) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static redtune_status reduce_parts(const rdt_options *options, const redtune_problem *problem,
-                                   gpu_part *gpus, size_t count, redtune_reading *reading,
-                                   redtune_error *err) {
-    redtune_input sources[GPUS_MAX];
-    redtune *rts[GPUS_MAX];
+                                   const rdt_device_list *devices, gpu_part *gpus,
+                                   redtune_reading *reading, redtune_error *err) {
+    redtune_input sources[RDT_DEVICES_MAX];
+    redtune *rts[RDT_DEVICES_MAX];
+    const size_t count = devices->count;
     redtune_problem part = *problem;
     part.count = part_elements(problem, count);
-    redtune_status status = open_parts(options, problem, gpus, count, err);
+    redtune_status status = open_parts(options, problem, devices, gpus, err);
     for (size_t i = 0; !status && i < count; i++) {
         rts[i] = gpus[i].rt;
         sources[i] = part_source(&gpus[i]);
@@ -155,16 +125,16 @@ static redtune_status check_files(rdt_input_files *files, redtune_error *err) {
 redtune_status rdt_shared_file_reduce(const rdt_options *options, const redtune_problem *problem,
                                       rdt_input_files *files, redtune_reading *reading,
                                       redtune_error *err) {
-    size_t count = 0;
+    rdt_device_list devices;
     redtune_status status = check_files(files, err);
+    if (!status) status = rdt_device_list_all(options->device, &devices, err);
     if (status) return status;
-    gpu_part *gpus = calloc(GPUS_MAX, sizeof *gpus);
+    gpu_part *gpus = calloc(devices.count, sizeof *gpus);
     if (!gpus)
         return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot allocate %zu bytes of host memory",
-                               GPUS_MAX * sizeof *gpus);
-    status = list_gpus(options->device, gpus, &count, err);
-    if (!status) status = reduce_parts(options, problem, gpus, count, reading, err);
-    for (size_t i = 0; i < count; i++) {
+                               devices.count * sizeof *gpus);
+    status = reduce_parts(options, problem, &devices, gpus, reading, err);
+    for (size_t i = 0; i < devices.count; i++) {
         redtune_close(gpus[i].rt);
         rdt_input_files_close(&gpus[i].files);
     }

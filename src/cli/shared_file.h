@@ -3,9 +3,6 @@
 
 #include "cli/input_files.h"
 
-/* Whether --device names more than one GPU. */
-bool rdt_shared_file_is_asked(const rdt_options *options);
-
 /* Reduces the options' files, which are those of `files`, on the GPUs that --device names. */
 redtune_status rdt_shared_file_reduce(const rdt_options *options, const redtune_problem *problem,
                                       rdt_input_files *files, redtune_reading *reading,

@@ -1,4 +1,4 @@
-# The command on several GPUs: each reduces its part of a file.
+# The command on several GPUs: each reduces its part of a file, and a team of them is explained.
 . "${BASH_SOURCE%/*}/files.sh"
 . "${BASH_SOURCE%/*}/check.sh"
 export REDTUNE_DB=$folder/tuning.db
@@ -52,6 +52,30 @@ pieces_are_counted_over_all() {
     want_in_out '"count": 5000'
 }
 
+explain_says_how_a_team_sends() {
+    run "$redtune" explain --op sum --device 1,0
+    want_exit 0
+    want_in_out "team of 2"
+    want_in_out "messages go through "
+    want_in_out "NCCL 2.28"
+    run "$redtune" explain --op sum --device all --json
+    want_exit 0
+    want_in_out '"team_ranks": 3'
+    want_in_out '"team_nccl_version": 22800'
+    run "$redtune" explain --op sum --device 0
+    want_exit 0
+    want_not_in_out "team"
+}
+
+explain_says_why_there_is_no_team() {
+    REDTUNE_NCCL=/nowhere/libnccl.so run "$redtune" explain --op sum --device all
+    want_refused 1 "REDTUNE_NCCL=/nowhere/libnccl.so"
+    REDTUNE_SIM_DEVICES=1 run "$redtune" explain --op sum --device all
+    want_refused 2 "there is one GPU"
+    run "$redtune" explain --op sum --device 1,1
+    want_refused 2 "cannot use GPU 1 twice"
+}
+
 what_cannot_be_shared_is_refused() {
     run_input numbers.npy "$redtune" reduce - --device all
     want_refused 2 "cannot share standard input between GPUs"
@@ -69,4 +93,4 @@ what_cannot_be_shared_is_refused() {
 
 check_run parts_give_the_result_of_the_whole parts_of_a_fixed_order_have_its_bits \
     files_smaller_than_a_chunk_leave_gpus_idle pieces_are_counted_over_all \
-    what_cannot_be_shared_is_refused
+    explain_says_how_a_team_sends explain_says_why_there_is_no_team what_cannot_be_shared_is_refused
