@@ -5,6 +5,7 @@
 #
 # usage: tests/gpu/run.sh BUILD LOGS [STEP...]   with this in the environment:
 #   limit_s=N   what each step, and each part of a test, has at most (seconds)
+#   total_s=N   what all of them have
 set -u
 build=$(realpath "$1") logs=$(realpath -m "$2")
 shift 2
@@ -107,8 +108,10 @@ step own_ops bash "$here/../cli/own_ops.sh" "$redtune"
 # The covering sets of all families, and results that blocks share, under the tools that watch every
 # access. Kernels are compiled before a tool looks on: it slows that down, too.
 sanitizers() {
-    local families=(kernels rows columns skewed thin short staged) covering=(few blocks_share)
-    local parts=4 family tool
+    local families=(kernels rows columns skewed thin short staged order accuracy random_segments)
+    # few_... and blocks_share_... of the first seven, the covering sets of the others
+    local covering=(few blocks_share kernels_have rows_ columns_ short_rows exact_sums_of_rows random)
+    local parts=8 family tool
     for tool in "" memcheck racecheck initcheck synccheck; do
         under=(env)
         [ -z "$tool" ] || under=(compute-sanitizer --error-exitcode 9 --tool "$tool")

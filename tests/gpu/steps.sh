@@ -15,11 +15,13 @@ mkdir -p "$logs"
 
 is_wanted() { [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" $1 "* ]]; }
 
-# within SECONDS COMMAND...: fails with 124 when they are over. An interrupt lets a program sum up what
-# it has.
+# within SECONDS COMMAND...: fails with 124 when they are over, or those in $total_s since the script
+# began. An interrupt lets a program sum up what it has.
 within() {
-    local seconds=$1
+    local seconds=$1 left=$((${total_s:-86400} - SECONDS))
     shift
+    [ "$left" -gt 0 ] || return 124
+    [ "$seconds" -lt "$left" ] || seconds=$left
     timeout -s INT -k 5 "$seconds" "$@"
 }
 
