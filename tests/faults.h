@@ -18,3 +18,21 @@
 bool faults_begin(long n);
 /* Stops failing. Whether an allocation did fail. */
 bool faults_end(void);
+
+/* For a call of thousands of allocations, which is not to be begun anew for each of them: between
+ * faults_fork and faults_end the process forks at each one, and the copy goes on with that one
+ * failed, to the end of `run`. Lua repeats an allocation that failed, after a collection: in the
+ * copy the repetition fails, too; in the original it succeeds.
+ *
+ *     static void run(void) {
+ *         faults_fork();
+ *         redtune_status status = rdt_something(&out, &err);
+ *         CHECK_INT(status, faults_end() ? REDTUNE_MEMORY : REDTUNE_OK);
+ *         rdt_something_close(out);
+ *     }
+ *     ... CHECK(faults_in_copies(run, &check_state.failed) > 0);
+ *
+ * Returns how many copies there were, or 0 where in one of them, or in the original, run has set
+ * *failed or has kept a block that it allocated. The process has one thread. */
+long faults_in_copies(void (*run)(void), const bool *failed);
+void faults_fork(void);

@@ -160,6 +160,8 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
     void *before = rdt_locale_enter();
     int rc = lua_pcall(state, 1, 0, 0);
     rdt_locale_leave(before);
+    free(lua->file);
+    lua->file = NULL;
     if (!rc) return REDTUNE_OK;
     const char *message = lua_tostring(state, -1);
     redtune_status status =
@@ -178,14 +180,14 @@ void rdt_lua_limit(lua_State *state) {
 }
 
 void rdt_lua_push_file(lua_State *state, const char *name) {
-    char *data = NULL;
+    rdt_lua *lua = owner(state);
     size_t length = 0;
     redtune_error failure;
-    if (rdt_source_read(&owner(state)->source, name, &data, &length, &failure))
+    if (rdt_source_read(&lua->source, name, &lua->file, &length, &failure))
         rdt_lua_raise(state, failure.status, failure.message);
-    /* lua_pushlstring raises an error when memory runs out; data would then leak, once. */
-    lua_pushlstring(state, data, length);
-    free(data);
+    lua_pushlstring(state, lua->file, length);
+    free(lua->file);
+    lua->file = NULL;
 }
 
 /* A new table whose missing names are found in the one on top, which it replaces. */

@@ -15,6 +15,7 @@ typedef struct rdt_lua {
     bool full;             /* more than the limit was asked for */
     redtune_status raised; /* by rdt_lua_raise in the current call */
     bool limited;          /* a user's code runs here: see rdt_lua_limit */
+    char *file; /* read, and not yet pushed: kept where Lua's memory runs out in between */
 } rdt_lua;
 
 /* lua must stay where it is until it is closed. */
