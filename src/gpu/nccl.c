@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "gpu/nccl.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include "base/clock.h"
@@ -32,6 +33,10 @@ typedef struct entries {
     nccl_result (*group_end)(void);
     nccl_result (*all_gather)(const void *from, void *to, size_t count, int dtype,
                               struct ncclComm *comm, CUstream stream);
+    nccl_result (*send)(const void *from, size_t count, int dtype, int peer, struct ncclComm *comm,
+                        CUstream stream);
+    nccl_result (*receive)(void *to, size_t count, int dtype, int peer, struct ncclComm *comm,
+                           CUstream stream);
 } entries;
 
 #define ENTRY(member, name, is_optional)                                                           \
@@ -51,6 +56,8 @@ static const rdt_library_symbol symbols[] = {
     ENTRY(group_start, "ncclGroupStart", false),
     ENTRY(group_end, "ncclGroupEnd", false),
     ENTRY(all_gather, "ncclAllGather", false),
+    ENTRY(send, "ncclSend", false),
+    ENTRY(receive, "ncclRecv", false),
 };
 
 static const char *const names[] = {"libnccl.so.2", NULL};
@@ -75,6 +82,7 @@ struct rdt_nccl {
     rdt_library *library;
     entries call;
     int version;
+    bool one_by_one; /* see rdt_nccl_gather */
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -118,6 +126,7 @@ redtune_status rdt_nccl_open(bool own, rdt_nccl **out, redtune_error *err) {
         rdt_nccl_close(nccl);
         return status;
     }
+    nccl->one_by_one = getenv("NCCL_ALGO") != NULL;
     *out = nccl;
     return REDTUNE_OK;
 }
@@ -176,11 +185,29 @@ redtune_status rdt_nccl_end_group(const rdt_nccl *nccl, redtune_error *err) {
     return check_result(nccl, NULL, nccl->call.group_end(), "gather what the ranks have", err);
 }
 
+/* What has no algorithm that could be wrong: a message to each other rank, and one from it. */
+static nccl_result exchange(const rdt_nccl *nccl, struct ncclComm *comm, const void *own, char *all,
+                            size_t bytes, rdt_nccl_place place, CUstream stream) {
+    nccl_result rc = nccl->call.group_start();
+    if (rc) return rc;
+    for (int i = 0; i < place.ranks && (!rc || rc == NCCL_IN_PROGRESS); i++) {
+        if (i == place.rank) continue;
+        rc = nccl->call.send(own, bytes, NCCL_INT8, i, comm, stream);
+        if (!rc || rc == NCCL_IN_PROGRESS)
+            rc = nccl->call.receive(all + (size_t)i * bytes, bytes, NCCL_INT8, i, comm, stream);
+    }
+    nccl_result ended = nccl->call.group_end();
+    return rc && rc != NCCL_IN_PROGRESS ? rc : ended;
+}
+
 redtune_status rdt_nccl_gather(const rdt_nccl *nccl, struct ncclComm *comm, CUdeviceptr messages,
-                               size_t bytes, int rank, CUstream stream, redtune_error *err) {
-    void *const all = (void *)(uintptr_t)messages;
-    const void *const own = (void *)(uintptr_t)(messages + (CUdeviceptr)rank * bytes);
-    nccl_result rc = nccl->call.all_gather(own, all, bytes, NCCL_INT8, comm, stream);
+                               size_t bytes, rdt_nccl_place place, CUstream stream,
+                               redtune_error *err) {
+    char *const all = (char *)(uintptr_t)messages;
+    const void *const own = all + (size_t)place.rank * bytes;
+    nccl_result rc = nccl->one_by_one
+                         ? exchange(nccl, comm, own, all, bytes, place, stream)
+                         : nccl->call.all_gather(own, all, bytes, NCCL_INT8, comm, stream);
     return check_result(nccl, comm, rc, "gather what the ranks have", err);
 }
 

@@ -39,9 +39,11 @@ redtune_status rdt_nccl_end_group(const rdt_nccl *nccl, redtune_error *err);
 
 /* All ranks get the `bytes` of each, side by side in the order of ranks: this one's lie where they
  * belong. Asynchronous; with a communicator that does not block, or in a group, the caller settles
- * it before its next launch on the stream. */
+ * it before its next launch on the stream. By an all-gather; where NCCL_ALGO is set, which may
+ * leave NCCL no algorithm for that (Tree, PAT), by a message from each rank to each. */
 redtune_status rdt_nccl_gather(const rdt_nccl *nccl, struct ncclComm *comm, CUdeviceptr messages,
-                               size_t bytes, int rank, CUstream stream, redtune_error *err);
+                               size_t bytes, rdt_nccl_place place, CUstream stream,
+                               redtune_error *err);
 /* Waits until what was asked of the communicator is on its stream, at most so long. */
 redtune_status rdt_nccl_settle(const rdt_nccl *nccl, struct ncclComm *comm, double limit_s,
                                redtune_error *err);

@@ -1,5 +1,6 @@
 /* Facts about teams that make a communicator of their own: ranks on a thread each join by an id,
- * reduce, and leave; a rank that was found lost is aborted; what is wrong is refused. */
+ * reduce, and leave; messages go one by one where NCCL's algorithm is set; a rank that was found
+ * lost is aborted; what is wrong is refused. */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 #include <unistd.h>
@@ -76,13 +77,7 @@ static void close_members(member *members) {
     }
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
-
-static void ranks_join_by_an_id_and_reduce(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
-    member members[RANKS_MAX] = {{0}};
-    open_members(members);
-    if (!check_state.failed) on_threads(members, reduce);
+static void check_places(const member *members) {
     for (int i = 0; i < all.size && !check_state.failed; i++) {
         redtune_team_info info;
         uint64_t got = 0;
@@ -92,6 +87,49 @@ static void ranks_join_by_an_id_and_reduce(void) {
         CHECK_OK(crew_read(&all, i, &got, all.rank[i].output[0].address, sizeof got, &err), err);
         CHECK_INT(got, (long long)all.size * COUNT - 2);
     }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void ranks_join_by_an_id_and_reduce(void) {
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    member members[RANKS_MAX] = {{0}};
+    open_members(members);
+    if (!check_state.failed) on_threads(members, reduce);
+    check_places(members);
+    close_members(members);
+}
+
+/* NCCL has no all-gather by trees. */
+static void messages_go_one_by_one_where_an_algorithm_is_set(void) {
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    member members[RANKS_MAX] = {{0}};
+    setenv("NCCL_ALGO", "Tree", 1);
+    setenv("RDT_TEST_NCCL_FAILS", "ncclAllGather", 1);
+    open_members(members);
+    if (!check_state.failed) on_threads(members, reduce);
+    unsetenv("NCCL_ALGO");
+    unsetenv("RDT_TEST_NCCL_FAILS");
+    check_places(members);
+    close_members(members);
+}
+
+static void messages_may_fail(void) {
+    if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
+    static const char *const entries[] = {"ncclGroupStart", "ncclSend", "ncclRecv", "ncclGroupEnd"};
+    member members[RANKS_MAX] = {{0}};
+    setenv("NCCL_ALGO", "Tree", 1);
+    open_members(members);
+    unsetenv("NCCL_ALGO");
+    for (size_t i = 0; i < sizeof entries / sizeof *entries && !check_state.failed; i++) {
+        setenv("RDT_TEST_NCCL_FAILS", entries[i], 1);
+        reduce(&members[0]);
+        unsetenv("RDT_TEST_NCCL_FAILS");
+        CHECK_INT(members[0].status, REDTUNE_TEAM);
+        CHECK_CONTAINS(members[0].err.message, "a failure that the test asked for");
+    }
+    if (!check_state.failed) on_threads(members, reduce); /* nothing is left behind */
+    check_places(members);
     close_members(members);
 }
 
@@ -164,8 +202,12 @@ static void lost_rank_has_the_communicator_aborted(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(ranks_join_by_an_id_and_reduce),         FACT(team_of_one_is_joined_without_an_id),
-        FACT(places_that_cannot_be_are_refused),      FACT(entries_of_a_communicator_may_fail),
+        FACT(ranks_join_by_an_id_and_reduce),
+        FACT(messages_go_one_by_one_where_an_algorithm_is_set),
+        FACT(messages_may_fail),
+        FACT(team_of_one_is_joined_without_an_id),
+        FACT(places_that_cannot_be_are_refused),
+        FACT(entries_of_a_communicator_may_fail),
         FACT(lost_rank_has_the_communicator_aborted),
     };
     if (crew_open(RANKS_MAX, COUNT * sizeof(double), &all, &err))

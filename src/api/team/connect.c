@@ -47,7 +47,7 @@ static redtune_status put_card(connecting *self, redtune_error *err) {
 static redtune_status start_exchange(connecting *self, redtune_error *err) {
     const redtune_team *team = self->team;
     return rdt_nccl_gather(team->nccl, team->comm, self->peers->cards.address, sizeof self->own,
-                           team->place.rank, self->peers->stream, err);
+                           team->place, self->peers->stream, err);
 }
 
 static redtune_status end_exchange(connecting *self, redtune_error *err) {

@@ -205,7 +205,7 @@ static redtune_status gather_messages(rank_call *self, redtune_error *err) {
     if (goes_by_peers(self))
         return sends_apart(self) ? send_to_peers(self, RDT_LINKS_SEND, err) : REDTUNE_OK;
     return rdt_nccl_gather(team->nccl, team->comm, messages_of(self), bytes_of_messages(self),
-                           team->place.rank, self->call.stream, err);
+                           team->place, self->call.stream, err);
 }
 
 static redtune_status join_parts(rank_call *self, redtune_error *err) {
