@@ -10,7 +10,8 @@ and mean_var. Each takes an array, or two, and returns the result as an array of
 the same device, computed on that library's current stream.
 
 reduce computes an op by its name, plan prepares a reduction that is run often, configure chooses
-the device and the tuning database, and tune, explain, show and report are the command's.
+the device and the tuning database, and tune, explain, show and report are the command's. Team
+reduces the parts of an array that several processes hold, each on its GPU.
 redtune.torch has functions that PyTorch differentiates, redtune.jax those for programs of JAX.
 """
 
@@ -22,13 +23,14 @@ from . import _core, _functions
 from ._core import Error, Plan, __version__
 from ._functions import List, plan, reduce, segments
 from ._settings import configure
+from ._team import Team
 from ._tuning import explain, report, show, tune
 
 _atexit.register(_core.close)
 _os.register_at_fork(after_in_child=_core.note_fork)
 
-__all__ = ["Error", "List", "Plan", "configure", "explain", "plan", "reduce", "report"]
-__all__ += ["segments", "show", "tune"]
+__all__ = ["Error", "List", "Plan", "Team", "configure", "explain", "plan", "reduce"]
+__all__ += ["report", "segments", "show", "tune"]
 __all__ += _functions.names()
 
 

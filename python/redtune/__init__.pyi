@@ -1,6 +1,6 @@
 # The types of redtune's functions. Those of several results return named tuples.
 # fmt: off
-from typing import Any, NamedTuple, Optional, Protocol, Sequence, TypeVar, Union
+from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, TypeVar, Union
 
 from . import _tuning
 
@@ -193,6 +193,33 @@ class List:
         self, op: str = "sum", *, each: bool = False, out: Any = None, dtype: Any = None,
         accuracy: Accuracy = None, stream: Any = None, **parameters: float
     ) -> Any: ...
+
+class Team:
+    rank: int
+    size: int
+    device: int
+    def __init__(
+        self, group: Any = None, *, id: Optional[bytes] = None, rank: Optional[int] = None,
+        size: Optional[int] = None, device: Optional[int] = None, wait: float = 30.0,
+        results: Optional[int] = None, connect: bool = True
+    ) -> None: ...
+    @staticmethod
+    def make_id() -> bytes: ...
+    @property
+    def way(self) -> str: ...
+    def explain(self) -> Dict[str, Any]: ...
+    def share(
+        self, count: int, *, op: str = "sum", dtype: Any = "f32", order: Order = None
+    ) -> Tuple[int, int]: ...
+    def reduce(
+        self, x: Array, y: Optional[Array] = None, *, op: str = "sum", axis: Axis = None,
+        keepdims: bool = False, out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None, first: Optional[int] = None,
+        **parameters: float
+    ) -> Any: ...
+    def check(self) -> None: ...
+    def wait(self, stream: int = 0, limit: float = 0.0) -> None: ...
+    def close(self) -> None: ...
 
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,

@@ -98,6 +98,14 @@ redtune_operands operands_of(const reduction &what, const array &x, const array 
     return operands;
 }
 
+void put_extents(const redtune_problem &problem, redtune_operands *operands) {
+    operands->count = problem.count;
+    operands->outer = problem.outer;
+    operands->inner = problem.inner;
+    operands->outer_step = problem.outer_step;
+    operands->step = problem.step;
+}
+
 CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
     if (!stream.is_none()) return stream_from(stream);
     if (x.stream) return reinterpret_cast<CUstream_st *>(x.stream);
@@ -129,9 +137,7 @@ void refuse_gradients(const array &in, nb::handle x) {
          "them, and x.detach() leaves them out");
 }
 
-// The operands of a call, read and checked.
-static void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in,
-                        array *second) {
+void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second) {
     if (y.is_none() != (op->inputs == 1))
         fail(PyExc_TypeError, "cannot compute %s of %s: it has %d input%s", op->name,
              y.is_none() ? "one array" : "two arrays", op->inputs, op->inputs > 1 ? "s" : "");

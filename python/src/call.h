@@ -14,9 +14,15 @@ struct outputs {
     nb::object get(const reduction &what, const array &x, nb::handle out) const;
 };
 
+// The operands of a call of that op, read and checked; y may be None.
+void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second);
+
 // Where the reduction's elements lie; the extents are the problem's.
 redtune_operands operands_of(const reduction &what, const array &x, const array *y,
                              const outputs &out, nb::handle parameters);
+
+// Gives operands the problem's extents, as a plan's runs take them.
+void put_extents(const redtune_problem &problem, redtune_operands *operands);
 
 // The stream of the call: the caller's, the array's own, or the library's current one.
 CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream);

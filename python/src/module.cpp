@@ -4,6 +4,7 @@
 #include "plan.h"
 #include "runtime.h"
 #include "segments.h"
+#include "team.h"
 
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false); // plans may outlive the interpreter's last collection
@@ -13,7 +14,9 @@ NB_MODULE(_core, module) {
     plan_add(module);
     jax_add(module);
     segments_add(module);
+    team_add(module);
     module.def("close", [] {
+        team_close_all();
         plan_close_all();
         segments_close_lists();
         runtime_close();

@@ -43,15 +43,6 @@ void run_operands(plan &self, const redtune_operands &operands, CUstream_st *str
     check(status, err);
 }
 
-// The extents go with each run.
-void put_extents(const redtune_problem &problem, redtune_operands *operands) {
-    operands->count = problem.count;
-    operands->outer = problem.outer;
-    operands->inner = problem.inner;
-    operands->outer_step = problem.outer_step;
-    operands->step = problem.step;
-}
-
 plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims, nb::handle out,
                 int dtype, int order, int accuracy, nb::handle parameters, nb::handle config) {
     auto self = std::make_unique<plan>();

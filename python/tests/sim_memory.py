@@ -13,7 +13,7 @@ import numpy
 import redtune._bundle
 
 _driver = ctypes.CDLL(os.environ.get("REDTUNE_CUDA_DRIVER") or redtune._bundle.simulator())
-_context = ctypes.c_void_p()
+_contexts = {}  # by device
 
 CPU, CUDA = 1, 2
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -24,12 +24,14 @@ def _check(rc):
         raise RuntimeError(f"the simulated driver says {rc}")
 
 
-def _open():
-    if _context:
-        return
-    _check(_driver.cuInit(0))
-    _check(_driver.cuDevicePrimaryCtxRetain(ctypes.byref(_context), 0))
-    _check(_driver.cuCtxSetCurrent(_context))
+def _enter(device):
+    """Makes the device's context this thread's."""
+    if device not in _contexts:
+        _check(_driver.cuInit(0))
+        context = ctypes.c_void_p()
+        _check(_driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+        _contexts[device] = context
+    _check(_driver.cuCtxSetCurrent(_contexts[device]))
 
 
 class _Tensor(ctypes.Structure):
@@ -60,23 +62,27 @@ def _delete(managed):
 
 
 class _Memory:
-    def __init__(self, nbytes):
-        _open()
+    def __init__(self, nbytes, device):
+        _enter(device)
+        self.device = device
         self.address = ctypes.c_uint64()
         _check(_driver.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(nbytes or 1)))
 
     def __del__(self):
+        _enter(self.device)
         _driver.cuMemFree_v2(self.address)
 
 
 class Array:
-    device = 0
-
-    def __init__(self, shape, dtype, memory=None, strides=None):
+    def __init__(self, shape, dtype, memory=None, strides=None, device=0):
         self.shape, self.dtype = tuple(shape), numpy.dtype(dtype)
         self.count = math.prod(self.shape)
-        self.memory = memory or _Memory(self.count * self.dtype.itemsize)
+        self.memory = memory or _Memory(self.count * self.dtype.itemsize, device)
         self.strides = strides  # in elements
+
+    @property
+    def device(self):
+        return self.memory.device
 
     def __array_namespace__(self):
         import sim_memory
@@ -84,7 +90,7 @@ class Array:
         return sim_memory
 
     def __dlpack_device__(self):
-        return CUDA, 0
+        return CUDA, self.device
 
     def __dlpack__(self, *, stream=None):
         assert stream == 1  # redtune names the stream that it uses
@@ -93,7 +99,9 @@ class Array:
         begin = ctypes.addressof(extents)
         steps = begin + 8 * n if self.strides else None
         code, bits = _CODES[self.dtype.kind], 8 * self.dtype.itemsize
-        tensor = _Tensor(self.memory.address.value, CUDA, 0, n, code, bits, 1, begin, steps, 0)
+        tensor = _Tensor(
+            self.memory.address.value, CUDA, self.device, n, code, bits, 1, begin, steps, 0
+        )
         managed = _Managed(tensor, None, ctypes.cast(_delete, ctypes.c_void_p))
         address = ctypes.addressof(managed)
         _lent[address] = managed, extents, self
@@ -104,6 +112,7 @@ class Array:
 
     def numpy(self):
         host = numpy.empty(self.shape, self.dtype)
+        _enter(self.device)
         _check(_driver.cuCtxSynchronize())
         nbytes = ctypes.c_size_t(host.nbytes)
         _check(
@@ -125,12 +134,12 @@ class Interfaced(Array):
 
 
 def empty(shape, dtype=None, device=None):
-    return Array(shape, dtype)
+    return Array(shape, dtype, device=device or 0)
 
 
-def asarray(host, kind=Array):
+def asarray(host, kind=Array, device=0):
     host = numpy.ascontiguousarray(host)
-    array = kind(host.shape, host.dtype)
+    array = kind(host.shape, host.dtype, device=device)
     source = ctypes.c_void_p(host.ctypes.data)
     _check(_driver.cuMemcpyHtoD_v2(array.memory.address, source, ctypes.c_size_t(host.nbytes)))
     return array

@@ -1,0 +1,233 @@
+// Team: reductions over the parts of arrays that the ranks of several processes hold.
+//
+// A team makes a plan for each kind of problem when that is first run, and keeps it: ranks may be
+// given parts of any lengths, so that a plan serves all lengths of one power of two.
+#include "team.h"
+
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "redtune/team.h"
+#include "runtime.h"
+
+namespace {
+
+struct team;
+std::set<team *> live; // those whose C team is there
+
+// A problem's plan, by all of the problem but the lower bits of a whole array's count.
+struct team_plan {
+    redtune_problem key;
+    redtune_plan *plan;
+};
+
+struct team {
+    redtune *rt = nullptr;
+    redtune_team *own = nullptr;
+    int device = 0;
+    std::vector<team_plan> plans;
+
+    ~team() { close(); }
+    void close() {
+        for (team_plan &each : plans) redtune_plan_destroy(each.plan);
+        plans.clear();
+        redtune_team_destroy(own);
+        own = nullptr;
+        live.erase(this);
+    }
+};
+
+redtune_team *opened(const team &self) {
+    if (!self.own) fail(PyExc_RuntimeError, "cannot use the team: it is closed");
+    return self.own;
+}
+
+// ---- making ------------------------------------------------------------------------------------
+
+nb::bytes make_id() {
+    redtune_team_id id;
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_team_make_id(&id, &err);
+    }
+    check(status, err);
+    return nb::bytes(id.bytes, sizeof id.bytes);
+}
+
+team *make_team(int device, nb::handle id, int ranks, int rank, double wait_s, uint64_t results) {
+    auto self = std::make_unique<team>();
+    redtune_team_id own = {};
+    redtune_team_options options = {};
+    options.wait_s = wait_s;
+    options.results = results;
+    if (!id.is_none()) {
+        if (!PyBytes_Check(id.ptr()) || PyBytes_Size(id.ptr()) != sizeof own.bytes)
+            fail(PyExc_TypeError, "cannot make a team: id is not what redtune.Team.make_id gave");
+        memcpy(own.bytes, PyBytes_AsString(id.ptr()), sizeof own.bytes);
+    }
+    self->rt = runtime_get(device);
+    self->device = device;
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release; // waits for the other ranks
+        status = redtune_team_join(self->rt, id.is_none() ? nullptr : &own, ranks, rank, &options,
+                                   &self->own, &err);
+    }
+    check(status, err);
+    live.insert(self.get());
+    return self.release();
+}
+
+void connect(team &self) {
+    redtune_team *own = opened(self);
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_team_connect(&own, 1, &err);
+    }
+    check(status, err);
+}
+
+nb::tuple info_of(const team &self) {
+    redtune_team_info info;
+    redtune_team_get(opened(self), &info);
+    return nb::make_tuple(info.ranks, info.rank, info.nccl_version, info.by_peers != 0,
+                          info.nccl_ns, info.peers_ns);
+}
+
+// ---- running -----------------------------------------------------------------------------------
+
+redtune_problem key_of(const redtune_problem &problem) {
+    redtune_problem key = problem;
+    const bool whole = key.outer < 2 && key.inner < 2 && !key.outer_step && !key.step;
+    if (whole && key.count) key.count = uint64_t{1} << (63 - __builtin_clzll(key.count));
+    return key;
+}
+
+redtune_plan *plan_for(team &self, const redtune_problem &problem) {
+    const redtune_problem key = key_of(problem);
+    for (const team_plan &each : self.plans)
+        if (!memcmp(&each.key, &key, sizeof key)) return each.plan;
+    redtune_error err;
+    redtune_plan *made = nullptr;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_plan_create(self.rt, &problem, &made, &err);
+        if (!status) status = redtune_team_prepare(made, &err);
+    }
+    if (status) redtune_plan_destroy(made);
+    check(status, err);
+    self.plans.push_back({key, made});
+    return made;
+}
+
+void check_place(const team &self, const array &x) {
+    if (x.on_host)
+        fail(PyExc_ValueError, "cannot reduce an array of the host by a team; copy it to the GPU "
+                               "of this rank");
+    if (x.device != self.device)
+        fail(PyExc_ValueError,
+             "cannot reduce x by the team: it lies on GPU %d, and the team's rank is on GPU %d",
+             x.device, self.device);
+}
+
+// The part's elements count from `first` on; NULL: nothing asks where they are.
+nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims,
+                  nb::handle out, int dtype, int order, int accuracy, nb::handle stream,
+                  nb::handle parameters, uint64_t first, bool may_make) {
+    array in, second;
+    outputs results;
+    reduction what;
+    redtune_team *own = opened(self);
+    read_inputs(op_get(op), x, y, &in, &second);
+    const array *other = y.is_none() ? nullptr : &second;
+    check_place(self, in);
+    what.choose(op, in, static_cast<redtune_dtype>(dtype));
+    what.problem.order = static_cast<redtune_order>(order);
+    what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
+    what.take_parameters(parameters);
+    what.fold(in, other, axis, keepdims);
+    results.take(what, in, x, out);
+    if (what.is_empty) return results.get(what, in, out);
+    if (!may_make) {
+        bool is_made = false;
+        const redtune_problem key = key_of(what.problem);
+        for (const team_plan &each : self.plans)
+            is_made = is_made || !memcmp(&each.key, &key, sizeof key);
+        if (!is_made)
+            fail(PyExc_RuntimeError, "cannot reduce by the team for the first time while a graph "
+                                     "is captured: call it once before");
+    }
+    redtune_plan *plan = plan_for(self, what.problem);
+    redtune_operands operands = operands_of(what, in, other, results, parameters);
+    put_extents(what.problem, &operands);
+    CUstream_st *on = stream_of(in, x, stream);
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_team_run(plan, own, &operands, first, on, &err);
+    }
+    check(status, err);
+    return results.get(what, in, out);
+}
+
+nb::tuple share(team &self, uint64_t count, int op, int dtype, int order) {
+    redtune_problem problem = {};
+    problem.op = static_cast<redtune_op>(op);
+    problem.dtype = static_cast<redtune_dtype>(dtype);
+    problem.order = static_cast<redtune_order>(order);
+    problem.count = count;
+    uint64_t first = 0, part = 0;
+    redtune_team *own = opened(self);
+    redtune_error err;
+    check(redtune_team_share(own, plan_for(self, problem), count, &first, &part, &err), err);
+    return nb::make_tuple(first, part);
+}
+
+void check_team(team &self) {
+    redtune_error err;
+    check(redtune_team_check(opened(self), &err), err);
+}
+
+void wait(team &self, uintptr_t stream, double limit_s) {
+    redtune_team *own = opened(self);
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_team_wait(own, reinterpret_cast<CUstream_st *>(stream), limit_s, &err);
+    }
+    check(status, err);
+}
+
+} // namespace
+
+void team_close_all() {
+    while (!live.empty()) (*live.begin())->close();
+}
+
+void team_add(nb::module_ &module) {
+    nb::class_<team>(module, "Rank")
+        .def("reduce", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
+             nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
+             nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
+             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"))
+        .def("share", &share)
+        .def("connect", &connect)
+        .def("check", &check_team)
+        .def("wait", &wait)
+        .def("close", [](team &self) { self.close(); })
+        .def("info", &info_of);
+    module.def("team_id", &make_id);
+    module.def("make_team", &make_team, nb::arg("device"), nb::arg("id").none(), nb::arg("ranks"),
+               nb::arg("rank"), nb::arg("wait_s"), nb::arg("results"));
+}

@@ -1,0 +1,184 @@
+"""Team: ranks on a thread each, on simulated GPUs, with a stand-in for NCCL between them.
+
+What PyTorch's process groups hand round is in gpu/team.py, which torchrun starts.
+"""
+
+import doctest
+import os
+import sys
+import threading
+import types
+import unittest
+
+import numpy
+import sim_memory
+
+import redtune
+
+SIZE = 2
+
+
+def on_ranks(call):
+    """What call(rank) returns on a thread for each rank; raises what the first of them raised."""
+    results, errors = [None] * SIZE, [None] * SIZE
+
+    def run(rank):
+        try:
+            results[rank] = call(rank)
+        except Exception as error:
+            errors[rank] = error
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(SIZE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for error in filter(None, errors):
+        raise error
+    return results
+
+
+class Alone(unittest.TestCase):
+    def test_docstrings_are_true(self):
+        names = {"numpy": numpy, "redtune": redtune}
+        runner = doctest.DocTestRunner()
+        for name in ("make_id", "explain", "share", "reduce"):
+            text = getattr(redtune.Team, name).__doc__
+            runner.run(doctest.DocTestParser().get_doctest(text, dict(names), name, None, None))
+        self.assertEqual(runner.summarize(verbose=False).failed, 0)
+
+    def test_a_team_of_one_reduces_as_without_it(self):
+        team = redtune.Team(size=1)
+        x = numpy.array([[3, -1, 2], [5, 4, -2]], "f4")
+        on_gpu = sim_memory.asarray(x)
+        self.assertEqual(team.reduce(on_gpu).numpy(), 11)
+        self.assertEqual(team.reduce(on_gpu, axis=1).numpy().tolist(), [4, 7])
+        self.assertEqual(team.reduce(on_gpu, op="max", axis=0, keepdims=True).shape, (1, 3))
+        found = team.reduce(on_gpu, op="max_at", first=10)
+        self.assertEqual((found.max.numpy(), found.index.numpy()), (5, 13))
+        team.close()
+
+    def test_wrong_calls_say_what_to_do(self):
+        team = redtune.Team(size=1)
+        x = sim_memory.asarray(numpy.ones(4, "f4"))
+        for call, kind, words in (
+            (lambda: redtune.Team(rank=1), TypeError, "give a process group, or id, rank and size"),
+            (lambda: redtune.Team(size=2, rank=2), ValueError, "ranks count from 0"),
+            (lambda: redtune.Team(size=2, rank=0), ValueError, "id is NULL"),
+            (lambda: redtune.Team(size=2, id=b"short"), TypeError, "Team.make_id"),
+            (lambda: team.reduce(numpy.ones(3)), ValueError, "an array of the host by a team"),
+            (lambda: team.reduce(x, op="argmin"), ValueError, "say where x begins"),
+            (lambda: team.reduce(x, order="fixed"), ValueError, "say where x begins"),
+            (lambda: team.reduce(x, op="nothing"), ValueError, "nothing"),
+            (lambda: team.reduce(x, op="sum", p=2), TypeError, "no parameter p"),
+        ):
+            with self.assertRaisesRegex(kind, words):
+                call()
+        team.close()
+        with self.assertRaisesRegex(RuntimeError, "it is closed"):
+            team.reduce(x)
+        team.close()
+
+    def test_a_team_needs_a_process_group(self):
+        class Distributed(types.ModuleType):
+            is_initialized = staticmethod(lambda: False)
+
+        own = {name: sys.modules.get(name) for name in ("torch", "torch.distributed")}
+        sys.modules["torch.distributed"] = Distributed("torch.distributed")
+        sys.modules.setdefault("torch", types.ModuleType("torch"))
+        sys.modules["torch"].distributed = sys.modules["torch.distributed"]
+        try:
+            with self.assertRaisesRegex(RuntimeError, "init_process_group"):
+                redtune.Team()
+        finally:
+            for name, module in own.items():
+                sys.modules.pop(name)
+                if module:
+                    sys.modules[name] = module
+            if own["torch"]:
+                own["torch"].distributed = own["torch.distributed"]
+
+
+@unittest.skipUnless(
+    "rdt-nccl" in os.environ.get("REDTUNE_NCCL", "")
+    and int(os.environ.get("REDTUNE_SIM_DEVICES", 1)) >= SIZE,
+    "there is no stand-in for NCCL, or one simulated GPU",
+)
+class Several(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        id = redtune.Team.make_id()
+        # Connecting times runs, in which a simulated GPU cannot wait for another.
+        cls.teams = on_ranks(
+            lambda rank: redtune.Team(id=id, rank=rank, size=SIZE, device=rank, connect=False)
+        )
+
+    @classmethod
+    def tearDownClass(cls):
+        on_ranks(lambda rank: cls.teams[rank].close())
+
+    def reduce(self, parts, **arguments):
+        """What all ranks get, on the host, once it is the same on all."""
+        first = numpy.cumsum([0] + [len(part) for part in parts])
+        arrays = [sim_memory.asarray(part, device=rank) for rank, part in enumerate(parts)]
+
+        def call(rank):
+            got = self.teams[rank].reduce(arrays[rank], first=int(first[rank]), **arguments)
+            return tuple(part.numpy() for part in (got if isinstance(got, tuple) else (got,)))
+
+        results = on_ranks(call)
+        for other in results[1:]:
+            for own, its in zip(results[0], other):
+                self.assertEqual(own.tobytes(), its.tobytes())
+        return results[0]
+
+    def test_all_ranks_get_the_result_of_all_parts(self):
+        rng = numpy.random.default_rng(1)
+        for counts in ((300, 500), (0, 70), (1, 0)):
+            parts = [rng.integers(-50, 50, count).astype("f4") for count in counts]
+            whole = numpy.concatenate(parts)
+            (total,) = self.reduce(parts)
+            self.assertEqual(total, whole.sum())
+            most, index = self.reduce(parts, op="max_at")
+            self.assertEqual((most, index), (whole.max(), whole.argmax()))
+            (mean,) = self.reduce(parts, op="mean")
+            self.assertAlmostEqual(float(mean), float(whole.mean()), places=4)
+
+    def test_columns_have_a_part_of_their_rows_on_each_rank(self):
+        parts = [numpy.arange(12, dtype="i4").reshape(4, 3), numpy.ones((2, 3), "i4")]
+        (sums,) = self.reduce(parts, axis=0)
+        self.assertEqual(sums.tolist(), numpy.concatenate(parts).sum(0).tolist())
+
+    def test_shares_in_fixed_order_have_the_bits_of_one_gpu(self):
+        whole = numpy.random.default_rng(2).normal(size=3000).astype("f4")
+        shares = [team.share(len(whole), order="fixed") for team in self.teams]
+        self.assertEqual(sum(count for _, count in shares), len(whole))
+        parts = [whole[first : first + count] for first, count in shares]
+        (several,) = self.reduce(parts, order="fixed")
+        one = redtune.sum(sim_memory.asarray(whole), order="fixed").numpy()
+        self.assertEqual(several.tobytes(), one.tobytes())
+
+    def test_an_array_of_another_gpu_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "GPU 1, and the team's rank is on GPU 0"):
+            self.teams[0].reduce(sim_memory.asarray(numpy.ones(3, "f4"), device=1))
+
+    def test_ways_and_ranks_are_told(self):
+        self.assertEqual([team.rank for team in self.teams], list(range(SIZE)))
+        self.assertEqual({team.way for team in self.teams}, {"NCCL"})
+        self.assertEqual(self.teams[0].explain()["nccl"], "2.28.0")
+
+    def test_a_failed_communicator_is_raised(self):
+        team = self.teams[0]
+        team.check()
+        team.wait(limit=5)
+        os.environ["RDT_TEST_NCCL_STATE"] = "6"
+        os.putenv("RDT_TEST_NCCL_STATE", "6")
+        try:
+            with self.assertRaisesRegex(redtune.Error, "remote process exited"):
+                team.check()
+        finally:
+            del os.environ["RDT_TEST_NCCL_STATE"]
+
+
+if __name__ == "__main__":
+    unittest.main()
