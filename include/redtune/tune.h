@@ -109,10 +109,11 @@ typedef struct redtune_tuning {
      * part has more than one whole array beyond its share rounded up. Rows of one op and dtype stay
      * together in one part, and so do columns. shard_count 0: all. */
     unsigned shard_index, shard_count;
-    /* With a worker: how many classes (op, dtype and layout) are tuned side by side on each GPU, at
-     * most 8. Their kernels are tried in turns, never at the same time; one has the GPU while
-     * another waits for kernels. 0: one for every 2 cores that a GPU has, from 1 to 6; on the
-     * simulated GPU, 1. It is 1 where the GPU's memory does not hold the inputs of all. */
+    /* With a worker: how many classes (op, dtype and layout), or parts of a class of shapes, are
+     * tuned side by side on each GPU, at most 8. Their kernels are tried in turns, never at the
+     * same time; one has the GPU while another waits for kernels. 0: one for every 2 cores that a
+     * GPU has, from 1 to 6; on the simulated GPU, 1. It is 1 where the GPU's memory does not hold
+     * the inputs of all. */
     unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);

@@ -115,10 +115,56 @@ static void equal_element_sizes_are_tuned_one_after_the_other(void) {
     rdt_work_queue_end(&queue);
 }
 
+/* A plane of f32 rows, of each of so many numbers of elements and of rows, and one of columns. */
+static redtune_status begin_planes(uint64_t extents, size_t jobs, rdt_work_queue *out) {
+    enum { SHAPES_MAX = 2 * 100 };
+    redtune_problem shapes[SHAPES_MAX];
+    size_t count = 0;
+    for (uint64_t i = 1; i <= extents; i++)
+        for (uint64_t k = 1; k <= extents; k++) {
+            shapes[count++] = (redtune_problem){
+                .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 10 * i, .outer = 10 * k};
+            shapes[count++] = (redtune_problem){
+                .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 10 * i, .inner = 10 * k};
+        }
+    rdt_problems problems = {0};
+    const redtune_tuning tuning = {.problems = shapes, .problem_count = count};
+    redtune_status status = rdt_problem_list_make(&tuning, false, &problems, &err);
+    *out = (rdt_work_queue){.free_bytes = UINT64_C(1) << 34, .gpu_count = 1, .job_count = jobs};
+    if (!status) status = rdt_work_queue_begin(out, &problems, NULL, &err);
+    rdt_problem_list_free(&problems);
+    return status;
+}
+
+/* Parts of a third of a plane each, since there are two planes; of 16 shapes at least. */
+static void planes_are_cut_where_jobs_would_be_idle(void) {
+    static const struct {
+        uint64_t extents;
+        size_t jobs, parts;
+    } cases[] = {{10, 6, 6}, {10, 5, 6}, {10, 2, 2}, {10, 1, 2}, {10, 0, 2}, {6, 6, 4}, {3, 6, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rdt_work_queue queue;
+        rdt_work_range at = {0};
+        size_t parts = 0, joins = 0, begun = 0;
+        CHECK_OK(begin_planes(cases[i].extents, cases[i].jobs, &queue), err);
+        CHECK_INT(rdt_work_queue_parts(&queue.problems, 1, cases[i].jobs), cases[i].parts);
+        while (rdt_work_queue_next(&queue, &at)) {
+            parts += !at.joins;
+            joins += at.joins;
+            begun += at.joins ? 0 : at.count;
+        }
+        CHECK_INT(parts, cases[i].parts);
+        CHECK_INT(joins, cases[i].parts > 2 ? 2 : 0);
+        CHECK_INT(begun, 2 * cases[i].extents * cases[i].extents);
+        rdt_work_queue_end(&queue);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(every_problem_is_done_once_and_every_cut_class_joined_after),
         FACT(equal_element_sizes_are_tuned_one_after_the_other),
+        FACT(planes_are_cut_where_jobs_would_be_idle),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -38,6 +38,21 @@ jobs_of_a_gpu_share_a_tune() {
     want_refused 2 "cannot tune with 9 jobs on each GPU: give 1 to 8"
 }
 
+# Two parts of 18 shapes, joined: one job finds nothing left to measure.
+jobs_of_a_gpu_share_a_plane() {
+    local plane=(--device sim --dtype f32 --rows 4,5,6,7,8,9 --cols 4,5,6,7,8,9 --axis 1
+        --effort quick --db plane.db --json)
+    run "$redtune" "${plane[@]}" --jobs 2
+    want_exit 0
+    [ "$(grep -c '"measured": [1-9]' stdout)" -eq 36 ] || fail "not 36 shapes were measured"
+    # One job goes by bytes: 6 x 4 before 4 x 7, which is the first of the second part.
+    awk '/ 6x4 f32/ && !first { first = NR } / 4x7 f32/ && !second { second = NR }
+        END { exit !(second && second < first) }' stderr || fail "one part after the other"
+    run "$redtune" "${plane[@]}" --jobs 1
+    want_exit 0
+    [ "$(grep -c '"measured": 0' stdout)" -eq 36 ] || fail "measured again"
+}
+
 # Each model has its own problems, and each result tells whose it is.
 each_model_is_told_apart() {
     export REDTUNE_SIM_DEVICES=3 REDTUNE_SIM_MODELS=2
@@ -353,7 +368,7 @@ a_wrong_shard_is_refused() {
     want_refused 2 "half"
 }
 
-check_run equal_gpus_share_a_tune jobs_of_a_gpu_share_a_tune equal_gpus_measure_what_lies_between_their_parts \
+check_run equal_gpus_share_a_tune jobs_of_a_gpu_share_a_tune jobs_of_a_gpu_share_a_plane equal_gpus_measure_what_lies_between_their_parts \
     a_stopped_tune_of_equal_gpus_goes_on each_model_is_told_apart \
     results_are_in_order_and_progress_names_the_gpu a_warning_names_the_gpu_of_several a_gpu_that_is_not_there_is_named \
     a_launcher_numbers_the_parts_and_the_gpus the_nearest_of_several_launchers_counts \

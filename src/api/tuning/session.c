@@ -65,6 +65,7 @@ struct session {
     device_worker devices[WORKERS_MAX];
     size_t device_count; /* the first of the device workers: one for each GPU */
     size_t worker_count, started_count;
+    size_t job_count;                   /* wanted for each GPU */
     rdt_work_queue queues[WORKERS_MAX]; /* the event queue's lock guards what each does next */
     size_t queue_count;
 };
@@ -209,13 +210,16 @@ static size_t usual_jobs(const rdt_facts *facts, size_t gpus) {
     return jobs < USUAL_JOBS_MAX ? jobs : USUAL_JOBS_MAX;
 }
 
-/* Adds up to jobs - 1 device workers for each GPU, at most one worker for each class in all. */
+/* Adds up to jobs - 1 device workers for each GPU, at most one worker for each part in all. */
 static void add_spare_workers(session *self, const rdt_problems *problems) {
     const size_t gpus = self->device_count;
-    const size_t classes = rdt_problem_list_classes(problems);
     size_t jobs = self->wanted->jobs;
     if (!jobs) jobs = usual_jobs(&self->rt->context->facts, gpus);
-    for (size_t i = gpus; i < jobs * gpus && i < classes && i < WORKERS_MAX; i++) {
+    self->job_count = jobs;
+    const size_t classes = rdt_problem_list_classes(problems);
+    const size_t parts = rdt_work_queue_parts(problems, gpus, jobs);
+    const size_t most = gpus > 1 ? classes : parts;
+    for (size_t i = gpus; i < jobs * gpus && i < most && i < WORKERS_MAX; i++) {
         device_worker *spare = &self->devices[self->worker_count++];
         *spare = self->devices[i % gpus];
         spare->job = (unsigned)(i / gpus);
@@ -324,6 +328,7 @@ static redtune_status form(session *self, const rdt_problems *problems, redtune_
     for (size_t i = 0; !status && i < self->queue_count; i++) {
         rdt_work_queue *each = &self->queues[i];
         each->problems_before = total;
+        each->job_count = self->job_count;
         status = rdt_work_queue_begin(each, problems, &self->log, err);
         total += each->problems.count;
     }

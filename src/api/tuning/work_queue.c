@@ -1,8 +1,9 @@
 /* Work queue: the problems that GPUs of one model share, and which of them each does next.
  *
- * A part lies within a class. With one GPU each class is one part; with several there are at least
- * two parts per GPU, so that all are busy to the end. The tuner that ends the last part of a cut
- * class gets the whole class once more, to join it: second pass and crossovers over the cuts.
+ * A part lies within a class. With one GPU a class is one part, except that a plane of shapes is
+ * cut where there are more jobs than classes; with several GPUs there are at least two parts for
+ * each, so that all are busy to the end. The tuner that ends the last part of a cut class gets the
+ * whole class once more, to join it: second pass and crossovers over the cuts.
  *
  * What is best for one dtype is tried first for another with elements of the same size, so such
  * classes are dealt out one after the other, as long as there is something else to do. */
@@ -11,20 +12,41 @@
 #include <stdlib.h>
 #include "model/problem.h"
 
+/* Shapes of a part of a plane: its neighbours are what a shape's search begins with. */
+enum { PLANE_PART_MIN = 16 };
+
 struct rdt_work_queue_part {
     rdt_work_range range;
     size_t class_first; /* of the problems of its class */
     bool taken, done;
 };
 
+/* How many parts the class that begins there is cut into. */
+static size_t pieces_of(const rdt_problems *problems, size_t first, size_t gpus, size_t jobs) {
+    const size_t classes = rdt_problem_list_classes(problems);
+    const size_t count = rdt_problem_list_class(problems, first);
+    if (gpus > 1) return (2 * gpus + classes - 1) / classes;
+    if (rdt_problem_layout(&problems->problem[first]) == RDT_LAYOUT_WHOLE) return 1;
+    const size_t wanted = (jobs + classes - 1) / classes, most = count / PLANE_PART_MIN;
+    const size_t pieces = wanted < most ? wanted : most;
+    return pieces ? pieces : 1;
+}
+
+size_t rdt_work_queue_parts(const rdt_problems *problems, size_t gpus, size_t jobs) {
+    size_t parts = 0;
+    for (size_t first = 0; first < problems->count;
+         first += rdt_problem_list_class(problems, first))
+        parts += pieces_of(problems, first, gpus, jobs);
+    return parts;
+}
+
 static redtune_status part_out(rdt_work_queue *self, redtune_error *err) {
     const rdt_problems *problems = &self->problems;
-    const size_t classes = rdt_problem_list_classes(problems);
-    const size_t pieces = self->gpu_count > 1 ? (2 * self->gpu_count + classes - 1) / classes : 1;
     self->part = calloc(problems->count, sizeof *self->part);
     if (!self->part) return rdt_fail_memory(err, problems->count * sizeof *self->part);
     for (size_t first = 0, count; first < problems->count; first += count) {
         count = rdt_problem_list_class(problems, first);
+        const size_t pieces = pieces_of(problems, first, self->gpu_count, self->job_count);
         const size_t piece = (count + pieces - 1) / pieces;
         for (size_t at = 0; at < count; at += piece)
             self->part[self->part_count++] = (rdt_work_queue_part){

@@ -10,6 +10,7 @@ typedef struct rdt_work_queue {
     rdt_origin origin;
     uint64_t free_bytes; /* the least of its GPUs' */
     size_t gpu_count;
+    size_t job_count;       /* that are wanted for each GPU; 0 stands for 1 */
     size_t tuner_count;     /* device tuners that share it: of each GPU one or more */
     size_t problems_before; /* of other work queues' */
     rdt_problems problems;
@@ -18,8 +19,12 @@ typedef struct rdt_work_queue {
     size_t part_count;
 } rdt_work_queue;
 
-/* Takes of the problems what fits, and parts it: a class is one part where there are enough of them
- * for all GPUs to be busy to the end, else several. facts, free_bytes and gpu_count are set. */
+/* How many parts the problems have for so many GPUs, and jobs on each: a class is one part where
+ * there are enough of them for all GPUs to be busy to the end, else several; and a plane of shapes
+ * where there are more jobs than classes. */
+size_t rdt_work_queue_parts(const rdt_problems *problems, size_t gpus, size_t jobs);
+/* Takes of the problems what fits, and parts it. facts, free_bytes, gpu_count and job_count are
+ * set. */
 redtune_status rdt_work_queue_begin(rdt_work_queue *queue, const rdt_problems *problems,
                                     const rdt_log *log, redtune_error *err);
 void rdt_work_queue_end(rdt_work_queue *queue);
