@@ -2,18 +2,21 @@
 //@ -- combination. A thread takes 2^levels times AT_ONCE of them at most.
 //@ local top, at_once = node_levels, math.max(1, 8 // acc.halves)
 // The combination of n nodes' values, neighbours first: the first is the one of that number of the
-// launch, and each of the others `step` behind the one before it.
-__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n@{given.parameter})
+// launch, and each of the others `step` behind the one before it. No thread of the block has more
+// than `most`, which is the same for all of them.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, u32 most@{given.parameter})
 {
     constexpr u32 LEVELS = @{top + 1};
     accumulator level[LEVELS], a = @{op.identity};
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++) level[k] = @{op.identity};
     u32 taken = 0;
-    for (u32 first = 0; first < n; first += AT_ONCE, taken++) {
+    // All lanes of a warp go on together: lanes that leave a loop of such loads at different times
+    // came to the next barrier at different times on an H200, and the first of them counted for all.
+    for (u32 first = 0; first < most; first += AT_ONCE, taken++) {
         accumulator value[AT_ONCE];
 //@ if finish == "poll" then
-//@     local number, is_there = "number + (first + i) * step", "first + i < n"
+//@     local number, is_there, by_warps = "number + (first + i) * step", "first + i < n", true
 //@     include "lib/await_words.cu"
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
@@ -49,11 +52,6 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++)
         if (taken >> k & 1) a = combine(level[k], a@{given.argument});
-//@ if finish == "poll" then
-    // Lanes have found their words at different times. A barrier that some of a warp's lanes come to
-    // alone does not wait for the others.
-    __syncwarp();
-//@ end
     return a;
 }
 

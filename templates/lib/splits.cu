@@ -51,7 +51,7 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
                                         u32 end@{given.parameter})
 {
     for (; number < end; number += AT_ONCE * step) {
-//@     local number, is_there = "number + i * step", "i == 0 || number + i * step < end"
+//@     local number, is_there, by_warps = "number + i * step", "i == 0 || number + i * step < end", false
 //@     include "lib/await_words.cu"
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {

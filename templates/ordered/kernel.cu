@@ -301,7 +301,7 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
     u32 each = 1;
     while (each * BLOCK < nodes) each *= 2;
     const u32 first = threadIdx.x * each, left = first < nodes ? nodes - first : 0;
-    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each@{given.argument});
+    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each, each@{given.argument});
 //@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
     a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@     end

@@ -20,8 +20,7 @@ family.params = {
     { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
     { name = "unroll", values = { 2, 4, 8, 16 }, doc = "independent loads in flight per thread" },
     limits.load,
-    { name = "finish", labels = { "single", "ticket" },
-      doc = "how blocks that share results are combined: there are none, by the last to come" },
+    limits.finish,
     limits.per_sm,
 }
 
@@ -131,9 +130,7 @@ function family.useful(c, p, d)
     if c.unroll > math.max(8, vector(p)) and c.vec * bytes > 8 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
-    -- Few strips, too: there is no other way for blocks to meet.
-    return c.finish == "ticket" and sets(c, p) <= d.sm_count // 2
-        or limits.useful(c, p, d, sets(c, p))
+    return limits.useful(c, p, d, sets(c, p))
 end
 
 -- 128 bytes side by side, as in "columns", and the loads of a vector or 8 in flight.
@@ -162,12 +159,7 @@ function family.default(p, d)
             c.width = c.width // 2
         end
     end
-    limits.finished(c, d, sets(c, p), tiles(c, p), function(at)
-        if at.finish == "poll" then at.finish = "ticket" end
-        return splits(at, p, d)
-    end)
-    if c.finish == "poll" then c.finish = "ticket" end
-    return c
+    return limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
 end
 
 function family.launch(c, p, d)

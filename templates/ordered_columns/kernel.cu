@@ -305,12 +305,16 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 {
     const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
     if (threadIdx.x < STRIP) leave(scratch, first + mine.split * step + threadIdx.x, own);
+//@     if finish == "poll" then
+    if (mine.split < mine.splits - 1) return;
+//@     else
     if (!draws_last(scratch, mine)) return;
+//@     end
     const u32 group = threadIdx.x / STRIP, column = threadIdx.x % STRIP;
     u32 each = 1;
     while (each * GROUPS < mine.splits) each *= 2;
     const u32 begin = group * each, left = begin < mine.splits ? mine.splits - begin : 0;
-    accumulator a = reduce_nodes(scratch, first + begin * step + column, step, left < each ? left : each@{given.argument});
+    accumulator a = reduce_nodes(scratch, first + begin * step + column, step, left < each ? left : each, each@{given.argument});
     shared[threadIdx.x] = a;
     __syncthreads();
     if (threadIdx.x >= columns || threadIdx.x >= STRIP) return;

@@ -73,7 +73,7 @@ done <<'LIST'
 ordered_rows_f16    mean  f16 65536x64   1 ordered_rows:block=128,lanes=8,unroll=2
 ordered_rows_f32    sumsq f32 512x65536  1 ordered_rows:block=256,lanes=128,unroll=8
 ordered_columns_f16 mean  f16 64x8192    0 ordered_columns:block=128,width=128,vec=8,unroll=8,finish=single,per_sm=1
-ordered_columns_f32 dot   f32 1048576x16 0 ordered_columns:block=256,width=4,vec=4,unroll=8,finish=ticket,per_sm=4
+ordered_columns_f32 dot   f32 1048576x16 0 ordered_columns:block=256,width=4,vec=4,unroll=8,finish=poll,per_sm=4
 LIST
 
 # file, step, dtype

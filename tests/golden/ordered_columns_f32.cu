@@ -1,5 +1,5 @@
 // redtune: the dot of f32 into f32, by the template "ordered_columns" with
-// block=256,width=4,vec=4,unroll=8,load=no_allocate,finish=ticket
+// block=256,width=4,vec=4,unroll=8,load=no_allocate,finish=poll
 // compile with --fmad=false
 //
 // output[o * inner + i] = x[0] * y[0] + ... + x[n-1] * y[n-1]
@@ -144,34 +144,80 @@ __device__ __forceinline__ u32 number_of(const share &mine, u32 split)
 
 constexpr u32 AT_ONCE = 8;  // values that a thread asks for at a time
 
-// The partial results of the blocks, in the order of their indices.
-__device__ __forceinline__ accumulator *partials(void *scratch)
+// A block hands over its value in words of 32 bits of it and, above them, a flag. A word is one
+// store, so that whoever sees the flag has the bits: no fence, no atomic operation. Words are zero
+// before and after. Every access is relaxed, the clearing too: a plain store would race.
+constexpr u32 WORDS = 1;
+
+__device__ __forceinline__ u64 *words_of(void *scratch, u32 block)
 {
-    return (accumulator *)((char *)scratch + 524544);
+    return (u64 *)((char *)scratch + 256) + block * WORDS;
 }
 
-// A thread leaves a value, which is the one of that number of its launch.
+__device__ __forceinline__ void store_word(u64 *to, u64 word)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(word) : "memory");
+}
+
+__device__ __forceinline__ u64 load_word(const u64 *from)
+{
+    u64 word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+    return word;
+}
+
+__device__ __forceinline__ void publish(u64 *to, accumulator a)
+{
+    store_word(to + 0, 1ull << 32 | __float_as_uint(a));
+}
+
+// A thread hands over a value, which is the one of that number of its launch.
 __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 {
-    partials(scratch)[number] = a;
+    publish(words_of(scratch, number), a);
 }
 
 // The combination of n nodes' values, neighbours first: the first is the one of that number of the
-// launch, and each of the others `step` behind the one before it.
-__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, const values &given)
+// launch, and each of the others `step` behind the one before it. No thread of the block has more
+// than `most`, which is the same for all of them.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, u32 most, const values &given)
 {
     constexpr u32 LEVELS = 7;
     accumulator level[LEVELS], a = 0.0f;
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++) level[k] = 0.0f;
     u32 taken = 0;
-    for (u32 first = 0; first < n; first += AT_ONCE, taken++) {
+    // All lanes of a warp go on together: lanes that leave a loop of such loads at different times
+    // came to the next barrier at different times on an H200, and the first of them counted for all.
+    for (u32 first = 0; first < most; first += AT_ONCE, taken++) {
         accumulator value[AT_ONCE];
+        u64 word[AT_ONCE][WORDS];
+        u64 flags;
+        // All words are asked for before one is looked at.
+        do {
+            flags = 1ull << 32;
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; i++)
+#pragma unroll
+                for (u32 k = 0; k < WORDS; k++) {
+                    word[i][k] = 1ull << 32;
+                    if (first + i < n)
+                        word[i][k] = load_word(words_of(scratch, number + (first + i) * step) + k);
+                }
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; i++)
+#pragma unroll
+                for (u32 k = 0; k < WORDS; k++) flags &= word[i][k];
+        } while (__any_sync(0xffffffff, flags >> 32 == 0));
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
-            value[i] = 0.0f;
-            const u32 node = number + (first + i) * step;
-            if (first + i < n) value[i] = __ldcg(partials(scratch) + node);
+            if (first + i < n)
+#pragma unroll
+                for (u32 k = 0; k < WORDS; k++)
+                    store_word(words_of(scratch, number + (first + i) * step) + k, 0);
+            const u32 half0 = (u32)word[i][0];
+            value[i] = __uint_as_float(half0);
+            if (first + i >= n) value[i] = 0.0f;
         }
         value[0] = combine(value[0], value[1], given);
         value[2] = combine(value[2], value[3], given);
@@ -219,24 +265,6 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
     for (u32 k = 0; k < LEVELS; k++)
         if (taken >> k & 1) a = combine(level[k], a, given);
     return a;
-}
-
-// Whether all other blocks of the set have left their values. All threads of the block call it,
-// after they have left theirs. A set has a counter in the place of its words, which atomicInc
-// leaves at zero.
-__device__ __forceinline__ bool draws_last(void *scratch, const share &mine)
-{
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        char *words = (char *)scratch + 256;
-        u32 *counter = (u32 *)(words + mine.set * 32);
-        last = atomicInc(counter, mine.splits - 1) == mine.splits - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
 }
 
 // This thread's place among those side by side, and along the reduced axis. Of the places along it
@@ -542,12 +570,12 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 {
     const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
     if (threadIdx.x < STRIP) leave(scratch, first + mine.split * step + threadIdx.x, own);
-    if (!draws_last(scratch, mine)) return;
+    if (mine.split < mine.splits - 1) return;
     const u32 group = threadIdx.x / STRIP, column = threadIdx.x % STRIP;
     u32 each = 1;
     while (each * GROUPS < mine.splits) each *= 2;
     const u32 begin = group * each, left = begin < mine.splits ? mine.splits - begin : 0;
-    accumulator a = reduce_nodes(scratch, first + begin * step + column, step, left < each ? left : each, given);
+    accumulator a = reduce_nodes(scratch, first + begin * step + column, step, left < each ? left : each, each, given);
     shared[threadIdx.x] = a;
     __syncthreads();
     if (threadIdx.x >= columns || threadIdx.x >= STRIP) return;

@@ -312,15 +312,18 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 }
 
 // The combination of n nodes' values, neighbours first: the first is the one of that number of the
-// launch, and each of the others `step` behind the one before it.
-__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, const values &given)
+// launch, and each of the others `step` behind the one before it. No thread of the block has more
+// than `most`, which is the same for all of them.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, u32 most, const values &given)
 {
     constexpr u32 LEVELS = 2;
     accumulator level[LEVELS], a = 0.0f;
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++) level[k] = 0.0f;
     u32 taken = 0;
-    for (u32 first = 0; first < n; first += AT_ONCE, taken++) {
+    // All lanes of a warp go on together: lanes that leave a loop of such loads at different times
+    // came to the next barrier at different times on an H200, and the first of them counted for all.
+    for (u32 first = 0; first < most; first += AT_ONCE, taken++) {
         accumulator value[AT_ONCE];
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
@@ -530,7 +533,7 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     u32 each = 1;
     while (each * BLOCK < nodes) each *= 2;
     const u32 first = threadIdx.x * each, left = first < nodes ? nodes - first : 0;
-    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each, given);
+    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each, each, given);
     a = combine(a, __shfl_down_sync(0xffffffff, a, 1), given);
     a = combine(a, __shfl_down_sync(0xffffffff, a, 2), given);
     a = combine(a, __shfl_down_sync(0xffffffff, a, 4), given);

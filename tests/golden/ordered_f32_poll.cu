@@ -248,15 +248,18 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 }
 
 // The combination of n nodes' values, neighbours first: the first is the one of that number of the
-// launch, and each of the others `step` behind the one before it.
-__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n)
+// launch, and each of the others `step` behind the one before it. No thread of the block has more
+// than `most`, which is the same for all of them.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u32 step, u32 n, u32 most)
 {
     constexpr u32 LEVELS = 2;
     accumulator level[LEVELS], a = 0.0f;
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++) level[k] = 0.0f;
     u32 taken = 0;
-    for (u32 first = 0; first < n; first += AT_ONCE, taken++) {
+    // All lanes of a warp go on together: lanes that leave a loop of such loads at different times
+    // came to the next barrier at different times on an H200, and the first of them counted for all.
+    for (u32 first = 0; first < most; first += AT_ONCE, taken++) {
         accumulator value[AT_ONCE];
         u64 word[AT_ONCE][WORDS];
         u64 flags;
@@ -275,7 +278,7 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
             for (u32 i = 0; i < AT_ONCE; i++)
 #pragma unroll
                 for (u32 k = 0; k < WORDS; k++) flags &= word[i][k];
-        } while (flags >> 32 == 0);
+        } while (__any_sync(0xffffffff, flags >> 32 == 0));
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
             if (first + i < n)
@@ -306,9 +309,6 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
 #pragma unroll
     for (u32 k = 0; k < LEVELS; k++)
         if (taken >> k & 1) a = combine(level[k], a);
-    // Lanes have found their words at different times. A barrier that some of a warp's lanes come to
-    // alone does not wait for the others.
-    __syncwarp();
     return a;
 }
 
@@ -476,7 +476,7 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     u32 each = 1;
     while (each * BLOCK < nodes) each *= 2;
     const u32 first = threadIdx.x * each, left = first < nodes ? nodes - first : 0;
-    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each);
+    accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each, each);
     a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
