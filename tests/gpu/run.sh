@@ -74,6 +74,7 @@ done
 for test in "${beside[@]}"; do share "$test"; done
 wait
 for test in "${beside[@]}"; do sum_up "$test" "$logs/env.$test".[0-9]*; done
+step barriers python3 "$here/barriers.py" "$XDG_CACHE_HOME/redtune/kernels.db"
 export RDT_TEST_OLD_NVRTC=$build/tests/fixtures/librdt-old-nvrtc.so
 export RDT_TEST_NVML=$build/tests/fixtures/librdt-nvml.so
 for test in "${alone[@]}"; do
