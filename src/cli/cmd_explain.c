@@ -28,8 +28,8 @@ static const char *reason(const redtune_info *info) {
         return "nothing near was measured for it on this GPU model; this is of another op or "
                "dtype that moves the same bytes";
     default:
-        return "nothing near was measured, or nothing that fits here, so the built-in default "
-               "serves";
+        return "nothing near was measured, or nothing that fits here better, so the built-in "
+               "default serves";
     }
 }
 

@@ -200,15 +200,34 @@ static void a_default_serves_where_no_row_fits(void) {
     CHECK_INT(choose(halves_of(4096, 8448)), 0);
 }
 
-/* 18 strips, of 2.25 MiB: what was measured nearer serves, and of 9 MiB the default does. */
-static void a_default_serves_for_large_inputs_only(void) {
+/* 18 strips, of 2.25 MiB and of 9 MiB. */
+static void a_default_serves_for_small_inputs_too(void) {
     const redtune_problem small = halves_of(1024, 1152), large = halves_of(4096, 1152);
     CHECK(begin_rows());
     add_row(halves_of(2048, 1280), FEW_BLOCKS);
-    CHECK(time_of(small, FEW_BLOCKS) > 1.2 * time_of(small, NULL));
-    CHECK_INT(choose(small), 0);
-    CHECK(time_of(large, FEW_BLOCKS) > 1.2 * time_of(large, NULL));
+    CHECK(time_of(small, FEW_BLOCKS) > 1.3 * time_of(small, NULL));
+    CHECK_INT(choose(small), -1);
+    CHECK(time_of(large, FEW_BLOCKS) > 1.3 * time_of(large, NULL));
     CHECK_INT(choose(large), -1);
+}
+
+/* Rows, which have no estimate. The row took 5000 ns. */
+static void a_winner_that_gained_little_leaves_the_default_to_serve(void) {
+    static const char config[] =
+        "rows:block=256,lanes=32,rows=1,vec=4,unroll=4,finish=single,per_sm=1";
+    const redtune_problem there = problem_of(REDTUNE_F32, 4096, 1024, 1);
+    const redtune_problem here = problem_of(REDTUNE_F32, 5000, 1024, 1);
+    CHECK(begin_rows());
+    add_row(there, config);
+    CHECK_INT(choose(here), 0); /* how fast the default was is not known */
+    among.row[0].baseline_ns = 5240;
+    CHECK_INT(choose(here), -1);
+    CHECK_INT(match(), REDTUNE_MATCH_DEFAULT);
+    CHECK_INT(choose(there), 0);
+    CHECK_INT(match(), REDTUNE_MATCH_EXACT);
+    among.row[0].baseline_ns = 5260;
+    CHECK_INT(choose(here), 0);
+    CHECK_INT(match(), REDTUNE_MATCH_SIZE);
 }
 
 /* A row that fits serves only from among those as near by GPU model, class and age of templates. */
@@ -239,7 +258,8 @@ int main(int argc, char **argv) {
         FACT(a_farther_row_that_fits_goes_before_the_nearest),
         FACT(the_very_shape_serves_however_it_fits),
         FACT(a_default_serves_where_no_row_fits),
-        FACT(a_default_serves_for_large_inputs_only),
+        FACT(a_default_serves_for_small_inputs_too),
+        FACT(a_winner_that_gained_little_leaves_the_default_to_serve),
         FACT(a_row_of_another_kind_does_not_go_first),
     };
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

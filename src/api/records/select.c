@@ -333,18 +333,29 @@ static double time_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point)
 /* What is this much faster by the estimate takes the place of what is measured nearer. */
 static const double WORTH = 0.9;
 
-/* Of fewer bytes an estimate is too coarse for what was measured nearer to go for what was not. */
-enum { ESTIMATED_BYTES_MIN = 4 << 20 };
-
 static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
     redtune_error ignored;
     rdt_point point;
-    if (rdt_problem_bytes(at.problem) < ESTIMATED_BYTES_MIN ||
-        rdt_codegen_default(codegen, at, &point, &ignored))
-        return;
+    if (rdt_codegen_default(codegen, at, &point, &ignored)) return;
     const double time_ns = time_of(codegen, at, &point);
     if (time_ns > 0 && time_ns < least_ns)
         *best = (rdt_choice){.point = point, .match = REDTUNE_MATCH_DEFAULT};
+}
+
+/* A winner that gained less over the default of its own shape says that the default is as good: the
+ * one here is made for this shape. */
+static const double GAIN = 1.05;
+
+static bool is_as_good_by_default(const rdt_choice *choice) {
+    const rdt_row *row = choice->row;
+    return row && row->baseline_ns > 0 && row->baseline_ns < GAIN * row->trial.median_ns;
+}
+
+/* Whether the chosen row is of a plane of this GPU model, and of other extents. */
+static bool is_beside(rdt_case at, const nearness *nearest, const rdt_choice *best) {
+    return best->row && best->match != REDTUNE_MATCH_EXACT && nearest->origin <= ALIKE &&
+           rdt_problem_layout(at.problem) != RDT_LAYOUT_WHOLE && !at.problem->segmented &&
+           rdt_problem_compare_extents(nearest->measured, at.problem) != 0;
 }
 
 /* The nearest row was measured at other extents. Where its config leaves strips or multiprocessors
@@ -373,9 +384,11 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     rdt_choice best = {.row = NULL};
     look_through(&winners->rows, false, codegen, at, &nearest, &best);
     if (nearest.origin != OWN) look_through(&winners->alike, true, codegen, at, &nearest, &best);
+    const bool beside = is_beside(at, &nearest, &best);
     if (best.row && best.match != REDTUNE_MATCH_EXACT)
         look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
                     &nearest, &best);
+    if (beside && is_as_good_by_default(&best)) best.row = NULL;
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);
