@@ -200,6 +200,11 @@ def _take(op, parameters):
     return number, tuple({**usual, **parameters}.values()) if usual else None, kind
 
 
+def call(number, x, y, axis, keepdims, values=None):
+    """The op of that number with all but its operands left to redtune: what redtune.torch calls."""
+    return _core.call(number, x, y, axis, keepdims, None, 0, 0, 0, None, values)
+
+
 def reduce(
     x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, order=None, accuracy=None,
     stream=None, **parameters,

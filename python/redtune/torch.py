@@ -13,7 +13,7 @@ import torch
 
 import redtune
 
-from . import _core, _libraries
+from . import _core, _functions, _libraries
 
 __all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min"]
 
@@ -74,7 +74,7 @@ def _register_one(name, gradient):
     number = _core.op_find(name)
 
     def run(x, dim, keepdim):
-        return _core.call(number, x.detach(), None, dim, keepdim, None, 0, 0, None, None)
+        return _functions.call(number, x.detach(), None, dim, keepdim)
 
     def fake(x, dim, keepdim):
         return _fake(number, x, dim, keepdim)[0]
@@ -106,7 +106,7 @@ def _register_var():
     number = _core.op_find("var")
 
     def run(x, dim, keepdim, correction):
-        return _core.call(number, x.detach(), None, dim, keepdim, None, 0, 0, None, (correction,))
+        return _functions.call(number, x.detach(), None, dim, keepdim, (correction,))
 
     def fake(x, dim, keepdim, correction):
         return _fake(number, x, dim, keepdim)[0]
@@ -131,7 +131,7 @@ def _register_dot():
     number = _core.op_find("dot")
 
     def run(x, y, dim, keepdim):
-        return _core.call(number, x.detach(), y.detach(), dim, keepdim, None, 0, 0, None, None)
+        return _functions.call(number, x.detach(), y.detach(), dim, keepdim)
 
     def fake(x, y, dim, keepdim):
         return _fake(number, x, dim, keepdim)[0]
@@ -154,7 +154,7 @@ def _register_at(name):
     number = _core.op_find(name)
 
     def run(x, dim, keepdim):
-        return _core.call(number, x.detach(), None, dim, keepdim, None, 0, 0, None, None)
+        return _functions.call(number, x.detach(), None, dim, keepdim)
 
     def fake(x, dim, keepdim):
         return tuple(_fake(number, x, dim, keepdim))

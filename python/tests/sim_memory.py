@@ -24,7 +24,7 @@ def _check(rc):
         raise RuntimeError(f"the simulated driver says {rc}")
 
 
-def _enter(device):
+def enter(device):
     """Makes the device's context this thread's."""
     if device not in _contexts:
         _check(_driver.cuInit(0))
@@ -63,13 +63,13 @@ def _delete(managed):
 
 class _Memory:
     def __init__(self, nbytes, device):
-        _enter(device)
+        enter(device)
         self.device = device
         self.address = ctypes.c_uint64()
         _check(_driver.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(nbytes or 1)))
 
     def __del__(self):
-        _enter(self.device)
+        enter(self.device)
         _driver.cuMemFree_v2(self.address)
 
 
@@ -112,7 +112,7 @@ class Array:
 
     def numpy(self):
         host = numpy.empty(self.shape, self.dtype)
-        _enter(self.device)
+        enter(self.device)
         _check(_driver.cuCtxSynchronize())
         nbytes = ctypes.c_size_t(host.nbytes)
         _check(

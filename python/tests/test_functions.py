@@ -242,12 +242,17 @@ class Devices(unittest.TestCase):
         plan = redtune.plan(x, op="var", ddof=1)
         self.assertAlmostEqual(float(plan.run().numpy()), SMALL.var(ddof=1), places=5)
 
+    def test_what_redtune_torch_calls_is_there(self):
+        x = sim_memory.asarray(SMALL.astype("f4"))
+        found = redtune._functions.call(_core.op_find("var"), x, None, [1], True, (1.0,))
+        numpy.testing.assert_allclose(found.numpy(), SMALL.var(1, keepdims=True, ddof=1), 1e-6)
+
     def test_threads_share_a_gpu(self):
         x = sim_memory.asarray(SMALL.astype("f4"))
         found, lock = [], threading.Lock()
 
         def work():
-            sim_memory._check(sim_memory._driver.cuCtxSetCurrent(sim_memory._context))
+            sim_memory.enter(0)
             for _ in range(5):
                 value = redtune.sum(x).numpy()
                 with lock:

@@ -108,7 +108,7 @@ class Many(unittest.TestCase):
         shapes = [(5,), (3, 4), (2, 3, 4), (7, 1), (1, 9), (40, 2), (6, 6), (2, 2)]
 
         def work(number):
-            sim_memory._check(sim_memory._driver.cuCtxSetCurrent(sim_memory._context))
+            sim_memory.enter(0)
             host = numpy.arange(numpy.prod(shapes[number]), dtype="f4").reshape(shapes[number])
             for _ in range(rounds):
                 x = sim_memory.asarray(host)
