@@ -4,13 +4,14 @@
  * All ends come first, then the middles: what is measured at an end decides on the middles alone,
  * by so few samples that no winner there changes. So a tune that goes on after a stop chooses the
  * same middles. A middle is searched from both winners: what fits an end exactly may not fit there.
- */
+ * While one is searched, kernels for the next are made. */
 #include "tuner/search/crossover_shapes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include "model/winner.h"
 #include "tuner/search/candidates.h"
+#include "tuner/search/explore.h"
 #include "tuner/search/plane.h"
 #include "tuner/search/similar.h"
 
@@ -114,30 +115,63 @@ static int compare_gains(const void *a, const void *b) {
     return (int)x->axis - (int)y->axis;
 }
 
-static redtune_status search_middle(rdt_sweep *sweep, const crossing *at,
-                                    const redtune_problem *middle, redtune_error *err) {
-    rdt_search search = search_at(sweep, middle);
-    rdt_search_count measured;
-    if (rdt_sweep_has_searched(&search)) return REDTUNE_OK;
+/* A problem between two ends, and its search. */
+typedef struct middle {
+    const crossing *at;
+    redtune_problem problem;
+} middle;
+
+static rdt_search search_of(rdt_sweep *sweep, const middle *self) {
+    rdt_search search = search_at(sweep, &self->problem);
     for (int i = 0; i < 2; i++)
         search.similar[search.similar_count++] =
-            (rdt_similar){search.known, sweep->problems[at->end[i]], i ? -1 : 1};
+            (rdt_similar){search.known, sweep->problems[self->at->end[i]], i ? -1 : 1};
+    return search;
+}
+
+/* Lets the evaluator make kernels that this middle and the next may ask for. */
+static redtune_status prepare_middles(rdt_sweep *sweep, const middle *middles, size_t count,
+                                      redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && sweep->evaluator->prepare && i < count && i < 2; i++) {
+        const rdt_search search = search_of(sweep, &middles[i]);
+        if (!rdt_sweep_has_searched(&search)) status = rdt_explore_prepare(&search, err);
+    }
+    return status;
+}
+
+static redtune_status search_middle(rdt_sweep *sweep, const middle *self, redtune_error *err) {
+    const rdt_search search = search_of(sweep, self);
+    rdt_search_count measured;
+    if (rdt_sweep_has_searched(&search)) return REDTUNE_OK;
     redtune_status status = rdt_search_run(&search, &measured, err);
     return status == REDTUNE_WRONG ? REDTUNE_OK : status; /* no candidate is good there */
 }
 
-static redtune_status search_middles(rdt_sweep *sweep, const crossings *all, redtune_error *err) {
-    size_t left = (sweep->count + SHAPES_A_MIDDLE - 1) / SHAPES_A_MIDDLE;
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < all->count && left && all->crossing[i].gain > 0; i++) {
+/* Those with the most to gain; room for one of every SHAPES_A_MIDDLE shapes, rounded up. */
+static size_t list_middles(const rdt_sweep *sweep, const crossings *all, middle *out) {
+    const size_t most = (sweep->count + SHAPES_A_MIDDLE - 1) / SHAPES_A_MIDDLE;
+    size_t count = 0;
+    for (size_t i = 0; i < all->count && count < most && all->crossing[i].gain > 0; i++) {
         const crossing *each = &all->crossing[i];
-        redtune_problem middle;
         if (!rdt_plane_middle(&sweep->problems[each->end[0]], &sweep->problems[each->end[1]],
-                              each->axis, &middle))
+                              each->axis, &out[count].problem))
             continue;
-        status = search_middle(sweep, each, &middle, err);
-        left--;
+        out[count++].at = each;
     }
+    return count;
+}
+
+static redtune_status search_middles(rdt_sweep *sweep, const crossings *all, redtune_error *err) {
+    middle *middles = calloc(sweep->count + 1, sizeof *middles);
+    if (!middles) return rdt_fail_memory(err, (sweep->count + 1) * sizeof *middles);
+    const size_t count = list_middles(sweep, all, middles);
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = prepare_middles(sweep, middles + i, count - i, err);
+        if (!status) status = search_middle(sweep, &middles[i], err);
+    }
+    free(middles);
     return status;
 }
 
