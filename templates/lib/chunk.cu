@@ -120,26 +120,29 @@ __device__ __forceinline__ accumulator take_last(u64 chunk, u64 end@{given.param
     return a[0];
 }
 
-// Every lane returns the combination of the lanes' values, the upper half combined into the lower.
+// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
 __device__ __forceinline__ accumulator reduce_lanes(accumulator a@{given.parameter})
 {
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
     a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@ end
-    return @{acc.fetch("a", "0")};
+    return a;
 }
 
-// Adds the value of chunk number c of a run to those that wait: neighbours are combined.
+// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
+// combined.
 __device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c@{given.parameter})
 {
     u32 level = 0;
+    if (c & 1) a = @{acc.fetch("a", "0")};
     for (; c >> level & 1; level++) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
     return threadIdx.x % 32 == level ? a : waiting;
 }
 
-// The value of a run of n chunks, which wait: behind them is nothing.
+// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
 __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n@{given.parameter})
 {
+    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
     accumulator a = @{op.identity};
     for (u32 level = 0; n >> level; level++)
         if (n >> level & 1) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});

@@ -222,7 +222,7 @@ __device__ __forceinline__ accumulator take_last(u64 chunk, u64 end, const value
     return a[0];
 }
 
-// Every lane returns the combination of the lanes' values, the upper half combined into the lower.
+// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
 __device__ __forceinline__ accumulator reduce_lanes(accumulator a, const values &given)
 {
     a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 16), __shfl_down_sync(0xffffffff, a.off, 16), __shfl_down_sync(0xffffffff, a.m2, 16), __shfl_down_sync(0xffffffff, a.n, 16)}, given);
@@ -230,20 +230,23 @@ __device__ __forceinline__ accumulator reduce_lanes(accumulator a, const values 
     a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 4), __shfl_down_sync(0xffffffff, a.off, 4), __shfl_down_sync(0xffffffff, a.m2, 4), __shfl_down_sync(0xffffffff, a.n, 4)}, given);
     a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 2), __shfl_down_sync(0xffffffff, a.off, 2), __shfl_down_sync(0xffffffff, a.m2, 2), __shfl_down_sync(0xffffffff, a.n, 2)}, given);
     a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 1), __shfl_down_sync(0xffffffff, a.off, 1), __shfl_down_sync(0xffffffff, a.m2, 1), __shfl_down_sync(0xffffffff, a.n, 1)}, given);
-    return record{__shfl_sync(0xffffffff, a.from, 0), __shfl_sync(0xffffffff, a.off, 0), __shfl_sync(0xffffffff, a.m2, 0), __shfl_sync(0xffffffff, a.n, 0)};
+    return a;
 }
 
-// Adds the value of chunk number c of a run to those that wait: neighbours are combined.
+// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
+// combined.
 __device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c, const values &given)
 {
     u32 level = 0;
+    if (c & 1) a = record{__shfl_sync(0xffffffff, a.from, 0), __shfl_sync(0xffffffff, a.off, 0), __shfl_sync(0xffffffff, a.m2, 0), __shfl_sync(0xffffffff, a.n, 0)};
     for (; c >> level & 1; level++) a = combine(record{__shfl_sync(0xffffffff, waiting.from, level), __shfl_sync(0xffffffff, waiting.off, level), __shfl_sync(0xffffffff, waiting.m2, level), __shfl_sync(0xffffffff, waiting.n, level)}, a, given);
     return threadIdx.x % 32 == level ? a : waiting;
 }
 
-// The value of a run of n chunks, which wait: behind them is nothing.
+// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
 __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const values &given)
 {
+    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
     accumulator a = record{0, 0, 0, 0};
     for (u32 level = 0; n >> level; level++)
         if (n >> level & 1) a = combine(record{__shfl_sync(0xffffffff, waiting.from, level), __shfl_sync(0xffffffff, waiting.off, level), __shfl_sync(0xffffffff, waiting.m2, level), __shfl_sync(0xffffffff, waiting.n, level)}, a, given);

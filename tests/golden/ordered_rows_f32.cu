@@ -171,7 +171,7 @@ __device__ __forceinline__ accumulator take_last(u64 chunk, u64 end)
     return a[0];
 }
 
-// Every lane returns the combination of the lanes' values, the upper half combined into the lower.
+// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
 __device__ __forceinline__ accumulator reduce_lanes(accumulator a)
 {
     a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
@@ -179,20 +179,23 @@ __device__ __forceinline__ accumulator reduce_lanes(accumulator a)
     a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
-    return __shfl_sync(0xffffffff, a, 0);
+    return a;
 }
 
-// Adds the value of chunk number c of a run to those that wait: neighbours are combined.
+// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
+// combined.
 __device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c)
 {
     u32 level = 0;
+    if (c & 1) a = __shfl_sync(0xffffffff, a, 0);
     for (; c >> level & 1; level++) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
     return threadIdx.x % 32 == level ? a : waiting;
 }
 
-// The value of a run of n chunks, which wait: behind them is nothing.
+// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
 __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n)
 {
+    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
     accumulator a = 0.0f;
     for (u32 level = 0; n >> level; level++)
         if (n >> level & 1) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
