@@ -75,6 +75,8 @@ static void draw_set(redtune_dtype dtype, set kind, bool paired, uint64_t count,
         /* Of every exponent, the least and the greatest among them. */
         case ANY: x[i] = any_number(dtype, state); break;
         }
+        /* What takes a sum of f16 away may be beyond its largest number. */
+        while (!isfinite(rounded(dtype, x[i]))) x[i] /= 2;
         x[i] = rounded(dtype, x[i]);
         rational_add(&sum, x[i], y[i]);
     }
