@@ -8,6 +8,11 @@
 -- does: an element is shifted and added to a bin, of f64 to two, without carries. After as many
 -- elements as 64 bits surely have room for, carries are brought from bin to bin (Neal, Fast exact
 -- summation using small and large superaccumulators, 2015).
+--
+-- Elements of f32 hardly ever get that far. A thread adds them in f64, which loses nothing while
+-- the exponents of the largest and the least are at most 20 apart and there are 512 at most: every
+-- partial sum is a multiple of the least one's last bit, and has 53 bits at most. Only such a sum
+-- goes to the bins, and elements that are further apart.
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 
@@ -18,8 +23,15 @@ local superaccumulator = {}
 local kinds = {
     f32 = {
         c = "float", word = "u32", bits = "__float_as_uint(x)", fraction = 23, exponents = 255,
-        sign = 31, bins = 8, most = 240, slot_bytes = 64, add = [[
+        sign = 31, bins = 8, most = 238, slot_bytes = 64, add = [[
     *bin += d.negative ? -(i64)low : (i64)low;]],
+        fields = [[
+    // Elements whose sum is not in the bins yet: how many, and between which magnitudes.
+    double sum;
+    float largest;
+    u32 least, waiting;
+]],
+        begin = "0, 0, 0, 0.0, 0.0f, 0xffffffff, 0", settle = "    add_waiting(p);\n",
     },
     f64 = {
         c = "double", word = "u64", bits = "(u64)__double_as_longlong(x)", fraction = 52,
@@ -28,6 +40,7 @@ local kinds = {
     const i64 before = low >> 32 | (d.shift > 0 ? d.integer >> (64 - d.shift) << 32 : 0);
     bin[0] += d.negative ? -behind : behind;
     bin[BLOCK] += d.negative ? -before : before;]],
+        fields = "", begin = "0, 0, 0", settle = "",
     },
 }
 
@@ -44,8 +57,9 @@ local roundings = {
              store = "(unsigned short)%s" },
 }
 
+-- Names without a value stay.
 local function fill(text, values)
-    return (text:gsub("@{(%w+)}", function(name) return tostring(values[name]) end))
+    return (text:gsub("@{(%w+)}", function(name) return values[name] and tostring(values[name]) end))
 end
 
 local declaration = [[
@@ -214,13 +228,13 @@ __shared__ i64 bins[@{bins}][BLOCK];  // a column of them to each thread
 struct portion {
     i64 above;
     u32 taken, strange;
-};
+@{fields}};
 
 __device__ __forceinline__ portion begin_portion()
 {
 #pragma unroll 8
     for (u32 i = 0; i < @{bins}; i++) bins[i][threadIdx.x] = 0;
-    return portion{0, 0, 0};
+    return portion{@{begin}};
 }
 
 __device__ __forceinline__ void bring_carries(portion &p)
@@ -245,6 +259,27 @@ __device__ __forceinline__ void add_number(portion &p, @{c} x)
     if (d.strange) p.strange |= d.strange;
 }
 
+@{several}__device__ __forceinline__ record sum_of_portion(portion p)
+{
+    record a;
+    i64 carry = 0;
+@{settle}#pragma unroll
+    for (u32 i = 0; i < @{bins}; i++) {
+        carry += bins[i][threadIdx.x];
+        a.word[i] = (u32)carry;
+        carry >>= 32;
+    }
+    carry += p.above;
+    a.word[@{bins}] = (u32)carry;
+    a.word[@{bins} + 1] = (u32)(carry >> 32);
+    a.word[@{bins} + 2] = (u32)(carry >> 63);
+    a.strange = p.strange;
+    return a;
+}
+]]
+
+-- How a thread takes elements, one or several at once.
+local straight = [[
 __device__ __forceinline__ portion add_to_portion(portion p, @{c} x)
 {
     add_number(p, x);
@@ -263,23 +298,99 @@ __device__ __forceinline__ portion add_all(portion p, const T (&x)[N])
     return p;
 }
 
-__device__ __forceinline__ record sum_of_portion(portion p)
+]]
+
+-- The least of a group is kept as twice its magnitude less 1: a zero is never the least then, and a
+-- power of two counts as the exponent below.
+local waiting = [[
+constexpr u32 TOGETHER = 512;  // elements whose sum waits at most
+constexpr int WITHIN = 20;     // 53 bits, less 24 of an element and 9 of their number
+
+// Whether sums of TOGETHER such elements, and of those between them, lose nothing in f64.
+__device__ __forceinline__ bool loses_nothing(float largest, u32 least)
 {
-    record a;
-    i64 carry = 0;
-#pragma unroll
-    for (u32 i = 0; i < @{bins}; i++) {
-        carry += bins[i][threadIdx.x];
-        a.word[i] = (u32)carry;
-        carry >>= 32;
-    }
-    carry += p.above;
-    a.word[@{bins}] = (u32)carry;
-    a.word[@{bins} + 1] = (u32)(carry >> 32);
-    a.word[@{bins} + 2] = (u32)(carry >> 63);
-    a.strange = p.strange;
-    return a;
+    return largest < 0x1p72f && (int)(__float_as_uint(largest) >> 23) - (int)(least >> 24) <= WITHIN;
 }
+
+// Adds what waits to two bins, of which it takes 53 bits: it is an integer, in units of the least
+// number above zero. A NaN waits like any number.
+__device__ __forceinline__ void add_waiting(portion &p)
+{
+    const u64 bits = (u64)__double_as_longlong(p.sum), digits = bits & ((1ull << 52) - 1);
+    const int exponent = (int)(bits >> 52) & 2047, place = exponent - 926;
+    const bool negative = bits >> 63;
+    if (exponent == 2047) p.strange |= 3;
+    u64 integer = exponent == 0 || exponent == 2047 ? 0 : digits | 1ull << 52;
+    if (place < 0) integer = place > -64 ? integer >> -place : 0;
+    const u32 at = place < 0 || exponent == 2047 ? 0 : place, shift = at % 32;
+    const u64 low = integer << shift;
+    const i64 behind = (u32)low, before = low >> 32 | (shift > 0 ? integer >> (64 - shift) << 32 : 0);
+    i64 *const bin = &bins[at / 32][threadIdx.x];
+    bin[0] += negative ? -behind : behind;
+    bin[BLOCK] += negative ? -before : before;
+    p.sum = 0;
+    p.largest = 0;
+    p.least = 0xffffffff;
+    p.waiting = 0;
+}
+
+template <u32 N>
+__device__ __forceinline__ portion add_all(portion p, const float (&x)[N])
+{
+    static_assert(N <= 16, "");
+    float largest = 0;
+    u32 least = 0xffffffff;
+    double sum[N];
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+        largest = fmaxf(largest, fabsf(x[i]));
+        const u32 magnitude = 2 * __float_as_uint(x[i]) - 1;
+        least = magnitude < least ? magnitude : least;
+        sum[i] = x[i];
+    }
+#pragma unroll
+    for (u32 n = N; n > 1; n -= n / 2)
+#pragma unroll
+        for (u32 i = 0; i < n / 2; i++) sum[i] += sum[n - n / 2 + i];
+    const float largest_of_all = fmaxf(p.largest, largest);
+    const u32 least_of_all = p.least < least ? p.least : least;
+    if (p.waiting + N <= TOGETHER && loses_nothing(largest_of_all, least_of_all)) {
+        p.sum += sum[0];
+        p.largest = largest_of_all;
+        p.least = least_of_all;
+        p.waiting += N;
+        return p;
+    }
+    if (p.waiting > 0) {
+        add_waiting(p);
+        p.taken++;
+    }
+    if (loses_nothing(largest, least)) {
+        p.sum = sum[0];
+        p.largest = largest;
+        p.least = least;
+        p.waiting = N;
+    } else {
+#pragma unroll 1
+        for (u32 i = 0; i < N; i++) {
+            float each = x[0];
+#pragma unroll
+            for (u32 k = 1; k < N; k++)
+                if (k == i) each = x[k];
+            add_number(p, each);
+        }
+        p.taken += N;
+    }
+    if (p.taken >= @{most}) bring_carries(p);
+    return p;
+}
+
+__device__ __forceinline__ portion add_to_portion(portion p, float x)
+{
+    const float one[1] = {x};
+    return add_all(p, one);
+}
+
 ]]
 
 local function accumulator_of(kind)
@@ -324,7 +435,8 @@ function superaccumulator.sum(t, name)
         end,
         several = function(p, x) return ("add_all(%s, %s)"):format(p or "begin_portion()", x) end,
         part = {
-            c = "portion", halves = 4, functions = fill(bins, kind),
+            c = "portion", halves = 4,
+            functions = fill(fill(bins, { several = name == "f32" and waiting or straight }), kind),
             zero = "begin_portion()", shared_bytes = 8 * kind.bins,
             take = function(p, x) return ("add_to_portion(%s, %s)"):format(p, number(x)) end,
             widen = function(p) return ("sum_of_portion(%s)"):format(p) end,

@@ -230,13 +230,17 @@ __shared__ i64 bins[8][BLOCK];  // a column of them to each thread
 struct portion {
     i64 above;
     u32 taken, strange;
+    // Elements whose sum is not in the bins yet: how many, and between which magnitudes.
+    double sum;
+    float largest;
+    u32 least, waiting;
 };
 
 __device__ __forceinline__ portion begin_portion()
 {
 #pragma unroll 8
     for (u32 i = 0; i < 8; i++) bins[i][threadIdx.x] = 0;
-    return portion{0, 0, 0};
+    return portion{0, 0, 0, 0.0, 0.0f, 0xffffffff, 0};
 }
 
 __device__ __forceinline__ void bring_carries(portion &p)
@@ -261,28 +265,99 @@ __device__ __forceinline__ void add_number(portion &p, float x)
     if (d.strange) p.strange |= d.strange;
 }
 
-__device__ __forceinline__ portion add_to_portion(portion p, float x)
+constexpr u32 TOGETHER = 512;  // elements whose sum waits at most
+constexpr int WITHIN = 20;     // 53 bits, less 24 of an element and 9 of their number
+
+// Whether sums of TOGETHER such elements, and of those between them, lose nothing in f64.
+__device__ __forceinline__ bool loses_nothing(float largest, u32 least)
 {
-    add_number(p, x);
-    if (++p.taken >= 240) bring_carries(p);
+    return largest < 0x1p72f && (int)(__float_as_uint(largest) >> 23) - (int)(least >> 24) <= WITHIN;
+}
+
+// Adds what waits to two bins, of which it takes 53 bits: it is an integer, in units of the least
+// number above zero. A NaN waits like any number.
+__device__ __forceinline__ void add_waiting(portion &p)
+{
+    const u64 bits = (u64)__double_as_longlong(p.sum), digits = bits & ((1ull << 52) - 1);
+    const int exponent = (int)(bits >> 52) & 2047, place = exponent - 926;
+    const bool negative = bits >> 63;
+    if (exponent == 2047) p.strange |= 3;
+    u64 integer = exponent == 0 || exponent == 2047 ? 0 : digits | 1ull << 52;
+    if (place < 0) integer = place > -64 ? integer >> -place : 0;
+    const u32 at = place < 0 || exponent == 2047 ? 0 : place, shift = at % 32;
+    const u64 low = integer << shift;
+    const i64 behind = (u32)low, before = low >> 32 | (shift > 0 ? integer >> (64 - shift) << 32 : 0);
+    i64 *const bin = &bins[at / 32][threadIdx.x];
+    bin[0] += negative ? -behind : behind;
+    bin[BLOCK] += negative ? -before : before;
+    p.sum = 0;
+    p.largest = 0;
+    p.least = 0xffffffff;
+    p.waiting = 0;
+}
+
+template <u32 N>
+__device__ __forceinline__ portion add_all(portion p, const float (&x)[N])
+{
+    static_assert(N <= 16, "");
+    float largest = 0;
+    u32 least = 0xffffffff;
+    double sum[N];
+#pragma unroll
+    for (u32 i = 0; i < N; i++) {
+        largest = fmaxf(largest, fabsf(x[i]));
+        const u32 magnitude = 2 * __float_as_uint(x[i]) - 1;
+        least = magnitude < least ? magnitude : least;
+        sum[i] = x[i];
+    }
+#pragma unroll
+    for (u32 n = N; n > 1; n -= n / 2)
+#pragma unroll
+        for (u32 i = 0; i < n / 2; i++) sum[i] += sum[n - n / 2 + i];
+    const float largest_of_all = fmaxf(p.largest, largest);
+    const u32 least_of_all = p.least < least ? p.least : least;
+    if (p.waiting + N <= TOGETHER && loses_nothing(largest_of_all, least_of_all)) {
+        p.sum += sum[0];
+        p.largest = largest_of_all;
+        p.least = least_of_all;
+        p.waiting += N;
+        return p;
+    }
+    if (p.waiting > 0) {
+        add_waiting(p);
+        p.taken++;
+    }
+    if (loses_nothing(largest, least)) {
+        p.sum = sum[0];
+        p.largest = largest;
+        p.least = least;
+        p.waiting = N;
+    } else {
+#pragma unroll 1
+        for (u32 i = 0; i < N; i++) {
+            float each = x[0];
+#pragma unroll
+            for (u32 k = 1; k < N; k++)
+                if (k == i) each = x[k];
+            add_number(p, each);
+        }
+        p.taken += N;
+    }
+    if (p.taken >= 238) bring_carries(p);
     return p;
 }
 
-template <typename T, u32 N>
-__device__ __forceinline__ portion add_all(portion p, const T (&x)[N])
+__device__ __forceinline__ portion add_to_portion(portion p, float x)
 {
-    static_assert(N <= 16, "");
-#pragma unroll
-    for (u32 i = 0; i < N; i++) add_number(p, x[i]);
-    p.taken += N;
-    if (p.taken >= 240) bring_carries(p);
-    return p;
+    const float one[1] = {x};
+    return add_all(p, one);
 }
 
 __device__ __forceinline__ record sum_of_portion(portion p)
 {
     record a;
     i64 carry = 0;
+    add_waiting(p);
 #pragma unroll
     for (u32 i = 0; i < 8; i++) {
         carry += bins[i][threadIdx.x];

@@ -268,49 +268,6 @@ static void exact_sums_of_rows_are_the_nearest(void) {
                   5);
 }
 
-#define ONE_WARP "block=32,vec=1,unroll=1,load=plain,tail=shuffle,finish=single,per_sm=1"
-
-/* So many of one thread that a bin runs over unless carries are brought on: all fill their bin to
- * the highest bit that an element can have there. */
-static void check_one_thread(redtune_dtype dtype, double x, uint64_t count) {
-    redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = dtype, .count = count, .accuracy = REDTUNE_ACCURACY_EXACT};
-    rational sum = {.pending = 0};
-    redtune_value got = {.u64 = 0};
-    rdt_buffer input = {0};
-    rdt_point point;
-    subject self;
-    char *raw = calloc(count, redtune_dtype_bytes(dtype));
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    CHECK_OK(rdt_point_read(rdt_codegen_spaces(shop.codegen), "block", ONE_WARP, &point, &err),
-             err);
-    CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-    for (uint64_t i = 0; raw && i < count; i++) {
-        const redtune_value each = rdt_scalar_from_real(dtype, x);
-        memcpy(raw + i * self.element_bytes, each.bytes, self.element_bytes);
-        rational_add(&sum, x, 1);
-    }
-    CHECK(raw);
-    const redtune_value nearest = rational_round(&sum, dtype);
-    CHECK_OK(rdt_buffer_create(gpu.driver, count * self.element_bytes, &input, &err), err);
-    CHECK_OK(rdt_buffer_write(gpu.driver, input.address, raw, count * self.element_bytes,
-                              gpu.stream, &err),
-             err);
-    CHECK_OK(subject_reduce(&self, input.address, count, &got, &err), err);
-    subject_same(&self, count, &got, &nearest, "of one value");
-    subject_close(&self);
-    rdt_buffer_destroy(&input);
-    free(raw);
-}
-
-static void elements_of_a_thread_fill_no_bin(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    /* Shifted by 31 bits in their bin. */
-    check_one_thread(REDTUNE_F32, 0x1.fffffep-95, 32 * 600);
-    check_one_thread(REDTUNE_F32, -0x1.fffffep-95, 32 * 600);
-    check_one_thread(REDTUNE_F64, 0x1.fffffffffffffp-991, 32 * 2300);
-}
-
 /* $RDT_TEST_SETS of f32 and of f64. */
 static void exact_sums_of_many_sets_are_the_nearest(void) {
     const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F64};
@@ -423,7 +380,6 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(infinities_and_zeros_follow_the_rules_of_plain_sums),
         FACT(exact_sums_round_once),
-        FACT(elements_of_a_thread_fill_no_bin),
         FACT(plain_sums_are_beyond_the_bound),
         FACT(whole_arrays_are_within_the_bound),
         FACT(rows_are_within_the_bound),
