@@ -75,12 +75,14 @@ static bool segment_agrees(const redtune_problem *problem, const results_input *
     results_reduce(problem, in, &right);
     *wanted = right.value[which];
     if (results_agree(problem, which, got, &right, in->count, depth)) return true;
-    if ((int)problem->op >= RDT_REFERENCE_OPS || !rdt_scalar_is_float(dtype)) return false;
-    const rdt_reference reference = {right.value[0], (double)right.exact[0],
-                                     (double)right.magnitude[0]};
-    double bound = rdt_reference_bound(problem, &reference, in->count, depth);
+    if (!rdt_scalar_is_float(dtype)) return false;
+    const rdt_reference reference = {right.value[which], (double)right.exact[which],
+                                     (double)right.magnitude[which]};
+    double bound = (int)problem->op < RDT_REFERENCE_OPS
+                       ? rdt_reference_bound(problem, &reference, in->count, depth)
+                       : results_bound(problem, which, &right, in->count, depth);
     /* What it goes on from was rounded. */
-    if (goes_on && !is_exact(problem))
+    if (goes_on && !is_exact(problem) && bound > 0)
         bound += ldexp(reference.magnitude + fabs(reference.exact), -7);
     return fabs(rdt_scalar_real(dtype, got, 0) - reference.exact) <= bound;
 }
