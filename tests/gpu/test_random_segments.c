@@ -4,7 +4,8 @@
  * and other reductions on the same stream in between.
  *
  * Each case is drawn from its number: RDT_TEST_CASE runs one alone. RDT_TEST_CASES says how many
- * there are, RDT_TEST_SECONDS for how long they run at most, and RDT_TEST_PART which part does. */
+ * there are, RDT_TEST_EACH how many of a kernel, RDT_TEST_SECONDS for how long they run at most,
+ * and RDT_TEST_PART which part does. */
 #include "check.h"
 #include "gpu/graph.h"
 #include "redtune/list.h"
@@ -393,7 +394,8 @@ static uint64_t number_of(const char *variable, uint64_t usual) {
 static void random_segments_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
-    const uint64_t alone = number_of("RDT_TEST_CASE", UINT64_MAX), each = simulated ? 2 : 60;
+    const uint64_t alone = number_of("RDT_TEST_CASE", UINT64_MAX),
+                   each = number_of("RDT_TEST_EACH", simulated ? 2 : 60);
     const uint64_t usual = simulated ? 50 : each * problem_count;
     const uint64_t count = alone == UINT64_MAX ? number_of("RDT_TEST_CASES", usual) : alone + 1;
     uint64_t cases = 0, kernels = 0;
