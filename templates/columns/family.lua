@@ -119,12 +119,13 @@ function family.time(c, p, d)
     })
 end
 
--- After a prototype on an H200: 128 bytes side by side, and 8 loads in flight.
+-- After a prototype on an H200: 128 bytes side by side, and 8 loads in flight, or 16 narrow ones.
 function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = {
         block = 256, width = 1, vec = aligned_vec(p), unroll = 8, load = "no_allocate",
     }
+    if c.vec * bytes < 16 then c.unroll = 16 end
     while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end
     -- Twice that where there are strips enough.
     if strip(c) < p.inner and sets(c, p) >= 3 * d.sm_count then c.width = 2 * c.width end

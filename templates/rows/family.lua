@@ -71,9 +71,12 @@ function family.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
-    -- A group's load fills no sector of 32 bytes, and does not take the row either.
+    -- A group's load fills no sector of 32 bytes, and does not take the row either; nor do all of them.
     local bytes = p.dtype.bytes
-    if c.lanes * c.vec * bytes < math.min(32, p.count * bytes) then return false end
+    if c.lanes * c.vec * bytes < math.min(32, p.count * bytes)
+        and (c.vec * bytes < 16 or tile(c) < p.count) then
+        return false
+    end
     -- Narrow loads, where wider ones take no more of a row.
     if c.vec * bytes < 16 and 2 * c.vec * c.lanes <= p.count then return false end
     -- Rows that are long enough to keep loads in flight, or more loads than registers.
@@ -85,18 +88,20 @@ function family.useful(c, p, d)
     return limits.useful(c, p, d, sets(c, p))
 end
 
--- The default's threads for rows of up to so many bytes, after what won on an H200.
+-- The default's threads for rows of up to so many bytes, after what won on an H200; `if_full`: for rows
+-- that leave hardly a load without work.
 local KiB = 1024
 local groups = {
     { bytes = 16, lanes = 1, rows = 4, unroll = 1 },
-    { bytes = 32, lanes = 2, rows = 4, unroll = 1 },
-    { bytes = 64, lanes = 4, rows = 4, unroll = 1 },
+    { bytes = 32, lanes = 1, rows = 2, unroll = 2 },
+    { bytes = 64, lanes = 2, rows = 2, unroll = 2 },
     { bytes = 128, lanes = 4, rows = 2, unroll = 2 },
     { bytes = 256, lanes = 8, rows = 2, unroll = 2 },
     { bytes = 1 * KiB, lanes = 8, unroll = 4 },
     { bytes = 2 * KiB, lanes = 32, rows = 2, unroll = 4 },
     { bytes = 4 * KiB, lanes = 32, unroll = 8 },
     { bytes = 8 * KiB, lanes = 128, unroll = 4 },
+    { bytes = 16 * KiB, lanes = 128, unroll = 8, if_full = true },
     { bytes = 128 * KiB, lanes = 256, unroll = 4 },
     { bytes = math.huge, lanes = 512, unroll = 4 },
 }
@@ -112,8 +117,10 @@ function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = { block = 128, vec = 16 // bytes, load = "no_allocate" }
     while c.vec > math.max(1, p.count) do c.vec = c.vec // 2 end
-    local row = limits.row_of(groups, p.count * bytes)
-    c.lanes, c.rows, c.unroll = row.lanes, row.rows or 1, row.unroll
+    for _, row in ipairs(groups) do
+        c.lanes, c.rows, c.unroll = row.lanes, row.rows or 1, row.unroll
+        if p.count * bytes <= row.bytes and (not row.if_full or is_full(c, p)) then break end
+    end
     while c.lanes > 64 and p.count * bytes <= 64 * KiB and not is_full(c, p) do
         c.lanes = c.lanes // 2
     end

@@ -119,7 +119,8 @@ static void defaults_are_near_the_best_estimate(void) {
 }
 
 /* By an H200: loads of one element where rows are not aligned alike, without skew; no overlap of
- * strips where narrow elements are aligned to 8 bytes; a block for each of a few long rows. */
+ * strips where narrow elements are aligned to 8 bytes; a block for each of a few long rows; whole
+ * rows of 32 bytes by one thread each; as many bytes in flight by narrow loads. */
 static void defaults_are_of_the_family_that_is_faster(void) {
     static const struct {
         redtune_dtype dtype;
@@ -128,13 +129,16 @@ static void defaults_are_of_the_family_that_is_faster(void) {
     } cases[] = {
         {REDTUNE_F16, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
         {REDTUNE_F32, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
-        {REDTUNE_F32, 1, 1, 1 << 24, "thin:vec=4,strips=2,unroll=1"},
+        {REDTUNE_F32, 1, 1, 1 << 24, "thin:vec=4,strips=1,unroll=1"},
         {REDTUNE_F16, 1, 33, 33793, "skewed:vec=8"},
         {REDTUNE_F16, 1, 100000, 300, "columns:vec=4"},
         {REDTUNE_F16, 1, 2048, 50260, "skewed:vec=8"},
         {REDTUNE_F32, 33, 33793, 1, "rows:lanes=1024,finish=single,per_sm=1"},
         {REDTUNE_F32, 16, 1 << 20, 1, "rows:lanes=512,finish=poll"},
         {REDTUNE_F32, 4096, 5120, 1, "rows:lanes=256,unroll=4"},
+        {REDTUNE_F16, 8192, 8192, 1, "rows:block=128,lanes=128,unroll=8"},
+        {REDTUNE_F16, 1 << 20, 16, 1, "rows:lanes=1,rows=2,unroll=2"},
+        {REDTUNE_F16, 1, 1 << 22, 4, "columns:vec=4,unroll=16"},
     };
     CHECK(begin_rows());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
