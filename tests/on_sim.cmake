@@ -34,6 +34,16 @@ foreach(module teams teams_axes teams_calls teams_join teams_peers)
     endif()
 endforeach()
 
+# In fixed order any number of ranks has the bits of one.
+if(TARGET test_gpu_teams)
+    foreach(ranks 1 2 7)
+        redtune_sim_test_of(teams.fixed.${ranks} test_gpu_teams
+            fixed_order_has_the_bits_of_one_gpu)
+        set_property(TEST sim.teams.fixed.${ranks} APPEND PROPERTY ENVIRONMENT
+            "REDTUNE_SIM_DEVICES=${ranks};REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
+    endforeach()
+endif()
+
 # So that arrays take several pieces.
 foreach(module array readers)
     if(TARGET test_gpu_${module})
