@@ -150,6 +150,17 @@ __device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node
     return stretch{at, whole < run ? (u32)whole : run};
 }
 
+// The row of the block's first node, and whether there is one.
+__device__ __forceinline__ u64 first_row(const plan &p)
+{
+    return @{by_rows and "p.mine.set * ROWS" or "0"};
+}
+
+__device__ __forceinline__ bool has_node(const plan &p)
+{
+    return @{by_rows and "p.mine.set < p.mine.sets && " or ""}p.mine.split < p.nodes;
+}
+
 // Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
 template <bool ALIGNED>
 __device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end@{given.parameter})
@@ -179,16 +190,14 @@ __device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
 template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &turn,
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, stretch own, u32 &turn,
                                            @{result.c} *output, void *scratch@{given.parameter})
 {
     const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
-    u64 row = @{by_rows and "p.mine.set * ROWS" or "0"};
+    u64 row = first_row(p);
     u32 node = p.mine.split;
-    bool is_there = @{by_rows and "p.mine.set < p.mine.sets && " or ""}node < p.nodes;
-    stretch own = {};
+    bool is_there = has_node(p);
     vector v[UNROLL];
-    if (is_there) own = stretch_of(all, row, node, p.span);
     if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0@{given.argument});
     while (is_there) {
         u64 next_row = row;
@@ -255,9 +264,8 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &
 //@ if ahead then
 // Asks for the block's first chunks to be brought into L2, a line of 128 bytes at a time. That
 // reads nothing, so it is right even while the kernel before may still write.
-__device__ __forceinline__ void prefetch_node(const rows &all@{given.inputs > 1 and ", u64 second" or ""})
+__device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{given.inputs > 1 and ", u64 second" or ""})
 {
-    const plan p = plan_of(all);
     if (p.mine.set >= p.mine.sets) return;
     const u64 begin = (u64)(all.input + p.mine.set * ROWS * all.pitch);
     const u64 stop = begin + all.count * sizeof(element);
@@ -275,19 +283,21 @@ __device__ __forceinline__ void prefetch_node(const rows &all@{given.inputs > 1 
 extern "C" __global__ void __launch_bounds__(@{block}, @{math.max(1, math.min(16, resident // block))})
 redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local all = by_rows and "rows{input, e.count, e.outer, e.outer_step}" or "rows{input, count, 1, 0}"
-//@ local prefetch = ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(" .. all }
+    // What the arguments alone say is made before the kernel waits for the one before it.
+    const rows all = @{by_rows and "rows{input, e.count, e.outer, e.outer_step}" or "rows{input, count, 1, 0}"};
+    const plan p = plan_of(all);
+    stretch own = {};
+    if (has_node(p)) own = stretch_of(all, first_row(p), p.mine.split, p.span);
+//@ local prefetch = ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", count, "output")) do
     @{line}
 //@ end
-    const rows all = @{all};
-    const plan p = plan_of(all);
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
-        take_nodes<true>(all, p, turn, output, scratch@{given.argument});
+        take_nodes<true>(all, p, own, turn, output, scratch@{given.argument});
     else
-        take_nodes<false>(all, p, turn, output, scratch@{given.argument});
+        take_nodes<false>(all, p, own, turn, output, scratch@{given.argument});
 //@ if shared then
     if (!(@{is_split})) return;
     const u32 nodes = p.nodes;

@@ -444,6 +444,17 @@ __device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node
     return stretch{at, whole < run ? (u32)whole : run};
 }
 
+// The row of the block's first node, and whether there is one.
+__device__ __forceinline__ u64 first_row(const plan &p)
+{
+    return 0;
+}
+
+__device__ __forceinline__ bool has_node(const plan &p)
+{
+    return p.mine.split < p.nodes;
+}
+
 // Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
 template <bool ALIGNED>
 __device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end, const values &given)
@@ -471,16 +482,14 @@ __device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
 template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &turn,
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, stretch own, u32 &turn,
                                            float *output, void *scratch, const values &given)
 {
     const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
-    u64 row = 0;
+    u64 row = first_row(p);
     u32 node = p.mine.split;
-    bool is_there = node < p.nodes;
-    stretch own = {};
+    bool is_there = has_node(p);
     vector v[UNROLL];
-    if (is_there) own = stretch_of(all, row, node, p.span);
     if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0, given);
     while (is_there) {
         u64 next_row = row;
@@ -521,14 +530,17 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &
 extern "C" __global__ void __launch_bounds__(64, 16)
 redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps, arguments rest)
 {
-    const values given = values_of(rest, input, output);
+    // What the arguments alone say is made before the kernel waits for the one before it.
     const rows all = rows{input, count, 1, 0};
     const plan p = plan_of(all);
+    stretch own = {};
+    if (has_node(p)) own = stretch_of(all, first_row(p), p.mine.split, p.span);
+    const values given = values_of(rest, input, output);
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
-        take_nodes<true>(all, p, turn, output, scratch, given);
+        take_nodes<true>(all, p, own, turn, output, scratch, given);
     else
-        take_nodes<false>(all, p, turn, output, scratch, given);
+        take_nodes<false>(all, p, own, turn, output, scratch, given);
     if (!(true)) return;
     const u32 nodes = p.nodes;
     if (!draws_last(scratch, p.mine)) return;
