@@ -25,12 +25,13 @@ foreach(module accumulate columns ladder rows staged)
     endif()
 endforeach()
 
-# Ranks on simulated GPUs, and what stands in for NCCL between them.
+# Ranks on simulated GPUs, and what stands in for NCCL between them. Of four ranks in fixed order
+# two nodes are joined, of three the order is that of the ranks.
 foreach(module teams teams_axes teams_calls teams_join teams_peers)
     if(TARGET test_gpu_${module})
         add_dependencies(test_gpu_${module} test-nccl)
         set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
-            "REDTUNE_SIM_DEVICES=3;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
+            "REDTUNE_SIM_DEVICES=4;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
     endif()
 endforeach()
 

@@ -9,7 +9,7 @@
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
-enum { RANKS_MAX = 3, ELEMENTS_MAX = 60000, GAP = 3 };
+enum { RANKS_MAX = 4, ELEMENTS_MAX = 60000, GAP = 3, UNWRITTEN = 0x5a };
 
 static redtune_error err;
 static crew all;
@@ -64,6 +64,15 @@ static void cut(matrix *self) {
     self->border[all.size] = self->count;
 }
 
+/* Elements whose sum every other order changes. */
+static void fill_unlike(matrix *self) {
+    for (uint64_t i = 0; i < self->count * self->outer * self->inner; i++) {
+        const double real = (double)(1 + draw(1 << 24)) / (1 << 20) * (draw(2) ? 1 : -1);
+        const redtune_value each = rdt_scalar_from_real(self->problem.dtype, real);
+        memcpy(self->element[0] + i * self->bytes, each.bytes, self->bytes);
+    }
+}
+
 /* Puts rank r's part on its GPU, the outer ones GAP elements apart. */
 static void give(const matrix *self, int r, redtune_operands *out) {
     crew_rank *rank = &all.rank[r];
@@ -90,11 +99,22 @@ static void give(const matrix *self, int r, redtune_operands *out) {
 
 /* ---- a shape --------------------------------------------------------------------------------- */
 
+/* So that what is written behind the results shows. */
+static void mark_outputs(int rank) {
+    char marks[CREW_RESULTS_MAX * 8];
+    memset(marks, UNWRITTEN, sizeof marks);
+    for (int k = 0; k < 2; k++)
+        CHECK_OK(
+            crew_write(&all, rank, all.rank[rank].output[k].address, marks, sizeof marks, &err),
+            err);
+}
+
 static void run(const matrix *self, redtune_plan *const *plans) {
     redtune_operands operands[CREW_MAX];
     redtune_team_call calls[CREW_MAX] = {{0}};
     for (int r = 0; r < all.size && !check_state.failed; r++) {
         give(self, r, &operands[r]);
+        if (!check_state.failed) mark_outputs(r);
         calls[r] = (redtune_team_call){plans[r], all.rank[r].team, &operands[r], self->border[r],
                                        all.rank[r].stream};
     }
@@ -133,8 +153,9 @@ static void check_rank(const matrix *self, int rank) {
     char read[CREW_RESULTS_MAX * 8];
     for (int k = 0; k < 2 && dtype[k]; k++) {
         const size_t bytes = redtune_dtype_bytes(dtype[k]);
-        CHECK_OK(crew_read(&all, rank, read, all.rank[rank].output[k].address, count * bytes, &err),
+        CHECK_OK(crew_read(&all, rank, read, all.rank[rank].output[k].address, sizeof read, &err),
                  err);
+        for (size_t i = count * bytes; i < sizeof read; i++) CHECK_INT(read[i], UNWRITTEN);
         for (uint64_t r = 0; r < count && !check_state.failed; r++) {
             redtune_value got = {.u64 = 0};
             memcpy(got.bytes, read + r * bytes, bytes);
@@ -162,7 +183,7 @@ static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t coun
     for (int k = 0; k < 2; k++) self.element[k] = calloc(outer * count * inner + 1, self.bytes);
     for (int r = 0; r < all.size; r++)
         CHECK_OK(redtune_plan_create(all.rank[r].rt, &problem, &plans[r], &err), err);
-    fill(&self);
+    (shared ? fill_unlike : fill)(&self);
     cut(&self);
     for (int r = 0; shared && r < all.size; r++) {
         uint64_t part;
@@ -207,7 +228,7 @@ static void columns_have_their_results_on_every_rank(void) {
 static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
-    check_shape(&problem, 2, 2500, 1, true);
+    check_shape(&problem, 2, 3500, 1, true);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

@@ -109,10 +109,11 @@ static void check_operation(redtune_op op, redtune_dtype dtype) {
     for (int turn = 0; turn < RUNS && !check_state.failed; turn++) {
         uint64_t right[CREW_MAX][2] = {{0}}, got[CREW_MAX][2] = {{0}};
         give(self.problem.dtype, turn);
-        use_peers(false);
-        run(&self, right);
+        /* First through peer memory: what NCCL gathered would still lie where messages go. */
         use_peers(true);
-        if (!check_state.failed) run(&self, got);
+        run(&self, got);
+        use_peers(false);
+        if (!check_state.failed) run(&self, right);
         for (int i = 0; i < all.size && !check_state.failed; i++)
             CHECK(!memcmp(got[i], right[0], sizeof got[i]));
     }
