@@ -64,8 +64,8 @@ static powers powers_of(const redtune_problem *problem) {
 }
 
 /* Odd factors, so that neighbours in any part of the key lie apart. */
-static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem) {
-    const powers powers = powers_of(problem);
+static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem,
+                                        powers powers) {
     unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->uses * 5519 +
                     (unsigned)problem->dtype * 1303 + (unsigned)problem->result * 27191 +
                     (unsigned)powers.count + (unsigned)powers.outer * 71 +
@@ -86,16 +86,17 @@ static bool has_key(const plan_entry *entry, const redtune_problem *problem, pow
            is_of_columns(key) == is_of_columns(problem);
 }
 
-static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem) {
-    const powers powers = powers_of(problem);
+static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem, powers powers) {
     while (entry && !has_key(entry, problem, powers)) entry = entry->next;
     return entry;
 }
 
 redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
                                       rdt_plan_own **own) {
+    const powers powers = powers_of(problem);
+    const _Atomic(plan_entry *) *bucket = bucket_of(table, problem, powers);
     const plan_entry *entry =
-        find_entry(atomic_load_explicit(bucket_of(table, problem), memory_order_acquire), problem);
+        find_entry(atomic_load_explicit(bucket, memory_order_acquire), problem, powers);
     *own = entry ? entry->own : NULL;
     return entry ? entry->plan : NULL;
 }
@@ -190,18 +191,19 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
                                   redtune_plan *plan, rdt_plan_own *own, bool owns,
                                   redtune_plan **out, redtune_error *err) {
-    _Atomic(plan_entry *) *bucket = bucket_of(table, problem);
+    const powers powers = powers_of(problem);
+    _Atomic(plan_entry *) *bucket = bucket_of(table, problem, powers);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made && owns) free(own);
     if (!made) return rdt_fail_memory(err, sizeof *made);
     *made = (plan_entry){.key = *problem,
-                         .powers = powers_of(problem),
+                         .powers = powers,
                          .plan = plan,
                          .own = own,
                          .owns = owns,
                          .next = atomic_load_explicit(bucket, memory_order_acquire)};
     do {
-        found = find_entry(made->next, problem);
+        found = find_entry(made->next, problem, powers);
     } while (!found && !atomic_compare_exchange_weak(bucket, &made->next, made));
     *out = found ? found->plan : plan;
     if (found && owns) free(own);

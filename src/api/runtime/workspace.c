@@ -100,10 +100,11 @@ static stream_entry *find_stream(rdt_workspace *workspace, bool two, uintptr_t k
 }
 
 /* Handles are used again, ids are not: a new stream may get the handle of one that was destroyed
- * and whose last launches still run. Drivers before CUDA 12.0 tell no ids. */
+ * and whose last launches still run. Drivers before CUDA 12.0 tell no ids, and the default stream,
+ * which most programs work on, is always the same. */
 static CUresult stream_id(const rdt_driver *driver, CUstream stream, unsigned long long *out) {
     *out = 0;
-    return driver->stream_get_id ? driver->stream_get_id(stream, out) : CUDA_SUCCESS;
+    return stream && driver->stream_get_id ? driver->stream_get_id(stream, out) : CUDA_SUCCESS;
 }
 
 static bool serves(stream_entry *entry, unsigned long long id) {
