@@ -114,13 +114,16 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
 
 void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
                    nb::handle parameters, CUstream_st *stream) {
-    const redtune_operands operands = operands_of(what, x, y, out, parameters);
     redtune *rt = runtime_get(x.device);
     redtune_error err;
     redtune_status status;
+    const bool simple = !y && what.op->outputs == 1 && parameters.is_none();
+    redtune_operands operands = {};
+    if (!simple) operands = operands_of(what, x, y, out, parameters);
     {
         nb::gil_scoped_release release; // the first call of a problem compiles its kernel
-        status = redtune_run(rt, &what.problem, &operands, stream, &err);
+        status = simple ? redtune_reduce(rt, &what.problem, x.data, out.view[0].data, stream, &err)
+                        : redtune_run(rt, &what.problem, &operands, stream, &err);
     }
     check(status, err);
 }
@@ -128,7 +131,11 @@ void run_on_device(const reduction &what, const array &x, const array *y, const 
 void refuse_gradients(const array &in, nb::handle x) {
     if (!in.library->is_torch) return;
     static PyObject *name = PyUnicode_InternFromString("requires_grad");
-    nb::object required = nb::steal(PyObject_GetAttr(x.ptr(), name));
+    array_library *library = in.library;
+    nb::object required = nb::steal(
+        library->gradient ? library->get_gradient(library->gradient, x.ptr(),
+                                                  reinterpret_cast<PyObject *>(Py_TYPE(x.ptr())))
+                          : PyObject_GetAttr(x.ptr(), name));
     if (!required.is_valid()) throw nb::python_error();
     if (required.ptr() != Py_True) return;
     if (!nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")())) return;
@@ -177,14 +184,21 @@ static nb::object call(int op, nb::handle x, nb::handle y, nb::handle axis, nb::
 // convention: nanobind's takes longer where an argument is None.
 enum { CALL_ARGUMENTS = 11 };
 
+// Of a Python int, which the caller is known to give.
+static int int_from(PyObject *number) {
+    const long value = PyLong_AsLong(number);
+    if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+    return static_cast<int>(value);
+}
+
 static PyObject *call_fast(PyObject *, PyObject *const *given, Py_ssize_t count) noexcept {
     try {
         if (count != CALL_ARGUMENTS)
             fail(PyExc_TypeError, "call takes %d arguments", CALL_ARGUMENTS);
-        const int op = nb::cast<int>(nb::handle(given[0]));
-        const int dtype = nb::cast<int>(nb::handle(given[6]));
-        const int order = nb::cast<int>(nb::handle(given[7]));
-        const int accuracy = nb::cast<int>(nb::handle(given[8]));
+        const int op = int_from(given[0]);
+        const int dtype = int_from(given[6]);
+        const int order = int_from(given[7]);
+        const int accuracy = int_from(given[8]);
         return call(op, given[1], given[2], given[3], given[4], given[5], dtype, order, accuracy,
                     given[9], given[10])
             .release()

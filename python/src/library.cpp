@@ -2,6 +2,7 @@
 // current.
 #include "library.h"
 
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -18,6 +19,22 @@ const DLPackExchangeAPI *find_api(nb::handle type) {
     return api && api->dltensor_from_py_object_no_sync ? api : nullptr;
 }
 
+// Only where it is C's own, as every type of PyTorch's has it, and found first.
+void find_gradient(nb::handle type, array_library *library) {
+    for (nb::handle base : nb::borrow<nb::tuple>(type.attr("__mro__"))) {
+        nb::object found = base.attr("__dict__").attr("get")("requires_grad");
+        if (found.is_none()) continue;
+        if (strcmp(nb::type_name(found.type()).c_str(), "getset_descriptor")) return;
+        void *slot = PyType_GetSlot(Py_TYPE(found.ptr()), Py_tp_descr_get);
+        PyErr_Clear(); // Python before 3.10 has it for types of the heap alone
+        if (!slot) return;
+        library->get_gradient =
+            reinterpret_cast<PyObject *(*)(PyObject *, PyObject *, PyObject *)>(slot);
+        library->gradient = found.release().ptr();
+        return;
+    }
+}
+
 array_library *look_at(nb::handle object) {
     nb::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr())));
     nb::object facts = nb::module_::import_("redtune._libraries").attr("find")(object);
@@ -28,6 +45,7 @@ array_library *look_at(nb::handle object) {
     library->has_buffer = nb::cast<bool>(facts.attr("has_buffer"));
     library->has_dlpack = !nb::getattr(type, "__dlpack__", nb::none()).is_none();
     library->is_torch = nb::cast<bool>(facts.attr("is_torch"));
+    if (library->is_torch) find_gradient(type, library);
     library->scalars = nb::cast<bool>(facts.attr("scalars"));
     library->dtypes = facts.attr("dtypes");
     library->empty = facts.attr("empty");

@@ -16,6 +16,10 @@ struct array_library {
     bool has_buffer;              // NumPy's: a buffer is the fastest way to its elements
     bool has_dlpack;
     bool is_torch;
+    // Of torch: what gives an object its attribute requires_grad, and how; or NULL. Asking it takes
+    // half of the time that a look-up by name does.
+    PyObject *gradient;
+    PyObject *(*get_gradient)(PyObject *self, PyObject *object, PyObject *type);
     nb::object dtypes; // its dtypes by redtune_dtype; bool stands in the place of _NONE
     nb::object empty;  // of torch: empty_strided; else called with (like, shape, dtype); or None
     nb::object stream; // called with (like,), gives the current stream's address; or None

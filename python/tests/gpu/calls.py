@@ -14,8 +14,8 @@ import torch
 
 import redtune
 
-BATCH = 200  # calls that the GPU's queue takes without making the host wait
-ROUNDS = 60
+BATCH = 100  # calls that the GPU's queue takes without making the host wait
+ROUNDS = 120
 CUDA = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 
 
@@ -70,27 +70,27 @@ def measured(x):
 
 
 def main(folder):
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     x = torch.rand(1 << 14, device="cuda")
     library = launcher(folder)
     stream = torch.cuda.current_stream().cuda_stream
     calls = measured(x)
-    times = {name: [] for name in ["bare cuLaunchKernel", *calls]}
+    bare, times, over = [], {name: [] for name in calls}, {name: [] for name in calls}
     for call in calls.values():
         call()
-    # In turns, so that a machine that slows down slows all of them down.
+    # Each next to a bare launch, so that a machine that slows down slows both down.
     for _ in range(ROUNDS):
-        torch.cuda.synchronize()
-        times["bare cuLaunchKernel"].append(library.launch_time(BATCH, stream))
         for name, call in calls.items():
+            torch.cuda.synchronize()
+            bare.append(library.launch_time(BATCH, stream))
             times[name].append(call_ns(call))
-    bare = statistics.median(times["bare cuLaunchKernel"])
+            over[name].append(times[name][-1] - bare[-1])
+    print(f"{'bare cuLaunchKernel':20} {statistics.median(bare) / 1e3:6.2f} us")
     for name, each in times.items():
-        over = statistics.median(
-            one - base for one, base in zip(each, times["bare cuLaunchKernel"])
-        )
-        ns = statistics.median(each)
+        quarters = statistics.quantiles(over[name])
         print(
-            f"{name:20} {ns / 1e3:6.2f} us" + (f", {over / 1e3:+.2f} over it" if ns != bare else "")
+            f"{name:20} {statistics.median(each) / 1e3:6.2f} us, "
+            f"{quarters[1] / 1e3:+.2f} over it ({quarters[0] / 1e3:+.2f} to {quarters[2] / 1e3:+.2f})"
         )
 
 
