@@ -152,7 +152,9 @@ end
 function limits.useful(c, p, d, sets)
     if c.finish == "single" then
         -- Few multiprocessors of all have to do, and much.
-        return 8 * sets >= d.sm_count or p.count * sets * p.dtype.bytes <= 64 * 1024
+        local bytes = p.count * p.dtype.bytes
+        return 8 * sets >= d.sm_count or sets * bytes <= 64 * 1024
+            or p.layout == "rows" and bytes <= 128 * 1024
     end
     if sets >= 8 * d.sm_count then return false end -- enough blocks as it is
     -- A ticket costs two round trips to memory more than words.

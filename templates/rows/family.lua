@@ -113,6 +113,39 @@ local function is_full(c, p)
     return p.count > tile(c) and p.count % tile(c) <= c.unroll // 2 * c.lanes * c.vec
 end
 
+-- The same where each row may have a multiprocessor: all of its loads are in flight at once, up to
+-- 64 KiB of them.
+local blocks = {
+    { bytes = 8 * KiB, lanes = 256, unroll = 2 },
+    { bytes = 24 * KiB, lanes = 256, unroll = 4 },
+    { bytes = 40 * KiB, lanes = 512, unroll = 4 },
+    { bytes = 96 * KiB, lanes = 512, unroll = 8 },
+    { bytes = math.huge, lanes = 1024, unroll = 4 },
+}
+
+-- A block for each row is faster than several that meet, where a few of its rounds of loads are
+-- enough, or enough multiprocessors have a row.
+local function is_alone(p, d)
+    local bytes = p.count * p.dtype.bytes
+    return bytes <= 72 * KiB or bytes <= 128 * KiB and 12 * p.outer >= d.sm_count
+        or 4 * p.outer >= d.sm_count
+end
+
+-- Makes c the default for few rows.
+local function few(c, p, d)
+    local alone, row = is_alone(p, d), limits.row_of(blocks, p.count * p.dtype.bytes)
+    c.block, c.rows, c.unroll = row.lanes, 1, row.unroll
+    if not alone then c.block, c.unroll = 512, 4 end
+    c.block = limits.block_most(c, p, d)
+    c.lanes = c.block
+    if alone then
+        c.finish, c.per_sm = "single", 1
+        return c
+    end
+    return limits.finished(c, d, sets(c, p), tiles(c, p),
+                           function(at) return splits(at, p, d) end)
+end
+
 function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = { block = 128, vec = 16 // bytes, load = "no_allocate" }
@@ -130,20 +163,7 @@ function family.default(p, d)
     c.lanes = math.min(c.lanes, c.block)
     -- Few rows: those that make no multiprocessor wait.
     while c.rows > 1 and sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
-    if p.outer <= d.sm_count and p.count * bytes >= 64 * KiB then
-        -- From a fourth of the multiprocessors on, a large block for each row is faster than more of
-        -- them that meet.
-        local alone = 4 * p.outer >= d.sm_count
-        c.block, c.rows, c.unroll = alone and 1024 or 512, 1, 4
-        c.block = limits.block_most(c, p, d)
-        c.lanes = c.block
-        if alone then
-            c.finish, c.per_sm = "single", 1
-            return c
-        end
-        return limits.finished(c, d, sets(c, p), tiles(c, p),
-                               function(at) return splits(at, p, d) end)
-    end
+    if p.outer <= d.sm_count and p.count * bytes > 4 * KiB then return few(c, p, d) end
     c.finish, c.per_sm = "single", 1
     return c
 end
