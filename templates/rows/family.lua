@@ -146,6 +146,19 @@ local function few(c, p, d)
                            function(at) return splits(at, p, d) end)
 end
 
+-- Rows that do not begin at multiples of a load take whole loads of a tile alone without conditions:
+-- fewer loads in flight, as many as a row has, or shorter steps for more rows.
+local function fit_unaligned(c, p)
+    c.rows = 1
+    if p.count * p.dtype.bytes <= 288 then
+        c.lanes, c.unroll = math.min(c.lanes, 4), 1
+        return
+    end
+    while c.unroll > 4 and tile(c) > p.count do c.unroll = c.unroll // 2 end
+    while c.lanes > 16 and tile(c) > p.count do c.lanes = c.lanes // 2 end
+    while c.unroll > 1 and tile(c) > p.count do c.unroll = c.unroll // 2 end
+end
+
 function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = { block = 128, vec = 16 // bytes, load = "no_allocate" }
@@ -158,6 +171,9 @@ function family.default(p, d)
         c.lanes = c.lanes // 2
     end
     while c.unroll > 1 and tile(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
+    if p.outer > d.sm_count and p.outer_step * bytes % 16 > 0 and p.count * bytes > 128 then
+        fit_unaligned(c, p)
+    end
     c.block = math.max(c.block, c.lanes)
     c.block = limits.block_most(c, p, d)
     c.lanes = math.min(c.lanes, c.block)

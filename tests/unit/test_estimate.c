@@ -140,6 +140,8 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         {REDTUNE_F16, 4, 1 << 16, 1, "rows:lanes=512,unroll=4,finish=poll"},
         {REDTUNE_F16, 32, 1 << 16, 1, "rows:lanes=1024,finish=single,per_sm=1"},
         {REDTUNE_F32, 64, 2304, 1, "rows:block=256,lanes=256,unroll=4"},
+        {REDTUNE_F16, 262144, 65, 1, "rows:lanes=4,rows=1,unroll=1"},
+        {REDTUNE_F32, 50000, 333, 1, "rows:lanes=16,rows=1,unroll=4"},
         {REDTUNE_F16, 8192, 8192, 1, "rows:block=128,lanes=128,unroll=8"},
         {REDTUNE_F16, 1 << 20, 16, 1, "rows:lanes=1,rows=2,unroll=2"},
         {REDTUNE_F16, 1, 1 << 22, 4, "columns:vec=4,unroll=16"},
