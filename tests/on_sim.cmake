@@ -25,6 +25,11 @@ foreach(module accumulate columns ladder rows staged)
     endif()
 endforeach()
 
+# It times what the cache holds.
+if(TARGET test_gpu_evaluator)
+    set_property(TEST sim.gpu.evaluator APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_CACHE=2M")
+endif()
+
 # Ranks on simulated GPUs, and what stands in for NCCL between them. Of four ranks in fixed order
 # two nodes are joined, of three the order is that of the ranks.
 foreach(module teams teams_axes teams_calls teams_join teams_peers)

@@ -96,6 +96,14 @@ static bool set_memory(sim_config *config, const char *value) {
     return take_number(value, &config->settings.machine.memory_bytes);
 }
 
+/* Programs flush it by reading twice as much. */
+static bool set_cache(sim_config *config, const char *value) {
+    uint64_t bytes = 0;
+    if (!take_number(value, &bytes) || bytes < 4096 || bytes > 1u << 30) return false;
+    config->settings.machine.cache_bytes = bytes;
+    return true;
+}
+
 static bool set_alloc_max(sim_config *config, const char *value) {
     return take_number(value, &config->alloc_max_bytes);
 }
@@ -216,6 +224,7 @@ static const struct {
     {"REDTUNE_SIM_LIMIT", set_limit, NULL, "a number of instructions"},
     {"REDTUNE_SIM_IDLE", set_idle, NULL, "a number of instructions"},
     {"REDTUNE_SIM_MEMORY", set_memory, NULL, "bytes, such as 4G"},
+    {"REDTUNE_SIM_CACHE", set_cache, NULL, "4K to 1G"},
     {"REDTUNE_SIM_ALLOC_MAX", set_alloc_max, "0", "bytes, such as 4G"},
     {"REDTUNE_SIM_CAPABILITY", set_capability, "90", "9.0, 90 or sm_90, from 7.5 on"},
     {"REDTUNE_SIM_SMS", set_sms, NULL, "1 to 1024"},
@@ -247,6 +256,7 @@ bool sim_config_set(sim_config *config, const char *name, const char *value) {
             config->settings.limit_instructions = initial.settings.limit_instructions;
             config->settings.limit_idle = initial.settings.limit_idle;
             config->settings.machine.memory_bytes = initial.settings.machine.memory_bytes;
+            config->settings.machine.cache_bytes = initial.settings.machine.cache_bytes;
             config->settings.machine.sm_count = initial.settings.machine.sm_count;
             return true;
         }

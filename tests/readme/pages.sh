@@ -33,7 +33,7 @@ if [ -n "$on_gpu" ]; then
     pages=(README.md) least=15
 else
     pages=(README.md docs/*.md) least=30
-    export REDTUNE_CUDA_DRIVER=$sim
+    export REDTUNE_CUDA_DRIVER=$sim REDTUNE_SIM_CACHE=128K
 fi
 
 # lines PAGE: its command lines, continued ones in one.

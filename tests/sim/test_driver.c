@@ -261,6 +261,21 @@ static void settings_that_make_no_sense_are_refused(void) {
     CHECK(!redtune_sim_set("REDTUNE_SIM_LAUNCH", "1:explode"));
     CHECK(redtune_sim_set("REDTUNE_SIM_MEMORY", "2G"));
     CHECK(redtune_sim_set("REDTUNE_SIM_MEMORY", NULL));
+    CHECK(!redtune_sim_set("REDTUNE_SIM_CACHE", "4095"));
+    CHECK(!redtune_sim_set("REDTUNE_SIM_CACHE", "2G"));
+}
+
+static void cache_is_as_large_as_set(void) {
+    int bytes = 0;
+    CUdevice device;
+    redtune_sim_reset();
+    CHECK(cuInit(0) == CUDA_SUCCESS && cuDeviceGet(&device, 0) == CUDA_SUCCESS);
+    CHECK(redtune_sim_set("REDTUNE_SIM_CACHE", "64K"));
+    CHECK(cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device) == CUDA_SUCCESS);
+    CHECK_EQUAL(bytes, 64 << 10);
+    CHECK(redtune_sim_set("REDTUNE_SIM_CACHE", NULL));
+    CHECK(cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device) == CUDA_SUCCESS);
+    CHECK_EQUAL(bytes, 2 << 20);
 }
 
 static void counters_see_coalescing_and_conflicts(void) {
@@ -335,6 +350,7 @@ int main(int argc, char **argv) {
         FACT(chosen_launches_trap_time_out_or_lie),
         FACT(chosen_launch_hangs_until_the_reset),
         FACT(settings_that_make_no_sense_are_refused),
+        FACT(cache_is_as_large_as_set),
         FACT(counters_see_coalescing_and_conflicts),
         FACT(threads_share_the_device),
     };
