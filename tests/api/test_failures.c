@@ -173,7 +173,14 @@ static void use_cache(const char *name) {
     setenv("XDG_CACHE_HOME", path, 1);
 }
 
-/* tests/fixtures/faulty.c hands each call on to NVRTC but the one that is to fail. */
+/* tests/fixtures/faulty.c hands each call on to NVRTC but the one that is to fail, and kernels that
+ * it has seen before. */
+static void use_faulty_nvrtc(void) {
+    const char *chosen = getenv("REDTUNE_NVRTC");
+    if (chosen) setenv("RDT_TEST_NVRTC_REAL", chosen, 1);
+    setenv("REDTUNE_NVRTC", RDT_TEST_FAULTY_FILE, 1);
+}
+
 static void every_call_of_nvrtc_may_fail(void) {
     static const char *const calls[] = {
         "nvrtcVersion",
@@ -191,9 +198,6 @@ static void every_call_of_nvrtc_may_fail(void) {
         "nvrtcGetErrorString",
     };
     static const char *const codes[] = {"1", "2", "4", "7", "11"};
-    const char *chosen = getenv("REDTUNE_NVRTC");
-    if (chosen) setenv("RDT_TEST_NVRTC_REAL", chosen, 1);
-    setenv("REDTUNE_NVRTC", RDT_TEST_FAULTY_FILE, 1);
     uint64_t failed = 0, tried = 0;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
@@ -216,10 +220,6 @@ static void every_call_of_nvrtc_may_fail(void) {
         }
     use_cache("nvrtc");
     outcome sound = round_go(NULL);
-    if (chosen)
-        setenv("REDTUNE_NVRTC", chosen, 1);
-    else
-        unsetenv("REDTUNE_NVRTC");
     use_cache("usual");
     printf("%llu failures of NVRTC\n", (unsigned long long)tried);
     CHECK_INT(failed, 0);
@@ -312,6 +312,7 @@ int main(int argc, char **argv) {
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return EXIT_FAILURE;
     use_cache("usual");
+    use_faulty_nvrtc();
     redtune_status status = adder_open(&round_ones, ROUND_COUNT, &err);
     if (status || !simulator_find(&round_sim)) {
         fprintf(stderr, "no simulated GPU: %s\n", status ? err.message : "a real one");
