@@ -122,6 +122,31 @@ def race(team):
             )
 
 
+def race_rows(team):
+    """Many results: their messages by NCCL, against an all-reduce of the results themselves."""
+    for rows in (16, 1024, 4096, 1 << 16, 1 << 20):
+        x = torch.ones(rows, max(1, (1 << 22) // rows), device="cuda")
+        y = torch.empty(rows, device="cuda")
+
+        def by_torch():
+            torch.sum(x, dim=1, out=y)
+            dist.all_reduce(y)
+
+        def by_both():
+            redtune.sum(x, axis=1, out=y)
+            dist.all_reduce(y)
+
+        calls = by_torch, by_both, lambda: team.reduce(x, axis=1, out=y)
+        times = [time_us(call)[0] for call in calls]
+        local = time_us(lambda: redtune.sum(x, axis=1, out=y))[0]
+        assert team.reduce(x, axis=1).sum().item() == float(x.numel()) * team.size
+        if team.rank == 0:
+            print(
+                f"{rows:7d} results in a graph: redtune.sum {local:7.2f} us, with all_reduce "
+                f"{times[1]:7.2f}; torch.sum and all_reduce {times[0]:7.2f}; team {times[2]:7.2f}"
+            )
+
+
 def main(backend):
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group(backend)
@@ -131,6 +156,11 @@ def main(backend):
     if team.rank == 0:
         print(f"{backend}: {checked} reductions right, {replays} replays; {team.explain()}")
     race(team)
+    if backend == "nccl":
+        large = redtune.Team(results=1 << 20, connect=False)
+        race_rows(large)
+        torch.cuda.synchronize()
+        large.close()
     torch.cuda.synchronize()
     dist.barrier()
     team.close()
