@@ -18,8 +18,8 @@ ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
 
 # The tests of many kernels. What takes long in them is NVRTC, in one thread of a process, so as many
 # processes as there are parts share each of them.
-shared=(columns rows order kernels random_segments accuracy skewed thin results floats short staged
-    teams teams_axes)
+shared=(ops segments columns rows order kernels random_segments accuracy skewed thin results floats
+    short staged teams teams_axes)
 # These time something, or mind what else the GPU does: nothing runs beside them.
 alone=(evaluator evaluator_pairs evaluator_segments evaluator_shapes first_result host_cost judge ladder
     large overlap runtime shape_times start)
@@ -69,9 +69,9 @@ sum_up() {
 }
 
 step doctor "$redtune" doctor
-# Those that take longest in one process begin.
+# The one that takes longest in one process begins.
 beside=()
-for test in ops operands segments "${shared[@]}" $(cd "$tests" && ls test_gpu_* | sed 's/^test_gpu_//'); do
+for test in operands "${shared[@]}" $(cd "$tests" && ls test_gpu_* | sed 's/^test_gpu_//'); do
     [[ " ${alone[*]} ${beside[*]-} " == *" $test "* ]] || ! is_wanted "$test" || beside+=("$test")
 done
 for test in "${beside[@]}"; do share "$test"; done
