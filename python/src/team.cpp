@@ -111,10 +111,14 @@ redtune_problem key_of(const redtune_problem &problem) {
     return key;
 }
 
-redtune_plan *plan_for(team &self, const redtune_problem &problem) {
+// may_make: no stream of this thread is captured.
+redtune_plan *plan_for(team &self, const redtune_problem &problem, bool may_make) {
     const redtune_problem key = key_of(problem);
     for (const team_plan &each : self.plans)
         if (!memcmp(&each.key, &key, sizeof key)) return each.plan;
+    if (!may_make)
+        fail(PyExc_RuntimeError, "cannot reduce by the team for the first time while a graph is "
+                                 "captured: call it once before");
     redtune_error err;
     redtune_plan *made = nullptr;
     redtune_status status;
@@ -139,7 +143,7 @@ void check_place(const team &self, const array &x) {
              x.device, self.device);
 }
 
-// The part's elements count from `first` on; NULL: nothing asks where they are.
+// The part's elements count from `first` on.
 nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims,
                   nb::handle out, int dtype, int order, int accuracy, nb::handle stream,
                   nb::handle parameters, uint64_t first, bool may_make) {
@@ -157,16 +161,7 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     what.fold(in, other, axis, keepdims);
     results.take(what, in, x, out);
     if (what.is_empty) return results.get(what, in, out);
-    if (!may_make) {
-        bool is_made = false;
-        const redtune_problem key = key_of(what.problem);
-        for (const team_plan &each : self.plans)
-            is_made = is_made || !memcmp(&each.key, &key, sizeof key);
-        if (!is_made)
-            fail(PyExc_RuntimeError, "cannot reduce by the team for the first time while a graph "
-                                     "is captured: call it once before");
-    }
-    redtune_plan *plan = plan_for(self, what.problem);
+    redtune_plan *plan = plan_for(self, what.problem, may_make);
     redtune_operands operands = operands_of(what, in, other, results, parameters);
     put_extents(what.problem, &operands);
     CUstream_st *on = stream_of(in, x, stream);
@@ -189,7 +184,7 @@ nb::tuple share(team &self, uint64_t count, int op, int dtype, int order) {
     uint64_t first = 0, part = 0;
     redtune_team *own = opened(self);
     redtune_error err;
-    check(redtune_team_share(own, plan_for(self, problem), count, &first, &part, &err), err);
+    check(redtune_team_share(own, plan_for(self, problem, true), count, &first, &part, &err), err);
     return nb::make_tuple(first, part);
 }
 
