@@ -3,7 +3,7 @@
 import sys
 
 from . import _core
-from ._functions import _accuracy, _number, _order, _take
+from ._functions import List, _accuracy, _number, _order, _take
 
 
 def _from_torch(group):
@@ -142,14 +142,15 @@ class Team:
 
     def reduce(
         self, x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, order=None,
-        accuracy=None, stream=None, first=None, **parameters,
+        accuracy=None, stream=None, first=None, each=False, **parameters,
     ):  # fmt: skip
         """Reduces the parts of all ranks to one result, which each rank gets, with the same bits.
 
         x, and y for ops of two inputs: this rank's part, on its GPU; parts may have any length
         along the reduced axes, also none. first: where the part begins in the whole, in elements:
         needed for argmin and the like, which count from there, and in fixed order, where parts are
-        those of share. The other arguments, and what is raised, are as for redtune.reduce.
+        those of share. x may be a redtune.List, such as of this rank's part of all gradients; with
+        each all ranks list as many arrays, and there is a result for each place. The other arguments, and what is raised, are as for redtune.reduce.
 
         Asynchronous, on the library's current stream. It may be captured once it has run.
 
@@ -162,6 +163,16 @@ class Team:
             raise ValueError(
                 f"cannot compute {op} by a team without first: say where x begins in the whole"
             )
+        if isinstance(x, List):
+            if y is not None or axis is not None or keepdims or order:
+                raise TypeError(f"cannot compute {op} of a list with y, axis, keepdims or order")
+            found = self._own.reduce_list(
+                x._own, number, bool(each), out, _number(dtype), _accuracy(accuracy), stream,
+                values, first or 0, not _is_captured(),
+            )  # fmt: skip
+            return kind(*found) if kind else found
+        if each:
+            raise TypeError("cannot take each: it is of a redtune.List")
         found = self._own.reduce(
             number, x, y, axis, bool(keepdims), out, _number(dtype), order, _accuracy(accuracy),
             stream, values, first or 0, not _is_captured(),

@@ -152,12 +152,14 @@ list *make_list(nb::handle arrays) {
     return self.release();
 }
 
-nb::object reduce_list(const list &self, int op, bool each, nb::handle out, int dtype, int accuracy,
-                       nb::handle stream, nb::handle parameters) {
-    outputs results;
-    reduction what;
+} // namespace
+
+void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dtype, int accuracy,
+                    nb::handle parameters) {
+    const list &self = *nb::cast<list *>(object);
     if (!self.own) fail(PyExc_RuntimeError, "cannot reduce the list: the program ends");
-    nb::object like = self.arrays[0];
+    first = &self.first;
+    like = self.arrays[0];
     what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
     what.dimensions = each;
@@ -166,15 +168,18 @@ nb::object reduce_list(const list &self, int op, bool each, nb::handle out, int 
     what.problem.segmented = each ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, self.first, like, out);
-    redtune_segments segments = {};
     segments.list = self.own;
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;
-    run(what, self.first, segments, stream_of(self.first, like, stream));
-    return results.get(what, self.first, out);
 }
 
-} // namespace
+static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
+                              int accuracy, nb::handle stream, nb::handle parameters) {
+    list_run its;
+    its.take(self, op, each, out, dtype, accuracy, parameters);
+    run(its.what, *its.first, its.segments, stream_of(*its.first, its.like, stream));
+    return its.results.get(its.what, *its.first, out);
+}
 
 void segments_close_lists() {
     while (!live.empty()) (*live.begin())->close();

@@ -2,6 +2,19 @@
 #pragma once
 
 #include "call.h"
+#include "redtune/list.h"
+
+// The reduction of a list, an ArrayList of Python's, to one result or to one of each array.
+struct list_run {
+    const array *first = nullptr; // of the list, which the caller holds
+    nb::object like;              // the same array, as Python has it
+    reduction what;
+    outputs results;
+    redtune_segments segments = {};
+
+    void take(nb::handle list, int op, bool each, nb::handle out, int dtype, int accuracy,
+              nb::handle parameters);
+};
 
 // Destroys the C lists of all that are left, which cannot be reduced any more.
 void segments_close_lists();

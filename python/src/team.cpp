@@ -12,6 +12,7 @@
 
 #include "redtune/team.h"
 #include "runtime.h"
+#include "segments.h"
 
 namespace {
 
@@ -175,6 +176,26 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     return results.get(what, in, out);
 }
 
+// The lists of all ranks to one result, or array i of each rank's to result i.
+nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handle out, int dtype,
+                       int accuracy, nb::handle stream, nb::handle parameters, uint64_t first,
+                       bool may_make) {
+    list_run its;
+    redtune_team *own = opened(self);
+    its.take(list, op, each, out, dtype, accuracy, parameters);
+    check_place(self, *its.first);
+    redtune_plan *plan = plan_for(self, its.what.problem, may_make);
+    CUstream_st *on = stream_of(*its.first, its.like, stream);
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = redtune_team_run_segments(plan, own, &its.segments, first, on, &err);
+    }
+    check(status, err);
+    return its.results.get(its.what, *its.first, out);
+}
+
 nb::tuple share(team &self, uint64_t count, int op, int dtype, int order) {
     redtune_problem problem = {};
     problem.op = static_cast<redtune_op>(op);
@@ -215,6 +236,9 @@ void team_add(nb::module_ &module) {
         .def("reduce", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
              nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
              nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
+             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"))
+        .def("reduce_list", &reduce_list, nb::arg("list"), nb::arg("op"), nb::arg("each"),
+             nb::arg("out").none(), nb::arg("dtype"), nb::arg("accuracy"), nb::arg("stream").none(),
              nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"))
         .def("share", &share)
         .def("connect", &connect)

@@ -71,6 +71,7 @@ class Alone(unittest.TestCase):
             (lambda: team.reduce(x, order="fixed"), ValueError, "say where x begins"),
             (lambda: team.reduce(x, op="nothing"), ValueError, "nothing"),
             (lambda: team.reduce(x, op="sum", p=2), TypeError, "no parameter p"),
+            (lambda: team.reduce(x, each=True), TypeError, "of a redtune.List"),
         ):
             with self.assertRaisesRegex(kind, words):
                 call()
@@ -157,6 +158,22 @@ class Several(unittest.TestCase):
         (several,) = self.reduce(parts, order="fixed")
         one = redtune.sum(sim_memory.asarray(whole), order="fixed").numpy()
         self.assertEqual(several.tobytes(), one.tobytes())
+
+    def test_lists_of_all_ranks_have_one_result_or_one_for_each_place(self):
+        parts = [[[3.0, 4.0], [12.0]], [[84.0], [1.0, 2.0, 2.0]]]
+        lists = [
+            redtune.List([sim_memory.asarray(numpy.array(part, "f4"), device=rank) for part in own])
+            for rank, own in enumerate(parts)
+        ]
+        (norm,) = {
+            float(got.numpy())
+            for got in on_ranks(lambda rank: self.teams[rank].reduce(lists[rank], op="norm2"))
+        }
+        self.assertAlmostEqual(norm, (85**2 + 9) ** 0.5, places=4)
+        for got in on_ranks(lambda rank: self.teams[rank].reduce(lists[rank], each=True)):
+            self.assertEqual(got.numpy().tolist(), [7 + 84, 12 + 5])
+        with self.assertRaisesRegex(TypeError, "of a list with y, axis"):
+            self.teams[0].reduce(lists[0], axis=0)
 
     def test_an_array_of_another_gpu_is_refused(self):
         with self.assertRaisesRegex(ValueError, "GPU 1, and the team's rank is on GPU 0"):

@@ -49,7 +49,16 @@ def check_ops(team):
     rows, _, whole = own_part((300, 500), team.rank)
     columns = team.reduce(rows.reshape(-1, 4), axis=0)
     torch.testing.assert_close(columns, whole.reshape(-1, 4).sum(0), rtol=1e-4, atol=1e-3)
-    return checked + 1
+    listed = redtune.List([rows, rows[:7].clone()])
+    norm = team.reduce(listed, op="norm2")
+    assert same_on_all(norm)
+    total = torch.zeros((), device="cuda", dtype=torch.float64)
+    for part in (rows, rows[:7]):
+        total += part.double().square().sum()
+    if dist.get_backend() == "nccl":
+        dist.all_reduce(total)
+        torch.testing.assert_close(norm.double(), total.sqrt(), rtol=1e-5, atol=1e-5)
+    return checked + 2
 
 
 def check_fixed(team):
