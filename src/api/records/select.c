@@ -343,7 +343,7 @@ static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, 
 }
 
 /* A winner that gained less over the default of its own shape says that the default is as good: the
- * one here is made for this shape. */
+ * one here is made for this shape. Where there is an estimate, that says more. */
 static const double GAIN = 1.05;
 
 static bool is_as_good_by_default(const rdt_choice *choice) {
@@ -388,7 +388,8 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     if (best.row && best.match != REDTUNE_MATCH_EXACT)
         look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
                     &nearest, &best);
-    if (beside && is_as_good_by_default(&best)) best.row = NULL;
+    if (beside && time_of(codegen, at, &best.point) <= 0 && is_as_good_by_default(&best))
+        best.row = NULL;
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);

@@ -50,9 +50,10 @@ typedef struct rdt_choice {
  * Off the shapes that were measured the nearest row's config may leave strips or multiprocessors
  * empty. Where the templates' estimate (rdt_estimate_time) of another one is lower by a tenth, that
  * one serves: of the eight nearest rows of the same kind of match and alignment the one with the
- * least, or, lower by another tenth, the default. A winner of rows or columns at other extents
- * whose gain over the default of its own shape is less than a twentieth leaves the default of this
- * one to serve, too: that is made for these extents. A row of the very problem always serves. */
+ * least, or, lower by another tenth, the default. Where there is no estimate, a winner of rows at
+ * other extents whose gain over the default of its own shape is less than a twentieth leaves the
+ * default of this one to serve: that is made for these extents. A row of the very problem always
+ * serves. */
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err);
 /* The same among the winners of the source, with a cold L2, which are read as far as they matter
