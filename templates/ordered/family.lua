@@ -135,7 +135,7 @@ local grids = {
     { bytes = 2 * MiB, block = 128, unroll = 8, per_sm = 1 },
     { bytes = 4 * MiB, block = 256, unroll = 8, per_sm = 1 },
     { bytes = 16 * MiB, block = 256, unroll = 4, per_sm = 4 },
-    { bytes = math.huge, block = 512, unroll = 2, narrow_unroll = 8, per_sm = 32 },
+    { bytes = math.huge, block = 512, unroll = 2, narrow_unroll = 4, resident = 1024, per_sm = 2 },
 }
 
 local function resident_of(c, p, d)
@@ -164,7 +164,7 @@ function family.default(p, d)
         unroll = p.dtype.bytes < 4 and row.narrow_unroll or row.unroll, rows = 1,
         per_sm = row.per_sm,
     }
-    c.resident = resident_of(c, p, d)
+    c.resident = math.min(row.resident or d.threads_per_sm, resident_of(c, p, d))
     return c
 end
 
