@@ -7,6 +7,9 @@
 -- bounds. Each operation is an intrinsic of its own, which the compiler neither contracts nor
 -- reorders.
 --
+-- A thread adds narrow elements, f16 and bf16, and their products in f64, which has more digits than
+-- two terms of f32 and takes one addition in place of six. Others get the two terms of its sum.
+--
 -- Infinities leave NaN in `lost`, and so may numbers next to the largest: the sum alone counts then.
 local accumulator = require "lib/accumulator"
 
@@ -40,6 +43,15 @@ __device__ __forceinline__ @{c} total_of(record a)
 }
 ]]
 
+local wide = [[
+
+__device__ __forceinline__ record terms_of(double all)
+{
+    const float sum = (float)all;
+    return record{sum, (float)__dsub_rn(all, (double)sum)};
+}
+]]
+
 local letters = { f32 = { c = "float", d = "f", fma = "fmaf" }, f64 = { c = "double", d = "d", fma = "fma" } }
 
 -- The op with such an accumulator in place of its own, f32 or f64. Products of elements that are
@@ -56,7 +68,7 @@ return function(t, op)
     end
     local zero = "record{0, 0}"
     op.acc = accumulator.struct { { name, "sum" }, { name, "lost" } }
-    op.functions = functions:gsub("@{(%w+)}", letter)
+    op.functions = (functions:gsub("@{(%w+)}", letter))
     op.identity = zero
     op.map = function(x, y) return take(zero, x, y) end
     op.combine = function(a, b) return ("add_terms(%s, %s)"):format(a, b) end
@@ -64,6 +76,14 @@ return function(t, op)
         c = "record", halves = op.acc.halves, zero = zero, take = take,
         widen = function(p) return p end,
     }
+    if name == "f32" and t.dtype.bytes < 4 then
+        op.functions = op.functions .. wide
+        op.part = {
+            c = "double", halves = 2, zero = "0.0",
+            take = function(p, x, y) return ("__dadd_rn(%s, (double)(%s))"):format(p, term(x, y)) end,
+            widen = function(p) return ("terms_of(%s)"):format(p) end,
+        }
+    end
     op.finalize = function(a, count) return finalize(("total_of(%s)"):format(a), count) end
     if resume then
         op.resume = function(r) return ("record{%s, 0}"):format(resume(r)) end
