@@ -24,7 +24,7 @@ enum {
     UNSIGNED_SHIFT = 128, /* so that values around 0 have no sign */
     POWERS_MAX = 60,      /* of two, in a float product: any part of it is far from overflow */
     RARE = 64,
-    CANCEL_GROUP = 1024, /* elements of exact sums of which two cancel */
+    CANCEL_GROUP = 1 << 16, /* elements of exact sums of which two cancel */
 };
 
 /* SplitMix64 (Steele, Lea, Flood, 2014), as a function of the index. */
