@@ -19,7 +19,8 @@ __device__ __forceinline__ value load_near(const element *from)
 }
 
 // `wide` lanes take `count` elements side by side@{indexed and ", the first of which has the index `origin`" or ""}: the share of that one of them. Loads
-// are aligned: from body up to stop.
+// are aligned: from body up to stop. A lane has UNROLL of them in flight.
+template <u32 UNROLL>
 __device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""},
                                                   u32 rank, u32 wide@{given.parameter})
 {

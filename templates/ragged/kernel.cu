@@ -32,7 +32,7 @@
 //@ else
 // one after the other. What a stretch has of a segment that crosses its ends is an edge. A block
 // combines the edges of its warps; those of several blocks meet in scratch, where the last of them
-// to come combines them in the order of the blocks.
+// to come combines them in the order of the blocks. Segments of one length are taken by number.
 //@ end
 //
 // The search needs the work before a segment. Offsets that do not decrease have it in them. Whether
@@ -73,11 +73,11 @@ static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "")
 //@ include "ragged/elements.cu"
 //@ include "ragged/blocks.cu"
 //@ include "ragged/stretch.cu"
-// Makes all results, by one block: offsets decrease, and what was dealt does not hold.
+//@ if whole then
+// Makes the result, by one block: offsets decrease, and what was dealt does not hold.
 __device__ __forceinline__ void reduce_slowly(const element *input, const segments &s,
                                               @{result.c} *output@{given.parameter})
 {
-//@ if whole then
     accumulator a = @{op.identity};
     u64 before = 0;
     for (u64 i = 0; i < s.count; i++) {
@@ -96,7 +96,14 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
     a = reduce_block(a@{given.argument});
     if (threadIdx.x == 0) finish(output, 0, a, before@{given.argument});
 //@ else
-    for (u64 i = threadIdx.x / 32; i < s.count; i += WARPS) {
+// Makes results of every step-th of the segments [i, end), by a warp: offsets decrease, and what was
+// dealt does not hold.
+__device__ __forceinline__ void reduce_slowly(const element *input, const segments &s, u64 i,
+                                              u64 end, u32 step,
+                                              @{result.c} *output@{given.parameter})
+{
+#pragma unroll 1
+    for (; i < end; i += step) {
         const segment one = segment_of(s, i);
         const element *const from = input + one.offset;
         accumulator a = @{op.identity};
@@ -114,6 +121,9 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
 //@ end
 }
 
+//@ if not whole then
+//@     include "ragged/even.cu"
+//@ end
 // A block's part of the work.
 //@ if whole then
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s,
@@ -156,13 +166,21 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
 //@ else
 // PACKED: offsets say where segments begin and end.
 template <bool PACKED>
-__device__ __forceinline__ void reduce_all(const element *input, const segments &s,
-                                           @{result.c} *output, void *scratch@{given.parameter})
+__device__ __forceinline__ void reduce_all(const element *input, segments s, @{result.c} *output,
+                                           void *scratch@{given.parameter})
 {
     if (s.count == 0) return;
-    const deal d = deal_of(s, scratch);
+    if (PACKED) s.end = s.arrays = 0;  // as it is
+    segment one = {0, 0, false};
+    deal d;
+    const u32 team = PACKED ? team_up(one, d, s) : 0;
+    if (!PACKED) d = deal_of(s, scratch);
+    if (team > 1 || (team == 1 && are_long(s.count, d))) {
+        reduce_even(s, team, one, input, output@{given.argument});
+        return;
+    }
     const u64 span = d.stretch * WARPS, blocks = (d.total + span - 1) / span;
-    if (blockIdx.x >= blocks) return;
+    if (team == 0 && blockIdx.x >= blocks) return;
     const u32 thread = threadIdx.x, warp = thread / 32;
     __shared__ edge edges[2 * WARPS];
     __shared__ chain chains[2];
@@ -170,7 +188,11 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     if (thread < 2) chains[thread].complete = false;
     __syncthreads();
     stretch mine;
-    bool falls = begin_stretch(mine, s, d, scratch);
+    bool falls = false;
+    if (team)
+        share_evenly(mine, s, d);
+    else
+        falls = begin_stretch(mine, s, d, scratch);
     if (PACKED) {
         __shared__ packed packs[WARPS];
         if (!falls)
@@ -178,6 +200,10 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     } else {
         __shared__ unsigned char order[WARPS][32];
         reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
+    }
+    if (team) {
+        if (falls) reduce_slowly(input, s, mine.first, mine.last + 1, 1, output@{given.argument});
+        return;
     }
     u32 decrease = __syncthreads_or(falls);
     falls = warp == 0 && meet(edges, chains, span, blocks, scratch, output@{given.argument});
@@ -200,7 +226,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     if (!redoes) return;
     // Segments whose parts did not all come have left counters.
     for (u32 block = thread; block < blocks; block += BLOCK) *counter_of(scratch, block) = 0;
-    reduce_slowly(input, s, output@{given.argument});
+    reduce_slowly(input, s, warp, s.count, WARPS, output@{given.argument});
 }
 //@ end
 

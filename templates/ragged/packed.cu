@@ -132,7 +132,7 @@ __device__ __forceinline__ void reduce_several(const stretch &mine, const deal &
         const u64 before = offset[r] - d.origin + (number + r) * COST;
         const u64 low = elements_before(mine.from, before, count);
         const u64 high = elements_before(mine.to, before, count);
-        accumulator a = reduce_run(input + offset[r] + low, high - low@{indexed and ", low" or ""}, lane & (wide - 1),
+        accumulator a = reduce_run<UNROLL>(input + offset[r] + low, high - low@{indexed and ", low" or ""}, lane & (wide - 1),
                                    wide@{given.argument});
 //@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
         if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});

@@ -104,7 +104,7 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
             const u64 low = elements_before(mine.from, begin, n);
             const u64 high = elements_before(mine.to, begin, n);
 //@ local index = indexed and (whole and ", begin - (base + whose) * COST + low" or ", low") or ""
-            const accumulator share = reduce_run(from + low, high - low@{index}, lane, 32@{given.argument});
+            const accumulator share = reduce_run<UNROLL>(from + low, high - low@{index}, lane, 32@{given.argument});
 //@ if whole then
             a = combine(a, share@{given.argument});
 //@ else

@@ -124,6 +124,18 @@ static void draw_tables(uint64_t elements, bool once) {
     }
 }
 
+/* One after the other, of one length; `falls`: but for one offset, which decreases. */
+static void set_equal(uint64_t count, uint64_t length, bool falls) {
+    now.kind = EQUAL;
+    now.form = OFFSETS;
+    now.wide = draw(2);
+    now.count = count;
+    now.elements = count * length;
+    for (uint64_t i = 0; i <= count; i++) now.begin[i] = i * length;
+    if (falls) now.begin[1 + draw(count)] = draw(now.elements + 1);
+    for (uint64_t i = 0; i < count; i++) now.end[i] = now.begin[i + 1];
+}
+
 static redtune_status upload_table(const uint64_t *offsets, uint64_t count, rdt_buffer *out) {
     static uint32_t narrow[SEGMENTS_MAX + 1];
     const size_t bytes = count * (now.wide ? sizeof *offsets : sizeof *narrow);
@@ -350,8 +362,31 @@ static void tables_of_every_kind_are_right(void) {
     }
 }
 
+/* Few that several warps take together, and many, with an offset that decreases between those that
+ * blocks look at. */
+static void segments_of_one_length_are_right(void) {
+    static const struct {
+        uint64_t count, length;
+    } tables[] = {{4, 3000}, {7, 1600}, {14, 801}, {28, 400}, {56, 211}, {900, 13}, {3000, 4}};
+    if (!gpu.context) SKIP("there is no GPU");
+    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
+    rdt_test_data *data = NULL;
+    subject self;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    for (size_t i = 0; i < 10 * (sizeof tables / sizeof *tables) && !check_state.failed; i++) {
+        const size_t k = i % (sizeof tables / sizeof *tables);
+        set_equal(tables[k].count, tables[k].length, i >= 5 * (sizeof tables / sizeof *tables));
+        check_tables(&self, data);
+    }
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(segments_of_one_length_are_right),
         FACT(tables_of_every_kind_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
