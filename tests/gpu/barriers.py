@@ -30,10 +30,12 @@ def unguarded(code):
 
 
 def disassemble(nvdisasm, cubin):
+    """The text, or None and what nvdisasm said."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        return subprocess.run([nvdisasm, "-c", file.name], capture_output=True, text=True, check=True).stdout
+        run = subprocess.run([nvdisasm, "-c", file.name], capture_output=True, text=True, check=False)
+        return (run.stdout, "") if run.returncode == 0 else (None, run.stderr.strip())
 
 
 def main():
@@ -46,12 +48,16 @@ def main():
     rows = sqlite3.connect(sys.argv[1]).execute("SELECT key, content FROM kernel WHERE ptx = 0").fetchall()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         codes = list(pool.map(lambda row: disassemble(nvdisasm, row[1]), rows))
-    found = [(key, count) for (key, _), code in zip(rows, codes) if (count := unguarded(code))]
+    unread = [(key, said) for (key, _), (code, said) in zip(rows, codes) if code is None]
+    read = [(key, code) for (key, _), (code, _) in zip(rows, codes) if code is not None]
+    found = [(key, count) for key, code in read if (count := unguarded(code))]
+    for key, said in unread[:3]:
+        print(f"{key}: nvdisasm cannot read it: {said}")
     for key, count in found[:10]:
         print(f"{key}: {count} barriers behind a YIELD without a WARPSYNC")
-    waiting = sum(" YIELD " in code for code in codes)
-    print(f"{len(found)} of {len(rows)} kernels have such barriers, {waiting} have a YIELD")
-    return 1 if found or not rows else 0
+    waiting = sum(" YIELD " in code for _, code in read)
+    print(f"{len(found)} of {len(read)} kernels have such barriers, {waiting} have a YIELD; {len(unread)} were not read")
+    return 1 if found or not read else 0
 
 
 if __name__ == "__main__":
