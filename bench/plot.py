@@ -42,7 +42,7 @@ def draw(race, dtype, out):
     matplotlib.rcParams.update({"svg.hashsalt": "redtune", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+    figure, panels = pyplot.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
     for panel, (axis, title) in zip(panels, AXES):
         shapes = sorted(race[axis], key=lambda shape: shape[0] / shape[1])
         for label, names, style in SERIES:
@@ -59,7 +59,8 @@ def draw(race, dtype, out):
         panel.grid(axis="y", color="#dddddd", linewidth=0.6)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("time over reading the bytes")
-    panels[0].legend(frameon=False, fontsize=8, loc="upper left")
+    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=8, ncols=len(SERIES),
+                  loc="outside upper center")
     figure.savefig(out, metadata={"Date": None, "Creator": None})
 
 
