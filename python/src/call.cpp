@@ -115,17 +115,13 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
 void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
                    nb::handle parameters, CUstream_st *stream) {
     redtune *rt = runtime_get(x.device);
-    redtune_error err;
-    redtune_status status;
     const bool simple = !y && what.op->outputs == 1 && parameters.is_none();
     redtune_operands operands = {};
     if (!simple) operands = operands_of(what, x, y, out, parameters);
-    {
-        nb::gil_scoped_release release; // the first call of a problem compiles its kernel
-        status = simple ? redtune_reduce(rt, &what.problem, x.data, out.view[0].data, stream, &err)
-                        : redtune_run(rt, &what.problem, &operands, stream, &err);
-    }
-    check(status, err);
+    call_without_gil([&](redtune_error *err) { // the first call of a problem compiles its kernel
+        return simple ? redtune_reduce(rt, &what.problem, x.data, out.view[0].data, stream, err)
+                      : redtune_run(rt, &what.problem, &operands, stream, err);
+    });
 }
 
 void refuse_gradients(const array &in, nb::handle x) {

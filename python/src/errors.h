@@ -20,5 +20,16 @@ inline void check(redtune_status status, const redtune_error &err) {
     if (status) fail_status(err);
 }
 
+// Calls what fills in an error, without the GIL, and raises what it fails with.
+template <class Call> void call_without_gil(Call call) {
+    redtune_error err;
+    redtune_status status;
+    {
+        nb::gil_scoped_release release;
+        status = call(&err);
+    }
+    check(status, err);
+}
+
 // redtune.Error, a RuntimeError with the attributes status and code.
 void errors_add(nb::module_ &module);

@@ -33,14 +33,9 @@ struct plan {
 };
 
 void run_operands(plan &self, const redtune_operands &operands, CUstream_st *stream) {
-    redtune_error err;
-    redtune_status status;
     if (!self.own) fail(PyExc_RuntimeError, "cannot run the plan: the program ends");
-    {
-        nb::gil_scoped_release release;
-        status = redtune_plan_run(self.own, &operands, stream, &err);
-    }
-    check(status, err);
+    call_without_gil(
+        [&](redtune_error *err) { return redtune_plan_run(self.own, &operands, stream, err); });
 }
 
 plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims, nb::handle out,
@@ -74,13 +69,8 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     std::string text = config.is_none() ? "" : nb::cast<std::string>(config);
     problem.config = config.is_none() ? nullptr : text.c_str();
     redtune *rt = runtime_get(self->x.device);
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_plan_create(rt, &problem, &self->own, &err);
-    }
-    check(status, err);
+    call_without_gil(
+        [&](redtune_error *err) { return redtune_plan_create(rt, &problem, &self->own, err); });
     live.insert(self.get());
     return self.release();
 }

@@ -50,13 +50,9 @@ int64_t count_of(const array &begin, const array *end) {
 void run(const reduction &what, const array &x, const redtune_segments &segments,
          CUstream_st *stream) {
     redtune *rt = runtime_get(x.device);
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_run_segments(rt, &what.problem, &segments, stream, &err);
-    }
-    check(status, err);
+    call_without_gil([&](redtune_error *err) {
+        return redtune_run_segments(rt, &what.problem, &segments, stream, err);
+    });
 }
 
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,

@@ -50,13 +50,7 @@ redtune_team *opened(const team &self) {
 
 nb::bytes make_id() {
     redtune_team_id id;
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_team_make_id(&id, &err);
-    }
-    check(status, err);
+    call_without_gil([&](redtune_error *err) { return redtune_team_make_id(&id, err); });
     return nb::bytes(id.bytes, sizeof id.bytes);
 }
 
@@ -73,27 +67,17 @@ team *make_team(int device, nb::handle id, int ranks, int rank, double wait_s, u
     }
     self->rt = runtime_get(device);
     self->device = device;
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release; // waits for the other ranks
-        status = redtune_team_join(self->rt, id.is_none() ? nullptr : &own, ranks, rank, &options,
-                                   &self->own, &err);
-    }
-    check(status, err);
+    const redtune_team_id *known = id.is_none() ? nullptr : &own;
+    call_without_gil([&](redtune_error *err) { // waits for the other ranks
+        return redtune_team_join(self->rt, known, ranks, rank, &options, &self->own, err);
+    });
     live.insert(self.get());
     return self.release();
 }
 
 void connect(team &self) {
     redtune_team *own = opened(self);
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_team_connect(&own, 1, &err);
-    }
-    check(status, err);
+    call_without_gil([&](redtune_error *err) { return redtune_team_connect(&own, 1, err); });
 }
 
 nb::tuple info_of(const team &self) {
@@ -120,16 +104,13 @@ redtune_plan *plan_for(team &self, const redtune_problem &problem, bool may_make
     if (!may_make)
         fail(PyExc_RuntimeError, "cannot reduce by the team for the first time while a graph is "
                                  "captured: call it once before");
-    redtune_error err;
     redtune_plan *made = nullptr;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_plan_create(self.rt, &problem, &made, &err);
-        if (!status) status = redtune_team_prepare(made, &err);
-    }
-    if (status) redtune_plan_destroy(made);
-    check(status, err);
+    call_without_gil([&](redtune_error *err) {
+        redtune_status status = redtune_plan_create(self.rt, &problem, &made, err);
+        if (!status) status = redtune_team_prepare(made, err);
+        if (status) redtune_plan_destroy(made);
+        return status;
+    });
     self.plans.push_back({key, made});
     return made;
 }
@@ -166,13 +147,8 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     redtune_operands operands = operands_of(what, in, other, results, parameters);
     put_extents(what.problem, &operands);
     CUstream_st *on = stream_of(in, x, stream);
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_team_run(plan, own, &operands, first, on, &err);
-    }
-    check(status, err);
+    call_without_gil(
+        [&](redtune_error *err) { return redtune_team_run(plan, own, &operands, first, on, err); });
     return results.get(what, in, out);
 }
 
@@ -186,13 +162,9 @@ nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handl
     check_place(self, *its.first);
     redtune_plan *plan = plan_for(self, its.what.problem, may_make);
     CUstream_st *on = stream_of(*its.first, its.like, stream);
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_team_run_segments(plan, own, &its.segments, first, on, &err);
-    }
-    check(status, err);
+    call_without_gil([&](redtune_error *err) {
+        return redtune_team_run_segments(plan, own, &its.segments, first, on, err);
+    });
     return its.results.get(its.what, *its.first, out);
 }
 
@@ -216,13 +188,9 @@ void check_team(team &self) {
 
 void wait(team &self, uintptr_t stream, double limit_s) {
     redtune_team *own = opened(self);
-    redtune_error err;
-    redtune_status status;
-    {
-        nb::gil_scoped_release release;
-        status = redtune_team_wait(own, reinterpret_cast<CUstream_st *>(stream), limit_s, &err);
-    }
-    check(status, err);
+    call_without_gil([&](redtune_error *err) {
+        return redtune_team_wait(own, reinterpret_cast<CUstream_st *>(stream), limit_s, err);
+    });
 }
 
 } // namespace
