@@ -190,7 +190,7 @@ static int run_explain(const rdt_options *options) {
         return rdt_message_fail(&err);
     if (several) {
         if (rdt_device_list_all(options->device, &devices, &err) ||
-            rdt_team_way_find(options, &team, &err))
+            rdt_team_way_find(options, &devices, &team, &err))
             return rdt_message_fail(&err);
         question.device = devices.name[0];
     }

@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include "cli/device.h"
 #include "cli/message.h"
 
 /* Held until all threads are there: one that cannot be had would leave the others waiting. */
@@ -74,23 +73,21 @@ static redtune_status connect_all(member *members, size_t count, redtune_team_in
     return status;
 }
 
-redtune_status rdt_team_way_find(const rdt_options *options, redtune_team_info *out,
-                                 redtune_error *err) {
+redtune_status rdt_team_way_find(const rdt_options *options, const rdt_device_list *devices,
+                                 redtune_team_info *out, redtune_error *err) {
     member members[RDT_DEVICES_MAX] = {{0}};
-    rdt_device_list devices;
-    redtune_status status = rdt_device_list_all(options->device, &devices, err);
-    if (!status && devices.count < 2)
-        status = rdt_message_set(err, REDTUNE_INVALID, 0,
-                                 "cannot say how a team sends: there is one GPU; leave --device %s "
-                                 "out",
-                                 options->device);
-    if (status) return status;
-    for (size_t i = 0; !status && i < devices.count; i++)
+    redtune_status status = REDTUNE_OK;
+    if (devices->count < 2)
+        return rdt_message_set(
+            err, REDTUNE_INVALID, 0,
+            "cannot say how a team sends: there is one GPU; leave --device %s out",
+            options->device);
+    for (size_t i = 0; !status && i < devices->count; i++)
         status =
-            rdt_device_open(options, devices.name[i], rdt_message_log, NULL, &members[i].rt, err);
-    if (!status) status = join_all(members, devices.count, err);
-    if (!status) status = connect_all(members, devices.count, out, err);
-    for (size_t i = 0; i < devices.count; i++) redtune_team_destroy(members[i].team);
-    for (size_t i = 0; i < devices.count; i++) redtune_close(members[i].rt);
+            rdt_device_open(options, devices->name[i], rdt_message_log, NULL, &members[i].rt, err);
+    if (!status) status = join_all(members, devices->count, err);
+    if (!status) status = connect_all(members, devices->count, out, err);
+    for (size_t i = 0; i < devices->count; i++) redtune_team_destroy(members[i].team);
+    for (size_t i = 0; i < devices->count; i++) redtune_close(members[i].rt);
     return status;
 }
