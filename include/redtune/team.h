@@ -21,7 +21,8 @@ typedef struct redtune_team_options {
     /* Seconds that a call waits for NCCL where the communicator is one that does not block; 0: 30.
      */
     double wait_s;
-    /* The most results that a run makes; 0: 4096. Each takes 64 bytes for each rank, on each. */
+    /* The most results of a run that go by messages; 0: 4096. Each takes 64 bytes for each rank, on
+     * each. More are NCCL's to reduce, where it can (docs/teams.md), else they are refused. */
     uint64_t results;
     uint64_t reserved[6];
 } redtune_team_options;

@@ -58,7 +58,8 @@ class Team:
     the others in its own way, such as mpi4py's bcast; this rank's number, and how many there are.
     device: the number of this rank's GPU; None: torch's current one, else 0.
     wait: seconds that a run waits for other ranks where messages go through peer memory.
-    results: the most results of a run along axes; None: 4096.
+    results: the most results of a run that go by messages; None: 4096. More are NCCL's to reduce,
+        where the op is one of its own (docs/teams.md).
     connect: ranks of one host send through each other's memory where that is measured to be faster.
 
     Making it waits for all ranks. Runs of a team count among the collective calls of the process:

@@ -13,7 +13,7 @@
 #include "base/library.h"
 
 typedef int nccl_result; /* ncclResult_t */
-enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7, NCCL_INT8 = 0 };
+enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
 enum { VERSION_LEAST = 21000 };
 
 typedef struct entries {
@@ -32,6 +32,8 @@ typedef struct entries {
     nccl_result (*group_start)(void);
     nccl_result (*group_end)(void);
     nccl_result (*all_gather)(const void *from, void *to, size_t count, int dtype,
+                              struct ncclComm *comm, CUstream stream);
+    nccl_result (*all_reduce)(const void *from, void *to, size_t count, int dtype, int op,
                               struct ncclComm *comm, CUstream stream);
     nccl_result (*send)(const void *from, size_t count, int dtype, int peer, struct ncclComm *comm,
                         CUstream stream);
@@ -56,6 +58,7 @@ static const rdt_library_symbol symbols[] = {
     ENTRY(group_start, "ncclGroupStart", false),
     ENTRY(group_end, "ncclGroupEnd", false),
     ENTRY(all_gather, "ncclAllGather", false),
+    ENTRY(all_reduce, "ncclAllReduce", false),
     ENTRY(send, "ncclSend", false),
     ENTRY(receive, "ncclRecv", false),
 };
@@ -192,9 +195,9 @@ static nccl_result exchange(const rdt_nccl *nccl, struct ncclComm *comm, const v
     if (rc) return rc;
     for (int i = 0; i < place.ranks && (!rc || rc == NCCL_IN_PROGRESS); i++) {
         if (i == place.rank) continue;
-        rc = nccl->call.send(own, bytes, NCCL_INT8, i, comm, stream);
+        rc = nccl->call.send(own, bytes, RDT_NCCL_I8, i, comm, stream);
         if (!rc || rc == NCCL_IN_PROGRESS)
-            rc = nccl->call.receive(all + (size_t)i * bytes, bytes, NCCL_INT8, i, comm, stream);
+            rc = nccl->call.receive(all + (size_t)i * bytes, bytes, RDT_NCCL_I8, i, comm, stream);
     }
     nccl_result ended = nccl->call.group_end();
     return rc && rc != NCCL_IN_PROGRESS ? rc : ended;
@@ -207,8 +210,17 @@ redtune_status rdt_nccl_gather(const rdt_nccl *nccl, struct ncclComm *comm, CUde
     const void *const own = all + (size_t)place.rank * bytes;
     nccl_result rc = nccl->one_by_one
                          ? exchange(nccl, comm, own, all, bytes, place, stream)
-                         : nccl->call.all_gather(own, all, bytes, NCCL_INT8, comm, stream);
+                         : nccl->call.all_gather(own, all, bytes, RDT_NCCL_I8, comm, stream);
     return check_result(nccl, comm, rc, "gather what the ranks have", err);
+}
+
+redtune_status rdt_nccl_reduce(const rdt_nccl *nccl, struct ncclComm *comm,
+                               rdt_nccl_reduction reduction, CUdeviceptr values, size_t count,
+                               CUstream stream, redtune_error *err) {
+    void *const own = (void *)(uintptr_t)values;
+    nccl_result rc = nccl->call.all_reduce(own, own, count, (int)reduction.type, (int)reduction.op,
+                                           comm, stream);
+    return check_result(nccl, comm, rc, "reduce what the ranks have", err);
 }
 
 redtune_status rdt_nccl_settle(const rdt_nccl *nccl, struct ncclComm *comm, double limit_s,

@@ -1,6 +1,7 @@
 /* NCCL: the entry points that a team needs, of the library that made the caller's communicator. */
 #pragma once
 
+#include <stdbool.h>
 #include "gpu/driver.h"
 
 struct ncclComm;
@@ -44,6 +45,36 @@ redtune_status rdt_nccl_end_group(const rdt_nccl *nccl, redtune_error *err);
 redtune_status rdt_nccl_gather(const rdt_nccl *nccl, struct ncclComm *comm, CUdeviceptr messages,
                                size_t bytes, rdt_nccl_place place, CUstream stream,
                                redtune_error *err);
+
+/* ncclRedOp_t and ncclDataType_t. */
+typedef enum rdt_nccl_op {
+    RDT_NCCL_SUM = 0,
+    RDT_NCCL_PROD = 1,
+    RDT_NCCL_MAX = 2,
+    RDT_NCCL_MIN = 3
+} rdt_nccl_op;
+
+typedef enum rdt_nccl_type {
+    RDT_NCCL_I8 = 0,
+    RDT_NCCL_U8 = 1,
+    RDT_NCCL_I32 = 2,
+    RDT_NCCL_U32 = 3,
+    RDT_NCCL_I64 = 4,
+    RDT_NCCL_U64 = 5,
+    RDT_NCCL_F32 = 7,
+    RDT_NCCL_F64 = 8
+} rdt_nccl_type;
+
+typedef struct rdt_nccl_reduction {
+    rdt_nccl_op op;
+    rdt_nccl_type type;
+} rdt_nccl_reduction;
+
+/* The `count` values of each rank become those of all ranks together, the same bits on each.
+ * Asynchronous, as a gather is. */
+redtune_status rdt_nccl_reduce(const rdt_nccl *nccl, struct ncclComm *comm,
+                               rdt_nccl_reduction reduction, CUdeviceptr values, size_t count,
+                               CUstream stream, redtune_error *err);
 /* Waits until what was asked of the communicator is on its stream, at most so long. */
 redtune_status rdt_nccl_settle(const rdt_nccl *nccl, struct ncclComm *comm, double limit_s,
                                redtune_error *err);

@@ -1,6 +1,8 @@
 /* Facts about teams along an axis: each rank has a part of every row or column, and each gets all
  * results, whatever the parts and where a rank's memory has its elements. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <stdlib.h>
 #include "check.h"
 #include "crew.h"
 #include "order_reference.h"
@@ -231,121 +233,87 @@ static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
     check_shape(&problem, 2, 3500, 1, true);
 }
 
-/* ---- segments -------------------------------------------------------------------------------- */
+/* ---- more results than there is room for ----------------------------------------------------- */
 
-enum { SEGMENTS = 40, LONGEST = 60 };
-
-/* Offsets into a rank's elements, and elements that are integers. */
-typedef struct ragged {
-    uint64_t offset[CREW_MAX][SEGMENTS + 1];
-    int32_t element[CREW_MAX][SEGMENTS * LONGEST];
-} ragged;
-
-static void fill_ragged(ragged *self) {
+/* The ranks' teams with room for so many results, in place of those that they have; 0: back. */
+static void change_room(uint64_t results) {
+    static redtune_team *usual[CREW_MAX];
+    const redtune_team_options options = {.results = results};
     for (int r = 0; r < all.size; r++) {
-        for (int s = 0; s < SEGMENTS; s++)
-            self->offset[r][s + 1] = self->offset[r][s] + (draw(3) ? draw(LONGEST) : 0);
-        for (uint64_t e = 0; e < self->offset[r][SEGMENTS]; e++)
-            self->element[r][e] = (int32_t)draw(1000000) - 500000;
-        CHECK_OK(crew_write(&all, r, all.rank[r].input[0].address, self->element[r],
-                            self->offset[r][SEGMENTS] * sizeof(int32_t), &err),
-                 err);
-        CHECK_OK(crew_write(&all, r, all.rank[r].input[1].address, self->offset[r],
-                            sizeof self->offset[r], &err),
-                 err);
+        crew_rank *rank = &all.rank[r];
+        if (results) usual[r] = rank->team;
+        if (!results) redtune_team_destroy(rank->team);
+        if (!results)
+            rank->team = usual[r];
+        else
+            CHECK_OK(redtune_team_create(rank->rt, rank->comm, &options, &rank->team, &err), err);
     }
 }
 
-static void run_ragged(const ragged *self, redtune_op op, redtune_segmented segmented) {
-    redtune_segments segments[CREW_MAX];
-    redtune_team_call calls[CREW_MAX] = {{0}};
-    redtune_plan *plans[CREW_MAX] = {NULL};
-    const redtune_problem problem = {
-        .op = op, .dtype = REDTUNE_I32, .count = LONGEST / 2, .segmented = segmented};
-    uint64_t first = 0;
-    for (int r = 0; r < all.size; r++) {
-        const crew_rank *rank = &all.rank[r];
-        CHECK_OK(redtune_plan_create(rank->rt, &problem, &plans[r], &err), err);
-        segments[r] = (redtune_segments){.d_in = pointer_to(rank->input[0].address),
-                                         .count = SEGMENTS,
-                                         .d_begin = pointer_to(rank->input[1].address),
-                                         .d_out = {pointer_to(rank->output[0].address)}};
-        calls[r] = (redtune_team_call){.plan = plans[r],
-                                       .team = rank->team,
-                                       .first_index = first,
-                                       .stream = rank->stream,
-                                       .segments = &segments[r]};
-        first += self->offset[r][SEGMENTS];
-    }
-    CHECK_OK(redtune_team_run_all(calls, (size_t)all.size, &err), err);
-    for (int r = 0; r < all.size; r++)
-        CHECK_OK(redtune_team_wait(all.rank[r].team, all.rank[r].stream, 20, &err), err);
-    for (int r = 0; r < all.size; r++) redtune_plan_destroy(plans[r]);
-}
-
-static void check_ragged(const int64_t *wanted, size_t count) {
-    int64_t got[SEGMENTS];
-    for (int r = 0; r < all.size; r++) {
-        CHECK_OK(crew_read(&all, r, got, all.rank[r].output[0].address, count * sizeof *got, &err),
-                 err);
-        for (size_t s = 0; s < count; s++) CHECK_INT(got[s], wanted[s]);
-    }
-}
-
-static void segments_have_their_results_on_every_rank(void) {
+static void results_beyond_the_room_are_reduced_by_nccl(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype;
+    } reduced[] = {{REDTUNE_SUM, REDTUNE_F32},         {REDTUNE_SUM, REDTUNE_F64},
+                   {REDTUNE_SUM, REDTUNE_I8},          {REDTUNE_SUMSQ, REDTUNE_F32},
+                   {REDTUNE_SUMABS, REDTUNE_F64},      {REDTUNE_PROD, REDTUNE_U32},
+                   {REDTUNE_MIN, REDTUNE_I32},         {REDTUNE_MIN, REDTUNE_U8},
+                   {REDTUNE_MAX, REDTUNE_I8},          {REDTUNE_MAX, REDTUNE_U64},
+                   {REDTUNE_NONZEROS, REDTUNE_F16},    {REDTUNE_NANS, REDTUNE_BF16},
+                   {REDTUNE_ANY, REDTUNE_F32},         {REDTUNE_ALL, REDTUNE_I32},
+                   {REDTUNE_NONFINITE, REDTUNE_F16},   {REDTUNE_DOT, REDTUNE_F32},
+                   {REDTUNE_SQEUCLIDEAN, REDTUNE_F64}, {REDTUNE_CITYBLOCK, REDTUNE_F32},
+                   {REDTUNE_MISMATCHES, REDTUNE_F32},  {REDTUNE_SUM, REDTUNE_BF16}};
+    const size_t count = sizeof reduced / sizeof *reduced;
     if (!all.size) SKIP("there is no GPU, or no NCCL");
-    static ragged self;
-    int64_t sums[SEGMENTS] = {0}, greatest = -1, at = 0;
-    int32_t best = INT32_MIN;
-    fill_ragged(&self);
-    for (int r = 0; r < all.size; r++)
-        for (int s = 0; s < SEGMENTS; s++)
-            for (uint64_t e = self.offset[r][s]; e < self.offset[r][s + 1]; e++, at++) {
-                sums[s] += self.element[r][e];
-                if (self.element[r][e] > best) {
-                    best = self.element[r][e];
-                    greatest = at;
-                }
-            }
-    run_ragged(&self, REDTUNE_SUM, REDTUNE_SEGMENTED_EACH);
-    if (!check_state.failed) check_ragged(sums, SEGMENTS);
-    if (!check_state.failed) run_ragged(&self, REDTUNE_ARGMAX, REDTUNE_SEGMENTED_ALL);
-    if (!check_state.failed) check_ragged(&greatest, 1);
+    const size_t step = is_simulated() ? 4 : 1;
+    change_room(7);
+    for (size_t i = 0; i < count && !check_state.failed; i += step) {
+        if (!subject_is_of_part(i / step + 1)) continue;
+        const redtune_problem problem = {.op = reduced[i].op, .dtype = reduced[i].dtype};
+        if (i % 2)
+            check_shape(&problem, 1, 60, 33, false);
+        else
+            check_shape(&problem, 200, 7, 1, false);
+    }
+    change_room(0);
 }
 
-static void list_of_each_rank_has_one_result(void) {
+/* Eight results of the first rank's, where there is room for seven. */
+static void refuse_rows(redtune_problem problem, redtune_status status, const char *text) {
+    const crew_rank *rank = &all.rank[0];
+    redtune_plan *plan = NULL;
+    problem.count = 1;
+    problem.outer = 8;
+    const redtune_operands rows = {.d_in = {pointer_to(rank->input[0].address)},
+                                   .d_out = {pointer_to(rank->output[0].address)},
+                                   .count = 1,
+                                   .outer = 8};
+    CHECK_OK(redtune_plan_create(rank->rt, &problem, &plan, &err), err);
+    CHECK_FAILS(redtune_team_run(plan, rank->team, &rows, 0, rank->stream, &err), status, err,
+                text);
+    redtune_plan_destroy(plan);
+}
+
+static void results_that_nccl_cannot_reduce_are_refused(void) {
+    static const redtune_problem refused[] = {
+        {.op = REDTUNE_MEAN, .dtype = REDTUNE_F32},
+        {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_I32},
+        {.op = REDTUNE_MAX, .dtype = REDTUNE_F32},                        /* NCCL leaves out NaN */
+        {.op = REDTUNE_SUM, .dtype = REDTUNE_F16, .result = REDTUNE_F16}, /* rounded twice */
+        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED},
+        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED}};
     if (!all.size) SKIP("there is no GPU, or no NCCL");
-    const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const redtune_problem problem = {
-        .op = REDTUNE_NORM2, .dtype = REDTUNE_F32, .segmented = REDTUNE_SEGMENTED_ALL};
-    redtune_list *lists[CREW_MAX] = {NULL};
-    redtune_plan *plans[CREW_MAX] = {NULL};
-    redtune_segments segments[CREW_MAX];
-    redtune_team_call calls[CREW_MAX] = {{0}};
-    int elements = 0;
-    for (int r = 0; r < all.size; r++) {
-        const crew_rank *rank = &all.rank[r];
-        const void *arrays[2] = {pointer_to(rank->input[0].address),
-                                 pointer_to(rank->input[0].address + 4)};
-        const uint64_t counts[2] = {8, (uint64_t)r};
-        CHECK_OK(crew_write(&all, r, rank->input[0].address, ones, sizeof ones, &err), err);
-        CHECK_OK(redtune_plan_create(rank->rt, &problem, &plans[r], &err), err);
-        CHECK_OK(redtune_list_create(rank->rt, REDTUNE_F32, arrays, counts, 2, &lists[r], &err),
-                 err);
-        segments[r] =
-            (redtune_segments){.list = lists[r], .d_out = {pointer_to(rank->output[0].address)}};
-        calls[r] = (redtune_team_call){
-            .plan = plans[r], .team = rank->team, .stream = rank->stream, .segments = &segments[r]};
-        elements += 8 + r;
-    }
-    CHECK_OK(redtune_team_run_all(calls, (size_t)all.size, &err), err);
-    for (int r = 0; r < all.size; r++) {
-        float got = 0;
-        CHECK_OK(crew_read(&all, r, &got, all.rank[r].output[0].address, sizeof got, &err), err);
-        CHECK(fabsf(got * got - (float)elements) < 1e-4F * (float)elements);
-        redtune_list_destroy(lists[r]);
-        redtune_plan_destroy(plans[r]);
-    }
+    change_room(7);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused && !check_state.failed; i++)
+        refuse_rows(refused[i], REDTUNE_INVALID,
+                    "cannot make 8 results by a team that has room for 7");
+    setenv("RDT_TEST_NCCL_FAILS", "ncclAllReduce", 1);
+    if (!check_state.failed && is_simulated() && all.size > 1)
+        refuse_rows((redtune_problem){.dtype = REDTUNE_F32}, REDTUNE_TEAM,
+                    "cannot reduce what the ranks have: NCCL reports");
+    unsetenv("RDT_TEST_NCCL_FAILS");
+    change_room(0);
 }
 
 int main(int argc, char **argv) {
@@ -353,8 +321,8 @@ int main(int argc, char **argv) {
         FACT(rows_have_their_results_on_every_rank),
         FACT(columns_have_their_results_on_every_rank),
         FACT(rows_in_fixed_order_have_the_bits_of_one_gpu),
-        FACT(segments_have_their_results_on_every_rank),
-        FACT(list_of_each_rank_has_one_result),
+        FACT(results_beyond_the_room_are_reduced_by_nccl),
+        FACT(results_that_nccl_cannot_reduce_are_refused),
     };
     if (crew_open(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, &err))
         fprintf(stderr, "no team: %s\n", err.message);

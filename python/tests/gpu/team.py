@@ -134,8 +134,8 @@ def race(team):
             )
 
 
-def race_rows(team):
-    """Many results: their messages by NCCL, against an all-reduce of the results themselves."""
+def race_rows(team, by_messages):
+    """Many results: reduced by NCCL, their messages by NCCL, and PyTorch's own two calls."""
     for rows in (16, 1024, 4096, 1 << 16, 1 << 20):
         x = torch.ones(rows, max(1, (1 << 22) // rows), device="cuda")
         y = torch.empty(rows, device="cuda")
@@ -148,14 +148,18 @@ def race_rows(team):
             redtune.sum(x, axis=1, out=y)
             dist.all_reduce(y)
 
-        calls = by_torch, by_both, lambda: team.reduce(x, axis=1, out=y)
+        def by_team(ranks):
+            return lambda: ranks.reduce(x, axis=1, out=y)
+
+        calls = by_torch, by_both, by_team(team), by_team(by_messages)
         times = [time_us(call)[0] for call in calls]
         local = time_us(lambda: redtune.sum(x, axis=1, out=y))[0]
         assert team.reduce(x, axis=1).sum().item() == float(x.numel()) * team.size
         if team.rank == 0:
             print(
                 f"{rows:7d} results in a graph: redtune.sum {local:7.2f} us, with all_reduce "
-                f"{times[1]:7.2f}; torch.sum and all_reduce {times[0]:7.2f}; team {times[2]:7.2f}"
+                f"{times[1]:7.2f}; torch.sum and all_reduce {times[0]:7.2f}; team {times[2]:7.2f}, "
+                f"by messages {times[3]:7.2f}"
             )
 
 
@@ -170,7 +174,7 @@ def main(backend):
     race(team)
     if backend == "nccl":
         large = redtune.Team(results=1 << 20, connect=False)
-        race_rows(large)
+        race_rows(team, large)
         torch.cuda.synchronize()
         large.close()
     torch.cuda.synchronize()

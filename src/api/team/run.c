@@ -6,11 +6,15 @@
  * writes the results. All three are one call to the workspace, so that what another thread launches
  * on the stream does not come in between.
  *
+ * More results than the team has room for are NCCL's to reduce, where it can (reduction.h): then
+ * the kernel leaves results, as a run of the plan by itself does, and nothing is joined.
+ *
  * Calls of several ranks on one thread go through each step together, since a gather may wait for
  * its other ranks until the group of gathers ends. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "api/runtime/segments.h"
+#include "api/team/reduction.h"
 #include "api/team/share.h"
 #include "base/reserved.h"
 #include "base/trace.h"
@@ -26,7 +30,9 @@ typedef struct rank_call {
     rdt_segments_run run;             /* as one of the plan by itself */
     rdt_call call;
     rdt_turn turn;
-    bool begun; /* the turn is to be ended */
+    bool begun;   /* the turn is to be ended */
+    bool reduces; /* NCCL does, and there are no messages */
+    rdt_nccl_reduction reduction;
 } rank_call;
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -59,6 +65,7 @@ redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
 /* Nothing is made within a capture: trying would end it. The context is current. */
 static redtune_status take_parts(rank_call *self, redtune_error *err) {
     bool capturing = false;
+    if (self->reduces) return REDTUNE_OK;
     self->parts = atomic_load_explicit(&self->plan->parts, memory_order_acquire);
     if (self->parts) return REDTUNE_OK;
     redtune_status status =
@@ -72,8 +79,10 @@ static redtune_status take_parts(rank_call *self, redtune_error *err) {
 
 /* ---- what is given --------------------------------------------------------------------------- */
 
-static redtune_status check_room(const rank_call *self, redtune_error *err) {
+static redtune_status find_room(rank_call *self, redtune_error *err) {
     if (self->results <= self->team->results_max) return REDTUNE_OK;
+    self->reduces = rdt_reduction_find(&self->plan->problem, &self->reduction);
+    if (self->reduces) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot make %" PRIu64 " results by a team that has room for %" PRIu64
                     ": create it with redtune_team_options.results",
@@ -128,7 +137,7 @@ static redtune_status take_call(const redtune_team_call *given, rank_call *out,
     };
     status = given->segments ? take_segments(out, given->segments, err)
                              : take_operands(out, given->operands, err);
-    return status ? status : check_room(out, err);
+    return status ? status : find_room(out, err);
 }
 
 static redtune_status check_different(const redtune_team_call *calls, size_t count,
@@ -154,7 +163,8 @@ static uint64_t bytes_of_messages(const rank_call *self) {
 
 /* The kernel of the part. What comes next is no reduction, so that nothing overlaps. */
 static redtune_status start_part(rank_call *self, redtune_error *err) {
-    const rdt_executable *executable = rdt_plan_executable(self->parts);
+    const rdt_executable *executable =
+        rdt_plan_executable(self->reduces ? self->plan : self->parts);
     const redtune_team *team = self->team;
     const rdt_context *context = team->rt->context;
     redtune_status status = REDTUNE_OK;
@@ -169,7 +179,8 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
     self->begun = true;
     rdt_operands part = self->run.operands;
     part.scratch = self->turn.scratch;
-    part.output = messages_of(self) + (CUdeviceptr)team->place.rank * bytes_of_messages(self);
+    if (!self->reduces)
+        part.output = messages_of(self) + (CUdeviceptr)team->place.rank * bytes_of_messages(self);
     part.given.first = self->first;
     return rdt_kernel_start(executable->kernel, &executable->launch, &part, self->call.stream, err);
 }
@@ -204,6 +215,9 @@ static redtune_status gather_messages(rank_call *self, redtune_error *err) {
     if (team->place.ranks == 1) return REDTUNE_OK;
     if (goes_by_peers(self))
         return sends_apart(self) ? send_to_peers(self, RDT_LINKS_SEND, err) : REDTUNE_OK;
+    if (self->reduces)
+        return rdt_nccl_reduce(team->nccl, team->comm, self->reduction, self->run.operands.output,
+                               self->results, self->call.stream, err);
     return rdt_nccl_gather(team->nccl, team->comm, messages_of(self), bytes_of_messages(self),
                            team->place, self->call.stream, err);
 }
@@ -214,7 +228,7 @@ static redtune_status join_parts(rank_call *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     if (goes_by_peers(self)) return send_to_peers(self, steps, err);
     if (team->place.ranks > 1) status = rdt_nccl_settle(team->nccl, team->comm, team->wait_s, err);
-    if (status) return status;
+    if (status || self->reduces) return status;
     return rdt_kernel_join(rdt_plan_executable(self->parts)->kernel, joining_of(self),
                            self->call.stream, err);
 }
