@@ -67,7 +67,8 @@ static_assert(sizeof(extents) == 40, "");
 //@ end
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
-//@ include "lib/chunk.cu"
+//@ include "lib/order_vectors.cu"
+//@ include "lib/order_chunks.cu"
 //@ include "lib/splits.cu"
 // Nodes of 2^span chunks, at least one.
 __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
@@ -130,24 +131,19 @@ __device__ __forceinline__ plan plan_of(const rows &all)
     return p;
 }
 
-// A warp's part of a node of a row: so many whole chunks, up to those that a warp has in a node.
-struct stretch {
-    u64 at;
-    u32 chunks;
-};
-
 __device__ __forceinline__ u64 end_of(const rows &all, u64 row)
 {
     return (u64)(all.input + row * all.pitch + all.count);
 }
 
-__device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node, u32 span)
+// This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
+__device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u32 run = (1u << span) / WARPS;
+    const u32 most = (1u << span) / WARPS;
     const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
-    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * run) * CHUNK_BYTES;
-    const u64 whole = at < end ? (end - at) / CHUNK_BYTES : 0;
-    return stretch{at, whole < run ? (u32)whole : run};
+    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
+    const u64 chunks = at < end ? (end - at + CHUNK_BYTES - 1) / CHUNK_BYTES : 0;
+    return run{at, end, chunks < most ? (u32)chunks : most};
 }
 
 // The row of the block's first node, and whether there is one.
@@ -161,21 +157,12 @@ __device__ __forceinline__ bool has_node(const plan &p)
     return @{by_rows and "p.mine.set < p.mine.sets && " or ""}p.mine.split < p.nodes;
 }
 
-// Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
-template <bool ALIGNED>
-__device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end@{given.parameter})
-{
-    if (taken == run || at >= end) return;
-    const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end@{given.argument})@{given.argument});
-    waiting = carry(waiting, a, taken++@{given.argument});
-}
-
-// Ends a node of which this thread's warp has `taken` chunks: a row that is not split is finished,
-// and the value of another node is left.
-__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row, u32 node, u32 &turn,
+// Ends a node of which the first lane has its warp's value: a row that is not split is finished, and
+// the value of another node is left.
+__device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &turn,
                                          const plan &p, u64 count, @{result.c} *output, void *scratch@{given.parameter})
 {
-    accumulator a = reduce_warps(settle(waiting, taken@{given.argument}), turn@{given.argument});
+    a = reduce_warps(a, turn@{given.argument});
     turn ^= 1;
 //@ if shared then
     if (@{is_split}) {
@@ -190,15 +177,14 @@ __device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
 template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, stretch own, u32 &turn,
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run own, u32 &turn,
                                            @{result.c} *output, void *scratch@{given.parameter})
 {
-    const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
     u64 row = first_row(p);
     u32 node = p.mine.split;
     bool is_there = has_node(p);
     vector v[UNROLL];
-    if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0@{given.argument});
+    load_first<ALIGNED>(v, own@{given.argument});
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
@@ -212,49 +198,10 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, stret
         }
 //@ end
         is_there = next_row < all.number && next_node < p.nodes;
-        stretch next = {};
-        if (is_there) next = stretch_of(all, next_row, next_node, p.span);
-//@ if by_rows then
-        // The row may end in a chunk, whose loads take the registers of the next step's.
-        const bool has_part = own.chunks < run && own.at + own.chunks * CHUNK_BYTES < end_of(all, row);
-        const bool goes_on = next.chunks > 0 && !has_part;
-//@ else
-        const bool goes_on = next.chunks > 0;
-//@ end
-        // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-        accumulator waiting = @{op.identity};
-        u32 taken = 0;
-        for (; taken < own.chunks; taken++, own.at += CHUNK_BYTES) {
-            accumulator part[STEPS];
-#pragma unroll
-            for (u32 i = 0; i < STEPS; i++) {
-                part[i] = fold_step(v@{given.argument});
-                if (i + 1 < STEPS)
-                    load_step<ALIGNED>(v, own.at, i + 1@{given.argument});
-                else if (taken + 1 < own.chunks || goes_on)
-                    load_step<ALIGNED>(v, taken + 1 < own.chunks ? own.at + CHUNK_BYTES : next.at, 0@{given.argument});
-            }
-//@ local apart, steps = 1, 8 // unroll
-//@ while apart < steps do
-//@     for i = 0, steps - 1, 2 * apart do
-            part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
-            waiting = carry(waiting, reduce_lanes(part[0]@{given.argument}), taken@{given.argument});
-        }
-//@ if by_rows then
-        if (has_part) take_part<ALIGNED>(waiting, taken, run, own.at, end_of(all, row)@{given.argument});
-        if (next.chunks > 0 && (has_part || own.chunks == 0)) load_step<ALIGNED>(v, next.at, 0@{given.argument});
-//@ else
-        // Of the last node there may be a part of a chunk: nothing comes behind it.
-        if (node == p.nodes - 1) {
-            take_part<ALIGNED>(waiting, taken, run, own.at, end_of(all, row)@{given.argument});
-            end_node(waiting, taken, row, node, turn, p, all.count, output, scratch@{given.argument});
-            return;
-        }
-//@ end
-        end_node(waiting, taken, row, node, turn, p, all.count, output, scratch@{given.argument});
+        run next = {};
+        if (is_there) next = run_of(all, next_row, next_node, p.span);
+        const accumulator a = take_run<ALIGNED>(v, own, next@{given.argument});
+        end_node(a, row, node, turn, p, all.count, output, scratch@{given.argument});
         row = next_row;
         node = next_node;
         own = next;
@@ -286,8 +233,8 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
     // What the arguments alone say is made before the kernel waits for the one before it.
     const rows all = @{by_rows and "rows{input, e.count, e.outer, e.outer_step}" or "rows{input, count, 1, 0}"};
     const plan p = plan_of(all);
-    stretch own = {};
-    if (has_node(p)) own = stretch_of(all, first_row(p), p.mine.split, p.span);
+    run own = {};
+    if (has_node(p)) own = run_of(all, first_row(p), p.mine.split, p.span);
 //@ local prefetch = ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", count, "output")) do

@@ -47,21 +47,7 @@ static_assert(sizeof(extents) == 40, "");
 
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
-//@ include "lib/chunk.cu"
-// The value of the vector that begins at that address, of which the row may have a part only.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_edge(u64 from, u64 end@{given.parameter})
-{
-    accumulator a[VEC];
-//@ for j = 0, vec - 1 do
-    const u64 at@{j} = from + @{j * dtype.bytes};
-    a[@{j}] = @{op.identity};
-//@     local y = given.inputs > 1 and ", " .. dtype.unpack("load_element_word(at" .. j .. " + given.to_second)", 0) or ""
-    if (at@{j} < end) a[@{j}] = map(@{dtype.unpack("load_element_word(at" .. j .. ")", 0)}@{y}@{given.argument});
-//@ end
-    return fold(a@{given.argument});
-}
-
+//@ include "lib/order_vectors.cu"
 // A thread's share of the chunk at that address: 2^bits loads, every LANES-th, which are taken with
 // the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
 // the value of the vector that the row has a part of.
@@ -127,7 +113,7 @@ __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 
 {
     accumulator edge = @{op.identity};
     const u64 behind = (end - from) % LOAD_BYTES;
-    if (from < end && behind > 0) edge = take_edge<ALIGNED>(end - behind, end@{given.argument});
+    if (from < end && behind > 0) edge = take_edge(end - behind, end@{given.argument});
     if (n == 1) return reduce_members(take_chunk<ALIGNED>(from, end, bits, edge@{given.argument})@{given.argument});
     // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
     accumulator level[LEVELS];

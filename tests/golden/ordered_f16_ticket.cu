@@ -167,25 +167,86 @@ __device__ __forceinline__ accumulator fold_vector(const vector &v, const values
     return fold(a, given);
 }
 
-// A step brings UNROLL loads of a lane's eight, which are taken with the bits of their numbers
-// reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving combines.
-template <bool ALIGNED>
-__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u32 step, const values &given)
+// The value of the vector that begins there, of which there is a part only: up to `end`.
+__device__ __forceinline__ accumulator take_edge(u64 from, u64 end, const values &given)
 {
-    const u64 from = chunk + threadIdx.x % 32 * LOAD_BYTES;
+    // All loads before the first use. Those of missing elements bring the first one.
+    const u64 at0 = from;
+    const u32 x0 = load_element_word(at0);
+    const u32 y0 = load_element_word(at0 + given.to_second);
+    const u64 at1 = from + 2 < end ? from + 2 : from;
+    const u32 x1 = load_element_word(at1);
+    const u32 y1 = load_element_word(at1 + given.to_second);
+    const u64 at2 = from + 4 < end ? from + 4 : from;
+    const u32 x2 = load_element_word(at2);
+    const u32 y2 = load_element_word(at2 + given.to_second);
+    const u64 at3 = from + 6 < end ? from + 6 : from;
+    const u32 x3 = load_element_word(at3);
+    const u32 y3 = load_element_word(at3 + given.to_second);
+    const u64 at4 = from + 8 < end ? from + 8 : from;
+    const u32 x4 = load_element_word(at4);
+    const u32 y4 = load_element_word(at4 + given.to_second);
+    const u64 at5 = from + 10 < end ? from + 10 : from;
+    const u32 x5 = load_element_word(at5);
+    const u32 y5 = load_element_word(at5 + given.to_second);
+    const u64 at6 = from + 12 < end ? from + 12 : from;
+    const u32 x6 = load_element_word(at6);
+    const u32 y6 = load_element_word(at6 + given.to_second);
+    const u64 at7 = from + 14 < end ? from + 14 : from;
+    const u32 x7 = load_element_word(at7);
+    const u32 y7 = load_element_word(at7 + given.to_second);
+    accumulator a[VEC];
+    a[0] = map(half_to_float(x0), half_to_float(y0), given);
+    a[1] = map(half_to_float(x1), half_to_float(y1), given);
+    if (from + 2 >= end) a[1] = 0.0f;
+    a[2] = map(half_to_float(x2), half_to_float(y2), given);
+    if (from + 4 >= end) a[2] = 0.0f;
+    a[3] = map(half_to_float(x3), half_to_float(y3), given);
+    if (from + 6 >= end) a[3] = 0.0f;
+    a[4] = map(half_to_float(x4), half_to_float(y4), given);
+    if (from + 8 >= end) a[4] = 0.0f;
+    a[5] = map(half_to_float(x5), half_to_float(y5), given);
+    if (from + 10 >= end) a[5] = 0.0f;
+    a[6] = map(half_to_float(x6), half_to_float(y6), given);
+    if (from + 12 >= end) a[6] = 0.0f;
+    a[7] = map(half_to_float(x7), half_to_float(y7), given);
+    if (from + 14 >= end) a[7] = 0.0f;
+    return fold(a, given);
+}
+
+// Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
+// the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
+// combines.
+__device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
+{
+    const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
+    return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
+}
+
+// PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
+template <bool ALIGNED, bool PART>
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u64 end,
+                                          u32 step, const values &given)
+{
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-        const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
-        v[i] = bring_vector<ALIGNED>(from + load * 32 * LOAD_BYTES, given);
+        const u64 at = place_of(chunk, step, i);
+        if (!PART || at + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at, given);
     }
 }
 
-// A step's loads, neighbours first.
-__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], const values &given)
+// A step's loads, neighbours first. `edge` is the value of the vector of which there is a part.
+template <bool PART>
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 chunk, u64 end,
+                                                u32 step, accumulator edge, const values &given)
 {
     accumulator a[UNROLL];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) a[i] = fold_vector(v[i], given);
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 at = place_of(chunk, step, i);
+        a[i] = fold_vector(v[i], given);
+        if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : 0.0f;
+    }
     a[0] = combine(a[0], a[1], given);
     a[2] = combine(a[2], a[3], given);
     a[4] = combine(a[4], a[5], given);
@@ -193,55 +254,6 @@ __device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], cons
     a[0] = combine(a[0], a[2], given);
     a[4] = combine(a[4], a[6], given);
     a[0] = combine(a[0], a[4], given);
-    return a[0];
-}
-
-// A lane's share of the last chunk, of which the input may have a part only.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_last(u64 chunk, u64 end, const values &given)
-{
-    accumulator a[LOADS];
-#pragma unroll
-    for (u32 i = 0; i < LOADS; i++) {
-        const u64 from = chunk + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
-        if (from + LOAD_BYTES <= end) {
-            a[i] = fold_vector(bring_vector<ALIGNED>(from, given), given);
-        } else {
-            accumulator each[VEC];
-            each[0] = 0.0f;
-            const u64 at0 = from + 0;
-            if (at0 < end) each[0] = map(half_to_float(load_element_word(at0)), half_to_float(load_element_word(at0 + given.to_second)), given);
-            each[1] = 0.0f;
-            const u64 at1 = from + 2;
-            if (at1 < end) each[1] = map(half_to_float(load_element_word(at1)), half_to_float(load_element_word(at1 + given.to_second)), given);
-            each[2] = 0.0f;
-            const u64 at2 = from + 4;
-            if (at2 < end) each[2] = map(half_to_float(load_element_word(at2)), half_to_float(load_element_word(at2 + given.to_second)), given);
-            each[3] = 0.0f;
-            const u64 at3 = from + 6;
-            if (at3 < end) each[3] = map(half_to_float(load_element_word(at3)), half_to_float(load_element_word(at3 + given.to_second)), given);
-            each[4] = 0.0f;
-            const u64 at4 = from + 8;
-            if (at4 < end) each[4] = map(half_to_float(load_element_word(at4)), half_to_float(load_element_word(at4 + given.to_second)), given);
-            each[5] = 0.0f;
-            const u64 at5 = from + 10;
-            if (at5 < end) each[5] = map(half_to_float(load_element_word(at5)), half_to_float(load_element_word(at5 + given.to_second)), given);
-            each[6] = 0.0f;
-            const u64 at6 = from + 12;
-            if (at6 < end) each[6] = map(half_to_float(load_element_word(at6)), half_to_float(load_element_word(at6 + given.to_second)), given);
-            each[7] = 0.0f;
-            const u64 at7 = from + 14;
-            if (at7 < end) each[7] = map(half_to_float(load_element_word(at7)), half_to_float(load_element_word(at7 + given.to_second)), given);
-            a[i] = fold(each, given);
-        }
-    }
-    a[0] = combine(a[0], a[4], given);
-    a[1] = combine(a[1], a[5], given);
-    a[2] = combine(a[2], a[6], given);
-    a[3] = combine(a[3], a[7], given);
-    a[0] = combine(a[0], a[2], given);
-    a[1] = combine(a[1], a[3], given);
-    a[0] = combine(a[0], a[1], given);
     return a[0];
 }
 
@@ -254,6 +266,46 @@ __device__ __forceinline__ accumulator reduce_lanes(accumulator a, const values 
     a = combine(a, __shfl_down_sync(0xffffffff, a, 2), given);
     a = combine(a, __shfl_down_sync(0xffffffff, a, 1), given);
     return a;
+}
+
+// A run of chunks of a warp, up to `end` at most, where the row ends: the next chunk is at that address.
+struct run {
+    u64 at, end;
+    u32 chunks;
+};
+
+__device__ __forceinline__ bool is_part(const run &r)
+{
+    return r.end - r.at < CHUNK_BYTES;
+}
+
+// Asks for the first step of a run's next chunk, if it has one.
+template <bool ALIGNED>
+__device__ __forceinline__ void load_first(vector (&v)[UNROLL], const run &r, const values &given)
+{
+    if (r.chunks == 0) return;
+    if (is_part(r))
+        load_step<ALIGNED, true>(v, r.at, r.end, 0, given);
+    else
+        load_step<ALIGNED, false>(v, r.at, r.end, 0, given);
+}
+
+// Lane 0 returns the value of the chunk whose first step is on its way. The first step of `next` is
+// asked for before the last one of the chunk is done with.
+template <bool ALIGNED, bool PART>
+__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], u64 chunk, u64 end, accumulator edge,
+                                                  const run &next, const values &given)
+{
+    accumulator part[STEPS];
+#pragma unroll
+    for (u32 i = 0; i < STEPS; i++) {
+        part[i] = fold_step<PART>(v, chunk, end, i, edge, given);
+        if (i + 1 < STEPS)
+            load_step<ALIGNED, PART>(v, chunk, end, i + 1, given);
+        else
+            load_first<ALIGNED>(v, next, given);
+    }
+    return reduce_lanes(part[0], given);
 }
 
 // Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
@@ -274,6 +326,32 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const 
     for (u32 level = 0; n >> level; level++)
         if (n >> level & 1) a = combine(__shfl_sync(0xffffffff, waiting, level), a, given);
     return a;
+}
+
+// Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
+// part only. The first step of the run `next` is asked for before the last one is done with.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next, const values &given)
+{
+    // Its loads are asked for while those of the first step are on their way.
+    accumulator edge = 0.0f;
+    const u32 chunks = own.chunks, behind = (own.end - own.at) % LOAD_BYTES;
+    if (chunks > 0 && behind > 0 && own.end - own.at < chunks * CHUNK_BYTES)
+        edge = take_edge(own.end - behind, own.end, given);
+    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
+    accumulator waiting = 0.0f;
+    for (u32 taken = 0; taken < chunks; taken++) {
+        const u64 chunk = own.at;
+        const bool is_last = taken + 1 == chunks, has_part = is_part(own);
+        own.at += CHUNK_BYTES;
+        own.chunks--;
+        const run further = is_last ? next : own;
+        const accumulator a = has_part ? take_chunk<ALIGNED, true>(v, chunk, own.end, edge, further, given)
+                                       : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further, given);
+        waiting = carry(waiting, a, taken, given);
+    }
+    if (chunks == 0) load_first<ALIGNED>(v, next, given);
+    return settle(waiting, chunks, given);
 }
 
 // Which of the sets of results that blocks make a block makes, from which of the splits of their
@@ -424,24 +502,19 @@ __device__ __forceinline__ plan plan_of(const rows &all)
     return p;
 }
 
-// A warp's part of a node of a row: so many whole chunks, up to those that a warp has in a node.
-struct stretch {
-    u64 at;
-    u32 chunks;
-};
-
 __device__ __forceinline__ u64 end_of(const rows &all, u64 row)
 {
     return (u64)(all.input + row * all.pitch + all.count);
 }
 
-__device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node, u32 span)
+// This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
+__device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u32 run = (1u << span) / WARPS;
+    const u32 most = (1u << span) / WARPS;
     const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
-    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * run) * CHUNK_BYTES;
-    const u64 whole = at < end ? (end - at) / CHUNK_BYTES : 0;
-    return stretch{at, whole < run ? (u32)whole : run};
+    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
+    const u64 chunks = at < end ? (end - at + CHUNK_BYTES - 1) / CHUNK_BYTES : 0;
+    return run{at, end, chunks < most ? (u32)chunks : most};
 }
 
 // The row of the block's first node, and whether there is one.
@@ -455,21 +528,12 @@ __device__ __forceinline__ bool has_node(const plan &p)
     return p.mine.split < p.nodes;
 }
 
-// Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
-template <bool ALIGNED>
-__device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end, const values &given)
-{
-    if (taken == run || at >= end) return;
-    const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end, given), given);
-    waiting = carry(waiting, a, taken++, given);
-}
-
-// Ends a node of which this thread's warp has `taken` chunks: a row that is not split is finished,
-// and the value of another node is left.
-__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row, u32 node, u32 &turn,
+// Ends a node of which the first lane has its warp's value: a row that is not split is finished, and
+// the value of another node is left.
+__device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &turn,
                                          const plan &p, u64 count, float *output, void *scratch, const values &given)
 {
-    accumulator a = reduce_warps(settle(waiting, taken, given), turn, given);
+    a = reduce_warps(a, turn, given);
     turn ^= 1;
     if (true) {
         if (threadIdx.x == 0) leave(scratch, number_of(p.mine, node), a);
@@ -482,45 +546,23 @@ __device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
 template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, stretch own, u32 &turn,
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run own, u32 &turn,
                                            float *output, void *scratch, const values &given)
 {
-    const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
     u64 row = first_row(p);
     u32 node = p.mine.split;
     bool is_there = has_node(p);
     vector v[UNROLL];
-    if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0, given);
+    load_first<ALIGNED>(v, own, given);
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
         if (true) next_node += p.mine.splits;
         is_there = next_row < all.number && next_node < p.nodes;
-        stretch next = {};
-        if (is_there) next = stretch_of(all, next_row, next_node, p.span);
-        const bool goes_on = next.chunks > 0;
-        // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-        accumulator waiting = 0.0f;
-        u32 taken = 0;
-        for (; taken < own.chunks; taken++, own.at += CHUNK_BYTES) {
-            accumulator part[STEPS];
-#pragma unroll
-            for (u32 i = 0; i < STEPS; i++) {
-                part[i] = fold_step(v, given);
-                if (i + 1 < STEPS)
-                    load_step<ALIGNED>(v, own.at, i + 1, given);
-                else if (taken + 1 < own.chunks || goes_on)
-                    load_step<ALIGNED>(v, taken + 1 < own.chunks ? own.at + CHUNK_BYTES : next.at, 0, given);
-            }
-            waiting = carry(waiting, reduce_lanes(part[0], given), taken, given);
-        }
-        // Of the last node there may be a part of a chunk: nothing comes behind it.
-        if (node == p.nodes - 1) {
-            take_part<ALIGNED>(waiting, taken, run, own.at, end_of(all, row), given);
-            end_node(waiting, taken, row, node, turn, p, all.count, output, scratch, given);
-            return;
-        }
-        end_node(waiting, taken, row, node, turn, p, all.count, output, scratch, given);
+        run next = {};
+        if (is_there) next = run_of(all, next_row, next_node, p.span);
+        const accumulator a = take_run<ALIGNED>(v, own, next, given);
+        end_node(a, row, node, turn, p, all.count, output, scratch, given);
         row = next_row;
         node = next_node;
         own = next;
@@ -533,8 +575,8 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     // What the arguments alone say is made before the kernel waits for the one before it.
     const rows all = rows{input, count, 1, 0};
     const plan p = plan_of(all);
-    stretch own = {};
-    if (has_node(p)) own = stretch_of(all, first_row(p), p.mine.split, p.span);
+    run own = {};
+    if (has_node(p)) own = run_of(all, first_row(p), p.mine.split, p.span);
     const values given = values_of(rest, input, output);
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)

@@ -98,65 +98,65 @@ __device__ __forceinline__ accumulator fold_vector(const vector &v)
     return fold(a);
 }
 
-// A step brings UNROLL loads of a lane's eight, which are taken with the bits of their numbers
-// reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving combines.
-template <bool ALIGNED>
-__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u32 step)
+// The value of the vector that begins there, of which there is a part only: up to `end`.
+__device__ __forceinline__ accumulator take_edge(u64 from, u64 end)
 {
-    const u64 from = chunk + threadIdx.x % 32 * LOAD_BYTES;
+    // All loads before the first use. Those of missing elements bring the first one.
+    const u64 at0 = from;
+    const float x0 = load_element_word(at0);
+    const u64 at1 = from + 4 < end ? from + 4 : from;
+    const float x1 = load_element_word(at1);
+    const u64 at2 = from + 8 < end ? from + 8 : from;
+    const float x2 = load_element_word(at2);
+    const u64 at3 = from + 12 < end ? from + 12 : from;
+    const float x3 = load_element_word(at3);
+    accumulator a[VEC];
+    a[0] = map(x0);
+    a[1] = map(x1);
+    if (from + 4 >= end) a[1] = 0.0f;
+    a[2] = map(x2);
+    if (from + 8 >= end) a[2] = 0.0f;
+    a[3] = map(x3);
+    if (from + 12 >= end) a[3] = 0.0f;
+    return fold(a);
+}
+
+// Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
+// the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
+// combines.
+__device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
+{
+    const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
+    return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
+}
+
+// PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
+template <bool ALIGNED, bool PART>
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u64 end,
+                                          u32 step)
+{
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-        const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
-        v[i] = bring_vector<ALIGNED>(from + load * 32 * LOAD_BYTES);
+        const u64 at = place_of(chunk, step, i);
+        if (!PART || at + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at);
     }
 }
 
-// A step's loads, neighbours first.
-__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL])
+// A step's loads, neighbours first. `edge` is the value of the vector of which there is a part.
+template <bool PART>
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 chunk, u64 end,
+                                                u32 step, accumulator edge)
 {
     accumulator a[UNROLL];
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) a[i] = fold_vector(v[i]);
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 at = place_of(chunk, step, i);
+        a[i] = fold_vector(v[i]);
+        if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : 0.0f;
+    }
     a[0] = combine(a[0], a[1]);
     a[2] = combine(a[2], a[3]);
     a[0] = combine(a[0], a[2]);
-    return a[0];
-}
-
-// A lane's share of the last chunk, of which the input may have a part only.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_last(u64 chunk, u64 end)
-{
-    accumulator a[LOADS];
-#pragma unroll
-    for (u32 i = 0; i < LOADS; i++) {
-        const u64 from = chunk + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
-        if (from + LOAD_BYTES <= end) {
-            a[i] = fold_vector(bring_vector<ALIGNED>(from));
-        } else {
-            accumulator each[VEC];
-            each[0] = 0.0f;
-            const u64 at0 = from + 0;
-            if (at0 < end) each[0] = map(load_element_word(at0));
-            each[1] = 0.0f;
-            const u64 at1 = from + 4;
-            if (at1 < end) each[1] = map(load_element_word(at1));
-            each[2] = 0.0f;
-            const u64 at2 = from + 8;
-            if (at2 < end) each[2] = map(load_element_word(at2));
-            each[3] = 0.0f;
-            const u64 at3 = from + 12;
-            if (at3 < end) each[3] = map(load_element_word(at3));
-            a[i] = fold(each);
-        }
-    }
-    a[0] = combine(a[0], a[4]);
-    a[1] = combine(a[1], a[5]);
-    a[2] = combine(a[2], a[6]);
-    a[3] = combine(a[3], a[7]);
-    a[0] = combine(a[0], a[2]);
-    a[1] = combine(a[1], a[3]);
-    a[0] = combine(a[0], a[1]);
     return a[0];
 }
 
@@ -169,6 +169,47 @@ __device__ __forceinline__ accumulator reduce_lanes(accumulator a)
     a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
     return a;
+}
+
+// A run of chunks of a warp, up to `end` at most, where the row ends: the next chunk is at that address.
+struct run {
+    u64 at, end;
+    u32 chunks;
+};
+
+__device__ __forceinline__ bool is_part(const run &r)
+{
+    return r.end - r.at < CHUNK_BYTES;
+}
+
+// Asks for the first step of a run's next chunk, if it has one.
+template <bool ALIGNED>
+__device__ __forceinline__ void load_first(vector (&v)[UNROLL], const run &r)
+{
+    if (r.chunks == 0) return;
+    if (is_part(r))
+        load_step<ALIGNED, true>(v, r.at, r.end, 0);
+    else
+        load_step<ALIGNED, false>(v, r.at, r.end, 0);
+}
+
+// Lane 0 returns the value of the chunk whose first step is on its way. The first step of `next` is
+// asked for before the last one of the chunk is done with.
+template <bool ALIGNED, bool PART>
+__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], u64 chunk, u64 end, accumulator edge,
+                                                  const run &next)
+{
+    accumulator part[STEPS];
+#pragma unroll
+    for (u32 i = 0; i < STEPS; i++) {
+        part[i] = fold_step<PART>(v, chunk, end, i, edge);
+        if (i + 1 < STEPS)
+            load_step<ALIGNED, PART>(v, chunk, end, i + 1);
+        else
+            load_first<ALIGNED>(v, next);
+    }
+    part[0] = combine(part[0], part[1]);
+    return reduce_lanes(part[0]);
 }
 
 // Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
@@ -189,6 +230,32 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n)
     for (u32 level = 0; n >> level; level++)
         if (n >> level & 1) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
     return a;
+}
+
+// Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
+// part only. The first step of the run `next` is asked for before the last one is done with.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next)
+{
+    // Its loads are asked for while those of the first step are on their way.
+    accumulator edge = 0.0f;
+    const u32 chunks = own.chunks, behind = (own.end - own.at) % LOAD_BYTES;
+    if (chunks > 0 && behind > 0 && own.end - own.at < chunks * CHUNK_BYTES)
+        edge = take_edge(own.end - behind, own.end);
+    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
+    accumulator waiting = 0.0f;
+    for (u32 taken = 0; taken < chunks; taken++) {
+        const u64 chunk = own.at;
+        const bool is_last = taken + 1 == chunks, has_part = is_part(own);
+        own.at += CHUNK_BYTES;
+        own.chunks--;
+        const run further = is_last ? next : own;
+        const accumulator a = has_part ? take_chunk<ALIGNED, true>(v, chunk, own.end, edge, further)
+                                       : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further);
+        waiting = carry(waiting, a, taken);
+    }
+    if (chunks == 0) load_first<ALIGNED>(v, next);
+    return settle(waiting, chunks);
 }
 
 // Which of the sets of results that blocks make a block makes, from which of the splits of their
@@ -366,24 +433,19 @@ __device__ __forceinline__ plan plan_of(const rows &all)
     return p;
 }
 
-// A warp's part of a node of a row: so many whole chunks, up to those that a warp has in a node.
-struct stretch {
-    u64 at;
-    u32 chunks;
-};
-
 __device__ __forceinline__ u64 end_of(const rows &all, u64 row)
 {
     return (u64)(all.input + row * all.pitch + all.count);
 }
 
-__device__ __forceinline__ stretch stretch_of(const rows &all, u64 row, u32 node, u32 span)
+// This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
+__device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u32 run = (1u << span) / WARPS;
+    const u32 most = (1u << span) / WARPS;
     const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
-    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * run) * CHUNK_BYTES;
-    const u64 whole = at < end ? (end - at) / CHUNK_BYTES : 0;
-    return stretch{at, whole < run ? (u32)whole : run};
+    const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
+    const u64 chunks = at < end ? (end - at + CHUNK_BYTES - 1) / CHUNK_BYTES : 0;
+    return run{at, end, chunks < most ? (u32)chunks : most};
 }
 
 // The row of the block's first node, and whether there is one.
@@ -397,21 +459,12 @@ __device__ __forceinline__ bool has_node(const plan &p)
     return p.mine.split < p.nodes;
 }
 
-// Takes the chunk at that address, of which the row that ends there has a part only, or nothing.
-template <bool ALIGNED>
-__device__ __forceinline__ void take_part(accumulator &waiting, u32 &taken, u32 run, u64 at, u64 end)
-{
-    if (taken == run || at >= end) return;
-    const accumulator a = reduce_lanes(take_last<ALIGNED>(at, end));
-    waiting = carry(waiting, a, taken++);
-}
-
-// Ends a node of which this thread's warp has `taken` chunks: a row that is not split is finished,
-// and the value of another node is left.
-__device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row, u32 node, u32 &turn,
+// Ends a node of which the first lane has its warp's value: a row that is not split is finished, and
+// the value of another node is left.
+__device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &turn,
                                          const plan &p, u64 count, float *output, void *scratch)
 {
-    accumulator a = reduce_warps(settle(waiting, taken), turn);
+    a = reduce_warps(a, turn);
     turn ^= 1;
     if (true) {
         if (threadIdx.x == 0) leave(scratch, number_of(p.mine, node), a);
@@ -424,46 +477,23 @@ __device__ __forceinline__ void end_node(accumulator waiting, u32 taken, u64 row
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
 template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, stretch own, u32 &turn,
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run own, u32 &turn,
                                            float *output, void *scratch)
 {
-    const u32 run = (1u << p.span) / WARPS;  // chunks of a warp in a node
     u64 row = first_row(p);
     u32 node = p.mine.split;
     bool is_there = has_node(p);
     vector v[UNROLL];
-    if (own.chunks > 0) load_step<ALIGNED>(v, own.at, 0);
+    load_first<ALIGNED>(v, own);
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
         if (true) next_node += p.mine.splits;
         is_there = next_row < all.number && next_node < p.nodes;
-        stretch next = {};
-        if (is_there) next = stretch_of(all, next_row, next_node, p.span);
-        const bool goes_on = next.chunks > 0;
-        // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-        accumulator waiting = 0.0f;
-        u32 taken = 0;
-        for (; taken < own.chunks; taken++, own.at += CHUNK_BYTES) {
-            accumulator part[STEPS];
-#pragma unroll
-            for (u32 i = 0; i < STEPS; i++) {
-                part[i] = fold_step(v);
-                if (i + 1 < STEPS)
-                    load_step<ALIGNED>(v, own.at, i + 1);
-                else if (taken + 1 < own.chunks || goes_on)
-                    load_step<ALIGNED>(v, taken + 1 < own.chunks ? own.at + CHUNK_BYTES : next.at, 0);
-            }
-            part[0] = combine(part[0], part[1]);
-            waiting = carry(waiting, reduce_lanes(part[0]), taken);
-        }
-        // Of the last node there may be a part of a chunk: nothing comes behind it.
-        if (node == p.nodes - 1) {
-            take_part<ALIGNED>(waiting, taken, run, own.at, end_of(all, row));
-            end_node(waiting, taken, row, node, turn, p, all.count, output, scratch);
-            return;
-        }
-        end_node(waiting, taken, row, node, turn, p, all.count, output, scratch);
+        run next = {};
+        if (is_there) next = run_of(all, next_row, next_node, p.span);
+        const accumulator a = take_run<ALIGNED>(v, own, next);
+        end_node(a, row, node, turn, p, all.count, output, scratch);
         row = next_row;
         node = next_node;
         own = next;
@@ -476,8 +506,8 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     // What the arguments alone say is made before the kernel waits for the one before it.
     const rows all = rows{input, count, 1, 0};
     const plan p = plan_of(all);
-    stretch own = {};
-    if (has_node(p)) own = stretch_of(all, first_row(p), p.mine.split, p.span);
+    run own = {};
+    if (has_node(p)) own = run_of(all, first_row(p), p.mine.split, p.span);
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
         take_nodes<true>(all, p, own, turn, output, scratch);

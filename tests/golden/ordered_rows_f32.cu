@@ -105,120 +105,26 @@ __device__ __forceinline__ accumulator fold_vector(const vector &v)
     return fold(a);
 }
 
-// A step brings UNROLL loads of a lane's eight, which are taken with the bits of their numbers
-// reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving combines.
-template <bool ALIGNED>
-__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u32 step)
-{
-    const u64 from = chunk + threadIdx.x % 32 * LOAD_BYTES;
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-        const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
-        v[i] = bring_vector<ALIGNED>(from + load * 32 * LOAD_BYTES);
-    }
-}
-
-// A step's loads, neighbours first.
-__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL])
-{
-    accumulator a[UNROLL];
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) a[i] = fold_vector(v[i]);
-    a[0] = combine(a[0], a[1]);
-    a[2] = combine(a[2], a[3]);
-    a[4] = combine(a[4], a[5]);
-    a[6] = combine(a[6], a[7]);
-    a[0] = combine(a[0], a[2]);
-    a[4] = combine(a[4], a[6]);
-    a[0] = combine(a[0], a[4]);
-    return a[0];
-}
-
-// A lane's share of the last chunk, of which the input may have a part only.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_last(u64 chunk, u64 end)
-{
-    accumulator a[LOADS];
-#pragma unroll
-    for (u32 i = 0; i < LOADS; i++) {
-        const u64 from = chunk + (threadIdx.x % 32 + i * 32) * LOAD_BYTES;
-        if (from + LOAD_BYTES <= end) {
-            a[i] = fold_vector(bring_vector<ALIGNED>(from));
-        } else {
-            accumulator each[VEC];
-            each[0] = 0.0f;
-            const u64 at0 = from + 0;
-            if (at0 < end) each[0] = map(load_element_word(at0));
-            each[1] = 0.0f;
-            const u64 at1 = from + 4;
-            if (at1 < end) each[1] = map(load_element_word(at1));
-            each[2] = 0.0f;
-            const u64 at2 = from + 8;
-            if (at2 < end) each[2] = map(load_element_word(at2));
-            each[3] = 0.0f;
-            const u64 at3 = from + 12;
-            if (at3 < end) each[3] = map(load_element_word(at3));
-            a[i] = fold(each);
-        }
-    }
-    a[0] = combine(a[0], a[4]);
-    a[1] = combine(a[1], a[5]);
-    a[2] = combine(a[2], a[6]);
-    a[3] = combine(a[3], a[7]);
-    a[0] = combine(a[0], a[2]);
-    a[1] = combine(a[1], a[3]);
-    a[0] = combine(a[0], a[1]);
-    return a[0];
-}
-
-// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
-__device__ __forceinline__ accumulator reduce_lanes(accumulator a)
-{
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
-    return a;
-}
-
-// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
-// combined.
-__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c)
-{
-    u32 level = 0;
-    if (c & 1) a = __shfl_sync(0xffffffff, a, 0);
-    for (; c >> level & 1; level++) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
-    return threadIdx.x % 32 == level ? a : waiting;
-}
-
-// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
-__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n)
-{
-    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
-    accumulator a = 0.0f;
-    for (u32 level = 0; n >> level; level++)
-        if (n >> level & 1) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
-    return a;
-}
-
-// The value of the vector that begins at that address, of which the row may have a part only.
-template <bool ALIGNED>
+// The value of the vector that begins there, of which there is a part only: up to `end`.
 __device__ __forceinline__ accumulator take_edge(u64 from, u64 end)
 {
+    // All loads before the first use. Those of missing elements bring the first one.
+    const u64 at0 = from;
+    const float x0 = load_element_word(at0);
+    const u64 at1 = from + 4 < end ? from + 4 : from;
+    const float x1 = load_element_word(at1);
+    const u64 at2 = from + 8 < end ? from + 8 : from;
+    const float x2 = load_element_word(at2);
+    const u64 at3 = from + 12 < end ? from + 12 : from;
+    const float x3 = load_element_word(at3);
     accumulator a[VEC];
-    const u64 at0 = from + 0;
-    a[0] = 0.0f;
-    if (at0 < end) a[0] = map(load_element_word(at0));
-    const u64 at1 = from + 4;
-    a[1] = 0.0f;
-    if (at1 < end) a[1] = map(load_element_word(at1));
-    const u64 at2 = from + 8;
-    a[2] = 0.0f;
-    if (at2 < end) a[2] = map(load_element_word(at2));
-    const u64 at3 = from + 12;
-    a[3] = 0.0f;
-    if (at3 < end) a[3] = map(load_element_word(at3));
+    a[0] = map(x0);
+    a[1] = map(x1);
+    if (from + 4 >= end) a[1] = 0.0f;
+    a[2] = map(x2);
+    if (from + 8 >= end) a[2] = 0.0f;
+    a[3] = map(x3);
+    if (from + 12 >= end) a[3] = 0.0f;
     return fold(a);
 }
 
@@ -287,7 +193,7 @@ __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 
 {
     accumulator edge = 0.0f;
     const u64 behind = (end - from) % LOAD_BYTES;
-    if (from < end && behind > 0) edge = take_edge<ALIGNED>(end - behind, end);
+    if (from < end && behind > 0) edge = take_edge(end - behind, end);
     if (n == 1) return reduce_members(take_chunk<ALIGNED>(from, end, bits, edge));
     // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
     accumulator level[LEVELS];

@@ -1,0 +1,147 @@
+//@ -- A warp's way through chunks in the fixed order (docs/order.md): of a chunk's 256 loads of 16
+//@ -- bytes lane l takes l, l + 32, ..., l + 224, UNROLL at a time.
+// Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
+// the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
+// combines.
+__device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
+{
+    const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
+    return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
+}
+
+// PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
+template <bool ALIGNED, bool PART>
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u64 end,
+                                          u32 step@{given.parameter})
+{
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 at = place_of(chunk, step, i);
+        if (!PART || at + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at@{given.argument});
+    }
+}
+
+// A step's loads, neighbours first. `edge` is the value of the vector of which there is a part.
+template <bool PART>
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 chunk, u64 end,
+                                                u32 step, accumulator edge@{given.parameter})
+{
+    accumulator a[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 at = place_of(chunk, step, i);
+        a[i] = fold_vector(v[i]@{given.argument});
+        if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : @{op.identity};
+    }
+//@ local apart = 1
+//@ while apart < unroll do
+//@     for i = 0, unroll - 1, 2 * apart do
+    a[@{i}] = combine(a[@{i}], a[@{i + apart}]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+    return a[0];
+}
+
+// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
+__device__ __forceinline__ accumulator reduce_lanes(accumulator a@{given.parameter})
+{
+//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@ end
+    return a;
+}
+
+// A run of chunks of a warp, up to `end` at most, where the row ends: the next chunk is at that address.
+struct run {
+    u64 at, end;
+    u32 chunks;
+};
+
+__device__ __forceinline__ bool is_part(const run &r)
+{
+    return r.end - r.at < CHUNK_BYTES;
+}
+
+// Asks for the first step of a run's next chunk, if it has one.
+template <bool ALIGNED>
+__device__ __forceinline__ void load_first(vector (&v)[UNROLL], const run &r@{given.parameter})
+{
+    if (r.chunks == 0) return;
+    if (is_part(r))
+        load_step<ALIGNED, true>(v, r.at, r.end, 0@{given.argument});
+    else
+        load_step<ALIGNED, false>(v, r.at, r.end, 0@{given.argument});
+}
+
+// Lane 0 returns the value of the chunk whose first step is on its way. The first step of `next` is
+// asked for before the last one of the chunk is done with.
+template <bool ALIGNED, bool PART>
+__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], u64 chunk, u64 end, accumulator edge,
+                                                  const run &next@{given.parameter})
+{
+    accumulator part[STEPS];
+#pragma unroll
+    for (u32 i = 0; i < STEPS; i++) {
+        part[i] = fold_step<PART>(v, chunk, end, i, edge@{given.argument});
+        if (i + 1 < STEPS)
+            load_step<ALIGNED, PART>(v, chunk, end, i + 1@{given.argument});
+        else
+            load_first<ALIGNED>(v, next@{given.argument});
+    }
+//@ local apart, steps = 1, 8 // unroll
+//@ while apart < steps do
+//@     for i = 0, steps - 1, 2 * apart do
+    part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+    return reduce_lanes(part[0]@{given.argument});
+}
+
+// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
+// combined.
+__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c@{given.parameter})
+{
+    u32 level = 0;
+    if (c & 1) a = @{acc.fetch("a", "0")};
+    for (; c >> level & 1; level++) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
+    return threadIdx.x % 32 == level ? a : waiting;
+}
+
+// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
+__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n@{given.parameter})
+{
+    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
+    accumulator a = @{op.identity};
+    for (u32 level = 0; n >> level; level++)
+        if (n >> level & 1) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
+    return a;
+}
+
+// Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
+// part only. The first step of the run `next` is asked for before the last one is done with.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next@{given.parameter})
+{
+    // Its loads are asked for while those of the first step are on their way.
+    accumulator edge = @{op.identity};
+    const u32 chunks = own.chunks, behind = (own.end - own.at) % LOAD_BYTES;
+    if (chunks > 0 && behind > 0 && own.end - own.at < chunks * CHUNK_BYTES)
+        edge = take_edge(own.end - behind, own.end@{given.argument});
+    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
+    accumulator waiting = @{op.identity};
+    for (u32 taken = 0; taken < chunks; taken++) {
+        const u64 chunk = own.at;
+        const bool is_last = taken + 1 == chunks, has_part = is_part(own);
+        own.at += CHUNK_BYTES;
+        own.chunks--;
+        const run further = is_last ? next : own;
+        const accumulator a = has_part ? take_chunk<ALIGNED, true>(v, chunk, own.end, edge, further@{given.argument})
+                                       : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further@{given.argument});
+        waiting = carry(waiting, a, taken@{given.argument});
+    }
+    if (chunks == 0) load_first<ALIGNED>(v, next@{given.argument});
+    return settle(waiting, chunks@{given.argument});
+}
+

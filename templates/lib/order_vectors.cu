@@ -1,0 +1,86 @@
+//@ -- Vectors of the fixed order (docs/order.md): 16 bytes of elements, from wherever they begin.
+//@ -- `single` is the layout of a load of one element.
+__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
+{
+    return @{op.map("x", "y")};
+}
+
+__device__ __forceinline__ @{single.word.c} load_element_word(u64 from)
+{
+    @{single.word.c} word[1];
+    @{loads.statement(single, "plain", "word", "from")}
+    return word[0];
+}
+
+// What load_vector() brings, element by element: from where it stands at no multiple of 16 bytes.
+__device__ __forceinline__ vector gather_vector(u64 from@{given.parameter})
+{
+    vector v;
+//@ for k, array in ipairs(given.inputs > 1 and { "word", "other" } or { "word" }) do
+//@     local base = k > 1 and "from + given.to_second" or "from"
+//@     for i = 0, layout.words - 1 do
+//@         local pieces = {}
+//@         for j = 0, layout.per_word - 1 do
+//@             local at = (i * layout.per_word + j) * dtype.bytes
+//@             pieces[j + 1] = ("load_element_word(%s + %d)"):format(base, at)
+//@                 .. (j > 0 and (" << %d"):format(8 * dtype.bytes * j) or "")
+//@         end
+    v.@{array}[@{i}] = @{table.concat(pieces, " | ")};
+//@     end
+//@ end
+    return v;
+}
+
+template <bool ALIGNED>
+__device__ __forceinline__ vector bring_vector(u64 from@{given.parameter})
+{
+    return ALIGNED ? load_vector(from@{given.argument}) : gather_vector(from@{given.argument});
+}
+
+// The elements of a vector, the upper half combined into the lower until one is left.
+__device__ __forceinline__ accumulator fold(accumulator (&a)[VEC]@{given.parameter})
+{
+//@ local half = vec // 2
+//@ while half > 0 do
+//@     for j = 0, half - 1 do
+    a[@{j}] = combine(a[@{j}], a[@{j + half}]@{given.argument});
+//@     end
+//@     half = half // 2
+//@ end
+    return a[0];
+}
+
+__device__ __forceinline__ accumulator fold_vector(const vector &v@{given.parameter})
+{
+    accumulator a[VEC];
+//@ for j = 0, vec - 1 do
+//@     local at, k = j // layout.per_word, j % layout.per_word
+//@     local x = dtype.unpack("v.word[" .. at .. "]", k)
+//@     local y = given.inputs > 1 and ", " .. dtype.unpack("v.other[" .. at .. "]", k) or ""
+    a[@{j}] = map(@{x}@{y}@{given.argument});
+//@ end
+    return fold(a@{given.argument});
+}
+
+// The value of the vector that begins there, of which there is a part only: up to `end`.
+__device__ __forceinline__ accumulator take_edge(u64 from, u64 end@{given.parameter})
+{
+    // All loads before the first use. Those of missing elements bring the first one.
+//@ for j = 0, vec - 1 do
+    const u64 at@{j} = @{j > 0 and ("from + %d < end ? from + %d : from"):format(j * dtype.bytes, j * dtype.bytes) or "from"};
+    const @{single.word.c} x@{j} = load_element_word(at@{j});
+//@     if given.inputs > 1 then
+    const @{single.word.c} y@{j} = load_element_word(at@{j} + given.to_second);
+//@     end
+//@ end
+    accumulator a[VEC];
+//@ for j = 0, vec - 1 do
+//@     local y = given.inputs > 1 and ", " .. dtype.unpack("y" .. j, 0) or ""
+    a[@{j}] = map(@{dtype.unpack("x" .. j, 0)}@{y}@{given.argument});
+//@     if j > 0 then
+    if (from + @{j * dtype.bytes} >= end) a[@{j}] = @{op.identity};
+//@     end
+//@ end
+    return fold(a@{given.argument});
+}
+
