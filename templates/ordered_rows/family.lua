@@ -17,6 +17,8 @@ family.params = {
     { name = "lanes", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 },
       doc = "threads per row" },
     { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    { name = "rows", values = { 1, 2, 4, 8 },
+      doc = "rows that a group takes at once, if its loads in flight bring a row" },
     { name = "load", labels = { "no_allocate", "plain" },
       doc = "the path of a load: past L1, or through it" },
 }
@@ -25,6 +27,16 @@ local LOAD_BYTES <const>, CHUNK_BYTES <const> = 16, 4096
 
 local function row_bytes(p)
     return p.count * p.dtype.bytes
+end
+
+-- Rows that a block takes at a time.
+local function rows(c)
+    return c.block // c.lanes * c.rows
+end
+
+-- Whether the loads in flight of a row's threads, lanes of a warp, bring all of it.
+local function is_one_step(c, p)
+    return c.lanes <= 32 and c.lanes * c.unroll * LOAD_BYTES >= row_bytes(p)
 end
 
 function family.serves(p)
@@ -38,6 +50,9 @@ function family.allowed(c, p, d)
     if c.lanes > c.block then
         return false, "lanes=%d, and block=%d: a row's threads are of one block", c.lanes, c.block
     end
+    if c.rows > 1 and c.lanes > 32 then
+        return false, "rows=%d, and several warps take a row: add rows=1", c.rows
+    end
     return true
 end
 
@@ -45,6 +60,8 @@ function family.distinct(c, p)
     -- Threads with loads of their own: a warp more for each chunk at most.
     if c.lanes > 1 and c.lanes <= 32 and c.lanes * LOAD_BYTES >= 2 * row_bytes(p) then return false end
     if c.lanes > 32 and (c.lanes // 32) * CHUNK_BYTES >= 2 * row_bytes(p) then return false end
+    -- No further row.
+    if c.rows > 1 and (not is_one_step(c, p) or rows(c) >= 2 * p.outer) then return false end
     -- Loads that a thread has at a time.
     local own = c.lanes < 32 and row_bytes(p) or math.min(row_bytes(p), CHUNK_BYTES)
     return c.unroll == 1 or c.unroll * math.min(c.lanes, 32) * LOAD_BYTES < 2 * own
@@ -53,28 +70,39 @@ end
 function family.useful(c, p, d)
     -- A row of a thread lies apart from its neighbours', and of many loads it is a long way.
     if c.lanes < 32 and row_bytes(p) > 16 * c.lanes * LOAD_BYTES then return false end
+    -- More loads than registers.
+    if c.rows * c.unroll > 8 then return false end
     -- All multiprocessors have blocks, if there are rows.
-    local rows = c.block // c.lanes
-    return rows == 1 or p.outer >= rows * d.sm_count
+    return rows(c) == 1 or p.outer >= rows(c) * d.sm_count
+end
+
+-- Short rows: two loads of a lane or more, and four in flight, of several rows where one has fewer.
+local function default_of_short(p, d)
+    local c = { lanes = 1, unroll = 1, rows = 1, load = "no_allocate" }
+    local function brings_all() return is_one_step(c, p) end
+    while c.lanes < 4 and not brings_all() do c.lanes = 2 * c.lanes end
+    while not brings_all() do
+        if c.unroll < 2 or c.lanes == 32 then c.unroll = 2 * c.unroll else c.lanes = 2 * c.lanes end
+    end
+    c.block = math.max(c.lanes, 128)
+    while c.rows * c.unroll < 4 and p.outer >= 16 * rows(c) * d.sm_count do c.rows = 2 * c.rows end
+    while c.block > 32 and rows(c) * d.sm_count > p.outer do c.block = c.block // 2 end
+    return c
 end
 
 function family.default(p, d)
-    local bytes, lanes = row_bytes(p), 1
-    while lanes < 32 and 2 * lanes * LOAD_BYTES <= bytes do lanes = 2 * lanes end
-    while lanes >= 32 and lanes < 512 and 2 * lanes // 32 * CHUNK_BYTES <= bytes do
-        lanes = 2 * lanes
-    end
+    local bytes, lanes = row_bytes(p), 32
+    if 2 * bytes <= CHUNK_BYTES then return default_of_short(p, d) end
+    while lanes < 512 and 2 * lanes // 32 * CHUNK_BYTES <= bytes do lanes = 2 * lanes end
     local block = math.max(lanes, 128)
-    while block > math.max(lanes, 32) and block // lanes * d.sm_count > p.outer do
-        block = block // 2
-    end
-    return { block = block, lanes = lanes, unroll = lanes < 32 and 2 or 8, load = "no_allocate" }
+    while block > lanes and block // lanes * d.sm_count > p.outer do block = block // 2 end
+    return { block = block, lanes = lanes, unroll = 8, rows = 1, load = "no_allocate" }
 end
 
 function family.launch(c, p, d)
     return {
         threads = c.block,
-        results = c.block // c.lanes,
+        results = rows(c),
         tile = c.lanes * c.unroll * LOAD_BYTES // p.dtype.bytes,
         blocks_max = 1,
         final_threads = 0,

@@ -7,6 +7,7 @@
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ local members, warps = math.min(lanes, 32), math.max(1, lanes // 32)
 //@ local bits = math.floor(math.log(256 // members, 2) + 0.5)
+//@ local step_bits = math.floor(math.log(unroll, 2) + 0.5)
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_rows" with
 // @{config}
 // compile with --fmad=false
@@ -29,6 +30,7 @@ constexpr u32 WARPS = @{warps};  // of a group: each takes chunks of its own
 constexpr u32 LANES = @{members};  // that share a chunk
 constexpr u32 VEC = @{vec};  // elements per load
 constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
+constexpr u32 ROWS = @{rows};  // that a group takes at once, if a step brings a row
 constexpr u32 BITS = @{bits};  // 2^BITS loads of a chunk are a thread's
 constexpr u32 LEVELS = 48;  // of the tree above chunks
 
@@ -59,7 +61,7 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
 #pragma unroll
     for (u32 k = 0; k <= BITS; k++) level[k] = @{op.identity};
     accumulator a = @{op.identity};
-    for (u32 step = 0; step << @{math.floor(math.log(unroll, 2) + 0.5)} < 1u << bits; step++) {
+    for (u32 step = 0; step << @{step_bits} < 1u << bits; step++) {
         vector v[UNROLL];
         u64 at[UNROLL];
 #pragma unroll
@@ -106,6 +108,61 @@ __device__ __forceinline__ accumulator reduce_members(accumulator a@{given.param
     return a;
 }
 
+//@ if warps == 1 then
+// Rows of which a step of the group's loads brings all: ROWS of them at once.
+template <bool ALIGNED>
+__device__ __forceinline__ void take_short(const element *input, const extents &e, @{result.c} *output@{given.parameter})
+{
+    const u32 bytes = e.count * sizeof(element), behind = bytes % LOAD_BYTES;
+    const u32 lane = threadIdx.x % LANES * LOAD_BYTES;
+    constexpr u32 APART = LANES * LOAD_BYTES;
+    u64 first = (u64)blockIdx.x * (GROUPS * ROWS);
+    for (; first < e.outer; first += (u64)gridDim.x * (GROUPS * ROWS)) {
+        vector v[ROWS][UNROLL];
+        accumulator edge[ROWS];
+        u64 begin[ROWS];
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
+            // In place of a row that is not there the last one is loaded.
+            begin[r] = (u64)(input + (row < e.outer ? row : e.outer - 1) * e.outer_step);
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) {
+                const u32 at = lane + @{unroll > 1 and ("(__brev(i) >> %d)"):format(32 - step_bits) or "i"} * APART;
+                if (at + LOAD_BYTES <= bytes) v[r][i] = bring_vector<ALIGNED>(begin[r] + at@{given.argument});
+            }
+        }
+        if (behind > 0)
+#pragma unroll
+            for (u32 r = 0; r < ROWS; r++)
+                edge[r] = take_edge(begin[r] + bytes - behind, begin[r] + bytes@{given.argument});
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            accumulator part[UNROLL];
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) {
+                const u32 at = lane + @{unroll > 1 and ("(__brev(i) >> %d)"):format(32 - step_bits) or "i"} * APART;
+                part[i] = fold_vector(v[r][i]@{given.argument});
+                if (at + LOAD_BYTES > bytes) {
+                    part[i] = @{op.identity};
+                    if (at < bytes) part[i] = edge[r];
+                }
+            }
+//@ local apart = 1
+//@ while apart < unroll do
+//@     for i = 0, unroll - 1, 2 * apart do
+            part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+            const accumulator a = combine(@{op.identity}, reduce_members(part[0]@{given.argument})@{given.argument});
+            const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
+            if (row < e.outer && lane == 0) @{given.write("output[row]", "a", "e.count")}
+        }
+    }
+}
+
+//@ end
 // The first lane of a warp of the group, or of the group, returns the value of n chunks from `from`
 // on.
 template <bool ALIGNED>
@@ -167,6 +224,15 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     u32 bits = BITS;
     while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
+//@ if warps == 1 then
+    if (e.count * sizeof(element) <= LANES * UNROLL * LOAD_BYTES) {
+        if (aligned)
+            take_short<true>(input, e, output@{given.argument});
+        else
+            take_short<false>(input, e, output@{given.argument});
+        return;
+    }
+//@ end
     const u64 skipped = threadIdx.x % GROUP / 32 * run;
 //@ if warps > 1 then
     u32 turn = 0;

@@ -1,5 +1,5 @@
 // redtune: the mean of f16 into f32, by the template "ordered_rows" with
-// block=128,lanes=8,unroll=2,load=no_allocate
+// block=128,lanes=8,unroll=2,rows=2,load=no_allocate
 // compile with --fmad=false
 //
 // output[r] = (x[0] + ... + x[n-1]) / n
@@ -21,6 +21,7 @@ constexpr u32 WARPS = 1;  // of a group: each takes chunks of its own
 constexpr u32 LANES = 8;  // that share a chunk
 constexpr u32 VEC = 8;  // elements per load
 constexpr u32 UNROLL = 2;  // independent loads in flight per thread
+constexpr u32 ROWS = 2;  // that a group takes at once, if a step brings a row
 constexpr u32 BITS = 5;  // 2^BITS loads of a chunk are a thread's
 constexpr u32 LEVELS = 48;  // of the tree above chunks
 
@@ -209,6 +210,53 @@ __device__ __forceinline__ accumulator reduce_members(accumulator a)
     return a;
 }
 
+// Rows of which a step of the group's loads brings all: ROWS of them at once.
+template <bool ALIGNED>
+__device__ __forceinline__ void take_short(const element *input, const extents &e, float *output)
+{
+    const u32 bytes = e.count * sizeof(element), behind = bytes % LOAD_BYTES;
+    const u32 lane = threadIdx.x % LANES * LOAD_BYTES;
+    constexpr u32 APART = LANES * LOAD_BYTES;
+    u64 first = (u64)blockIdx.x * (GROUPS * ROWS);
+    for (; first < e.outer; first += (u64)gridDim.x * (GROUPS * ROWS)) {
+        vector v[ROWS][UNROLL];
+        accumulator edge[ROWS];
+        u64 begin[ROWS];
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
+            // In place of a row that is not there the last one is loaded.
+            begin[r] = (u64)(input + (row < e.outer ? row : e.outer - 1) * e.outer_step);
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) {
+                const u32 at = lane + (__brev(i) >> 31) * APART;
+                if (at + LOAD_BYTES <= bytes) v[r][i] = bring_vector<ALIGNED>(begin[r] + at);
+            }
+        }
+        if (behind > 0)
+#pragma unroll
+            for (u32 r = 0; r < ROWS; r++)
+                edge[r] = take_edge(begin[r] + bytes - behind, begin[r] + bytes);
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            accumulator part[UNROLL];
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) {
+                const u32 at = lane + (__brev(i) >> 31) * APART;
+                part[i] = fold_vector(v[r][i]);
+                if (at + LOAD_BYTES > bytes) {
+                    part[i] = 0.0f;
+                    if (at < bytes) part[i] = edge[r];
+                }
+            }
+            part[0] = combine(part[0], part[1]);
+            const accumulator a = combine(0.0f, reduce_members(part[0]));
+            const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
+            if (row < e.outer && lane == 0) output[row] = (float)((double)a / (double)e.count);
+        }
+    }
+}
+
 // The first lane of a warp of the group, or of the group, returns the value of n chunks from `from`
 // on.
 template <bool ALIGNED>
@@ -243,6 +291,13 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
     u32 bits = BITS;
     while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
+    if (e.count * sizeof(element) <= LANES * UNROLL * LOAD_BYTES) {
+        if (aligned)
+            take_short<true>(input, e, output);
+        else
+            take_short<false>(input, e, output);
+        return;
+    }
     const u64 skipped = threadIdx.x % GROUP / 32 * run;
     // A block's threads go on together, those too that have no row left.
     for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {

@@ -1,5 +1,5 @@
 // redtune: the sumsq of f32 into f32, by the template "ordered_rows" with
-// block=256,lanes=128,unroll=8,load=no_allocate
+// block=256,lanes=128,unroll=8,rows=1,load=no_allocate
 // compile with --fmad=false
 //
 // output[r] = x[0]^2 + ... + x[n-1]^2
@@ -21,6 +21,7 @@ constexpr u32 WARPS = 4;  // of a group: each takes chunks of its own
 constexpr u32 LANES = 32;  // that share a chunk
 constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 8;  // independent loads in flight per thread
+constexpr u32 ROWS = 1;  // that a group takes at once, if a step brings a row
 constexpr u32 BITS = 3;  // 2^BITS loads of a chunk are a thread's
 constexpr u32 LEVELS = 48;  // of the tree above chunks
 
