@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include "check.h"
+#include "draw.h"
 #include "model/scalar.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
@@ -42,13 +43,6 @@ typedef struct layout_test {
 } layout_test;
 
 /* ---- kernels --------------------------------------------------------------------------------- */
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
 
 /* Any config that the family allows. */
 static rdt_point draw_point(const redtune_problem *problem) {

@@ -4,6 +4,7 @@
  * here. What lies around the elements of either input would show in every result. */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
+#include "draw.h"
 #include "operand_ops.h"
 #include "subject.h"
 
@@ -19,13 +20,6 @@ enum {
 static redtune_error err;
 static device gpu;
 static workshop shop;
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
 
 /* ---- inputs and outputs ---------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * whole arrays, rows and columns. */
 #include <math.h>
 #include "check.h"
+#include "draw.h"
 #include "model/scalar.h"
 #include "subject.h"
 
@@ -15,13 +16,6 @@ static workshop shop;
 /* ---- elements -------------------------------------------------------------------------------- */
 
 typedef enum elements_kind { ANY, EQUAL_OFTEN, STRANGE } elements_kind;
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
 
 static redtune_value draw_float(redtune_dtype dtype, elements_kind kind) {
     static const double strange[] = {(double)INFINITY, (double)-INFINITY, (double)NAN, 0, -0.0};

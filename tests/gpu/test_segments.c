@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include "check.h"
+#include "draw.h"
 #include "model/scalar.h"
 #include "results.h"
 #include "subject.h"
@@ -22,13 +23,6 @@ enum {
 static redtune_error err;
 static device gpu;
 static workshop shop;
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 

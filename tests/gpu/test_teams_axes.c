@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "check.h"
 #include "crew.h"
+#include "draw.h"
 #include "order_reference.h"
 #include "results.h"
 #include "model/scalar.h"
@@ -15,13 +16,6 @@ enum { RANKS_MAX = 4, ELEMENTS_MAX = 60000, GAP = 3, UNWRITTEN = 0x5a };
 
 static redtune_error err;
 static crew all;
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
 
 static bool is_simulated(void) {
     return strstr(all.rank[0].context->facts.name, "simulated") != NULL;

@@ -3,19 +3,13 @@
 #include <math.h>
 #include "check.h"
 #include "crew.h"
+#include "draw.h"
 #include "redtune/list.h"
 
 enum { RANKS_MAX = 4, INPUT_BYTES = 16384 };
 
 static redtune_error err;
 static crew all;
-
-/* The same numbers in every run. */
-static uint64_t draw(uint64_t below) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
-}
 
 static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
