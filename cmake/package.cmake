@@ -61,6 +61,17 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTE
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# ---- what is linked in ----------------------------------------------------------------------------
+include(sbom)
+set(link DYNAMIC_LINK)
+if(REDTUNE_STATIC_DEPS)
+    set(link STATIC_LINK)
+endif()
+redtune_sbom(${PROJECT_BINARY_DIR}/redtune.spdx.json redtune
+    lua ${LUA_VERSION} MIT https://www.lua.org/ftp/ ${link}
+    sqlite ${SQLITE_VERSION} blessing https://www.sqlite.org/download.html ${link})
+install(FILES ${PROJECT_BINARY_DIR}/redtune.spdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 # What is built to be installed, and nothing else: no tests.
 add_custom_target(redtune-installed DEPENDS redtune-command redtune-shared redtune-static)
 foreach(target redtune-sim redtune-manual)

@@ -63,6 +63,23 @@ readelf -d pc_c | grep -q 'NEEDED.*libredtune\.so\.0' || fail "programs need ano
 grep -qx "version: $("$prefix/bin/redtune" --version | sed 's/redtune //')" "$source/CITATION.cff" ||
     fail "CITATION.cff has another version than the command"
 
+# ---- its parts -------------------------------------------------------------------------------
+# The bill names what the library says itself that it has.
+bill=$prefix/share/doc/redtune/redtune.spdx.json
+cat >"$folder/bill.py" <<'PYTHON'
+import json, sys
+bill, library = json.load(open(sys.argv[1])), open(sys.argv[2], "rb").read()
+version = {each["name"]: each["versionInfo"] for each in bill["packages"]}
+links = {each["relatedSpdxElement"]: each["relationshipType"] for each in bill["relationships"]}
+# Lua's string has no third number.
+for part, text in ("lua", "Lua " + version["lua"].rpartition(".")[0]), ("sqlite", version["sqlite"]):
+    is_static = text.encode() in library
+    if links[f"SPDXRef-{part}"] != ("STATIC_LINK" if is_static else "DYNAMIC_LINK"):
+        sys.exit(f"{part} {version[part]} is {'' if is_static else 'not '}in the library")
+PYTHON
+! command -v python3 >/dev/null || python3 "$folder/bill.py" "$bill" "$library/libredtune.so" ||
+    fail "the bill of materials is not true of the library"
+
 # ---- what the headers name --------------------------------------------------------------------
 for page in $(grep -oh 'docs/[a-z-]*\.md' "$prefix"/include/redtune/*.h | sort -u); do
     [ -s "$prefix/share/doc/redtune/${page#docs/}" ] || fail "the headers name $page, which is not installed"
