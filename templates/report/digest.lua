@@ -77,6 +77,31 @@ function digest.is_uneven(point)
     return point.layout == "whole" and point.count & (point.count - 1) ~= 0
 end
 
+-- Those at powers of two, if there are several; else the list itself.
+function digest.even(points)
+    local even = {}
+    for _, point in ipairs(points) do
+        if not digest.is_uneven(point) then even[#even + 1] = point end
+    end
+    return #even >= 2 and #even < #points and even or points
+end
+
+-- Classes with two cold points and more, at most `most` of one op in a group.
+function digest.groups(classes, most)
+    local groups, of_op = {}, {}
+    for _, class in ipairs(classes) do
+        if #class.cold >= 2 then
+            local last = of_op[class.op]
+            if not last or #last == most then
+                last = { op = class.op }
+                groups[#groups + 1], of_op[class.op] = last, last
+            end
+            last[#last + 1] = class
+        end
+    end
+    return groups
+end
+
 -- The classes of whole arrays, and those of rows and columns.
 function digest.by_layout(classes)
     local whole, along = {}, {}

@@ -70,7 +70,7 @@ static void a_page_has_every_section(void) {
     CHECK_CONTAINS(text, "What matters: sum of f32");
     CHECK_CONTAINS(text, "<b>block</b> matters: up to 3.00×");
     CHECK_CONTAINS(text, "At every size: <code>vec=4</code>");
-    CHECK_CONTAINS(text, "<td class=\"n new\">poll</td>");
+    CHECK_CONTAINS(text, "<td class=\"n new turn\">poll</td>");
     CHECK_CONTAINS(text, "block=512,<wbr/>vec=4,<wbr/>finish=poll,<wbr/>per_sm=4</code>");
     CHECK_CONTAINS(text, "per_sm=1</code> (the winner)");
     CHECK_CONTAINS(text, "per_sm=8</code> (the default)");
@@ -111,8 +111,31 @@ static void problems_are_counted_alike(void) {
     CHECK_CONTAINS(text, "<b>10</b><span>problems, each");
     CHECK_CONTAINS(text, "geometric mean of the 9 of 10 problems whose default is known</span>");
     CHECK_CONTAINS(text, "Sizes in italics are no powers of two");
-    CHECK_CONTAINS(text, "<th class=\"n uneven\">1448</th>");
+    CHECK_CONTAINS(text, "<th class=\"n uneven between\">1448</th>");
     CHECK(!strstr(text, "uneven\">1K"));
+}
+
+static void a_chart_of_gains_has_three_lines_at_most(void) {
+    CHECK(begin() && put_curve(REDTUNE_F16, 1500, 4000) && put_curve(REDTUNE_BF16, 1500, 4000) &&
+          put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1600, 4100));
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "\"gain over the default, sum of f16, bf16, f32\"");
+    CHECK_CONTAINS(text, "\"gain over the default, sum of f64\"");
+}
+
+/* Its mark, too, is about the column that is printed before. */
+static void sizes_between_powers_of_two_stay_out_of_gains_and_prints(void) {
+    rdt_trial trials[2] = {trials_make(1448, "block=256,vec=4,finish=poll,per_sm=8", 1100, 31),
+                           trials_make(1448, "block=128,vec=4,finish=single,per_sm=1", 1000, 31)};
+    trials[0].is_default = true;
+    CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
+    CHECK_OK(put(trials, 2), err);
+    CHECK_OK(report(page), err);
+    CHECK_PAGE();
+    CHECK_CONTAINS(text, "f32, 1K elements: 1.20×");
+    CHECK(!strstr(text, "f32, 1448 elements"));
+    CHECK_CONTAINS(text, "<td class=\"n new between\">128</td>\n<td class=\"n new\">64</td>");
 }
 
 /* A warm input comes from L2, faster than the bus could bring it: no share of the bus is claimed.
@@ -376,6 +399,8 @@ int main(int argc, char **argv) {
         FACT(a_page_has_every_section),
         FACT(the_same_database_gives_the_same_bytes),
         FACT(problems_are_counted_alike),
+        FACT(a_chart_of_gains_has_three_lines_at_most),
+        FACT(sizes_between_powers_of_two_stay_out_of_gains_and_prints),
         FACT(only_cold_figures_are_set_against_the_bus),
         FACT(failures_are_told),
         FACT(the_ladder_is_shown_when_it_is_given),
