@@ -9,6 +9,7 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-test.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 prefix=$folder/prefix failures=0
 export XDG_CACHE_HOME=$folder/cache XDG_DATA_HOME=$folder/data
+command -v make >/dev/null || export CMAKE_GENERATOR=Ninja # ./bootstrap installs one of the two
 
 fail() {
     echo "FAILED: $*" >&2
@@ -54,7 +55,7 @@ fi
 # ---- the rows it comes with ----------------------------------------------------------------
 # The prefix is not the one that it was built for.
 found=$(env -u REDTUNE_SYSTEM_DB "$prefix/bin/redtune" explain --gpu H200 --dtype f32 --count 1M)
-[[ $found == *"match     exact"*/share/redtune/shipped.db ]] || fail "its rows serve nobody: $found"
+[[ $found == *"match     exact"*/share/redtune/shipped.db* ]] || fail "its rows serve nobody: $found"
 
 # ---- the library ---------------------------------------------------------------------------
 readelf -d "$library/libredtune.so" | grep -q 'SONAME.*libredtune\.so\.0' || fail "no SONAME"
