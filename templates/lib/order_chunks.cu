@@ -120,7 +120,8 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n@{given.
 }
 
 // Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
-// part only. The first step of the run `next` is asked for before the last one is done with.
+// part only. The first step of the run `next` is asked for before the last one is done with: a warp that
+// has no chunks of a run has none of the next.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next@{given.parameter})
 {
@@ -141,7 +142,6 @@ __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, co
                                        : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further@{given.argument});
         waiting = carry(waiting, a, taken@{given.argument});
     }
-    if (chunks == 0) load_first<ALIGNED>(v, next@{given.argument});
     return settle(waiting, chunks@{given.argument});
 }
 

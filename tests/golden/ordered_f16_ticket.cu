@@ -329,7 +329,8 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n, const 
 }
 
 // Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
-// part only. The first step of the run `next` is asked for before the last one is done with.
+// part only. The first step of the run `next` is asked for before the last one is done with: a warp that
+// has no chunks of a run has none of the next.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next, const values &given)
 {
@@ -350,7 +351,6 @@ __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, co
                                        : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further, given);
         waiting = carry(waiting, a, taken, given);
     }
-    if (chunks == 0) load_first<ALIGNED>(v, next, given);
     return settle(waiting, chunks, given);
 }
 
