@@ -102,6 +102,32 @@ static void check_count(const subject *self, uint64_t count, uint64_t offset) {
     for (int k = 0; k < 2; k++) rdt_buffer_destroy(&input[k]);
 }
 
+enum { ZEROS = 1 << 12 };
+
+/* The first elements become -0 until they are kept no longer. */
+static void keep_elements(const subject *self, uint64_t kept[2][ZEROS]) {
+    const redtune_value zero = rdt_scalar_from_real(self->problem.dtype, -0.0);
+    for (int k = 0; k < 2; k++) {
+        memcpy(kept[k], elements[k], sizeof kept[k]);
+        for (size_t i = 0; i < ZEROS; i++)
+            memcpy((char *)elements[k] + i * self->element_bytes, &zero, self->element_bytes);
+    }
+}
+
+static void give_elements_back(uint64_t kept[2][ZEROS]) {
+    for (int k = 0; k < 2; k++) memcpy(elements[k], kept[k], sizeof kept[k]);
+}
+
+/* A whole chunk of -0, and one of them, whose sum is +0. */
+static void check_zeros(const subject *self) {
+    static uint64_t kept[2][ZEROS];
+    const uint64_t chunk = 4096 / self->element_bytes;
+    keep_elements(self, kept);
+    check_count(self, chunk, 0);
+    check_count(self, 1, 0);
+    give_elements_back(kept);
+}
+
 static void check_kernel(subject *self, uint64_t *state) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t tile = self->launch.tile, most = self->launch.blocks_max;
@@ -112,6 +138,7 @@ static void check_kernel(subject *self, uint64_t *state) {
         if (counts[i] <= COUNT_MAX) check_count(self, counts[i], i % 3 ? 0 : next(state) % vector);
     for (uint64_t offset = 0; offset < vector; offset++)
         check_count(self, 2 * chunk + next(state) % chunk, offset);
+    check_zeros(self);
     /* Any grid, and any count. */
     for (uint32_t blocks = 1; blocks <= 7 && blocks <= most; blocks += 2) {
         self->launch.blocks_max = blocks;
@@ -239,6 +266,16 @@ static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
     for (int k = 0; k < 2; k++) rdt_buffer_destroy(&input[k]);
 }
 
+/* The same of two rows, or columns, of n elements each. */
+static void check_zeros_of_two(subject *self, uint64_t n, bool columns) {
+    static uint64_t kept[2][ZEROS];
+    const rdt_extents e = columns ? (rdt_extents){n, 1, 2, 2 * n, 2} : (rdt_extents){n, 2, 1, n, 1};
+    CHECK(2 * n <= ZEROS);
+    keep_elements(self, kept);
+    check_shape(self, e, 0);
+    give_elements_back(kept);
+}
+
 static void check_row_kernel(subject *self, uint64_t *state) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t counts[] = {1,         vector, 3 * vector + 1, 31 * vector,   chunk / 2 + 3,
@@ -254,6 +291,8 @@ static void check_row_kernel(subject *self, uint64_t *state) {
                         k ? 0 : next(state) % vector);
         }
     }
+    check_zeros_of_two(self, 256 * vector > ZEROS / 2 ? ZEROS / 2 : 256 * vector, false);
+    check_zeros_of_two(self, vector, false);
     self->launch.blocks_max = most;
 }
 
@@ -280,6 +319,7 @@ static void check_column_kernel(subject *self, uint64_t *state) {
                             offset);
         }
     }
+    check_zeros_of_two(self, vector, true);
     self->launch.blocks_max = most;
 }
 
