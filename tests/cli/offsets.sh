@@ -56,6 +56,30 @@ raw_elements_and_standard_input_do() {
     want_refused 2 "the input ends after 100 elements"
 }
 
+# Floats of many magnitudes: element i from 2^(i mod 24) on.
+floats() {
+    local i
+    for ((i = 0; i < $1; i++)); do
+        little_endian 4 $((0x3f800001 + (i * 7 % 24 << 23) + i * 65521))
+    done
+}
+
+segments_in_fixed_order_have_the_bits_of_arrays() {
+    local bounds=(1 1 8 41 141) i wanted=
+    floats 150 >raw
+    for i in 0 1 2 3; do
+        dd if=raw of=one bs=4 skip=${bounds[i]} count=$((bounds[i + 1] - bounds[i])) status=none
+        run "$redtune" reduce one --dtype f32 --order fixed
+        wanted+=${wanted:+$'\n'}$out
+    done
+    offsets offsets.npy '<i8' 8 "${bounds[@]}"
+    run "$redtune" reduce raw --dtype f32 --offsets offsets.npy --order fixed
+    want_exit 0
+    want_values "$wanted"
+    run "$redtune" reduce raw --dtype f32 --offsets offsets.npy --order fixed --json
+    want_in_out '"family": "ordered_segments"'
+}
+
 no_segments_have_no_results() {
     write_values
     offsets offsets.npy '<i4' 4 7
@@ -98,4 +122,5 @@ what_cannot_be_is_refused() {
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run offsets_of_32_and_64_bits_are_taken results_go_to_a_file_and_to_json \
-    raw_elements_and_standard_input_do no_segments_have_no_results what_cannot_be_is_refused
+    raw_elements_and_standard_input_do segments_in_fixed_order_have_the_bits_of_arrays \
+    no_segments_have_no_results what_cannot_be_is_refused

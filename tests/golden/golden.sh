@@ -76,6 +76,9 @@ ordered_columns_f16 mean  f16 64x8192    0 ordered_columns:block=128,width=128,v
 ordered_columns_f32 dot   f32 1048576x16 0 ordered_columns:block=256,width=4,vec=4,unroll=8,finish=poll,per_sm=4
 LIST
 
+compare ordered_segments_f16 emit --order fixed --op sum_sumsq --dtype f16 --segments 4096x1000 \
+    --config ordered_segments:block=256,chunks=2,unroll=4,resident=2
+
 # file, step, dtype
 while read -r name step dtype; do
     compare "$name" ladder --show "$step" --dtype "$dtype"

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "draw.h"
 #include "model/scalar.h"
+#include "order_reference.h"
 #include "results.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
@@ -184,11 +185,21 @@ static void fill_elements(const rdt_test_data *data) {
     }
     for (int k = 0; rdt_test_data_hides(&data->problem) && k < 20 && now.elements; k++)
         memcpy(elements + draw(now.elements) * bytes, decider.bytes, bytes);
+    /* Sums of -0 alone are +0. */
+    const redtune_value zero = rdt_scalar_from_real(data->problem.dtype, -0.0);
+    if (data->problem.order == REDTUNE_ORDER_FIXED && !draw(8))
+        for (uint64_t i = 0; i < now.elements; i++) memcpy(elements + i * bytes, zero.bytes, bytes);
 }
 
 /* The result of that many elements from there on is the one wanted, as far as `output` goes. */
 static bool agrees(const redtune_problem *problem, const char *from, uint64_t count, int output,
                    const redtune_value *got) {
+    if (problem->order == REDTUNE_ORDER_FIXED) {
+        redtune_value wanted[2];
+        rdt_order_reference_reduce(problem, from, NULL, count, wanted);
+        return rdt_scalar_same(output ? rdt_problem_second(problem) : problem->result, got,
+                               &wanted[output]);
+    }
     if (problem->op <= REDTUNE_XOR) {
         rdt_reference wanted;
         rdt_reference_reduce(problem, from, count, &wanted);
@@ -378,8 +389,42 @@ static void segments_of_one_length_are_right(void) {
     rdt_test_data_destroy(data);
 }
 
+/* Of any config, to the bit. */
+static void segments_in_fixed_order_have_its_bits(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype, result;
+    } classes[] = {
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
+        {REDTUNE_VAR, REDTUNE_F64, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM_SUMSQ, REDTUNE_F32, 0},
+        {REDTUNE_NORM2, REDTUNE_BF16, 0},
+        {REDTUNE_SUM, REDTUNE_F64, 0},
+        {REDTUNE_VAR, REDTUNE_I8, REDTUNE_DTYPE_NONE},
+        {REDTUNE_MEAN, REDTUNE_I64, 0},
+        {REDTUNE_PROD, REDTUNE_F32, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64},
+    };
+    if (!gpu.context) SKIP("there is no GPU");
+    const bool simulated = device_is_simulated(&gpu);
+    for (size_t i = 0; i < (simulated ? 10 : 240) && !check_state.failed; i++) {
+        const size_t k = i % (sizeof classes / sizeof *classes);
+        redtune_problem problem =
+            segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);
+        problem.order = REDTUNE_ORDER_FIXED;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
+        const rdt_point point = draw_point(&problem);
+        if (!subject_is_of_part(i)) continue;
+        check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
+        if (subject_is_late()) return;
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(segments_in_fixed_order_have_its_bits),
         FACT(segments_of_one_length_are_right),
         FACT(tables_of_every_kind_are_right),
         FACT(every_op_of_every_dtype_is_right),

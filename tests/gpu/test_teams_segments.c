@@ -93,6 +93,26 @@ static void segments_have_their_results_on_every_rank(void) {
     if (!check_state.failed) check_ragged(&greatest, 1);
 }
 
+/* What a rank has of a segment is no node of its tree. */
+static void segments_in_fixed_order_are_refused(void) {
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    const crew_rank *rank = &all.rank[0];
+    redtune_plan *plan = NULL;
+    const redtune_problem problem = {.op = REDTUNE_SUM,
+                                     .dtype = REDTUNE_F32,
+                                     .count = LONGEST / 2,
+                                     .segmented = REDTUNE_SEGMENTED_EACH,
+                                     .order = REDTUNE_ORDER_FIXED};
+    const redtune_segments segments = {.d_in = pointer_to(rank->input[0].address),
+                                       .count = 1,
+                                       .d_begin = pointer_to(rank->input[1].address),
+                                       .d_out = {pointer_to(rank->output[0].address)}};
+    CHECK_OK(redtune_plan_create(rank->rt, &problem, &plan, &err), err);
+    CHECK_FAILS(redtune_team_run_segments(plan, rank->team, &segments, 0, rank->stream, &err),
+                REDTUNE_UNSUPPORTED, err, "segments by a team in fixed order");
+    redtune_plan_destroy(plan);
+}
+
 static void list_of_each_rank_has_one_result(void) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -131,6 +151,7 @@ static void list_of_each_rank_has_one_result(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(segments_have_their_results_on_every_rank),
+        FACT(segments_in_fixed_order_are_refused),
         FACT(list_of_each_rank_has_one_result),
     };
     if (crew_open(RANKS_MAX, INPUT_BYTES, &all, &err))

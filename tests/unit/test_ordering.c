@@ -30,6 +30,22 @@ static void a_fixed_order_is_kept_where_it_shows(void) {
     }
 }
 
+static void one_result_of_all_segments_has_no_fixed_order(void) {
+    redtune_problem problem = {.op = REDTUNE_SUM,
+                               .dtype = REDTUNE_F32,
+                               .count = 100,
+                               .segmented = REDTUNE_SEGMENTED_EACH,
+                               .order = REDTUNE_ORDER_FIXED};
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
+    problem.segmented = REDTUNE_SEGMENTED_ALL;
+    CHECK_FAILS(rdt_problem_resolve(&problem, &problem, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot have the sum of all segments in fixed order");
+    problem.op = REDTUNE_MAX;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_INT(problem.order, REDTUNE_ORDER_FREE); /* no order changes it */
+}
+
 static void an_accuracy_is_kept_where_it_shows(void) {
     static const struct {
         redtune_op op;
@@ -118,6 +134,7 @@ static void orderings_have_names(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(a_fixed_order_is_kept_where_it_shows),
+        FACT(one_result_of_all_segments_has_no_fixed_order),
         FACT(an_accuracy_is_kept_where_it_shows),
         FACT(orderings_have_names),
     };

@@ -120,6 +120,10 @@ static redtune_status take_segments(rank_call *self, const redtune_segments *giv
                                     redtune_error *err) {
     redtune_status status = rdt_segments_take(&self->run, self->plan, given, err);
     if (status) return status;
+    if (self->plan->problem.order == REDTUNE_ORDER_FIXED)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce segments by a team in fixed order: what a rank has of a "
+                        "segment need not be a node of its tree; give each segment to one rank");
     self->segments = given;
     self->results = rdt_segments_results(&self->run, self->plan);
     return REDTUNE_OK;

@@ -1,0 +1,112 @@
+//@ -- Long segments in the fixed order: nodes that warps leave in scratch, and their combination.
+//@ include "lib/slots.cu"
+constexpr u32 AT_ONCE = @{at_once};  // values that a thread asks for at a time
+
+// The elements of a node: a power of two of chunks, so that there is work for fewer than NODES.
+__device__ __forceinline__ u64 span_of(u64 total)
+{
+    u64 span = @{chunks} * CHUNK;
+    while (total / span >= NODES) span *= 2;
+    return span;
+}
+
+// A node's place, by the multiples of `span` that lie before it: those before its segment, and the node's
+// number. The last node of a long segment and the first one of the next may have as many before them.
+__device__ __forceinline__ u32 place_of(u32 before, u32 node)
+{
+    return @{33024 // acc.bytes} + 2 * (before + node) + (node > 0);
+}
+
+static_assert(@{33024 // acc.bytes} * sizeof(accumulator) == TABLE_BYTES, "");
+
+__device__ __forceinline__ u32 *counter_of(void *scratch, u32 before)
+{
+    return (u32 *)((char *)scratch + @{scratch.words_offset}) + before;
+}
+
+// Leaves the value of a node, for another warp, perhaps of the same block: every access of it is strong.
+__device__ __forceinline__ void leave(void *scratch, u32 place, accumulator a)
+{
+    u32 *to = (u32 *)(partials(scratch) + place);
+//@ for k = 0, acc.halves - 1 do
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(to + @{k}), "r"((u32)@{acc.half("a", k)}) : "memory");
+//@ end
+}
+
+__device__ __forceinline__ accumulator node_at(void *scratch, u32 place)
+{
+    const u32 *from = (const u32 *)(partials(scratch) + place);
+//@ for k = 0, acc.halves - 1 do
+    u32 half@{k};
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(half@{k}) : "l"(from + @{k}) : "memory");
+//@ end
+    return @{acc.join("half")};
+}
+
+// The first lane returns the combination of all nodes of a segment, neighbours first.
+__device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 before, u32 nodes@{given.parameter})
+{
+    // A lane takes an aligned run of nodes.
+    u32 each = 1;
+    while (each * 32 < nodes) each *= 2;
+    const u32 first = threadIdx.x % 32 * each;
+    accumulator level[@{node_levels + 1}], a = @{op.identity};
+    u32 taken = 0;
+    for (u32 next = 0; next < each; next += AT_ONCE, taken++) {
+        accumulator value[AT_ONCE];
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            const u32 node = first + next + i;
+            value[i] = @{op.identity};
+            if (next + i < each && node < nodes) value[i] = node_at(scratch, place_of(before, node));
+        }
+//@ local apart = 1
+//@ while apart < at_once do
+//@     for i = 0, at_once - 1, 2 * apart do
+        value[@{i}] = combine(value[@{i}], value[@{i + apart}]@{given.argument});
+//@     end
+//@     apart = 2 * apart
+//@ end
+//@ local turn, value, each, top = "taken", "value[0]", "", node_levels
+//@ include "lib/wait_levels.cu"
+    }
+    // A power of two of runs were taken.
+#pragma unroll
+    for (u32 k = 0; k <= @{node_levels}; k++)
+        if (taken == 1u << k) a = level[k];
+//@ for _, step in ipairs { 1, 2, 4, 8, 16 } do
+    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@ end
+    return a;
+}
+
+// Takes the nodes of a segment that begin in a warp's stretch. `at` is the work before the segment, and
+// its count elements, more than one node's, are from `from` on.
+__device__ __forceinline__ void reduce_long(const stretch &mine, u64 segment, u64 at, u64 from, u64 count,
+                                            u64 span, @{result.c} *output, void *scratch@{given.parameter})
+{
+    const u32 lane = threadIdx.x % 32;
+    const u64 nodes = (count + span - 1) / span;
+    const u64 first = at >= mine.from ? 0 : (mine.from - at + span - 1) / span;
+    const u64 end = (mine.to - at + span - 1) / span, stop = end < nodes ? end : nodes;
+    if (first >= stop) return;
+    const u32 before = at / span;
+    for (u64 node = first; node < stop; node++) {
+        const u64 left = count - node * span, n = left < span ? left : span;
+        const accumulator a = reduce_run(from + node * span * sizeof(element), n * sizeof(element)@{given.argument});
+        if (lane == 0) leave(scratch, place_of(before, node), a);
+    }
+    // The warp that leaves the last node has seen all.
+    bool is_last = false;
+    if (lane == 0) {
+        const u32 own = stop - first;
+        __threadfence();
+        is_last = atomicAdd(counter_of(scratch, before), own) + own == nodes;
+        if (is_last) *counter_of(scratch, before) = 0;
+        __threadfence();
+    }
+    if (!__any_sync(ALL, is_last)) return;
+    const accumulator a = reduce_nodes(scratch, before, nodes@{given.argument});
+    if (lane == 0) finish(output, segment, a, count@{given.argument});
+}
+

@@ -1,0 +1,56 @@
+//@ -- Short segments in the fixed order, several at once by the lanes of a warp.
+constexpr u32 PARTS = 4;  // vectors of a lane
+constexpr u64 SHORT_BYTES = PARTS * LOAD_BYTES;  // that a lane takes at once
+
+// The value of `bytes` bytes of elements, of which this lane has every WIDE-th vector from number
+// `rank` on.
+template <u32 WIDE, bool ALIGNED>
+__device__ __forceinline__ accumulator take_vectors(u64 begin, u32 bytes, u32 rank@{given.parameter})
+{
+    const u32 behind = bytes % LOAD_BYTES;
+    // All loads before the first use, with the bits of their numbers reversed: neighbours are those that
+    // halving combines.
+    vector v[PARTS];
+    u32 at[PARTS];
+#pragma unroll
+    for (u32 i = 0; i < PARTS; i++) {
+        at[i] = (rank + (i % 2 * 2 + i / 2) * WIDE) * LOAD_BYTES;
+        if (at[i] + LOAD_BYTES <= bytes) v[i] = bring_vector<ALIGNED>(begin + at[i]@{given.argument});
+    }
+    accumulator a[PARTS], edge = @{op.identity};
+    if (behind > 0) edge = take_edge(begin + bytes - behind, begin + bytes@{given.argument});
+#pragma unroll
+    for (u32 i = 0; i < PARTS; i++) {
+        a[i] = fold_vector(v[i]@{given.argument});
+        if (at[i] + LOAD_BYTES > bytes) a[i] = at[i] < bytes ? edge : @{op.identity};
+    }
+    return combine(combine(a[0], a[1]@{given.argument}), combine(a[2], a[3]@{given.argument})@{given.argument});
+}
+
+// The lanes in the mask have segments of at most WIDE * SHORT_BYTES bytes; WIDE lanes take one.
+template <u32 WIDE>
+__device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, unsigned char *order, u64 base,
+                                             @{result.c} *output@{given.parameter})
+{
+    if (mask == 0) return;
+    const u32 lane = threadIdx.x % 32, n = __popc(mask);
+    __syncwarp();
+    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
+    __syncwarp();
+    for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
+        const bool is_there = next < n;
+        const u32 whose = order[is_there ? next : 0];
+        const u64 from = __shfl_sync(ALL, begin, whose);
+        const u32 its = __shfl_sync(ALL, (u32)bytes, whose), rank = lane % WIDE;
+        accumulator a;
+        if (__all_sync(ALL, from % LOAD_BYTES == 0))
+            a = take_vectors<WIDE, true>(from, is_there ? its : 0, rank@{given.argument});
+        else
+            a = take_vectors<WIDE, false>(from, is_there ? its : 0, rank@{given.argument});
+//@ for _, step in ipairs { 4, 2, 1 } do
+        if (WIDE > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@ end
+        if (is_there && rank == 0) finish(output, base + whose, a, its / sizeof(element)@{given.argument});
+    }
+}
+
