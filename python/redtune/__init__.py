@@ -34,15 +34,20 @@ __all__ += ["report", "segments", "show", "tune"]
 __all__ += _functions.names()
 
 
-def __getattr__(name):
-    if name in ("torch", "jax"):  # which import PyTorch and JAX
-        return _importlib.import_module("redtune." + name)
-    function = _functions.find(name)
-    if function is None:
-        raise AttributeError(f"module 'redtune' has no attribute '{name}'")
-    globals()[name] = function
-    return function
+_functions.publish(globals())
 
 
-def __dir__():
-    return sorted(set(globals()) | set(__all__))
+# The package has no __getattr__: CPython looks attributes up faster in modules without one.
+class _Later(type(_os)):
+    """A module that is imported when it is first asked for something."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module '{self.__name__}' is not imported yet")
+        found = getattr(_importlib.import_module(self.__name__), name)
+        setattr(self, name, found)
+        return found
+
+
+torch = _Later("redtune.torch")  # which imports PyTorch
+jax = _Later("redtune.jax")

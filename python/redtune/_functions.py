@@ -1,4 +1,4 @@
-"""Functions: one for each op, made from the library's table when it is first asked for."""
+"""Functions: one for each op, made from the library's table."""
 
 import collections
 import keyword
@@ -72,11 +72,10 @@ def _dtype(dtype):
 
 def _number(dtype):
     try:
-        return _dtypes[dtype]
-    except KeyError:
-        return _dtype(dtype)
+        known = _dtypes.get(dtype)
     except TypeError:
         raise TypeError(f"cannot take {dtype!r} as dtype: give a dtype or its name") from None
+    return _dtype(dtype) if known is None else known
 
 
 _ORDERS = {None: 0, "free": 0, "fixed": 1}  # to redtune_order
@@ -143,24 +142,27 @@ def _document(name, op, formula, inputs, outputs, parameters):
     )
 
 
-def _make(name, op):
-    """The function of an op, compiled from a line of text so that its arguments have names."""
-    number = _core.op_find(op)
-    op, formula, inputs, outputs, parameters = _core.op_facts(number)
-    arguments = "x" if inputs == 1 else "x, y"
+def _arguments(inputs, parameters):
+    words = ["x", "y"][:inputs] + ["axis=None", "keepdims=False"]
+    words += [f"{key}=None" for key in ("out", "dtype", "order", "accuracy", "stream")]
+    keys = [f"{key}={usual!r}" for key, usual in parameters]
+    return ", ".join(words + ["*"] * bool(keys) + keys)
+
+
+def _rest(name):
+    """What the function of that name needs at its first call: itself in Python, for arguments that
+    are to be converted or refused; the type of several results, or None; its usual parameters."""
+    number = _core.op_find(_ALIASES.get(name, name))
+    op, _, inputs, outputs, parameters = _core.op_facts(number)
     keys = [key for key, _ in parameters]
+    kind = _results(op, outputs) if len(outputs) > 1 else None
     space = {"_call": _core.call, "_number": _number, "_order": _order, "_accuracy": _accuracy}
-    arguments += ", axis=None, keepdims=False, out=None, dtype=None, order=None, accuracy=None"
-    arguments += ", stream=None"
-    if keys:
-        arguments += ", *, " + ", ".join(f"{key}={usual!r}" for key, usual in parameters)
-    if len(outputs) > 1:
-        space["_Results"] = _results(op, outputs)
+    space["_Results"] = kind
     text = _TEXT.format(
         name=name,
-        arguments=arguments,
-        result="_Results(*" if len(outputs) > 1 else "",
-        end=")" if len(outputs) > 1 else "",
+        arguments=_arguments(inputs, parameters),
+        result="_Results(*" if kind else "",
+        end=")" if kind else "",
         op=number,
         inputs="x, None" if inputs == 1 else "x, y",
         dtype="0 if dtype is None else _number(dtype)",
@@ -169,16 +171,29 @@ def _make(name, op):
         values=f"({', '.join(keys)},)" if keys else "None",
     )
     exec(text, space)  # of the library's own names only
-    function = space[name]
-    function.__module__ = "redtune"
-    function.__doc__ = _document(name, op, formula, inputs, outputs, parameters)
-    return function
+    return space[name], kind, tuple(usual for _, usual in parameters) or None
+
+
+def _make(name):
+    """The function of an op; its text's first line has its arguments, as CPython reads them."""
+    number = _core.op_find(_ALIASES.get(name, name))
+    op, formula, inputs, outputs, parameters = _core.op_facts(number)
+    document = _document(name, op, formula, inputs, outputs, parameters)
+    text = f"{name}({_arguments(inputs, parameters)})\n--\n\n{document}"
+    return _core.make_function(number, name, text, _rest)
+
+
+def publish(space):
+    """Puts the functions that it has not yet into a namespace: of all ops, by all their names."""
+    for name in names():
+        if name not in space:
+            space[name] = _make(name)
 
 
 def find(name):
     """The function of that name; None: there is no such op."""
     op = _ALIASES.get(name, name)
-    return _make(name, op) if _public(name) and op in _core.op_names() else None
+    return _make(name) if _public(name) and op in _core.op_names() else None
 
 
 # ---- any op --------------------------------------------------------------------------------------

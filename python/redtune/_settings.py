@@ -1,8 +1,9 @@
 """Settings: what redtune opens a GPU with."""
 
 import os
+import sys
 
-from . import _bundle, _core
+from . import _bundle, _core, _functions
 
 _TRUST = {"verified": 0, "all": 1, "none": 2}  # redtune_trust
 
@@ -61,6 +62,7 @@ def configure(
     files = _joined(ops, "ops")
     if files:
         _core.ops_read(files)
+        _functions.publish(vars(sys.modules[__package__]))
     _core.configure(
         name, _joined(database, "database"), machine, record, files, command, bool(background),
         _TRUST[trust], float(verify_s),

@@ -31,9 +31,13 @@ constexpr dtype_code dtype_codes[] = {
 }
 
 redtune_dtype dtype_from(DLDataType type, const char *name) {
-    for (const dtype_code &known : dtype_codes)
-        if (known.code == type.code && known.bits == type.bits && type.lanes == 1)
-            return known.dtype;
+    static const dtype_code *last = dtype_codes; // most calls are of the dtype of the last one
+    if (last->code == type.code && last->bits == type.bits && type.lanes == 1) return last->dtype;
+    for (const dtype_code &known : dtype_codes) {
+        if (known.code != type.code || known.bits != type.bits || type.lanes != 1) continue;
+        last = &known;
+        return known.dtype;
+    }
     const std::string bits = std::to_string(type.bits);
     if (type.code == kDLComplex)
         fail_dtype(name, "complex numbers of " + bits + " bits",
@@ -74,9 +78,17 @@ char kind_of_format(char letter) {
 
 // ---- DLPack ------------------------------------------------------------------------------------
 
-void array::read_tensor(const DLTensor &tensor, const char *name) {
+// A device of neither kind counts as one of CUDA's.
+void array::read_place(const DLTensor &tensor) {
     const int32_t place = tensor.device.device_type;
     on_host = place == kDLCPU || place == kDLCUDAHost;
+    device = on_host ? HOST_DEVICE : tensor.device.device_id;
+    data = static_cast<char *>(tensor.data) + tensor.byte_offset;
+}
+
+void array::read_tensor(const DLTensor &tensor, const char *name) {
+    const int32_t place = tensor.device.device_type;
+    read_place(tensor);
     if (!on_host && place != kDLCUDA && place != kDLCUDAManaged)
         fail(PyExc_ValueError,
              "cannot reduce %s: it lies on a device of DLPack's type %d, and redtune reduces "
@@ -85,10 +97,8 @@ void array::read_tensor(const DLTensor &tensor, const char *name) {
     if (tensor.ndim > DIMENSIONS_MAX)
         fail(PyExc_ValueError, "cannot reduce %s: it has %d dimensions, and at most %d are reduced",
              name, static_cast<int>(tensor.ndim), DIMENSIONS_MAX);
-    data = static_cast<char *>(tensor.data) + tensor.byte_offset;
     dtype = dtype_from(tensor.dtype, name);
     boolean = tensor.dtype.code == kDLBool;
-    device = on_host ? HOST_DEVICE : tensor.device.device_id;
     dimensions = tensor.ndim;
     shape = tensor.shape;
     strides = tensor.strides;
@@ -121,12 +131,14 @@ void array::read_capsule(nb::handle object, const char *name) {
     if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
         versioned = static_cast<DLManagedTensorVersioned *>(
             PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+        lender = VERSIONED_CAPSULE;
         PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
         read_only = versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
         read_tensor(versioned->dl_tensor, name);
     } else {
         managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
         if (!managed) throw nb::python_error();
+        lender = CAPSULE;
         PyCapsule_SetName(capsule.ptr(), "used_dltensor");
         read_tensor(managed->dl_tensor, name);
     }
@@ -140,6 +152,7 @@ void array::read_buffer(nb::handle object, const char *name) {
         fail_dtype(name, nb::cast<std::string>(nb::str(object.attr("dtype"))),
                    "convert it to one of them");
     }
+    lender = BUFFER;
     const char *format = buffer.format ? buffer.format : "B";
     const char *letter = format + (strchr("@=<>!", *format) && *format);
     if (*format == '>' || *format == '!') fail_swapped(name);
@@ -232,8 +245,7 @@ void array::read_exchange(nb::handle object, const char *name) {
     read_tensor(tensor, name);
     const uint64_t elements = count();
     // Only views are negated, and only of every second element.
-    if (library->is_torch && !is_new && (elements == 1 || !is_packed()))
-        refuse_negated(object, name);
+    if (library->is_torch && (elements == 1 || !is_packed())) refuse_negated(object, name);
     if (!data && elements)
         fail(PyExc_ValueError,
              "cannot reduce %s: it has no memory, as a fake or meta tensor has "
@@ -244,6 +256,7 @@ void array::read_exchange(nb::handle object, const char *name) {
 // ---- any array ---------------------------------------------------------------------------------
 
 void array::read(nb::handle object, const char *name) {
+    if (lender != NOBODY) give_back();
     library = library_of(object);
     if (library->api) return read_exchange(object, name);
     if (library->has_buffer) return read_buffer(object, name);
@@ -254,6 +267,14 @@ void array::read(nb::handle object, const char *name) {
          "cannot reduce %s: %s is no array, as it has neither __dlpack__ nor "
          "__cuda_array_interface__; make it one, as by numpy.asarray(x)",
          name, nb::cast<std::string>(nb::type_name(nb::handle(object.type()))).c_str());
+}
+
+void array::read_new(array_library *its_library, nb::handle object) {
+    DLTensor tensor;
+    library = its_library;
+    if (!library->api) return read(object, "out");
+    if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor)) fail_exchange("out");
+    read_place(tensor);
 }
 
 bool array::is_packed() const {
@@ -272,8 +293,9 @@ uint64_t array::count() const {
     return count;
 }
 
-void array::release() {
-    if (buffer.obj) PyBuffer_Release(&buffer);
-    if (managed && managed->deleter) managed->deleter(managed);
-    if (versioned && versioned->deleter) versioned->deleter(versioned);
+void array::give_back() {
+    if (lender == BUFFER) PyBuffer_Release(&buffer);
+    if (lender == CAPSULE && managed->deleter) managed->deleter(managed);
+    if (lender == VERSIONED_CAPSULE && versioned->deleter) versioned->deleter(versioned);
+    lender = NOBODY;
 }

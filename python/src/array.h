@@ -10,7 +10,6 @@ struct array {
     redtune_dtype dtype = REDTUNE_DTYPE_NONE;
     bool boolean = false; // one byte, 0 or 1, as u8
     bool on_host = false;
-    bool is_new = false; // before it is read: made for results just now, so no view of another
     bool read_only = false;
     int device = 0; // the CUDA device's number; of the host's: HOST_DEVICE
     int dimensions = 0;
@@ -21,24 +20,32 @@ struct array {
     array() = default;
     array(const array &) = delete;
     array &operator=(const array &) = delete;
-    ~array() { release(); }
+    ~array() {
+        if (lender != NOBODY) give_back();
+    }
 
     // name is the argument's, for messages.
     void read(nb::handle object, const char *name);
+    // Of an array that its library has just made for a result: where it lies, and no more.
+    void read_new(array_library *its_library, nb::handle object);
     bool is_packed() const;
     uint64_t count() const;
 
   private:
+    void read_place(const DLTensor &tensor);
     void read_tensor(const DLTensor &tensor, const char *name);
     void read_exchange(nb::handle object, const char *name);
     void read_capsule(nb::handle object, const char *name);
     void read_buffer(nb::handle object, const char *name);
     void read_interface(nb::handle object, const nb::object &interface, const char *name);
     void put_extents(nb::handle shape, nb::handle strides, const char *name);
-    void release();
+    void give_back();
 
     int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers
-    Py_buffer buffer = {};
-    DLManagedTensor *managed = nullptr;
-    DLManagedTensorVersioned *versioned = nullptr;
+    enum { NOBODY, BUFFER, CAPSULE, VERSIONED_CAPSULE } lender = NOBODY;
+    union { // by lender: what is to be given back
+        Py_buffer buffer;
+        DLManagedTensor *managed;
+        DLManagedTensorVersioned *versioned;
+    };
 };

@@ -46,14 +46,13 @@ static nb::object make_result(const reduction &what, int index, const array &x, 
                               array *view) {
     const result_dtype &result = what.result[index];
     const array_wanted wanted = {what.shape, what.dimensions, result.shown, result.boolean};
-    view->is_new = true;
     nb::object made = library_empty_quick(x.library, x.on_host, wanted);
     if (made.is_valid()) {
-        view->read(made, "out");
+        view->read_new(x.library, made);
         if (view->device == x.device) return made;
     }
     made = library_empty(x.library, like, wanted);
-    view->read(made, "out");
+    view->read_new(x.library, made);
     return made;
 }
 
@@ -77,13 +76,10 @@ void outputs::take(const reduction &what, const array &x, nb::handle like, nb::h
 }
 
 nb::object outputs::get(const reduction &what, const array &x, nb::handle out) const {
-    nb::object results[OUTPUTS_MAX];
-    for (int i = 0; i < what.op->outputs; i++)
-        results[i] = x.library->scalars && out.is_none() && !what.dimensions
-                         ? nb::object(made[i][nb::tuple()])
-                         : made[i];
-    if (what.op->outputs == 1) return results[0];
-    return nb::make_tuple(results[0], results[1]);
+    const bool as_scalars = x.library->scalars && out.is_none() && !what.dimensions;
+    const auto its = [&](int i) { return as_scalars ? nb::object(made[i][nb::tuple()]) : made[i]; };
+    if (what.op->outputs == 1) return its(0);
+    return nb::make_tuple(its(0), its(1));
 }
 
 // ---- running -----------------------------------------------------------------------------------
@@ -151,29 +147,27 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     refuse_gradients(*second, y);
 }
 
-// Reduces x, and y, and returns the result's array, or a tuple of two.
-static nb::object call(int op, nb::handle x, nb::handle y, nb::handle axis, nb::handle keepdims,
-                       nb::handle out, int dtype, int order, int accuracy, nb::handle stream,
-                       nb::handle parameters) {
+nb::object call_op(int op, const call_arguments &given) {
     array in, second;
     outputs results;
     reduction what;
-    read_inputs(op_get(op), x, y, &in, &second);
-    const array *other = y.is_none() ? nullptr : &second;
-    what.choose(op, in, static_cast<redtune_dtype>(dtype));
-    what.problem.order = static_cast<redtune_order>(order);
-    what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
-    what.take_parameters(parameters);
-    what.fold(in, other, axis, PyObject_IsTrue(keepdims.ptr()) == 1);
-    results.take(what, in, x, out);
+    read_inputs(op_get(op), given.x, given.y, &in, &second);
+    const array *other = given.y.is_none() ? nullptr : &second;
+    what.choose(op, in, given.dtype);
+    what.problem.order = given.order;
+    what.problem.accuracy = given.accuracy;
+    what.take_parameters(given.parameters);
+    what.fold(in, other, given.axis, given.keepdims);
+    results.take(what, in, given.x, given.out);
     if (what.is_empty) {
         // Nothing to write.
     } else if (in.on_host) {
-        run_on_host(what, in, other, results, parameters);
+        run_on_host(what, in, other, results, given.parameters);
     } else {
-        run_on_device(what, in, other, results, parameters, stream_of(in, x, stream));
+        run_on_device(what, in, other, results, given.parameters,
+                      stream_of(in, given.x, given.stream));
     }
-    return results.get(what, in, out);
+    return results.get(what, in, given.out);
 }
 
 // call(op, x, y, axis, keepdims, out, dtype, order, accuracy, stream, parameters), by C's own
@@ -187,24 +181,25 @@ static int int_from(PyObject *number) {
     return static_cast<int>(value);
 }
 
+bool truth_of(nb::handle object) {
+    if (object.ptr() == Py_False) return false;
+    const int truth = PyObject_IsTrue(object.ptr());
+    if (truth < 0) throw nb::python_error();
+    return truth;
+}
+
+static nb::object call_given(PyObject *const *given, Py_ssize_t count) {
+    if (count != CALL_ARGUMENTS) fail(PyExc_TypeError, "call takes %d arguments", CALL_ARGUMENTS);
+    call_arguments arguments = {given[1], given[2], given[3], given[5], given[9], given[10]};
+    arguments.keepdims = truth_of(given[4]);
+    arguments.dtype = static_cast<redtune_dtype>(int_from(given[6]));
+    arguments.order = static_cast<redtune_order>(int_from(given[7]));
+    arguments.accuracy = static_cast<redtune_accuracy>(int_from(given[8]));
+    return call_op(int_from(given[0]), arguments);
+}
+
 static PyObject *call_fast(PyObject *, PyObject *const *given, Py_ssize_t count) noexcept {
-    try {
-        if (count != CALL_ARGUMENTS)
-            fail(PyExc_TypeError, "call takes %d arguments", CALL_ARGUMENTS);
-        const int op = int_from(given[0]);
-        const int dtype = int_from(given[6]);
-        const int order = int_from(given[7]);
-        const int accuracy = int_from(given[8]);
-        return call(op, given[1], given[2], given[3], given[4], given[5], dtype, order, accuracy,
-                    given[9], given[10])
-            .release()
-            .ptr();
-    } catch (nb::python_error &error) {
-        error.restore();
-    } catch (const std::exception &error) {
-        PyErr_SetString(PyExc_RuntimeError, error.what());
-    }
-    return nullptr;
+    return returned([&] { return call_given(given, count); });
 }
 
 static PyMethodDef methods[] = {

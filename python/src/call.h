@@ -14,6 +14,18 @@ struct outputs {
     nb::object get(const reduction &what, const array &x, nb::handle out) const;
 };
 
+// What a call is given besides its op; None: left out.
+struct call_arguments {
+    nb::handle x, y, axis, out, stream, parameters;
+    bool keepdims = false;
+    redtune_dtype dtype = REDTUNE_DTYPE_NONE;
+    redtune_order order = REDTUNE_ORDER_FREE;
+    redtune_accuracy accuracy = REDTUNE_ACCURACY_PLAIN;
+};
+
+// Reduces x, and y, and returns the result's array, or a tuple of two.
+nb::object call_op(int op, const call_arguments &given);
+
 // The operands of a call of that op, read and checked; y may be None.
 void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second);
 
@@ -37,5 +49,8 @@ void run_on_device(const reduction &what, const array &x, const array *y, const 
 // Reduces an array of the host in pieces, and waits for the result.
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
                  nb::handle parameters);
+
+// Whether Python takes the object as true.
+bool truth_of(nb::handle object);
 
 void call_add(nb::module_ &module);

@@ -31,5 +31,17 @@ template <class Call> void call_without_gil(Call call) {
     check(status, err);
 }
 
+// What a C function returns to Python: what make gives, or NULL with Python's exception set.
+template <class Make> PyObject *returned(Make make) noexcept {
+    try {
+        return make().release().ptr();
+    } catch (nb::python_error &error) {
+        error.restore();
+    } catch (const std::exception &error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    return nullptr;
+}
+
 // redtune.Error, a RuntimeError with the attributes status and code.
 void errors_add(nb::module_ &module);

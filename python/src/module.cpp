@@ -1,5 +1,6 @@
 // Module: redtune._core, what Python needs of libredtune beyond Python itself.
 #include "call.h"
+#include "function.h"
 #include "jax.h"
 #include "plan.h"
 #include "runtime.h"
@@ -11,6 +12,7 @@ NB_MODULE(_core, module) {
     errors_add(module);
     runtime_add(module);
     call_add(module);
+    function_add(module);
     plan_add(module);
     jax_add(module);
     segments_add(module);

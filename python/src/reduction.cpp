@@ -2,8 +2,9 @@
 #include "reduction.h"
 
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <string>
+#include <vector>
 
 // ---- ops ---------------------------------------------------------------------------------------
 
@@ -22,26 +23,26 @@ struct op_facts {
     bool is_count[OUTPUTS_MAX];
 };
 
-std::deque<op_facts> all_facts; // by number; what it holds stays where it is
+std::vector<op_facts *> all_facts; // by number; they live as long as the process
 
 op_facts &facts_of(int op) {
     while (op >= static_cast<int>(all_facts.size())) {
-        op_facts next = {};
+        auto next = std::make_unique<op_facts>();
         redtune_error err;
         redtune_problem problem = {};
         redtune_dtype results[OUTPUTS_MAX] = {};
         problem.op = static_cast<redtune_op>(all_facts.size());
         problem.dtype = REDTUNE_F32;
-        check(redtune_op_get(problem.op, &next.info, &err), err);
+        check(redtune_op_get(problem.op, &next->info, &err), err);
         redtune_problem_results(&problem, results, nullptr); // ops of integers have none
         for (int i = 0; i < OUTPUTS_MAX; i++) {
-            next.is_truth[i] = results[i] == REDTUNE_U8;
-            next.is_count[i] = results[i] == REDTUNE_U64;
+            next->is_truth[i] = results[i] == REDTUNE_U8;
+            next->is_count[i] = results[i] == REDTUNE_U64;
         }
-        all_facts.push_back(next);
+        all_facts.push_back(next.release());
     }
     if (op < 0) fail(PyExc_ValueError, "cannot reduce: there is no op %d", op);
-    return all_facts[static_cast<size_t>(op)];
+    return *all_facts[static_cast<size_t>(op)];
 }
 
 void refuse_bool(const char *op) {

@@ -66,8 +66,8 @@ void note_fork() { is_child = !open_now.empty() || !retired.empty(); }
 
 // Arrays of the host share the library of a GPU that they go to.
 static size_t place_of(int device) {
-    const bool numbered = chosen.host.find_first_not_of("0123456789") == std::string::npos;
-    if (device == HOST_DEVICE && numbered) device = std::stoi(chosen.host);
+    if (device == HOST_DEVICE && chosen.host.find_first_not_of("0123456789") == std::string::npos)
+        device = std::stoi(chosen.host);
     return static_cast<size_t>(device - HOST_DEVICE);
 }
 

@@ -1,6 +1,7 @@
 """Functions: every op along axes, of arrays of the host and of the simulated GPU."""
 
 import inspect
+import pickle
 import threading
 import unittest
 
@@ -83,6 +84,42 @@ class Functions(unittest.TestCase):
             self.assertEqual([key for key in keys if key in usual], usual, name)
             self.assertEqual(keys[0], "x")
         self.assertEqual(inspect.signature(redtune.var).parameters["ddof"].default, 0)
+
+    def test_arguments_are_taken_in_every_way_that_python_has(self):
+        x = SMALL.astype("f4")
+        want = x.sum(0, keepdims=True)
+        spelt = {"".join(("ax", "is")): 0, "".join(("keep", "dims")): True}  # names of their own
+        ways = (
+            redtune.sum(x, 0, True), redtune.sum(x, 0, keepdims=True), redtune.sum(x, **spelt),
+            redtune.sum(x=x, axis=0, keepdims=1), redtune.sum(x, 0, True, None, "f32"),
+            redtune.sum(x, 0, True, numpy.empty_like(want), dtype=None, stream=None),
+            redtune.sum(*(x,), keepdims=True, axis=0, out=numpy.empty_like(want)),
+        )  # fmt: skip
+        for i, got in enumerate(ways):
+            self.near(got, want, i)
+        self.near(redtune.dot(x, x, 1), (x * x).sum(1), "dot")
+        self.near(redtune.dot(x, y=x, axis=1), (x * x).sum(1), "dot")
+        self.near(redtune.var(x, 1, ddof=1), x.var(1, ddof=1), "var")
+
+    def test_wrong_arguments_are_refused_as_python_does(self):
+        x = SMALL.astype("f4")
+        for words, call in {
+            "missing 1 required positional argument: 'x'": lambda: redtune.sum(),
+            "missing 1 required positional argument: 'y'": lambda: redtune.dot(x),
+            "unexpected keyword argument 'axes'": lambda: redtune.sum(x, axes=0),
+            "multiple values for argument 'axis'": lambda: redtune.sum(x, 0, axis=0),
+            "takes from 1 to 8 positional arguments but 9": lambda: redtune.sum(x, *[None] * 8),
+        }.items():
+            with self.assertRaisesRegex(TypeError, words):
+                call()
+        with self.assertRaisesRegex(ValueError, "truth value of an array"):
+            redtune.sum(x, keepdims=numpy.ones(2))
+
+    def test_functions_are_found_by_their_names(self):
+        for name in redtune._functions.names():
+            function = getattr(redtune, name)
+            self.assertIs(pickle.loads(pickle.dumps(function)), function)
+            self.assertEqual((function.__module__, function.__name__), ("redtune", name))
 
     def test_axes_and_keepdims_are_numpys(self):
         x = numpy.arange(2 * 3 * 4, dtype="f4").reshape(2, 3, 4)

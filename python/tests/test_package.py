@@ -50,6 +50,21 @@ class Package(unittest.TestCase):
         self.assertIn("redtune.Error: cannot load the CUDA driver", said)
         self.assertIn("REDTUNE_CUDA_DRIVER", said)
 
+    def test_ops_of_the_users_have_functions(self):
+        ops = str(REPOSITORY / "examples" / "clip.lua")
+        text = f"import redtune, numpy; redtune.configure(ops={ops!r}, device='sim')\n"
+        text += "x = numpy.array([2, 0, 4], dtype='f4'); names = redtune._functions.names()\n"
+        text += "own = [name for name in names if 'clip' in name]\n"
+        text += "print(len(own) > 0, all(name in vars(redtune) for name in names))\n"
+        text += "print(getattr(redtune, own[0])(x) == redtune.reduce(x, op=own[0]))"
+        self.assertEqual(run("-c", text), "True True\nTrue\n")
+
+    def test_modules_for_one_library_are_imported_when_they_are_asked(self):
+        text = "import redtune, sys; from redtune import jax, torch\n"
+        text += "print('torch' in sys.modules, 'jax' in sys.modules, hasattr(jax, '__path__'))\n"
+        text += "print('__getattr__' in vars(redtune))"  # looking attributes up would take longer
+        self.assertEqual(run("-c", text), "False False False\nFalse\n")
+
     def test_the_command_is_in_the_package(self):
         self.assertEqual(
             run("-m", "redtune", "--version").strip(), f"redtune {redtune.__version__}"
