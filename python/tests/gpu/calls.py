@@ -1,6 +1,6 @@
 """Calls: the host's time of a call, beside that of a bare cuLaunchKernel. Needs torch and a GPU.
 
-usage: calls.py FOLDER     builds launch.c into that folder
+usage: calls.py FOLDER [CALL...]     builds launch.c into that folder; the calls: all
 """
 
 import ctypes
@@ -69,12 +69,12 @@ def measured(x):
     }
 
 
-def main(folder):
+def main(folder, *wanted):
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     x = torch.rand(1 << 14, device="cuda")
     library = launcher(folder)
     stream = torch.cuda.current_stream().cuda_stream
-    calls = measured(x)
+    calls = {name: call for name, call in measured(x).items() if not wanted or name in wanted}
     bare, times, over = [], {name: [] for name in calls}, {name: [] for name in calls}
     for call in calls.values():
         call()
@@ -95,4 +95,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
