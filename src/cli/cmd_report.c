@@ -78,12 +78,10 @@ const rdt_command rdt_cmd_report = {
     .summary = "writes what was measured as one HTML page, a table or JSON; needs no GPU",
     .details =
         "The page opens offline and needs no script: bandwidth over size, the gain over the\n"
-        "default, maps of rows and columns of matrices, every candidate of one problem by "
-        "parameter, where the winners change, the "
-        "table\n"
-        "of winners with their origin, noise and throttling. It tells of one GPU model: this\n"
-        "machine's, else the one measured last. With --device it tells of that GPU, on which the\n"
-        "ladder is run and shown, too.\n"
+        "default, maps of rows and columns of matrices, every candidate of one problem by\n"
+        "parameter, where the winners change, the table of winners with their origin, noise and\n"
+        "throttling. It tells of one GPU model: this machine's, else the one measured last. With\n"
+        "--device it tells of that GPU, on which the ladder is run and shown, too.\n"
         "\n"
         "For example: redtune report -o report.html\n",
     .run = run_report,

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/nearest.h"
+#include "cli/screen.h"
 #include "cli/table.h"
 
 static const rdt_command *const commands[] = {
@@ -12,7 +13,7 @@ static const rdt_command *const commands[] = {
     &rdt_cmd_undo,    &rdt_cmd_verify, &rdt_cmd_doctor, &rdt_cmd_worker,
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands, HEAD_BYTES = 512 };
 
 static const rdt_command *find_command(const char *name) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -31,19 +32,27 @@ static int unknown_command(const char *word) {
 }
 
 static void print_command_help(const rdt_command *command) {
-    printf("redtune %s: %s.\n\nUsage: redtune %s%s%s [OPTION...]\n\n", command->name,
-           command->summary, command->name, command->argument ? " " : "",
-           command->argument ? command->argument : "");
-    if (command->details) printf("%s\n", command->details);
+    char head[HEAD_BYTES];
+    snprintf(head, sizeof head, "redtune %s: %s.\n\nUsage: redtune %s%s%s [OPTION...]\n\n",
+             command->name, command->summary, command->name, command->argument ? " " : "",
+             command->argument ? command->argument : "");
+    rdt_screen_print_prose(head, stdout);
+    if (command->details) {
+        rdt_screen_print_prose(command->details, stdout);
+        putchar('\n');
+    }
     puts("Options:");
     rdt_options_print(command->bit, stdout);
 }
 
 static void print_help(void) {
-    rdt_table lines = {.column_count = 2, .right = "ll"};
-    puts("redtune finds the fastest reduction kernel for a GPU, remembers it, and runs it.\n\n"
-         "Usage: redtune [COMMAND] [OPTION...]\n\n"
-         "Commands:");
+    rdt_table lines = {
+        .column_count = 2, .right = "ll", .line_columns = rdt_screen_columns(stdout, 0)};
+    rdt_screen_print_prose(
+        "redtune finds the fastest reduction kernel for a GPU, remembers it, and runs it.\n\n"
+        "Usage: redtune [COMMAND] [OPTION...]\n\n"
+        "Commands:\n",
+        stdout);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (commands[i]->hidden) continue;
         rdt_table_add(&lines, "  %s%s%s", commands[i]->name, commands[i]->argument ? " " : "",
@@ -53,9 +62,11 @@ static void print_help(void) {
     rdt_table_print(&lines, stdout);
     puts("\nWithout a command, redtune tunes. Its options then:");
     rdt_options_print(RDT_TUNE | RDT_BARE, stdout);
-    puts("\nThe options of another command: redtune help COMMAND.\n"
-         "Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 failed,\n"
-         "2 wrong usage, 130 interrupted.");
+    rdt_screen_print_prose(
+        "\nThe options of another command: redtune help COMMAND.\n"
+        "Results go to stdout, progress and messages to stderr. Exit status: 0 done, 1 failed,\n"
+        "2 wrong usage, 130 interrupted.\n",
+        stdout);
 }
 
 int main(int argc, char **argv) {

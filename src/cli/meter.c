@@ -1,16 +1,16 @@
 /* Meter: how far a tune has come, on stderr: one line that is rewritten on a terminal, else one
  * plain line per finished problem. */
-#define _DEFAULT_SOURCE /* TIOCGWINSZ */
+#define _DEFAULT_SOURCE /* clock_gettime */
 #include "cli/meter.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include "cli/message.h"
+#include "cli/screen.h"
 #include "cli/shape.h"
 #include "redtune/tune.h"
 
@@ -40,12 +40,6 @@ void rdt_meter_clear(rdt_meter *meter) {
 void rdt_meter_log(void *user, redtune_log_level level, const char *line) {
     rdt_meter_clear(user);
     rdt_message_log(NULL, level, line);
-}
-
-static size_t terminal_columns(void) {
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col) return 80;
-    return size.ws_col;
 }
 
 /* The time of the rest, if its problems take as long as those measured so far; problems that the
@@ -107,7 +101,7 @@ void rdt_meter_show(rdt_meter *meter, const redtune_progress *progress) {
     if (meter->quiet || !meter->rewrites) return;
     if (meter->shown && now - meter->drawn_s < redraw_s) return;
     char line[LINE_BYTES];
-    size_t columns = terminal_columns();
+    size_t columns = rdt_screen_columns(stderr, 80);
     meter->bar_cells = fill_bar(meter, progress);
     compose(meter, progress, now, line);
     /* A line as wide as the terminal would wrap, and a wrapped line cannot be rewritten. */

@@ -10,7 +10,8 @@
 enum {
     COLUMNS_MAX = 16,
     CELL_BYTES = 1024,
-    LINE_COLUMNS = 100,
+    LINE_COLUMNS = 100, /* at most */
+    LINE_LEAST = 60,
     LAST_LEAST = 40, /* columns that a broken cell needs beside the others */
     BELOW = 4,       /* blanks before one that stands below them */
 };
@@ -75,9 +76,9 @@ static size_t fitting(const char *text, size_t room) {
 }
 
 /* From column start on, in as many lines as it takes. */
-static void print_broken(const char *text, int start, FILE *out) {
+static void print_broken(const char *text, int start, int columns, FILE *out) {
     while (*text) {
-        size_t length = fitting(text, (size_t)(LINE_COLUMNS - start)), shown = length;
+        size_t length = fitting(text, (size_t)(columns - start)), shown = length;
         while (shown && text[shown - 1] == ' ') shown--;
         fprintf(out, "%.*s", (int)shown, text);
         text += length + strspn(text + length, " ");
@@ -87,6 +88,7 @@ static void print_broken(const char *text, int start, FILE *out) {
 
 typedef struct layout {
     int widths[COLUMNS_MAX];
+    int columns;
     int start; /* column of the last cell; 0: it is not broken */
     bool below;
 } layout;
@@ -103,7 +105,7 @@ static const char *print_row(const rdt_table *table, const layout *layout, const
         if (*cell && last && layout->start) {
             if (layout->below) fputc('\n', out);
             fprintf(out, "%*s", layout->below ? layout->start : blanks, "");
-            print_broken(cell, layout->start, out);
+            print_broken(cell, layout->start, layout->columns, out);
         } else if (*cell) {
             fprintf(out, "%*s%s", blanks, "", cell);
             blanks = 0;
@@ -115,8 +117,13 @@ static const char *print_row(const rdt_table *table, const layout *layout, const
     return cell;
 }
 
+static int line_columns(size_t wanted) {
+    if (!wanted || wanted > LINE_COLUMNS) return LINE_COLUMNS;
+    return wanted < LINE_LEAST ? LINE_LEAST : (int)wanted;
+}
+
 void rdt_table_print(rdt_table *table, FILE *out) {
-    layout layout = {.start = 0};
+    layout layout = {.columns = line_columns(table->line_columns)};
     int before = 0;
     const char *cell = table->cells;
     for (size_t i = 0; i < table->cell_count; i++, cell += strlen(cell) + 1) {
@@ -124,8 +131,8 @@ void rdt_table_print(rdt_table *table, FILE *out) {
         if ((int)strlen(cell) > *widest) *widest = (int)strlen(cell);
     }
     for (size_t i = 0; i + 1 < table->column_count; i++) before += layout.widths[i] + 2;
-    if (before + layout.widths[table->column_count - 1] > LINE_COLUMNS) {
-        layout.below = LINE_COLUMNS - before < LAST_LEAST;
+    if (before + layout.widths[table->column_count - 1] > layout.columns) {
+        layout.below = layout.columns - before < LAST_LEAST;
         layout.start = layout.below ? BELOW : before;
     }
     cell = table->cells;

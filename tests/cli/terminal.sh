@@ -42,6 +42,28 @@ PY
     err=$(cat stderr)
 }
 
+# on_terminal_of COLUMNS COMMAND...: what it prints where stdout is a terminal that is so wide.
+on_terminal_of() {
+    python3 - "$@" <<'PY'
+import fcntl, os, struct, subprocess, sys, termios
+mine, terminal = os.openpty()
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, int(sys.argv[1]), 0, 0))
+process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=terminal)
+os.close(terminal)
+seen = b""
+while True:
+    try:
+        piece = os.read(mine, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    seen += piece
+sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
+sys.exit(process.wait())
+PY
+}
+
 # want_progress COLUMNS: stderr is one line that was rewritten and erased, then the summary.
 want_progress() {
     python3 - "$1" 2>why <<'PY' || fail "$(tail -n 1 why)"
@@ -157,6 +179,27 @@ stdout_is_the_same_on_a_terminal() {
     done
 }
 
+# fits COLUMNS COMMAND...: what it prints on a terminal that is so wide has no wider line, but for
+# lines that stand as they are, such as commands to copy.
+fits() {
+    on_terminal_of "$@" >seen
+    awk -v most="$1" 'length > most && !/^  .*redtune |^ *For example/ {print; wide = 1} END {exit wide}' seen ||
+        fail "wider than $1 columns"
+}
+
+a_narrow_terminal_has_narrow_lines() {
+    for command in tune reduce report; do
+        fits 80 "$redtune" "$command" --help
+        run "$redtune" "$command" --help
+        tr -s ' ,\n' '\n' <stdout >words
+        tr -s ' ,\n' '\n' <seen | cmp -s - words || fail "a narrow terminal gets other words"
+    done
+    fits 70 "$redtune" --help
+    on_terminal_of 100 "$redtune" tune --help >seen
+    run "$redtune" tune --help
+    cmp -s stdout seen || fail "a wide terminal gets another text"
+}
+
 # No colour is used, asked for or not: only what erases the line steers the terminal.
 nothing_is_coloured() {
     for variable in NO_COLOR=1 NO_COLOR= CLICOLOR_FORCE=1; do
@@ -171,4 +214,4 @@ check_run a_terminal_has_one_line_that_is_rewritten the_bar_of_a_single_problem_
     a_line_of_several_gpus_names_the_one_at_hand \
     a_narrow_terminal_has_a_shorter_line \
     without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_is_the_same_on_a_terminal \
-    nothing_is_coloured
+    a_narrow_terminal_has_narrow_lines nothing_is_coloured
