@@ -52,40 +52,44 @@ __device__ __forceinline__ accumulator reduce_lanes(accumulator a@{given.paramet
     return a;
 }
 
-// A run of chunks of a warp, up to `end` at most, where the row ends: the next chunk is at that address.
+// A run of chunks of a warp from that address on: whole ones, and behind them a part of one, if the row ends
+// there.
 struct run {
-    u64 at, end;
-    u32 chunks;
+    u64 at;
+    u32 whole, part_bytes;
 };
 
-__device__ __forceinline__ bool is_part(const run &r)
+// At most so many chunks of those between the two addresses.
+__device__ __forceinline__ run run_between(u64 at, u64 end, u32 most)
 {
-    return r.end - r.at < CHUNK_BYTES;
+    const u64 left = at < end ? end - at : 0;
+    if (left >= most * CHUNK_BYTES) return run{at, most, 0};
+    return run{at, (u32)left / (u32)CHUNK_BYTES, (u32)left % (u32)CHUNK_BYTES};
 }
 
-// Asks for the first step of a run's next chunk, if it has one.
+// Asks for the first step of a run, if it has any.
 template <bool ALIGNED>
 __device__ __forceinline__ void load_first(vector (&v)[UNROLL], const run &r@{given.parameter})
 {
-    if (r.chunks == 0) return;
-    if (is_part(r))
-        load_step<ALIGNED, true>(v, r.at, r.end, 0@{given.argument});
-    else
-        load_step<ALIGNED, false>(v, r.at, r.end, 0@{given.argument});
+    if (r.whole > 0)
+        load_step<ALIGNED, false>(v, r.at, 0, 0@{given.argument});
+    else if (r.part_bytes > 0)
+        load_step<ALIGNED, true>(v, r.at, r.at + r.part_bytes, 0@{given.argument});
 }
 
-// Lane 0 returns the value of the chunk whose first step is on its way. The first step of `next` is
-// asked for before the last one of the chunk is done with.
+// Lane 0 returns the value of the first chunk of a run, whose first step is on its way. The first step
+// of `next` is asked for before the last one of the chunk is done with.
 template <bool ALIGNED, bool PART>
-__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], u64 chunk, u64 end, accumulator edge,
+__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], const run &own, accumulator edge,
                                                   const run &next@{given.parameter})
 {
+    const u64 end = own.at + own.part_bytes;  // of a part
     accumulator part[STEPS];
 #pragma unroll
     for (u32 i = 0; i < STEPS; i++) {
-        part[i] = fold_step<PART>(v, chunk, end, i, edge@{given.argument});
+        part[i] = fold_step<PART>(v, own.at, end, i, edge@{given.argument});
         if (i + 1 < STEPS)
-            load_step<ALIGNED, PART>(v, chunk, end, i + 1@{given.argument});
+            load_step<ALIGNED, PART>(v, own.at, end, i + 1@{given.argument});
         else
             load_first<ALIGNED>(v, next@{given.argument});
     }
@@ -119,29 +123,31 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n@{given.
     return a;
 }
 
-// Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
-// part only. The first step of the run `next` is asked for before the last one is done with: a warp that
-// has no chunks of a run has none of the next.
+// Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
+// asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next@{given.parameter})
 {
-    // Its loads are asked for while those of the first step are on their way.
-    accumulator edge = @{op.identity};
-    const u32 chunks = own.chunks, behind = (own.end - own.at) % LOAD_BYTES;
-    if (chunks > 0 && behind > 0 && own.end - own.at < chunks * CHUNK_BYTES)
-        edge = take_edge(own.end - behind, own.end@{given.argument});
     // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
     accumulator waiting = @{op.identity};
-    for (u32 taken = 0; taken < chunks; taken++) {
-        const u64 chunk = own.at;
-        const bool is_last = taken + 1 == chunks, has_part = is_part(own);
-        own.at += CHUNK_BYTES;
-        own.chunks--;
-        const run further = is_last ? next : own;
-        const accumulator a = has_part ? take_chunk<ALIGNED, true>(v, chunk, own.end, edge, further@{given.argument})
-                                       : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further@{given.argument});
-        waiting = carry(waiting, a, taken@{given.argument});
+    u32 taken = 0;
+    const u32 behind = own.part_bytes % (u32)LOAD_BYTES;
+    accumulator edge = @{op.identity};
+    if (behind > 0) {
+        // Its loads are asked for while those of the first step are on their way.
+        const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
+        edge = take_edge(end - behind, end@{given.argument});
     }
-    return settle(waiting, chunks@{given.argument});
+    while (own.whole > 0) {
+        const run rest = {own.at + CHUNK_BYTES, own.whole - 1, own.part_bytes};
+        const bool is_last = rest.whole + rest.part_bytes == 0;
+        const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
+                             is_last ? next.part_bytes : rest.part_bytes};
+        waiting = carry(waiting, take_chunk<ALIGNED, false>(v, own, edge, further@{given.argument}), taken++@{given.argument});
+        own = rest;
+    }
+    if (own.part_bytes > 0)
+        waiting = carry(waiting, take_chunk<ALIGNED, true>(v, own, edge, next@{given.argument}), taken++@{given.argument});
+    return settle(waiting, taken@{given.argument});
 }
 

@@ -130,12 +130,16 @@ local grids = {
     { bytes = 8 * KiB, block = 64, unroll = 8, per_sm = 1, finish = "single" },
     { bytes = 16 * KiB, block = 128, unroll = 8, per_sm = 1, finish = "single" },
     { bytes = 32 * KiB, block = 256, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 64 * KiB, block = 512, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 96 * KiB, block = 1024, unroll = 4, per_sm = 1, finish = "single" },
     { bytes = 512 * KiB, block = 32, unroll = 8, per_sm = 1 },
     { bytes = 1 * MiB, block = 64, unroll = 8, per_sm = 1 },
     { bytes = 2 * MiB, block = 128, unroll = 8, per_sm = 1 },
     { bytes = 4 * MiB, block = 256, unroll = 8, per_sm = 1 },
     { bytes = 16 * MiB, block = 256, unroll = 4, per_sm = 4 },
-    { bytes = math.huge, block = 512, unroll = 2, narrow_unroll = 4, resident = 1024, per_sm = 2 },
+    { bytes = 128 * MiB, block = 512, unroll = 2, narrow_unroll = 4, resident = 1024, per_sm = 2 },
+    { bytes = 384 * MiB, block = 1024, unroll = 2, resident = 1024, per_sm = 2 },
+    { bytes = math.huge, block = 512, chunks = 4, unroll = 4, resident = 1024, per_sm = 4 },
 }
 
 local function resident_of(c, p, d)
@@ -160,7 +164,8 @@ function family.default(p, d)
     if p.layout == "rows" then return default_of_rows(p, d) end
     local row = limits.row_of(grids, input_bytes(p))
     local c = {
-        block = row.block, chunks = 1, load = "no_allocate", finish = row.finish or "poll",
+        block = row.block, chunks = row.chunks or 1, load = "no_allocate",
+        finish = row.finish or "poll",
         unroll = p.dtype.bytes < 4 and row.narrow_unroll or row.unroll, rows = 1,
         per_sm = row.per_sm,
     }

@@ -131,19 +131,13 @@ __device__ __forceinline__ plan plan_of(const rows &all)
     return p;
 }
 
-__device__ __forceinline__ u64 end_of(const rows &all, u64 row)
-{
-    return (u64)(all.input + row * all.pitch + all.count);
-}
-
 // This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
 __device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
     const u32 most = (1u << span) / WARPS;
-    const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
+    const u64 begin = (u64)(all.input + row * all.pitch);
     const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
-    const u64 chunks = at < end ? (end - at + CHUNK_BYTES - 1) / CHUNK_BYTES : 0;
-    return run{at, end, chunks < most ? (u32)chunks : most};
+    return run_between(at, begin + all.count * sizeof(element), most);
 }
 
 // The row of the block's first node, and whether there is one.

@@ -72,8 +72,7 @@ __device__ __forceinline__ void finish(@{result.c} *output, u64 segment, accumul
 // The first lane returns the value of `bytes` bytes of elements side by side, by a warp.
 __device__ __forceinline__ accumulator reduce_run(u64 begin, u64 bytes@{given.parameter})
 {
-    const run own = {begin, begin + bytes, (u32)((bytes + CHUNK_BYTES - 1) / CHUNK_BYTES)};
-    const run none = {0, 0, 0};
+    const run own = {begin, (u32)(bytes / CHUNK_BYTES), (u32)(bytes % CHUNK_BYTES)}, none = {0, 0, 0};
     vector v[UNROLL];
     if (begin % LOAD_BYTES == 0) {
         load_first<true>(v, own@{given.argument});

@@ -171,40 +171,44 @@ __device__ __forceinline__ accumulator reduce_lanes(accumulator a)
     return a;
 }
 
-// A run of chunks of a warp, up to `end` at most, where the row ends: the next chunk is at that address.
+// A run of chunks of a warp from that address on: whole ones, and behind them a part of one, if the row ends
+// there.
 struct run {
-    u64 at, end;
-    u32 chunks;
+    u64 at;
+    u32 whole, part_bytes;
 };
 
-__device__ __forceinline__ bool is_part(const run &r)
+// At most so many chunks of those between the two addresses.
+__device__ __forceinline__ run run_between(u64 at, u64 end, u32 most)
 {
-    return r.end - r.at < CHUNK_BYTES;
+    const u64 left = at < end ? end - at : 0;
+    if (left >= most * CHUNK_BYTES) return run{at, most, 0};
+    return run{at, (u32)left / (u32)CHUNK_BYTES, (u32)left % (u32)CHUNK_BYTES};
 }
 
-// Asks for the first step of a run's next chunk, if it has one.
+// Asks for the first step of a run, if it has any.
 template <bool ALIGNED>
 __device__ __forceinline__ void load_first(vector (&v)[UNROLL], const run &r)
 {
-    if (r.chunks == 0) return;
-    if (is_part(r))
-        load_step<ALIGNED, true>(v, r.at, r.end, 0);
-    else
-        load_step<ALIGNED, false>(v, r.at, r.end, 0);
+    if (r.whole > 0)
+        load_step<ALIGNED, false>(v, r.at, 0, 0);
+    else if (r.part_bytes > 0)
+        load_step<ALIGNED, true>(v, r.at, r.at + r.part_bytes, 0);
 }
 
-// Lane 0 returns the value of the chunk whose first step is on its way. The first step of `next` is
-// asked for before the last one of the chunk is done with.
+// Lane 0 returns the value of the first chunk of a run, whose first step is on its way. The first step
+// of `next` is asked for before the last one of the chunk is done with.
 template <bool ALIGNED, bool PART>
-__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], u64 chunk, u64 end, accumulator edge,
+__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], const run &own, accumulator edge,
                                                   const run &next)
 {
+    const u64 end = own.at + own.part_bytes;  // of a part
     accumulator part[STEPS];
 #pragma unroll
     for (u32 i = 0; i < STEPS; i++) {
-        part[i] = fold_step<PART>(v, chunk, end, i, edge);
+        part[i] = fold_step<PART>(v, own.at, end, i, edge);
         if (i + 1 < STEPS)
-            load_step<ALIGNED, PART>(v, chunk, end, i + 1);
+            load_step<ALIGNED, PART>(v, own.at, end, i + 1);
         else
             load_first<ALIGNED>(v, next);
     }
@@ -232,30 +236,32 @@ __device__ __forceinline__ accumulator settle(accumulator waiting, u32 n)
     return a;
 }
 
-// Lane 0 returns the value of a run whose first step is on its way: of its last chunk the row may have a
-// part only. The first step of the run `next` is asked for before the last one is done with: a warp that
-// has no chunks of a run has none of the next.
+// Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
+// asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next)
 {
-    // Its loads are asked for while those of the first step are on their way.
-    accumulator edge = 0.0f;
-    const u32 chunks = own.chunks, behind = (own.end - own.at) % LOAD_BYTES;
-    if (chunks > 0 && behind > 0 && own.end - own.at < chunks * CHUNK_BYTES)
-        edge = take_edge(own.end - behind, own.end);
     // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
     accumulator waiting = 0.0f;
-    for (u32 taken = 0; taken < chunks; taken++) {
-        const u64 chunk = own.at;
-        const bool is_last = taken + 1 == chunks, has_part = is_part(own);
-        own.at += CHUNK_BYTES;
-        own.chunks--;
-        const run further = is_last ? next : own;
-        const accumulator a = has_part ? take_chunk<ALIGNED, true>(v, chunk, own.end, edge, further)
-                                       : take_chunk<ALIGNED, false>(v, chunk, own.end, edge, further);
-        waiting = carry(waiting, a, taken);
+    u32 taken = 0;
+    const u32 behind = own.part_bytes % (u32)LOAD_BYTES;
+    accumulator edge = 0.0f;
+    if (behind > 0) {
+        // Its loads are asked for while those of the first step are on their way.
+        const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
+        edge = take_edge(end - behind, end);
     }
-    return settle(waiting, chunks);
+    while (own.whole > 0) {
+        const run rest = {own.at + CHUNK_BYTES, own.whole - 1, own.part_bytes};
+        const bool is_last = rest.whole + rest.part_bytes == 0;
+        const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
+                             is_last ? next.part_bytes : rest.part_bytes};
+        waiting = carry(waiting, take_chunk<ALIGNED, false>(v, own, edge, further), taken++);
+        own = rest;
+    }
+    if (own.part_bytes > 0)
+        waiting = carry(waiting, take_chunk<ALIGNED, true>(v, own, edge, next), taken++);
+    return settle(waiting, taken);
 }
 
 // Which of the sets of results that blocks make a block makes, from which of the splits of their
@@ -433,19 +439,13 @@ __device__ __forceinline__ plan plan_of(const rows &all)
     return p;
 }
 
-__device__ __forceinline__ u64 end_of(const rows &all, u64 row)
-{
-    return (u64)(all.input + row * all.pitch + all.count);
-}
-
 // This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
 __device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
     const u32 most = (1u << span) / WARPS;
-    const u64 begin = (u64)(all.input + row * all.pitch), end = end_of(all, row);
+    const u64 begin = (u64)(all.input + row * all.pitch);
     const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
-    const u64 chunks = at < end ? (end - at + CHUNK_BYTES - 1) / CHUNK_BYTES : 0;
-    return run{at, end, chunks < most ? (u32)chunks : most};
+    return run_between(at, begin + all.count * sizeof(element), most);
 }
 
 // The row of the block's first node, and whether there is one.

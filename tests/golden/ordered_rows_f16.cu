@@ -284,12 +284,6 @@ __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 
 extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
-    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
-    u64 run = 1;
-    while (run * WARPS < chunks) run *= 2;
-    u32 bits = BITS;
-    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
     if (e.count * sizeof(element) <= LANES * UNROLL * LOAD_BYTES) {
         if (aligned)
@@ -298,6 +292,12 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
             take_short<false>(input, e, output);
         return;
     }
+    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
+    u64 run = 1;
+    while (run * WARPS < chunks) run *= 2;
+    u32 bits = BITS;
+    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     const u64 skipped = threadIdx.x % GROUP / 32 * run;
     // A block's threads go on together, those too that have no row left.
     for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {

@@ -231,13 +231,13 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn)
 extern "C" __global__ void __launch_bounds__(256)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
+    const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
     const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
     // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
     u64 run = 1;
     while (run * WARPS < chunks) run *= 2;
     u32 bits = BITS;
     while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
-    const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
     const u64 skipped = threadIdx.x % GROUP / 32 * run;
     u32 turn = 0;
     // A block's threads go on together, those too that have no row left.
