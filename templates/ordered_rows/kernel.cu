@@ -217,12 +217,6 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
 //@ end
-    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
-    u64 run = 1;
-    while (run * WARPS < chunks) run *= 2;
-    u32 bits = BITS;
-    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
 //@ if warps == 1 then
     if (e.count * sizeof(element) <= LANES * UNROLL * LOAD_BYTES) {
@@ -233,6 +227,12 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         return;
     }
 //@ end
+    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
+    u64 run = 1;
+    while (run * WARPS < chunks) run *= 2;
+    u32 bits = BITS;
+    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     const u64 skipped = threadIdx.x % GROUP / 32 * run;
 //@ if warps > 1 then
     u32 turn = 0;
