@@ -1,0 +1,77 @@
+/* Facts about the family "ordered_segments": each segment has the bits that docs/order.md defines,
+ * whatever the tables, the other segments and the grid. */
+#include "segment_tables.h"
+
+/* Of any config, to the bit. */
+static void segments_in_fixed_order_have_its_bits(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype, result;
+    } classes[] = {
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
+        {REDTUNE_VAR, REDTUNE_F64, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM_SUMSQ, REDTUNE_F32, 0},
+        {REDTUNE_NORM2, REDTUNE_BF16, 0},
+        {REDTUNE_SUM, REDTUNE_F64, 0},
+        {REDTUNE_VAR, REDTUNE_I8, REDTUNE_DTYPE_NONE},
+        {REDTUNE_MEAN, REDTUNE_I64, 0},
+        {REDTUNE_PROD, REDTUNE_F32, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64},
+    };
+    if (!gpu.context) SKIP("there is no GPU");
+    const bool simulated = device_is_simulated(&gpu);
+    for (size_t i = 0; i < (simulated ? 10 : 240) && !check_state.failed; i++) {
+        const size_t k = i % (sizeof classes / sizeof *classes);
+        redtune_problem problem =
+            segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);
+        problem.order = REDTUNE_ORDER_FIXED;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
+        const rdt_point point = draw_point(&problem);
+        if (!subject_is_of_part(i)) continue;
+        check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
+        if (subject_is_late()) return;
+    }
+}
+
+/* Long ones, whose nodes lie close together in scratch, with offsets that decrease, too; and ones
+ * that fill a lane's, a warp's and a chunk's loads, whose sum is +0 where all elements are -0. */
+static void long_segments_in_fixed_order_have_its_bits(void) {
+    static const struct {
+        uint64_t count, length;
+        bool zeros;
+    } tables[] = {{4, 3000, false}, {7, 1600, false}, {5, 1025, false}, {2, 6000, false},
+                  {9, 1300, false}, {40, 16, true},   {9, 128, true},   {3, 1024, true}};
+    enum { TABLES = sizeof tables / sizeof *tables };
+    if (!gpu.context) SKIP("there is no GPU");
+    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, false);
+    rdt_test_data *data = NULL;
+    subject self;
+    problem.order = REDTUNE_ORDER_FIXED;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    for (size_t i = 0; i < 4 * (size_t)TABLES && !check_state.failed; i++) {
+        set_equal(tables[i % TABLES].count, tables[i % TABLES].length, i >= 2 * (size_t)TABLES);
+        now.zeros = tables[i % TABLES].zeros;
+        check_tables(&self, data);
+        now.zeros = false;
+    }
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(long_segments_in_fixed_order_have_its_bits),
+        FACT(segments_in_fixed_order_have_its_bits),
+    };
+    redtune_status status = device_open(&gpu, &err);
+    if (!status) status = workshop_open(&gpu, &shop, &err);
+    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (shop.builder) workshop_close(&shop);
+    device_close(&gpu);
+    return rc;
+}
