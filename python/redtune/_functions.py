@@ -34,8 +34,8 @@ out: {out} that {takes} the {result}, contiguous and on the same device.
 dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own.
 order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
     None: the fastest one.
-accuracy: "compensated" adds what additions lose at the end, for the ops of docs/accuracy.md;
-    None: plain.
+accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
+    once, for the ops of docs/accuracy.md; None: plain.
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 
 Returns {returns} of the same library on the same device.
@@ -88,14 +88,14 @@ def _order(order):
         raise ValueError(f'cannot take order={order!r}: give "free" or "fixed"') from None
 
 
-_ACCURACIES = {None: 0, "plain": 0, "compensated": 1}  # to redtune_accuracy
+_ACCURACIES = {None: 0, "plain": 0, "compensated": 1, "exact": 2}  # to redtune_accuracy
 
 
 def _accuracy(accuracy):
     try:
         return _ACCURACIES[accuracy]
     except (KeyError, TypeError):
-        text = f'cannot take accuracy={accuracy!r}: give "plain" or "compensated"'
+        text = f'cannot take accuracy={accuracy!r}: give "plain", "compensated" or "exact"'
         raise ValueError(text) from None
 
 

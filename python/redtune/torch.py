@@ -194,9 +194,18 @@ _var, _dot, _max_at, _min_at = (
 
 
 def _is_plain(*tensors):
-    """Whether nothing records or compiles what is done with the tensors."""
-    if torch.compiler.is_compiling() or not all(type(each) in _PLAIN for each in tensors):
+    """Whether nothing records or compiles what is done with the tensors. Raises TypeError for what
+    is no tensor."""
+    if torch.compiler.is_compiling():
         return False
+    for each in tensors:
+        if not isinstance(each, torch.Tensor):
+            raise TypeError(
+                f"cannot reduce {type(each).__name__}: it is no tensor of PyTorch's; redtune's own "
+                "functions take other arrays"
+            )
+        if type(each) not in _PLAIN:
+            return False
     return not (torch.is_grad_enabled() and any(each.requires_grad for each in tensors))
 
 

@@ -23,14 +23,14 @@ constexpr dtype_code dtype_codes[] = {
     {kDLBool, 8, REDTUNE_U8},
 };
 
-[[noreturn]] void fail_dtype(const char *name, const std::string &dtype, const char *remedy) {
+[[noreturn]] void fail_dtype(const char *purpose, const std::string &dtype, const char *remedy) {
     fail(PyExc_TypeError,
-         "cannot reduce %s: its elements are %s, and redtune has bool, integers of 8 to 64 bits, "
+         "cannot %s: its elements are %s, and redtune has bool, integers of 8 to 64 bits, "
          "f16, bf16, f32 and f64; %s",
-         name, dtype.c_str(), remedy);
+         purpose, dtype.c_str(), remedy);
 }
 
-redtune_dtype dtype_from(DLDataType type, const char *name) {
+redtune_dtype dtype_from(DLDataType type, const char *purpose) {
     static const dtype_code *last = dtype_codes; // most calls are of the dtype of the last one
     if (last->code == type.code && last->bits == type.bits && type.lanes == 1) return last->dtype;
     for (const dtype_code &known : dtype_codes) {
@@ -40,14 +40,21 @@ redtune_dtype dtype_from(DLDataType type, const char *name) {
     }
     const std::string bits = std::to_string(type.bits);
     if (type.code == kDLComplex)
-        fail_dtype(name, "complex numbers of " + bits + " bits",
+        fail_dtype(purpose, "complex numbers of " + bits + " bits",
                    "reduce its real and imaginary parts");
-    fail_dtype(name, "of DLPack's type " + std::to_string(type.code) + " and " + bits + " bits",
+    fail_dtype(purpose, "of DLPack's type " + std::to_string(type.code) + " and " + bits + " bits",
                "convert it to one of them");
 }
 
+// As the array itself shows its dtype.
+std::string dtype_text(nb::handle array, const char *format) {
+    nb::object shown = nb::getattr(array, "dtype", nb::none());
+    return shown.is_none() ? format : nb::cast<std::string>(nb::str(shown));
+}
+
 // Of "<f4", as array interfaces write it, or "f" with its size, as buffers do.
-redtune_dtype dtype_from_kind(char kind, size_t bytes, const char *name, const char *format) {
+redtune_dtype dtype_from_kind(char kind, size_t bytes, nb::handle array, const char *format,
+                              const char *purpose) {
     const int code = kind == 'b'   ? kDLBool
                      : kind == 'i' ? kDLInt
                      : kind == 'u' ? kDLUInt
@@ -55,8 +62,8 @@ redtune_dtype dtype_from_kind(char kind, size_t bytes, const char *name, const c
                      : kind == 'c' ? kDLComplex
                                    : -1;
     if (code < 0 || bytes > 16)
-        fail_dtype(name, "\"" + std::string(format) + "\"", "convert it to one of them");
-    return dtype_from({static_cast<uint8_t>(code), static_cast<uint8_t>(8 * bytes), 1}, name);
+        fail_dtype(purpose, dtype_text(array, format), "convert it to one of them");
+    return dtype_from({static_cast<uint8_t>(code), static_cast<uint8_t>(8 * bytes), 1}, purpose);
 }
 
 char kind_of_format(char letter) {
@@ -67,11 +74,11 @@ char kind_of_format(char letter) {
     return letter == '?' ? 'b' : 0;
 }
 
-[[noreturn]] void fail_swapped(const char *name) {
+[[noreturn]] void fail_swapped(const char *purpose) {
     fail(PyExc_TypeError,
-         "cannot reduce %s: the bytes of its elements are swapped; convert it to this machine's "
+         "cannot %s: the bytes of its elements are swapped; convert it to this machine's "
          "order by x.astype(x.dtype.newbyteorder(\"=\"))",
-         name);
+         purpose);
 }
 
 } // namespace
@@ -86,18 +93,18 @@ void array::read_place(const DLTensor &tensor) {
     data = static_cast<char *>(tensor.data) + tensor.byte_offset;
 }
 
-void array::read_tensor(const DLTensor &tensor, const char *name) {
+void array::read_tensor(const DLTensor &tensor, const char *purpose) {
     const int32_t place = tensor.device.device_type;
     read_place(tensor);
     if (!on_host && place != kDLCUDA && place != kDLCUDAManaged)
         fail(PyExc_ValueError,
-             "cannot reduce %s: it lies on a device of DLPack's type %d, and redtune reduces "
+             "cannot %s: it lies on a device of DLPack's type %d, and redtune reduces "
              "arrays of CUDA devices and of the host; copy it to one",
-             name, static_cast<int>(place));
+             purpose, static_cast<int>(place));
     if (tensor.ndim > DIMENSIONS_MAX)
-        fail(PyExc_ValueError, "cannot reduce %s: it has %d dimensions, and at most %d are reduced",
-             name, static_cast<int>(tensor.ndim), DIMENSIONS_MAX);
-    dtype = dtype_from(tensor.dtype, name);
+        fail(PyExc_ValueError, "cannot %s: it has %d dimensions, and at most %d are reduced",
+             purpose, static_cast<int>(tensor.ndim), DIMENSIONS_MAX);
+    dtype = dtype_from(tensor.dtype, purpose);
     boolean = tensor.dtype.code == kDLBool;
     dimensions = tensor.ndim;
     shape = tensor.shape;
@@ -120,7 +127,7 @@ static nb::object capsule_of(nb::handle object, const nb::object &stream) {
     return capsule;
 }
 
-void array::read_capsule(nb::handle object, const char *name) {
+void array::read_capsule(nb::handle object, const char *purpose) {
     nb::object place = object.attr("__dlpack_device__")(), stream = nb::none();
     const int id = nb::cast<int>(place[1]);
     if (nb::cast<int>(place[0]) == kDLCUDA) {
@@ -134,30 +141,30 @@ void array::read_capsule(nb::handle object, const char *name) {
         lender = VERSIONED_CAPSULE;
         PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
         read_only = versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
-        read_tensor(versioned->dl_tensor, name);
+        read_tensor(versioned->dl_tensor, purpose);
     } else {
         managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
         if (!managed) throw nb::python_error();
         lender = CAPSULE;
         PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-        read_tensor(managed->dl_tensor, name);
+        read_tensor(managed->dl_tensor, purpose);
     }
 }
 
 // ---- buffers and CUDA's array interface --------------------------------------------------------
 
-void array::read_buffer(nb::handle object, const char *name) {
+void array::read_buffer(nb::handle object, const char *purpose) {
     if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
         PyErr_Clear();
-        fail_dtype(name, nb::cast<std::string>(nb::str(object.attr("dtype"))),
+        fail_dtype(purpose, nb::cast<std::string>(nb::str(object.attr("dtype"))),
                    "convert it to one of them");
     }
     lender = BUFFER;
     const char *format = buffer.format ? buffer.format : "B";
     const char *letter = format + (strchr("@=<>!", *format) && *format);
-    if (*format == '>' || *format == '!') fail_swapped(name);
+    if (*format == '>' || *format == '!') fail_swapped(purpose);
     const char kind = letter[0] && !letter[1] ? kind_of_format(*letter) : *letter == 'Z' ? 'c' : 0;
-    dtype = dtype_from_kind(kind, static_cast<size_t>(buffer.itemsize), name, format);
+    dtype = dtype_from_kind(kind, static_cast<size_t>(buffer.itemsize), object, format, purpose);
     boolean = kind == 'b';
     on_host = true;
     device = HOST_DEVICE;
@@ -169,20 +176,19 @@ void array::read_buffer(nb::handle object, const char *name) {
     for (int i = 0; i < dimensions; i++) {
         if (buffer.strides[i] % buffer.itemsize)
             fail(PyExc_ValueError,
-                 "cannot reduce %s: its stride of %zd bytes is no multiple of its elements' %zd; "
+                 "cannot %s: its stride of %zd bytes is no multiple of its elements' %zd; "
                  "copy it by numpy.ascontiguousarray(x)",
-                 name, buffer.strides[i], buffer.itemsize);
+                 purpose, buffer.strides[i], buffer.itemsize);
         extents[i] = buffer.shape[i];
         extents[DIMENSIONS_MAX + i] = buffer.strides[i] / buffer.itemsize;
     }
 }
 
-void array::put_extents(nb::handle sizes, nb::handle steps, const char *name) {
+void array::put_extents(nb::handle sizes, nb::handle steps, const char *purpose) {
     const size_t bytes = redtune_dtype_bytes(dtype), count = nb::len(sizes);
     if (count > DIMENSIONS_MAX)
-        fail(PyExc_ValueError,
-             "cannot reduce %s: it has %zu dimensions, and at most %d are reduced", name, count,
-             DIMENSIONS_MAX);
+        fail(PyExc_ValueError, "cannot %s: it has %zu dimensions, and at most %d are reduced",
+             purpose, count, DIMENSIONS_MAX);
     dimensions = static_cast<int>(count);
     shape = extents;
     if (!steps.is_none()) strides = extents + DIMENSIONS_MAX;
@@ -202,78 +208,79 @@ static int device_of(nb::handle object) {
     return nb::try_cast(device, number) ? number : 0;
 }
 
-void array::read_interface(nb::handle object, const nb::object &interface, const char *name) {
+void array::read_interface(nb::handle object, const nb::object &interface, const char *purpose) {
     const std::string type = nb::cast<std::string>(interface["typestr"]);
-    if (type.size() < 3) fail_dtype(name, "\"" + type + "\"", "convert it to one of them");
-    if (type[0] == '>') fail_swapped(name);
-    dtype =
-        dtype_from_kind(type[1], static_cast<size_t>(atoi(type.c_str() + 2)), name, type.c_str());
+    if (type.size() < 3) fail_dtype(purpose, type, "convert it to one of them");
+    if (type[0] == '>') fail_swapped(purpose);
+    dtype = dtype_from_kind(type[1], static_cast<size_t>(atoi(type.c_str() + 2)), object,
+                            type.c_str(), purpose);
     boolean = type[1] == 'b';
     data = reinterpret_cast<void *>(nb::cast<uintptr_t>(interface["data"][0]));
     read_only = nb::cast<bool>(interface["data"][1]);
     device = device_of(object);
     nb::object work = interface.attr("get")("stream");
     if (!work.is_none()) stream = nb::cast<uintptr_t>(work);
-    put_extents(interface["shape"], interface.attr("get")("strides"), name);
+    put_extents(interface["shape"], interface.attr("get")("strides"), purpose);
 }
 
 // ---- C's exchange -------------------------------------------------------------------------------
 
 // What a library has no description for, such as sparse tensors.
-[[noreturn]] static void fail_exchange(const char *name) {
+[[noreturn]] static void fail_exchange(const char *purpose) {
     nb::python_error error;
     const std::string text = nb::cast<std::string>(nb::str(error.value()));
-    fail(PyExc_TypeError, "cannot reduce %s: %s; make it dense, with memory of its own", name,
+    fail(PyExc_TypeError, "cannot %s: %s; make it dense, with memory of its own", purpose,
          text.substr(0, text.find('\n')).c_str());
 }
 
 // A view whose elements PyTorch negates when it reads them, as the imaginary part of a conjugate.
-static void refuse_negated(nb::handle tensor, const char *name) {
+static void refuse_negated(nb::handle tensor, const char *purpose) {
     static PyObject *method = PyUnicode_InternFromString("is_neg");
     PyObject *arguments[] = {tensor.ptr()};
     nb::object negated = nb::steal(PyObject_VectorcallMethod(method, arguments, 1, nullptr));
     if (!negated.is_valid()) throw nb::python_error();
     if (negated.ptr() == Py_True)
         fail(PyExc_ValueError,
-             "cannot reduce %s: PyTorch has yet to negate its elements; call x.resolve_neg()",
-             name);
+             "cannot %s: PyTorch has yet to negate its elements; call x.resolve_neg()", purpose);
 }
 
-void array::read_exchange(nb::handle object, const char *name) {
+void array::read_exchange(nb::handle object, const char *purpose) {
     DLTensor tensor;
-    if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor)) fail_exchange(name);
-    read_tensor(tensor, name);
+    if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor))
+        fail_exchange(purpose);
+    read_tensor(tensor, purpose);
     const uint64_t elements = count();
     // Only views are negated, and only of every second element.
-    if (library->is_torch && (elements == 1 || !is_packed())) refuse_negated(object, name);
+    if (library->is_torch && (elements == 1 || !is_packed())) refuse_negated(object, purpose);
     if (!data && elements)
         fail(PyExc_ValueError,
-             "cannot reduce %s: it has no memory, as a fake or meta tensor has "
+             "cannot %s: it has no memory, as a fake or meta tensor has "
              "none; redtune.torch has functions for programs that are compiled",
-             name);
+             purpose);
 }
 
 // ---- any array ---------------------------------------------------------------------------------
 
-void array::read(nb::handle object, const char *name) {
+void array::read(nb::handle object, const char *purpose) {
     if (lender != NOBODY) give_back();
     library = library_of(object);
-    if (library->api) return read_exchange(object, name);
-    if (library->has_buffer) return read_buffer(object, name);
-    if (library->has_dlpack) return read_capsule(object, name);
+    if (library->api) return read_exchange(object, purpose);
+    if (library->has_buffer) return read_buffer(object, purpose);
+    if (library->has_dlpack) return read_capsule(object, purpose);
     nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
-    if (!interface.is_none()) return read_interface(object, interface, name);
+    if (!interface.is_none()) return read_interface(object, interface, purpose);
     fail(PyExc_TypeError,
-         "cannot reduce %s: %s is no array, as it has neither __dlpack__ nor "
+         "cannot %s: %s is no array, as it has neither __dlpack__ nor "
          "__cuda_array_interface__; make it one, as by numpy.asarray(x)",
-         name, nb::cast<std::string>(nb::type_name(nb::handle(object.type()))).c_str());
+         purpose, nb::cast<std::string>(nb::type_name(nb::handle(object.type()))).c_str());
 }
 
 void array::read_new(array_library *its_library, nb::handle object) {
     DLTensor tensor;
     library = its_library;
-    if (!library->api) return read(object, "out");
-    if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor)) fail_exchange("out");
+    if (!library->api) return read(object, "write the result");
+    if (library->api->dltensor_from_py_object_no_sync(object.ptr(), &tensor))
+        fail_exchange("write the result");
     read_place(tensor);
 }
 
@@ -293,7 +300,9 @@ uint64_t array::count() const {
     return count;
 }
 
+// Arrays are given back while exceptions are raised, too, and who lent them may run Python.
 void array::give_back() {
+    nb::error_scope exception;
     if (lender == BUFFER) PyBuffer_Release(&buffer);
     if (lender == CAPSULE && managed->deleter) managed->deleter(managed);
     if (lender == VERSIONED_CAPSULE && versioned->deleter) versioned->deleter(versioned);

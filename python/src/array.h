@@ -24,8 +24,8 @@ struct array {
         if (lender != NOBODY) give_back();
     }
 
-    // name is the argument's, for messages.
-    void read(nb::handle object, const char *name);
+    // purpose is what it is read for, such as "reduce x", for messages.
+    void read(nb::handle object, const char *purpose);
     // Of an array that its library has just made for a result: where it lies, and no more.
     void read_new(array_library *its_library, nb::handle object);
     bool is_packed() const;
@@ -33,12 +33,12 @@ struct array {
 
   private:
     void read_place(const DLTensor &tensor);
-    void read_tensor(const DLTensor &tensor, const char *name);
-    void read_exchange(nb::handle object, const char *name);
-    void read_capsule(nb::handle object, const char *name);
-    void read_buffer(nb::handle object, const char *name);
-    void read_interface(nb::handle object, const nb::object &interface, const char *name);
-    void put_extents(nb::handle shape, nb::handle strides, const char *name);
+    void read_tensor(const DLTensor &tensor, const char *purpose);
+    void read_exchange(nb::handle object, const char *purpose);
+    void read_capsule(nb::handle object, const char *purpose);
+    void read_buffer(nb::handle object, const char *purpose);
+    void read_interface(nb::handle object, const nb::object &interface, const char *purpose);
+    void put_extents(nb::handle shape, nb::handle strides, const char *purpose);
     void give_back();
 
     int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers

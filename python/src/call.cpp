@@ -70,7 +70,7 @@ void outputs::take(const reduction &what, const array &x, nb::handle like, nb::h
             continue;
         }
         made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
-        view[i].read(made[i], "out");
+        view[i].read(made[i], "write the result to out");
         check_given(what, i, x, view[i]);
     }
 }
@@ -140,10 +140,10 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     if (y.is_none() != (op->inputs == 1))
         fail(PyExc_TypeError, "cannot compute %s of %s: it has %d input%s", op->name,
              y.is_none() ? "one array" : "two arrays", op->inputs, op->inputs > 1 ? "s" : "");
-    in->read(x, "x");
+    in->read(x, "reduce x");
     refuse_gradients(*in, x);
     if (y.is_none()) return;
-    second->read(y, "y");
+    second->read(y, "reduce y");
     refuse_gradients(*second, y);
 }
 

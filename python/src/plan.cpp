@@ -41,13 +41,13 @@ void run_operands(plan &self, const redtune_operands &operands, CUstream_st *str
 plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims, nb::handle out,
                 int dtype, int order, int accuracy, nb::handle parameters, nb::handle config) {
     auto self = std::make_unique<plan>();
-    self->x.read(x, "x");
+    self->x.read(x, "reduce x");
     if (self->x.on_host)
         fail(PyExc_ValueError, "cannot plan for an array of the host: it is reduced in pieces, "
                                "without a plan; copy it to a GPU");
     refuse_gradients(self->x, x);
     if (!y.is_none()) {
-        self->y.read(y, "y");
+        self->y.read(y, "reduce y");
         refuse_gradients(self->y, y);
     }
     const array *other = y.is_none() ? nullptr : &self->y;
@@ -100,13 +100,13 @@ nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::ha
     array in, second;
     outputs results;
     if (x.is_none()) fail(PyExc_TypeError, "cannot run the plan: x is None; run() takes none");
-    in.read(x, "x");
+    in.read(x, "reduce x");
     match(self.x, in, "x");
     if (y.is_none() != (self.what.op->inputs == 1))
         fail(PyExc_TypeError, "cannot run the plan: %s has %d inputs", self.what.op->name,
              self.what.op->inputs);
     if (!y.is_none()) {
-        second.read(y, "y");
+        second.read(y, "reduce y");
         match(self.y, second, "y");
     }
     results.take(self.what, in, x, out);

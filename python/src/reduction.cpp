@@ -45,6 +45,12 @@ op_facts &facts_of(int op) {
     return *all_facts[static_cast<size_t>(op)];
 }
 
+// What follows the word in the text; all of it, if the word is not there.
+const char *after(const char *text, const char *word) {
+    const char *found = strstr(text, word);
+    return found ? found + strlen(word) : text;
+}
+
 void refuse_bool(const char *op) {
     fail(PyExc_TypeError,
          "cannot compute %s of bools: redtune takes them for sum, any, all and nonzeros; convert "
@@ -67,8 +73,13 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     problem.result = is_shown ? REDTUNE_DTYPE_NONE : dtype;
     redtune_dtype(&results)[OUTPUTS_MAX] = its.results[x.dtype][problem.result];
     redtune_error err;
-    if (!results[0] && redtune_problem_results(&problem, results, &err))
-        fail(PyExc_TypeError, "%s", err.message);
+    if (!results[0] && redtune_problem_results(&problem, results, &err)) {
+        // Python has dtype where C has result.
+        const std::string text = err.message;
+        const size_t remedy = text.find("; set result to");
+        fail(PyExc_TypeError, "%s%s", text.substr(0, remedy).c_str(),
+             remedy == text.npos ? "" : "; give that as dtype, or none");
+    }
     for (int i = 0; i < op->outputs; i++) {
         const bool counts = its.is_count[i] || (x.boolean && results[i] == REDTUNE_U64);
         const bool is_u64 = results[i] == REDTUNE_U64 && dtype != REDTUNE_U64;
@@ -185,7 +196,7 @@ void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepd
     }
     if ((axis.is_none() && x.is_packed()) || is_empty) return;
     redtune_error err;
-    check(redtune_problem_fold(&problem, x.shape, x.strides, static_cast<size_t>(x.dimensions),
-                               axes.axis, axes.count, &err),
-          err);
+    if (redtune_problem_fold(&problem, x.shape, x.strides, static_cast<size_t>(x.dimensions),
+                             axes.axis, axes.count, &err))
+        fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));
 }

@@ -60,13 +60,13 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     array in, from, to;
     outputs results;
     reduction what;
-    in.read(x, "x");
+    in.read(x, "reduce x");
     refuse_gradients(in, x);
     check_elements(op_get(op), in);
-    from.read(begin, "begin");
+    from.read(begin, "take begin");
     check_table(in, from, "begin");
     if (!end.is_none()) {
-        to.read(end, "end");
+        to.read(end, "take end");
         check_table(in, to, "end");
     }
     const int64_t count = count_of(from, end.is_none() ? nullptr : &to);
@@ -130,10 +130,10 @@ list *make_list(nb::handle arrays) {
     self->arrays = members;
     self->count = static_cast<int64_t>(members.size());
     if (!self->count) fail(PyExc_ValueError, "cannot list no arrays: give one at least");
-    self->first.read(members[0], "the list");
+    self->first.read(members[0], "list the arrays");
     for (nb::handle each : members) {
         array member;
-        member.read(each, "the list");
+        member.read(each, "list the arrays");
         refuse_gradients(member, each);
         check_member(self->first, member);
         places.push_back(member.data);

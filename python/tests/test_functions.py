@@ -261,6 +261,17 @@ class Devices(unittest.TestCase):
             redtune.explain(count=4096, device="sim", **compensated)["accuracy"], "compensated"
         )
 
+    def test_exact_sums_lose_nothing(self):
+        x = numpy.array([1e30, 1, -1e30, 3, 1e30, -1e30], "f4")  # whose digits are 100 bits apart
+        array, out = sim_memory.asarray(x), sim_memory.empty((), "f4")
+        exact = {"accuracy": "exact"}
+        self.assertEqual(redtune.sum(x, **exact), 4)
+        self.assertEqual(redtune.sum(array, order="fixed", **exact).numpy(), 4)
+        self.assertEqual(redtune.sum(x.reshape(2, 3), 1, **exact).tolist(), [1, 3])
+        self.assertEqual(redtune.plan(array, out=out, **exact).run().numpy(), 4)
+        with self.assertRaisesRegex(ValueError, "mean"):
+            redtune.mean(x, **exact)
+
     def test_a_plan_runs_again_and_on_others(self):
         x, y = (sim_memory.asarray(SMALL.astype("f4") + i) for i in range(2))
         plan = redtune.plan(x, op="sum", axis=1)

@@ -93,6 +93,11 @@ class Torch(unittest.TestCase):
             self.assertTrue(torch.allclose(redtune.torch.var(x, dim), x.var(dim)))
             self.assertTrue(torch.equal(redtune.torch.max(x, dim), x.amax(dim)))
 
+    def test_what_is_no_tensor_is_told_so(self):
+        for call in (redtune.torch.sum, redtune.torch.max, lambda x: redtune.torch.dot(x, x)):
+            with self.assertRaisesRegex(TypeError, "list: it is no tensor of PyTorch's"):
+                call([1.0])
+
     def test_half_precision_has_gradients_of_its_own(self):
         x = self.tensor(4, 8).to(torch.bfloat16).requires_grad_()
         redtune.torch.mean(x, 1).sum().backward()
