@@ -8,7 +8,8 @@
  *
  * A CHECK that fails ends its fact and prints it; the other facts still run, unless
  * $RDT_TEST_STOP is set. Given names as arguments, only facts that have one of them in their name
- * run. Exit 0 all held, 1 some did not, 77 all were skipped. */
+ * run. A fact that goes over numbered kernels says which one failed, and how to try that alone.
+ * Exit 0 all held, 1 some did not, 77 all were skipped. */
 #pragma once
 
 #include <stdarg.h>
@@ -18,6 +19,9 @@
 #include <string.h>
 
 #include "redtune/redtune.h"
+
+/* So many parts that each is one kernel. */
+enum { CHECK_PARTS = 1000000 };
 
 typedef struct check_fact {
     const char *name;
@@ -79,6 +83,7 @@ typedef struct check_fact {
 /* How the fact at hand stands. */
 static struct {
     const char *fact;
+    size_t kernel; /* its number in the fact, from 1 on; 0: none */
     bool failed, skipped;
 } check_state;
 
@@ -90,6 +95,8 @@ check_that(bool holds, const char *file, int line, const char *format, ...) {
     fprintf(stderr, "FAILED %s (%s:%d): ", check_state.fact, file, line);
     vfprintf(stderr, format, args);
     fprintf(stderr, "\n");
+    if (check_state.kernel)
+        fprintf(stderr, "alone: RDT_TEST_PART=%zu/%d\n", check_state.kernel, CHECK_PARTS);
     va_end(args);
     check_state.failed = true;
     return false;
@@ -117,6 +124,7 @@ __attribute__((unused)) static int check_run(const check_fact *facts, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (!check_wanted(facts[i].name, argc, argv)) continue;
         check_state.fact = facts[i].name;
+        check_state.kernel = 0;
         check_state.failed = check_state.skipped = false;
         facts[i].run();
         failed += check_state.failed;

@@ -44,6 +44,13 @@ typedef struct layout_test {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+/* Whether kernel i of a fact is of the part that is tried. What is drawn for it depends on nothing
+ * else, so that it fails alone as it does among others. */
+static bool begin_kernel(size_t i) {
+    draw_from(i);
+    return subject_is_of_part(i);
+}
+
 /* Any config that the family allows. */
 static rdt_point draw_point(const redtune_problem *problem) {
     rdt_point point = {.family = family};
@@ -286,10 +293,10 @@ static void check_every_op_and_dtype(const layout_test *test) {
                                            test->inner};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 turn++;
-                if (!is_sampled(&problem, turn) || !subject_is_of_part(turn)) continue;
+                if (!is_sampled(&problem, turn) || !begin_kernel(turn)) continue;
                 const rdt_point point = draw_point(&problem);
                 check_point(test, &problem, &point, test->shapes,
-                            !device_is_simulated(&gpu) || kernels % 16 == 0);
+                            !device_is_simulated(&gpu) || turn % 16 == 0);
                 if (check_state.failed) return;
                 kernels++;
             }
@@ -312,7 +319,7 @@ static void check_covering_set(const layout_test *test) {
     const size_t wanted = simulated ? count / SIMULATED + 1 : count;
     for (size_t i = 0; i < wanted && !check_state.failed && !subject_is_late(); i++) {
         const cover_point *at = &points[subject_turn(i, count)];
-        if (!subject_is_of_part(i)) continue;
+        if (!begin_kernel(i)) continue;
         check_point(test, &at->problem, &at->point, FEW, !simulated);
         done++;
     }

@@ -115,6 +115,7 @@ __attribute__((unused)) static bool subject_is_of_part(size_t i) {
     size_t at = 1, parts = 1;
     if (part && (sscanf(part, "%zu/%zu", &at, &parts) != 2 || at < 1 || at > parts))
         check_that(false, __FILE__, __LINE__, "RDT_TEST_PART is no I/N: %s", part);
+    check_state.kernel = i + 1;
     return i % parts == at - 1;
 }
 

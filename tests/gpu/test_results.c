@@ -176,6 +176,7 @@ static void for_each_problem(void (*fact)(const redtune_problem *problem), size_
                 CHECK_OK(redtune_problem_result(&plain, &usual, &err), err);
                 if (f64 && usual == REDTUNE_F64) continue;
                 if (tried++ % one_of || !subject_is_of_part(tried)) continue;
+                draw_from(tried);
                 fact(&problem);
                 kept++;
                 if (check_state.failed) return;

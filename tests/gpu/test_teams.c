@@ -208,6 +208,7 @@ static void every_op_has_the_result_of_the_whole(void) {
             if (rdt_problem_resolve(&problem, &resolved, NULL)) continue;
             if (tried++ % one_of || !subject_is_of_part(tried) || kept * rounds >= problems)
                 continue;
+            draw_from(tried);
             check_problem(&problem, (int)rounds);
             kept++;
             if (check_state.failed) return;

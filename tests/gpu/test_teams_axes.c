@@ -205,6 +205,7 @@ static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_
             if (rdt_problem_resolve(&problem, &resolved, NULL)) continue;
             if (tried++ % (is_simulated() ? one_of : 1) || !subject_is_of_part(tried)) continue;
             const uint64_t *shape = shapes[tried / one_of % shape_count];
+            draw_from(tried);
             check_shape(&problem, shape[0], shape[1], shape[2], false);
             if (check_state.failed) return;
         }

@@ -31,7 +31,8 @@ enum {
     COUNTS = sizeof counts / sizeof *counts,
     OUTPUT_BYTES = 16, /* of each result */
     POISON = 0xa5,
-    VECTOR_BYTES = 16, /* of the widest load */
+    PARTS_MAX = 1000000, /* so many that each is one kernel */
+    VECTOR_BYTES = 16,   /* of the widest load */
 };
 
 typedef struct sweep {
@@ -271,8 +272,10 @@ static redtune_status try_point(sweep *self, rdt_codegen *codegen, const cover_p
     return look_for_findings(self, status, err);
 }
 
-static void name_point(rdt_codegen *codegen, const cover_point *point) {
+/* Says which point failed, and how to try it alone. */
+static void name_point(rdt_codegen *codegen, const cover_point *point, size_t index) {
     char config[RDT_POINT_TEXT_BYTES];
+    fprintf(stderr, "alone: --part %zu/%d\n", index + 1, PARTS_MAX);
     rdt_point_format(rdt_codegen_spaces(codegen), &point->point, config);
     fprintf(stderr, "FAILED %s of %s into %s, %s: ", redtune_op_name(point->problem.op),
             redtune_dtype_name(point->problem.dtype), redtune_dtype_name(point->problem.result),
@@ -291,7 +294,7 @@ static redtune_status try_all(sweep *self, redtune_error *err) {
     for (size_t i = self->part - 1; !status && i < count; i += self->parts) {
         choose_result(&points[i], i);
         status = try_point(self, codegen, &points[i], i, err);
-        if (status) name_point(codegen, &points[i]);
+        if (status) name_point(codegen, &points[i], i);
     }
     free(points);
     rdt_builder_give_back(self->builder);
