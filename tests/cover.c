@@ -53,16 +53,15 @@ static rdt_point point_of(const cover *self, index_point at) {
 
 static redtune_status check(const cover *self, index_point at, bool *allowed, redtune_error *err) {
     redtune_problem problem;
-    redtune_error refusal;
     *allowed = false;
     if (problem_of(self, at, &problem)) return REDTUNE_OK;
     const rdt_point point = point_of(self, at);
-    redtune_status status =
-        rdt_codegen_check(self->codegen, (rdt_case){&problem, self->facts}, &point, &refusal);
+    const rdt_case of = {&problem, self->facts};
+    /* Most are refused, and reasons take time. */
+    redtune_status status = rdt_codegen_check(self->codegen, of, &point, NULL);
     *allowed = !status;
     if (!status || status == REDTUNE_UNSUPPORTED) return REDTUNE_OK;
-    if (err) *err = refusal;
-    return status;
+    return rdt_codegen_check(self->codegen, of, &point, err);
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
