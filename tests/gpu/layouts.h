@@ -51,17 +51,31 @@ static bool begin_kernel(size_t i) {
     return subject_is_of_part(i);
 }
 
-/* Any config that the family allows. */
-static rdt_point draw_point(const redtune_problem *problem) {
+/* How many elements a thread has at a time. NVRTC unrolls them all: a thousand take it seconds. */
+static int64_t elements_of(const rdt_space *space, const rdt_point *point) {
+    static const char *const factors[] = {"rows", "strips", "vec", "unroll"};
+    int64_t elements = 1;
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        const int at = rdt_space_find(space, factors[i], (int)strlen(factors[i]));
+        if (at >= 0) elements *= point->value[at];
+    }
+    return elements;
+}
+
+/* Any config that the family allows; light: one of few elements per thread. */
+static rdt_point draw_point(const redtune_problem *problem, bool light) {
+    enum { LIGHT_MAX = 16 };
     rdt_point point = {.family = family};
     const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
     const rdt_case at = {problem, &gpu.context->facts};
     redtune_status status = REDTUNE_UNSUPPORTED;
     while (status == REDTUNE_UNSUPPORTED) {
-        for (int i = 0; i < space->param_count; i++) {
-            const rdt_param *param = &space->param[i];
-            point.value[i] = param->value[draw((uint64_t)param->value_count)];
-        }
+        do {
+            for (int i = 0; i < space->param_count; i++) {
+                const rdt_param *param = &space->param[i];
+                point.value[i] = param->value[draw((uint64_t)param->value_count)];
+            }
+        } while (light && elements_of(space, &point) > LIGHT_MAX);
         status = rdt_codegen_check(shop.codegen, at, &point, &err);
     }
     check_that(!status, __FILE__, __LINE__, "%s", status ? err.message : "");
@@ -272,16 +286,22 @@ static void check_point(const layout_test *test, const redtune_problem *problem,
     rdt_test_data_destroy(data);
 }
 
-/* On a simulated device, one problem in so many of the ops behind those of tests/reference.h; each
- * family has others. */
+/* On a simulated device, one problem in so many of the ops behind those of tests/reference.h, and
+ * one result in f64 in so many of those that are usually in another dtype; each family has others.
+ * Every two of op, dtype and result meet all the same. */
 static bool is_sampled(const redtune_problem *problem, size_t turn) {
-    enum { ONE_OF = 9 };
-    return (int)problem->op < RDT_REFERENCE_OPS || !device_is_simulated(&gpu) ||
-           turn % ONE_OF == (size_t)family % ONE_OF;
+    enum { OPS_ONE_OF = 9, RESULTS_ONE_OF = 3 };
+    redtune_problem usual = {problem->op, problem->dtype};
+    if (!device_is_simulated(&gpu)) return true;
+    if ((int)problem->op >= RDT_REFERENCE_OPS)
+        return turn % OPS_ONE_OF == (size_t)family % OPS_ONE_OF;
+    return problem->result != REDTUNE_F64 || rdt_problem_resolve(&usual, &usual, NULL) ||
+           usual.result == REDTUNE_F64 || turn % RESULTS_ONE_OF == (size_t)family % RESULTS_ONE_OF;
 }
 
-/* One kernel of each. */
+/* One kernel of each. On a simulated device one in so many may be heavy, and gets large shapes. */
 static void check_every_op_and_dtype(const layout_test *test) {
+    enum { HEAVY_ONE_OF = 16 };
     size_t kernels = 0, turn = 0;
     if (!gpu.context) SKIP("there is no GPU");
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
@@ -294,9 +314,9 @@ static void check_every_op_and_dtype(const layout_test *test) {
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 turn++;
                 if (!is_sampled(&problem, turn) || !begin_kernel(turn)) continue;
-                const rdt_point point = draw_point(&problem);
-                check_point(test, &problem, &point, test->shapes,
-                            !device_is_simulated(&gpu) || turn % 16 == 0);
+                const bool heavy = !device_is_simulated(&gpu) || turn % HEAVY_ONE_OF == 0;
+                const rdt_point point = draw_point(&problem, !heavy);
+                check_point(test, &problem, &point, test->shapes, heavy);
                 if (check_state.failed) return;
                 kernels++;
             }
@@ -341,7 +361,7 @@ static void check_sums(const layout_test *test, const int32_t *input, size_t byt
     CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &buffer, &err), err);
     CHECK_OK(rdt_buffer_write(gpu.driver, buffer.address, input, bytes, gpu.stream, &err), err);
     for (int i = 0; i < 8 && !check_state.failed; i++) {
-        const rdt_point point = draw_point(&problem);
+        const rdt_point point = draw_point(&problem, device_is_simulated(&gpu));
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         const inputs from = {{(const char *)(input + first)},
                              {buffer.address + first * sizeof *input}};
