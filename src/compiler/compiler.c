@@ -43,10 +43,11 @@ struct rdt_compiler {
 typedef struct target {
     int arch;
     bool ptx;
+    bool minimal; /* leave what no kernel has, such as textures, out of each program */
 } target;
 
 /* An option's text, "--gpu-architecture=compute_103" the longest. */
-enum { OPTION_COUNT = 5, OPTION_BYTES = 40 };
+enum { OPTION_COUNT = 6, OPTION_BYTES = 40 };
 typedef char option_text[OPTION_BYTES];
 
 static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
@@ -133,7 +134,7 @@ static redtune_status choose_target(const rdt_compiler *compiler, int major, int
                         "to its libnvrtc.so",
                         major, minor, compiler->major, compiler->minor, rdt_compiler_path(compiler),
                         oldest / 10, oldest % 10);
-    *out = (target){best, ptx || best != wanted};
+    *out = (target){best, ptx || best != wanted, rdt_compiler_version(compiler) >= 12040};
     return REDTUNE_OK;
 }
 
@@ -152,6 +153,7 @@ static int make_options(target target, option_text options[OPTION_COUNT]) {
              target.ptx ? "compute" : "sm", target.arch);
     snprintf(options[count++], OPTION_BYTES, "--std=c++17");
     snprintf(options[count++], OPTION_BYTES, "--device-as-default-execution-space");
+    if (target.minimal) snprintf(options[count++], OPTION_BYTES, "--minimal");
     /* In PTX the lines are comments to the driver; a cubin would grow by two thirds. */
     if (target.ptx) snprintf(options[count++], OPTION_BYTES, "--generate-line-info");
     return count;

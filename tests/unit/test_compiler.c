@@ -152,6 +152,25 @@ static void compiler_options_name_architecture_and_kind(void) {
     CHECK(right);
 }
 
+/* NVRTC 12.4 was the first to know the option. */
+static void compiler_asks_for_little_of_cuda_where_it_can(void) {
+    static const char *const minors[] = {"3", "4"};
+    use_failing("nothing", "");
+    for (int i = 0; i < 2; i++) {
+        rdt_compiler *compiler = NULL;
+        rdt_text options = {0};
+        setenv("RDT_TEST_NVRTC_MINOR", minors[i], 1);
+        CHECK_OK(rdt_compiler_open(&compiler, &err), err);
+        redtune_status status = rdt_compiler_options(compiler, 9, 0, false, &options, &err);
+        const bool asked = !status && strstr(options.data, " --minimal");
+        rdt_text_free(&options);
+        rdt_compiler_close(compiler);
+        unsetenv("RDT_TEST_NVRTC_MINOR");
+        CHECK_INT(status, REDTUNE_OK);
+        CHECK_INT(asked, i);
+    }
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 static void compiler_that_is_missing_is_told(void) {
@@ -243,6 +262,7 @@ int main(int argc, char **argv) {
         FACT(compiler_gives_the_same_bytes_for_the_same_source),
         FACT(compiler_message_starts_at_the_first_error),
         FACT(compiler_options_name_architecture_and_kind),
+        FACT(compiler_asks_for_little_of_cuda_where_it_can),
         FACT(compiler_that_is_missing_is_told),
         FACT(compiler_without_builtins_says_where_they_belong),
         FACT(compiler_cuts_a_long_log),
